@@ -38,7 +38,7 @@ def cohen_kappa(
 ) -> Agreement:
     """Cohen's kappa of two raters, row by row; weighted by the distance between categories, or its square.
 
-    Distance is counted in categories: those that occur, in order, unless the whole scale is given.
+    Distance is counted in categories: those that occur, in order, unless ``categories`` lists the whole scale.
     """
     x, y = as_paired_floats(first=first, second=second)
     check_one_of(weights, Weights, "weighting")
@@ -57,10 +57,10 @@ def cohen_kappa(
 
 
 def fleiss_kappa(ratings: Numbers) -> Agreement:
-    """Fleiss' kappa of a matrix, units by raters, of categories; raters need not be the same from unit to unit.
+    """Fleiss' kappa of a matrix of categories, units by raters; raters need not be the same from unit to unit.
 
-    Units may have different numbers of ratings: the agreement inside each counts alike, and chance goes by the share
-    of each category among all ratings used.
+    Units may have different numbers of ratings: the agreement inside each unit has the same weight, and chance
+    agreement comes from the share of each category among all ratings used.
     """
     matrix = as_floats(ratings, "ratings", ndim=2)
     present = ~np.isnan(matrix)
@@ -92,7 +92,7 @@ def _encode_ratings(columns: list[Floats], categories: Numbers | None) -> tuple[
     scale = seen if categories is None else np.unique(as_floats(categories, "categories"))
     strange = seen[~np.isin(seen, scale)]
     if len(strange):
-        raise InputError(f"the rating {strange[0]:g} is not among the categories; give the whole scale")
+        raise InputError(f"the rating {strange[0]:g} is not among the categories; list the whole scale")
     return [np.searchsorted(scale, column) for column in columns], len(scale)
 
 
@@ -101,7 +101,7 @@ _CELLS = 2**20
 
 
 def krippendorff_alpha(ratings: Numbers, scale: Scale = "ordinal") -> Agreement:
-    """Alpha of a matrix, units by raters, NaN where a rating is missing."""
+    """Krippendorff's alpha of a matrix, units by raters, NaN where a rating is missing."""
     check_one_of(scale, Scale, "scale")
     matrix = as_floats(ratings, "ratings", ndim=2)
     present = np.isfinite(matrix)
@@ -112,7 +112,7 @@ def krippendorff_alpha(ratings: Numbers, scale: Scale = "ordinal") -> Agreement:
     if not len(values):
         return found._replace(reason="no unit has two ratings")
     if scale == "ratio" and (values < 0).any():
-        raise InputError(f"a ratio scale has no negative ratings; found {values.min():g}: use interval")
+        raise InputError(f"a ratio scale has no negative ratings (found {values.min():g}); use the interval scale")
     if (values == values[0]).all():
         return found._replace(
             observed=0.0, expected=0.0, reason="no disagreement is expected: all ratings are the same"
@@ -128,7 +128,7 @@ def krippendorff_alpha(ratings: Numbers, scale: Scale = "ordinal") -> Agreement:
 
 
 def _squares(values: Floats, unit: Ints) -> tuple[float, float]:
-    """Mean squared differences, inside units and of all; twice the sum of squares around the mean makes the pairs."""
+    """Mean squared differences of pairs, inside units and overall, from the sums of squares around the mean."""
     n, sizes = len(values), np.bincount(unit)
     inside = values - (sum_by_code(unit, values, len(sizes)) / sizes)[unit]
     observed = 2 * float((inside**2 * (sizes / (sizes - 1))[unit]).sum()) / n
@@ -168,6 +168,6 @@ def _relative_squares(a: Floats, b: Floats) -> Floats:
 
 
 def _rescale(values: Floats) -> Floats:
-    """The values on a scale where no square overflows; alpha does not change by it."""
+    """The values on a scale where no square overflows, which leaves alpha unchanged."""
     scaled: Floats = values / np.abs(values).max()
     return scaled

@@ -1,7 +1,7 @@
-"""Krippendorff's alpha and Fleiss' kappa with intervals by drawing units again: all raters of a unit stay together.
+"""Krippendorff's alpha and Fleiss' kappa with bootstrap intervals over units: all ratings of a unit stay together.
 
-The values are those of ``agreement`` and ``alpha``; they are computed once more from coincidences (Krippendorff 2011)
-and counts, which a resample only weighs anew.
+The values equal those of ``agreement``. Here they are computed from coincidences (Krippendorff 2011) and counts, so
+that a resample only changes the weights.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from rejoinder.stats.rating_matrix import unit_interval
 from rejoinder.stats.resampling import IntervalKind, percentile_interval, resample_counts
 
 MAX_CATEGORIES = 200
-TOO_MANY_CATEGORIES = f"more than {MAX_CATEGORIES} different ratings: these are no classes"
+TOO_MANY_CATEGORIES = f"more than {MAX_CATEGORIES} different ratings: these are not classes"
 _CELLS = 2**22
 
 
 @dataclass(frozen=True)
 class UnitCounts:
-    """What each unit adds to each cell, kept sparse: a unit touches few cells."""
+    """What each unit adds to each cell, as a sparse matrix: a unit touches few cells."""
 
     cells: Any  # scipy.sparse.csr_matrix, units by cells
     n_ratings: int
@@ -57,7 +57,7 @@ class UnitCounts:
         n_left_out: int,
         clusters: Ints | None = None,
     ) -> UnitCounts:
-        """From rows: this unit adds this amount to this cell; without clusters every unit is its own."""
+        """Build from rows: this unit adds this amount to this cell; without clusters every unit is its own cluster."""
         from scipy.sparse import csr_matrix
 
         together = np.arange(shape[0]) if clusters is None else clusters
@@ -69,7 +69,7 @@ class UnitCounts:
         return int(self.cells.shape[0])
 
     def whole(self) -> Floats:
-        """The counts of the data themselves, as one line."""
+        """The counts of the data themselves, as one row."""
         return np.asarray(self.cells.sum(axis=0), dtype=np.float64).reshape(1, -1)
 
     def interval(
@@ -81,7 +81,7 @@ class UnitCounts:
         level: float = 0.95,
         kind: IntervalKind = "corrected",
     ) -> list[Interval]:
-        """The intervals of the values (one column each) that a statistic gives for lines of counts."""
+        """The intervals of the values (one column each) that a statistic returns for rows of counts."""
         check_at_least(n_resamples, 1, "n_resamples")
         values = statistic(self.whole())[0]
         random = make_generator(seed)
@@ -100,7 +100,7 @@ class UnitCounts:
 
 
 def used_clusters(matrix: Floats, clusters: Labels | None) -> Ints | None:
-    """The clusters of the units with two ratings or more, numbered anew."""
+    """The clusters of the units with two ratings or more, renumbered from 0."""
     if clusters is None:
         return None
     check_same_length(ratings=matrix, clusters=clusters)
@@ -113,7 +113,7 @@ def _used(matrix: Floats) -> Bools:
 
 
 def encode_units(matrix: Floats) -> tuple[Floats, Ints, Ints, Floats, int]:
-    """The units with two ratings or more: their lines, and each rating's unit and category; the categories."""
+    """The units with two or more ratings: their rows, each rating's unit and category, the categories, n left out."""
     known = np.isfinite(matrix)
     used = _used(matrix)
     part = np.where(known, matrix, NAN)[used]
@@ -123,13 +123,13 @@ def encode_units(matrix: Floats) -> tuple[Floats, Ints, Ints, Floats, int]:
 
 
 def ordered_pairs(unit: Ints) -> tuple[Ints, Ints]:
-    """All pairs of two different ratings of one unit, both ways round; the units come in order."""
+    """All pairs of two different ratings of one unit, in both orders; the units come in order."""
     first, second, _ = pairs_within(unit)
     return np.concatenate([first, second]), np.concatenate([second, first])
 
 
 def beyond_chance(observed: Floats, expected: Floats) -> Floats:
-    """One less observed over expected disagreement; NaN where none is expected."""
+    """One minus observed over expected disagreement; NaN where none is expected."""
     with np.errstate(invalid="ignore", divide="ignore"):
         found: Floats = np.where(expected > 1e-14, 1 - observed / np.where(expected > 1e-14, expected, 1.0), NAN)
     return found
@@ -144,10 +144,10 @@ def alpha_interval(
     seed: int = 0,
     level: float = 0.95,
 ) -> Interval:
-    """Krippendorff's alpha of a matrix, units by raters, with its interval; units of a cluster are drawn together."""
+    """Krippendorff's alpha of a matrix, units by raters, with its interval; clusters are resampled whole."""
     check_one_of(scale, Scale, "scale")
     matrix = as_floats(ratings, "ratings", ndim=2)
-    whole = krippendorff_alpha(matrix, scale)  # says what is wrong with the ratings, too
+    whole = krippendorff_alpha(matrix, scale)  # raises if the ratings are invalid
     if whole.reason:
         return Interval(whole.value, NAN, NAN, whole.n, whole.n_left_out, whole.n_units, whole.reason)
     part, unit, code, values, left_out = encode_units(matrix)
@@ -190,7 +190,7 @@ def fleiss_interval(
     seed: int = 0,
     level: float = 0.95,
 ) -> Interval:
-    """Fleiss' kappa of a matrix, units by raters, of categories, with its interval."""
+    """Fleiss' kappa of a matrix of categories, units by raters, with its interval."""
     matrix = as_floats(ratings, "ratings", ndim=2)
     part, unit, code, values, left_out = encode_units(matrix)
     if not len(unit):
@@ -221,7 +221,7 @@ def fleiss_interval(
 
 
 def _distances(scale: Scale, values: Floats, totals: Floats) -> Floats:
-    """Squared differences of the categories, one matrix a resample (or one for all)."""
+    """Squared differences of the categories, one matrix per resample (or one for all)."""
     a, b = values[:, None], values[None, :]
     if scale == "nominal":
         differ: Floats = (a != b).astype(np.float64)
@@ -246,7 +246,7 @@ class RaterAgreement(NamedTuple):
     """Cohen's kappa over pairs of raters, and of each rater with the others.
 
     ``mean`` is over the ``n_pairs`` pairs of raters with enough common units, weighted by how many. ``raters`` has one
-    entry a column of the matrix: the kappa of the rater's rating with another rater's, over all others and all shared
+    entry per column of the matrix: the kappa of the rater's rating with another rater's, over all others and all shared
     units; ``shared`` counts those units.
     """
 
@@ -279,7 +279,7 @@ def cohen_intervals(
     first, second = ordered_pairs(unit)
     shared = np.bincount(np.unique(unit[first] * n_raters + rater[first]) % n_raters, minlength=n_raters)
     cost = _costs(weights, size)
-    # Each rater's table counts them in its lines and all others in its columns; each pair's table stands behind those.
+    # Each rater's table has their ratings in its rows and all others' in its columns; the tables of pairs follow.
     pair = np.minimum(rater[first], rater[second]) * n_raters + np.maximum(rater[first], rater[second])
     met, number, often = np.unique(pair, return_inverse=True, return_counts=True)
     kept = np.flatnonzero(often // 2 >= least_shared)
@@ -313,7 +313,7 @@ def _costs(weights: Weights, size: int) -> Floats:
 
 
 def _table_kappas(tables: Floats, cost: Floats) -> Floats:
-    """Cohen's kappa of tables in the last two axes."""
+    """Cohen's kappa of each table (the last two axes)."""
     n = tables.sum(axis=(-2, -1))
     with np.errstate(invalid="ignore", divide="ignore"):
         observed = (tables * cost).sum(axis=(-2, -1)) / n

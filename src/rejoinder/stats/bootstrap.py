@@ -1,7 +1,7 @@
 """Bootstrap intervals of correlations between metrics and ratings: dialogues, items or systems are resampled.
 
-All metrics see the same resamples, so their differences have intervals too. A rank correlation is ranked anew in every
-resample (see ``weighted``).
+All metrics see the same resamples, so their differences have intervals too. A rank correlation is ranked again in every
+resample (see ``weighted_correlation``).
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from rejoinder.stats.levels import CorrelationData, Level, LevelCorrelation, Met
 from rejoinder.stats.resampling import Design, IntervalKind, ResamplingUnit, make_generators, percentile_interval
 
 Progress: TypeAlias = Callable[[int, int], None]
-_ENOUGH = 2 * 10**8  # resamples times rows times metrics, some seconds' work: less is not worth another process
+_ENOUGH = 2 * 10**8  # resamples times rows times metrics, a few seconds of work: less is not worth another process
 _STRETCH = 2 * 10**7  # of a task
 
 
 class ResamplingTask(NamedTuple):
-    """What is drawn again, how often, and what is computed of it."""
+    """What is resampled, how often, and which correlation is computed."""
 
     at: Level
     method: Method
@@ -37,7 +37,7 @@ class ResamplingTask(NamedTuple):
 
 
 class SampleBlock(NamedTuple):
-    """Some resamples of a part under one drawing: the first one's number, and the correlations of each metric."""
+    """Some resamples of a block of metrics: the number of the first one, and the correlations of each metric."""
 
     drawing: int
     part: int
@@ -46,7 +46,7 @@ class SampleBlock(NamedTuple):
 
 
 class DrawWorker:
-    """The data, and what correlates their parts."""
+    """The worker of an engine: holds the data and correlates blocks of them."""
 
     def __init__(self, columns: Sequence[str], ratings: str, design: Sequence[str], drawings: Sequence[Any]) -> None:
         codes = (_decode_array(one, "<i8") for one in design)
@@ -57,7 +57,7 @@ class DrawWorker:
         self._known: tuple[tuple[int, int], LevelCorrelation] | None = None
 
     def compute(self, task: Sequence[Any]) -> str:
-        """The correlations in some resamples."""
+        """The correlations in some resamples, encoded."""
         drawing, part, size, states = task
         if self._known is None or self._known[0] != (drawing, part):
             asked = self._drawings[drawing]
@@ -68,11 +68,11 @@ class DrawWorker:
         return _encode_array(np.concatenate([correlate(draw) for draw in draws]), "<f8")
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """Nothing to release."""
 
 
 def is_worth_workers(data: CorrelationData, drawings: Sequence[ResamplingTask], engine: Engine | None) -> bool:
-    """Whether workers would be quicker than this process."""
+    """Whether workers would be faster than this process."""
     work = sum(drawing.n_resamples for drawing in drawings) * len(data.ratings) * len(data.columns)
     return engine is not None and engine.workers > 1 and work >= _ENOUGH
 
@@ -80,7 +80,7 @@ def is_worth_workers(data: CorrelationData, drawings: Sequence[ResamplingTask], 
 def resample_with_engine(
     engine: Engine, data: CorrelationData, drawings: Sequence[ResamplingTask], progress: Progress | None
 ) -> Iterator[SampleBlock]:
-    """Every resample of every part, in stretches as they are done."""
+    """Every resample of every block of metrics, in batches as they are finished."""
     parts = data.parts()
     design = [_encode_array(codes, "<i8") for codes in (data.design.systems, data.design.items, data.design.dialogues)]
     columns, ratings = [_encode_array(one, "<f8") for one in data.columns], _encode_array(data.ratings, "<f8")
@@ -107,10 +107,10 @@ def resample_with_engine(
 
 
 def _split_blocks(part: MetricBlock, drawing: ResamplingTask) -> Iterator[tuple[int, int, str]]:
-    """The first resample of each stretch, how many it has, and where the generators stand before it."""
+    """The first resample of each batch, its size, and the states of the generators before it."""
     standing, at_once = make_generators(drawing.seed), part.design.at_once
     each = max(1, _STRETCH // max(1, len(part.ratings) * len(part.members)))
-    each = -(-each // at_once) * at_once  # whole draws, so that they are the ones that one process makes
+    each = -(-each // at_once) * at_once  # whole draws, so that they equal those of a single process
     for first in range(0, drawing.n_resamples, each):
         size = min(each, drawing.n_resamples - first)
         yield first, size, json.dumps([one.bit_generator.state for one in standing])
@@ -133,7 +133,7 @@ def _decode_array(raw: str, kind: str) -> Any:
 
 @dataclass(frozen=True)
 class BootstrapPlan:
-    """What decides a bootstrap interval: which correlation, at which level, what is drawn again and how often."""
+    """What determines a bootstrap interval: which correlation, at which level, what is resampled and how often."""
 
     at: Level = "pooled"
     resample: ResamplingUnit = "items"
@@ -148,7 +148,7 @@ class BootstrapPlan:
         return percentile_interval(value, samples, n, n_missing, n_units, self.level, self.kind)
 
     def drawing(self) -> ResamplingTask:
-        """What is drawn and computed for it."""
+        """The resampling that this plan needs."""
         return ResamplingTask(self.at, self.method, self.resample, self.n_resamples, self.seed)
 
 
@@ -175,10 +175,10 @@ def resample_correlations(
     items: Labels | None = None,
     dialogues: Labels | None = None,
 ) -> ResampledCorrelations:
-    """Every metric's correlation with the ratings at a level, on the data and on seeded resamples of them.
+    """Every metric's correlation with the ratings at a level, on the data and on seeded resamples.
 
-    Missing and infinite scores of a metric are left out for that metric alone. Without systems all rows are of one
-    system; without items every row is an item of its own, without dialogues every item a dialogue of its own.
+    Missing and infinite scores of a metric are left out for that metric alone. Without systems all rows belong
+    to one system; without items every row is its own item, without dialogues every item is its own dialogue.
     """
     return resample_plans(scores, ratings, [plan], systems=systems, items=items, dialogues=dialogues)[0]
 
@@ -194,9 +194,9 @@ def resample_plans(
     engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> list[ResampledCorrelations]:
-    """The same under several plans; workers of an engine share the resamples where there is work enough.
+    """The same under several plans; an engine's workers share the resamples where there is enough work.
 
-    Whoever computes a resample, its numbers are the same.
+    The numbers do not depend on who computes a resample.
     """
     data = CorrelationData.of(scores, ratings, systems, items, dialogues)
     for plan in plans:
@@ -222,7 +222,7 @@ def resample_plans(
 
 
 def _empty_result(names: tuple[str, ...], n_resamples: int) -> ResampledCorrelations:
-    """Before anything is known."""
+    """A result with nothing filled in."""
     size = len(names)
     counts = [np.zeros(size, dtype=np.int64) for _ in range(3)]
     return ResampledCorrelations(names, np.full(size, NAN), np.full((n_resamples, size), NAN), *counts)

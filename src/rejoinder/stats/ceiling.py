@@ -1,4 +1,4 @@
-"""How well people agree with each other, in the terms in which a metric is judged: the ceiling for any metric."""
+"""How well people agree with each other, measured as for a metric: the ceiling for any metric."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class SplitHalf(NamedTuple):
 
 
 def one_against_rest(ratings: Numbers, method: Method = "spearman") -> Ceiling:
-    """Each rater's correlation with the mean of the other raters, over the units (lines) that they share.
+    """Each rater's correlation with the mean of the other raters, over the units (rows) that they share.
 
     A rater with fewer than three such units, or with the same rating for all, has none and is left out of the mean.
     Where raters rated few units each, look at ``pooled``: every rating against the mean of the others on its unit.
@@ -79,8 +79,8 @@ def split_half(
 ) -> SplitHalf:
     """Rank systems by two random halves of each unit's ratings and correlate the rankings (Sato et al. 2020, 4.2).
 
-    ``systems`` says whose response each unit (line) is. Units with one rating are left out; of an odd number, the
-    second half has one more.
+    ``systems`` names the system of each unit (row). Units with one rating are left out; with an odd number of ratings,
+    the second half has one more.
     """
     matrix = compact_ratings(finite_matrix(ratings))
     check_same_length(ratings=matrix, systems=systems)
@@ -126,7 +126,7 @@ def finite_matrix(ratings: Numbers) -> Floats:
 
 
 class ReachableCorrelation(NamedTuple):
-    """The correlation that the truth itself would have with the ratings."""
+    """The correlation that the true values themselves would have with the ratings."""
 
     value: float
     n: int
@@ -135,14 +135,14 @@ class ReachableCorrelation(NamedTuple):
 
 
 def reachable_by_labels(values: Numbers, expected: Numbers, spread: Numbers) -> ReachableCorrelation:
-    """For labels whose classes have probabilities: their mean and standard deviation in each unit."""
+    """The reachable correlation of labels, from the mean and standard deviation of each unit's class probabilities."""
     v, e, s = as_finite(values, "values"), as_finite(expected, "expected"), as_finite(spread, "spread")
     check_same_length(values=v, expected=e, spread=s)
     known = ~np.isnan(v + e + s)
     v, e, s = v[known], e[known], s[known]
     found = ReachableCorrelation(NAN, len(v), int((~known).sum()))
     if len(v) < 3:
-        return found._replace(reason="fewer than 3 units say how sure they are")
+        return found._replace(reason="fewer than 3 units state their uncertainty")
     if is_constant(v):
         return found._replace(reason="the labels are all the same")
     truth = float(e.var() + (s**2).mean())
@@ -151,14 +151,14 @@ def reachable_by_labels(values: Numbers, expected: Numbers, spread: Numbers) -> 
 
 
 def reachable_by_means(values: Numbers, errors: Numbers) -> ReachableCorrelation:
-    """For means with their standard errors; units without one (a single rating) are left out."""
+    """The reachable correlation of means, from their standard errors; units without one (one rating) are left out."""
     v, s = as_finite(values, "values"), as_finite(errors, "errors")
     check_same_length(values=v, errors=s)
     known = ~np.isnan(v + s)
     v, s = v[known], s[known]
     found = ReachableCorrelation(NAN, len(v), int((~known).sum()))
     if len(v) < 3:
-        return found._replace(reason="fewer than 3 units say how sure they are")
+        return found._replace(reason="fewer than 3 units state their uncertainty")
     if is_constant(v):
         return found._replace(reason="the means are all the same")
     share = 1 - float((s**2).mean()) / float(v.var(ddof=1))
@@ -173,8 +173,8 @@ _CELLS = 2**20
 def order_uncertainty(table: Floats, *, n_resamples: int = 1000, seed: int = 0) -> Floats:
     """For every two systems, twice the smaller share of resamples in which one of them is ahead: (systems, systems).
 
-    The table has a line an item and a column a system, NaN where there is no value; means are taken over the items
-    drawn, and equal means count as half. A system that has no value is a toss-up against everybody.
+    The table has one row per item and one column per system, NaN where there is no value; means are taken over the
+    resampled items, and equal means count as half. A system without values is a toss-up against all others.
     """
     check_at_least(n_resamples, 1, "n_resamples")
     values = as_finite(table.ravel(), "table").reshape(table.shape)
@@ -202,7 +202,7 @@ def order_uncertainty(table: Floats, *, n_resamples: int = 1000, seed: int = 0) 
 def strength_uncertainty(ranking: Ranking) -> dict[tuple[str, str], float]:
     """For every two systems, the two-sided p-value of their difference in strength; 1 where there are no strengths.
 
-    The errors of the two are taken as independent, which is near enough to choose what to ask next.
+    The two errors are treated as independent, which is accurate enough to choose what to ask next.
     """
     from scipy.special import ndtr
 

@@ -15,7 +15,7 @@ from rejoinder.stats.arrays import NAN, Floats, Ints, Numbers, as_paired_floats,
 
 
 class Ties(NamedTuple):
-    """An array as its sorted distinct values: which of them each entry is, and how often each occurs."""
+    """An array in terms of its sorted distinct values: the code of each entry, and how often each value occurs."""
 
     codes: Ints
     counts: Ints
@@ -54,7 +54,7 @@ class Correlation(NamedTuple):
 
 
 def correlate(first: Numbers, second: Numbers, method: Method = "spearman") -> Correlation:
-    """The correlation of two arrays by the method that is named."""
+    """The correlation of two arrays by the given method."""
     check_one_of(method, Method, "correlation")
     return {"pearson": pearson, "spearman": spearman, "kendall": kendall}[method](first, second)
 
@@ -82,7 +82,7 @@ def spearman(first: Numbers, second: Numbers) -> Correlation:
     x, y, nothing = _complete_pairs(first, second)
     if nothing.reason:
         return nothing
-    # Twice the rank less n + 1 is a whole number around 0: the sums are exact, and so is a rho of 1.
+    # Twice the rank minus n + 1 is a whole number around 0: the sums are exact, and so is a rho of 1.
     u, v = (2 * midranks(values) - (len(x) + 1) for values in (x, y))
     rho = float(u @ v) / math.sqrt(float(u @ u) * float(v @ v))
     freedom = len(x) - 2
@@ -116,7 +116,7 @@ def kendall(first: Numbers, second: Numbers) -> Correlation:
 
 
 def count_inversions(codes: Ints) -> int:
-    """The number of pairs that stand in decreasing order.
+    """The number of pairs in decreasing order.
 
     Bit by bit from the highest: two numbers that agree in all higher bits are inverted when the earlier has a one and
     the later a zero; the numbers are kept stably sorted by the higher bits.
@@ -135,7 +135,7 @@ def count_inversions(codes: Ints) -> int:
 
 
 def _complete_pairs(first: Numbers, second: Numbers) -> tuple[Floats, Floats, Correlation]:
-    """The complete pairs, and the answer where they allow none (without a reason where they do)."""
+    """The complete pairs, and a correlation of NaN, with a reason where they allow no other."""
     x, y = as_paired_floats(first=first, second=second)
     known = ~(np.isnan(x) | np.isnan(y))
     x, y = x[known], y[known]
@@ -150,7 +150,7 @@ def _complete_pairs(first: Numbers, second: Numbers) -> tuple[Floats, Floats, Co
 
 
 def _product_moment(x: Floats, y: Floats) -> float:
-    """Pearson's r of finite values that are not constant; NaN when all they differ by is rounding."""
+    """Pearson's r of finite values that are not constant; NaN when they differ only by rounding."""
     centred = []
     for values in (x, y):
         scaled = np.ldexp(values, -math.frexp(np.abs(values).max())[1])  # exact, and no square overflows

@@ -3,7 +3,7 @@
 A pooled correlation mixes two things: telling systems apart, and telling good from bad replies of one system. The mean
 of the correlations inside groups is a plain mean, as in Deutsch et al. 2021 (the Fisher transformation would be
 infinite for small groups that agree perfectly); groups without a correlation are left out of it and counted. Infinite
-values are missing values here, for they have no mean.
+values count as missing here, because they have no mean.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class LevelCorrelations(NamedTuple):
 def correlate_at_levels(
     scores: Numbers, ratings: Numbers, systems: Labels, items: Labels, method: Method = "spearman"
 ) -> LevelCorrelations:
-    """The correlation of scores with ratings at every level; the bootstrap has the intervals."""
+    """The correlation of scores with ratings at every level; see ``bootstrap`` for intervals."""
     scores, ratings = as_finite(scores, "scores"), as_finite(ratings, "ratings")
     return LevelCorrelations(
         correlate(scores, ratings, method),

@@ -1,4 +1,4 @@
-"""Holm's correction (1979): p-values of several tests, adjusted so that any false alarm stays as rare as one."""
+"""Holm's correction (1979): adjusts the p-values of several tests to control the chance of any false alarm."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rejoinder.stats.arrays import Floats, Numbers, as_floats
 
 
 def holm(p_values: Numbers) -> Floats:
-    """The adjusted p-values, in the order given; NaN stays NaN and is no test."""
+    """The adjusted p-values, in the same order; NaN stays NaN and does not count as a test."""
     p = as_floats(p_values, "p_values")
     known = np.flatnonzero(~np.isnan(p))
     if ((p[known] < 0) | (p[known] > 1)).any():

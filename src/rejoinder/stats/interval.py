@@ -5,7 +5,7 @@ The standard error is the cluster-robust one (Liang and Zeger 1986, with the fac
     se^2 = G / (G - 1) * sum over clusters g of (sum of (x_i - mean) over i in g)^2 / N^2,
 
 and the interval is mean ± t * se with Student's t of G - 1 degrees of freedom. Without clusters every row is its own
-and this is the ordinary t interval. A share has Wilson's interval (1927), which has a width at 0 and 1, too.
+cluster and this is the ordinary t interval. A share has Wilson's interval (1927), which has a width at 0 and 1 too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from rejoinder.stats.arrays import (
 
 
 class Interval(NamedTuple):
-    """An estimate between the ends of its confidence interval, and how much stands behind it."""
+    """An estimate, the ends of its confidence interval, and how much data it rests on."""
 
     value: float
     low: float
@@ -70,11 +70,11 @@ def mean_interval(values: Numbers, clusters: Labels | None = None, level: float 
 
 
 def share_interval(values: Numbers, clusters: Labels | None = None, level: float = 0.95) -> Interval:
-    """The mean of values from 0 to 1 with Wilson's interval (1927), for as many rows as the clusters are worth.
+    """The mean of values from 0 to 1 with Wilson's interval (1927), with the effective number of rows.
 
     The number of rows is divided by the design effect: the cluster-robust variance of the mean over that of independent
-    zeros and ones, and never less than 1 (Korn and Graubard 1998). Where all values are 0 or all are 1 no variance can
-    be seen, and each cluster counts as one row. Student's t stands for the normal quantile.
+    zeros and ones, and never less than 1 (Korn and Graubard 1998). Where all values are 0 or all are 1 there is no
+    variance, and each cluster counts as one row. Student's t replaces the normal quantile.
     """
     from scipy.special import stdtrit
 
@@ -90,14 +90,14 @@ def share_interval(values: Numbers, clusters: Labels | None = None, level: float
     worth = n / effect
     middle = (mean + t * t / (2 * worth)) / (1 + t * t / worth)
     reach = t / (1 + t * t / worth) * math.sqrt(mean * (1 - mean) / worth + t * t / (4 * worth * worth))
-    # At the ends of the scale the formula gives 0 and 1 but for rounding.
+    # At the ends of the scale the formula gives 0 and 1 up to rounding.
     return found._replace(low=min(mean, max(0.0, middle - reach)), high=max(mean, min(1.0, middle + reach)))
 
 
 def equal_shares_interval(value: float, n: int, n_clusters: int, level: float = 0.95) -> Interval:
-    """The mean of n values from 0 to 1 that are all the same, so that resampling them shows no variance.
+    """The interval of the mean of n equal values from 0 to 1, where resampling shows no variance.
 
-    Wilson's interval says which share of all values may be others; they may be 0 or 1.
+    Wilson's interval bounds the share of values that could be different; these could be 0 or 1.
     """
     others = 1 - share_interval(np.ones(n_clusters), level=level).low
     return Interval(value, value - others * value, value + others * (1 - value), n, 0, n_clusters)
@@ -115,7 +115,7 @@ def scaled_mean(x: Floats) -> float:
 
 @dataclass(frozen=True)
 class Moments:
-    """What is known of some values; the sums are of what lies beyond the centre."""
+    """Sums over some values, from which their mean and interval follow; values are counted from the centre."""
 
     n: int = 0
     n_missing: int = 0
@@ -127,14 +127,14 @@ class Moments:
     centre: float = 0.0
 
     def __add__(self, other: Moments) -> Moments:
-        """Of both together; they share no cluster, and have one centre."""
+        """The moments of both together; they must share no cluster and have the same centre."""
         if self.centre != other.centre:
-            raise ValueError(f"moments around {self.centre} and around {other.centre} do not add up")
+            raise ValueError(f"moments around {self.centre} and around {other.centre} cannot be added")
         summed = {one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(self)}
         return Moments(**{**summed, "centre": self.centre})
 
     def interval(self, level: float = 0.95) -> Interval:
-        """The mean with its interval, as ``mean_interval`` gives it."""
+        """The mean with its interval, as ``mean_interval`` computes it."""
         from scipy.special import stdtrit
 
         check_probability(level, "level")

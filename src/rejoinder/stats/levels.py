@@ -19,19 +19,19 @@ from rejoinder.stats.correlation import Method
 from rejoinder.stats.resampling import Design, Draw
 
 Number = TypeVar("Number", np.float64, np.int64)
-ROUNDING = 1e-13  # a variance below this share of the mean square is rounding: the values are one and the same
+ROUNDING = 1e-13  # a variance below this share of the mean square is rounding: the values are all equal
 
 
 @dataclass(frozen=True)
 class SortedGroups:
-    """Rows that lie sorted by group, every group one stretch of them."""
+    """Rows sorted by group, so that every group is one contiguous range."""
 
     codes: Ints
     starts: Ints
 
     @classmethod
     def of(cls, codes: Ints) -> SortedGroups:
-        """The stretches of rows whose groups are numbered 0, 1, ... in ascending order without a gap."""
+        """Find the ranges of rows whose groups are numbered 0, 1, ... in ascending order without a gap."""
         return cls(codes, np.flatnonzero(np.diff(codes, prepend=-1)))
 
     def sums(self, values: npt.NDArray[Number]) -> npt.NDArray[Number]:
@@ -42,7 +42,7 @@ class SortedGroups:
         return summed
 
     def spread(self, values: npt.NDArray[Number]) -> npt.NDArray[Number]:
-        """Each group's value to its rows; a single group is left to broadcasting."""
+        """Repeat each group's value for its rows; a single group is left to broadcasting."""
         return values if len(self.starts) == 1 else values.take(self.codes, axis=1)
 
 
@@ -70,7 +70,7 @@ class Ordering(NamedTuple):
         return rising if len(self.ends) == len(self.order) else rising.take(self.ends, axis=1)
 
     def ranks(self, counts: Ints, middles: Ints) -> Floats:
-        """Twice each row's mid-rank within its group, less its group's mean."""
+        """Twice each row's mid-rank within its group, minus its group's mean."""
         upto = self.cumulative(counts)
         doubled = upto.copy()
         doubled[:, 1:] += upto[:, :-1]
@@ -102,7 +102,7 @@ class WeightedCorrelation(Protocol):
 def weighted_correlation(
     method: Method, scores: Sequence[Floats], ratings: Floats, groups: SortedGroups
 ) -> WeightedCorrelation:
-    """The correlation of each metric's scores with the ratings within each group, to be evaluated under counts."""
+    """The correlation of each metric's scores with the ratings within each group, as a function of counts."""
     if method == "pearson":
         return _Pearson(scores, ratings, groups)
     if method == "spearman":
@@ -176,7 +176,7 @@ class _Kendall:
 
 
 class _Inversions:
-    """The discordant pairs of each group under counts, bit by bit as in ``correlation.inversions``."""
+    """The discordant pairs of each group under counts, bit by bit as in ``correlation.count_inversions``."""
 
     def __init__(self, scores: Floats, runs: Ints, groups: SortedGroups) -> None:
         self.groups = groups
@@ -209,7 +209,7 @@ class _Inversions:
 
 
 def _centre(values: Floats, groups: SortedGroups) -> Floats:
-    """Values around their group's mean and of order one, so that sums of squares lose nothing."""
+    """Values centred on their group's mean and scaled to order one, so that sums of squares stay exact enough."""
     sizes = np.diff(np.append(groups.starts, len(values)))
     means = np.add.reduceat(values / np.repeat(sizes, sizes), groups.starts)
     deviations = values - np.repeat(means, sizes)
@@ -221,7 +221,7 @@ def _centre(values: Floats, groups: SortedGroups) -> Floats:
 
 
 def _correlations(moments: Sequence[tuple[Floats | Ints, Floats | Ints]], var_y: Floats | Ints, sizes: Ints) -> Floats:
-    """From each metric's covariance and variance to its correlation: (resamples, metrics, groups)."""
+    """Each metric's correlation from its covariance and variance: (resamples, metrics, groups)."""
     covariances, variances = (np.stack(parts, axis=1) for parts in zip(*moments, strict=True))
     return bounded_ratio(covariances, variances, var_y[:, None], sizes[:, None])
 
@@ -238,7 +238,7 @@ class LevelCorrelation(Protocol):
 def correlation_at_level(
     level: Level, method: Method, scores: Sequence[Floats], ratings: Floats, design: Design
 ) -> LevelCorrelation:
-    """The level by its name; the rows must be complete."""
+    """The correlation at a level, as a function of a draw; the rows must be complete."""
     check_one_of(level, Level, "level")
     check_one_of(method, Method, "correlation")
     if not len(ratings):
@@ -313,9 +313,9 @@ class _BetweenSystems:
 
 
 def pairwise_correlation(method: Method, x: Floats, y: Floats, weights: Ints) -> Floats:
-    """The correlation of each line of x with the same line of y when entries count ``weights`` times.
+    """The correlation of each row of x with the same row of y when entries count ``weights`` times.
 
-    It compares all entries with all, which suits few entries that differ from line to line (means of systems).
+    It compares every entry with every other, which suits rows of few entries (means of systems).
     """
     counts = weights.astype(np.float64)
     if method == "pearson":
@@ -334,7 +334,7 @@ def pairwise_correlation(method: Method, x: Floats, y: Floats, weights: Ints) ->
 
 
 def _weighted_deviations(values: Floats, counts: Floats) -> Floats:
-    """Values less their weighted mean; all zero where they differ by rounding only."""
+    """Values minus their weighted mean; all zero where they differ only by rounding."""
     total = np.maximum(counts.sum(axis=1, keepdims=True), 1)
     deviations = np.where(counts > 0, values - (counts * values).sum(axis=1, keepdims=True) / total, 0.0)
     largest = np.abs(deviations).max(axis=1, keepdims=True)
@@ -343,13 +343,13 @@ def _weighted_deviations(values: Floats, counts: Floats) -> Floats:
 
 
 def _unit_scale(values: Floats) -> Floats:
-    """The values times a power of two, so that no sum of squares overflows; no correlation changes by it."""
+    """The values times a power of two, so that no sum of squares overflows; correlations do not change."""
     scaled: Floats = np.ldexp(values, -math.frexp(np.abs(values).max(initial=0.0))[1])
     return scaled
 
 
 class MetricBlock(NamedTuple):
-    """The metrics that can be used on the same rows, and these rows."""
+    """Metrics that have scores on the same rows, and these rows."""
 
     members: list[int]
     scores: list[Floats]
@@ -363,7 +363,7 @@ class MetricBlock(NamedTuple):
 
 @dataclass(frozen=True)
 class CorrelationData:
-    """Columns of scores, the ratings, and who wrote what to which item of which dialogue."""
+    """Columns of scores, the ratings, and the system, item and dialogue of each row."""
 
     columns: Sequence[Floats]
     ratings: Floats
@@ -378,7 +378,7 @@ class CorrelationData:
         items: Labels | None = None,
         dialogues: Labels | None = None,
     ) -> CorrelationData:
-        """Checked data: every metric has a number (or NaN) for every rating."""
+        """Check the data: every metric has a number (or NaN) for every rating."""
         y = as_finite(ratings, "ratings")
         columns = {name: as_finite(values, name) for name, values in scores.items()}
         for name, x in columns.items():
@@ -386,7 +386,7 @@ class CorrelationData:
         return cls(list(columns.values()), y, Design.of(len(y), systems, items, dialogues))
 
     def parts(self) -> list[MetricBlock]:
-        """The metrics by the rows that they can be used on."""
+        """The metrics grouped by the rows that they have scores on."""
         found = []
         for usable, members in self._patterns():
             rows: Ints = np.flatnonzero(usable)

@@ -1,4 +1,4 @@
-"""nDCG of one ranking (Järvelin and Kekäläinen 2002), with linear gains and honest about ties."""
+"""nDCG of one ranking (Järvelin and Kekäläinen 2002), with linear gains; ties are averaged."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ DEFAULT_K = 3
 
 
 def ndcg(gains: Sequence[float], scores: Sequence[float], k: int = DEFAULT_K) -> float:
-    """nDCG@k with linear gains, over all orders that equal scores allow.
+    """nDCG@k with linear gains, averaged over all orders that equal scores allow.
 
-    NaN where a candidate has no score, and where all gains are equal: then every order is as good as every other.
+    NaN where a candidate has no score, and where all gains are equal: then every order is equally good.
     """
     if any(map(math.isnan, scores)) or len(set(gains)) < 2:
         return NAN

@@ -1,7 +1,7 @@
-"""Is one system better than another? Paired differences, with whole dialogues (clusters) drawn or flipped together.
+"""Is one system better than another? Paired differences, with whole dialogues (clusters) resampled or flipped together.
 
 ``first`` and ``second`` hold both systems' scores of the same items, row by row; pairs with a missing side are left out
-and counted. Without clusters every pair is its own.
+and counted. Without clusters every pair is its own cluster.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def difference_interval(
     level: float = 0.95,
     kind: IntervalKind = "expanded",
 ) -> Interval:
-    """The mean of first minus second, with a bootstrap interval that draws whole clusters again."""
+    """The mean of first minus second, with a bootstrap interval over whole clusters."""
     check_at_least(n_resamples, 1, "n_resamples")
     differences, codes, n_missing = paired_differences(first, second, clusters)
     n_clusters = int(codes.max(initial=-1)) + 1
@@ -64,8 +64,8 @@ def sign_flip_test(
     n_permutations: int = 9999,
     seed: int = 0,
 ) -> Significance:
-    """Approximate randomisation (Noreen 1989): in how many ways to swap the systems, cluster by cluster, is the mean
-    difference at least as large? Where there are no more ways than ``n_permutations``, all are tried and p is exact.
+    """Approximate randomisation (Noreen 1989): the share of ways to swap the systems, cluster by cluster, in which the
+    mean difference is at least as large. With at most ``n_permutations`` ways, all are tried and p is exact.
     """
     check_at_least(n_permutations, 1, "n_permutations")
     differences, codes, n_missing = paired_differences(first, second, clusters)
@@ -93,7 +93,7 @@ def sign_flip_test(
 
 
 def paired_differences(first: Numbers, second: Numbers, clusters: Labels | None) -> tuple[Floats, Ints, int]:
-    """The differences that exist, the cluster of each, and how many are missing."""
+    """The differences that are not missing, the cluster of each, and the number missing."""
     x, y = as_finite(first, "first"), as_finite(second, "second")
     check_same_length(first=x, second=y)
     codes = np.arange(len(x))

@@ -4,7 +4,7 @@ Of two responses, ratings say which is better or that they are equal, and so do 
 most epsilon. The accuracy is the share of pairs on which both say the same. Calibration takes the smallest epsilon,
 among 0 and the differences that occur, with the highest accuracy; as epsilon is chosen on the data, so is the accuracy.
 
-With groups (items, as a rule) only pairs inside a group count, and the accuracy is the mean over the groups that have a
+With groups (usually items) only pairs inside a group count, and the accuracy is the mean over the groups that have a
 pair; without, it is over all pairs.
 """
 
@@ -21,7 +21,7 @@ MOST_PAIRS = 20_000_000
 
 
 class PairwiseAccuracy(NamedTuple):
-    """The share of pairs that scores and ratings order alike, and the difference up to which scores are equal."""
+    """The share of pairs that scores and ratings order the same way, and the largest difference of equal scores."""
 
     value: float
     epsilon: float
@@ -34,7 +34,7 @@ class PairwiseAccuracy(NamedTuple):
 def pairwise_accuracy(
     scores: Numbers, ratings: Numbers, groups: Labels | None = None, epsilon: float = 0.0
 ) -> PairwiseAccuracy:
-    """acc_eq at a given epsilon."""
+    """The accuracy (acc_eq) at an epsilon."""
     if not epsilon >= 0:
         raise InputError(f"epsilon must be 0 or more, not {epsilon}")
     distances, weights, found = _weigh_pairs(scores, ratings, groups)
@@ -46,7 +46,7 @@ def pairwise_accuracy(
 
 
 def calibrated_accuracy(scores: Numbers, ratings: Numbers, groups: Labels | None = None) -> PairwiseAccuracy:
-    """acc_eq at the smallest epsilon that makes it largest."""
+    """The accuracy (acc_eq) at the smallest epsilon that maximises it."""
     distances, weights, found = _weigh_pairs(scores, ratings, groups)
     if found.reason:
         return found
@@ -62,7 +62,7 @@ def calibrated_accuracy(scores: Numbers, ratings: Numbers, groups: Labels | None
 
 
 def _weigh_pairs(scores: Numbers, ratings: Numbers, groups: Labels | None) -> tuple[Floats, Floats, PairwiseAccuracy]:
-    """Each pair's distance in scores, its weight if it is ordered alike and if its ratings are tied, and the counts."""
+    """Each pair's distance in scores, its weights if ordered the same way and if its ratings tie, and the counts."""
     x, y = as_finite(scores, "scores"), as_finite(ratings, "ratings")
     check_same_length(scores=x, ratings=y)
     codes = np.zeros(len(x), dtype=np.int64)
@@ -91,7 +91,7 @@ def pairs_within(codes: Ints) -> tuple[Ints, Ints, Ints]:
     sizes = np.bincount(codes) if len(codes) else np.zeros(0, dtype=np.int64)
     n_pairs = int((sizes * (sizes - 1) // 2).sum())
     if n_pairs > MOST_PAIRS:
-        raise InputError(f"there are {n_pairs:,} pairs, more than {MOST_PAIRS:,}; give groups such as the items")
+        raise InputError(f"there are {n_pairs:,} pairs, more than {MOST_PAIRS:,}; pass groups, such as the items")
     starts = np.cumsum(sizes) - sizes
     parts = [[np.empty(0, dtype=np.int64)] * 3]
     for size in np.unique(sizes[sizes > 1]):

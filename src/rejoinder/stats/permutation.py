@@ -4,8 +4,8 @@ Both metrics' scores are standardised; under the hypothesis that the metrics are
 swapped for any item, any dialogue (all its items at once), any system, or dialogues and systems both (a row is swapped
 when its dialogue or its system is, but not when both are). Swapping items or both breaks up what replies of one
 dialogue have in common, and finds differences that are not there. The statistic is the difference of the two
-correlations at the given level, and p the share of seeded swaps, the data included, whose difference is at least as
-large in size. Rows count that have both scores and a rating.
+correlations at the given level, and p the share of seeded swaps, the data included, whose absolute difference is at
+least as large. Only rows with both scores and a rating count.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def permutation_test(
     n_permutations: int = 1000,
     seed: int = 0,
 ) -> Significance:
-    """The first metric's correlation less the second's, and how often swapping makes as large a difference."""
+    """The first metric's correlation minus the second's, and how often swapping gives a difference as large."""
     x, y, z = as_finite(first, "first"), as_finite(second, "second"), as_finite(ratings, "ratings")
     check_same_length(first=x, second=y, ratings=z)
     check_at_least(n_permutations, 1, "n_permutations")
@@ -84,7 +84,7 @@ def permutation_test(
 
 
 def _draw_swaps(design: Design, swap: Swap, size: int, random: np.random.Generator) -> Bools:
-    """For which rows the two metrics change places: (permutations, rows)."""
+    """The rows whose two scores are swapped: (permutations, rows)."""
     units, n_units = (design.items, design.n_items) if swap == "items" else (design.dialogues, design.n_dialogues)
     drawn = random.random((size, n_units + design.n_systems)) < 0.5
     of_units = drawn[:, :n_units].take(units, axis=1)
@@ -93,7 +93,7 @@ def _draw_swaps(design: Design, swap: Swap, size: int, random: np.random.Generat
 
 
 def _swapped_difference(correlate: LevelCorrelation, swapped: Bools, twice: Design) -> Floats:
-    """The first correlation less the second, after swapping."""
+    """The first correlation minus the second, after swapping."""
     whole = twice.as_it_is()
     values = []
     for chosen in (np.concatenate([~swapped, swapped], axis=1), np.concatenate([swapped, ~swapped], axis=1)):

@@ -1,4 +1,4 @@
-"""The ranks that each system may have: where its mean stands among the others when the items are drawn again."""
+"""The ranks that each system may have: the rank of its mean when the items are resampled."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def rank_ranges(
     seed: int = 0,
     level: float = 0.95,
 ) -> RankRanges:
-    """Every system's range of ranks when whole clusters (items, dialogues) are drawn again for all systems together.
+    """Every system's range of ranks when whole clusters (items, dialogues) are resampled for all systems together.
 
-    Equal means share the best rank of the tie as ``rank``; a range reaches over both ends of ties.
+    Equal means share the best rank of the tie as ``rank``; a range includes both ends of ties.
     """
     x = as_finite(values, "values")
     check_same_length(values=x, systems=systems, clusters=clusters)

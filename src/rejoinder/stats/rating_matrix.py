@@ -1,4 +1,4 @@
-"""Ratings as a matrix, units by raters, NaN where a rater did not rate; and intervals by drawing units again."""
+"""Ratings as a matrix, units by raters, NaN where a rater did not rate; bootstrap intervals over units."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from rejoinder.stats.resampling import IntervalKind, percentile_interval
 
 
 class RatingMatrix(NamedTuple):
-    """Ratings with one line a unit (what was rated) and one column a rater."""
+    """Ratings with one row per unit (what was rated) and one column per rater."""
 
     values: Floats
     units: tuple[Any, ...]
@@ -33,7 +33,7 @@ class RatingMatrix(NamedTuple):
 
 
 def rating_matrix(units: Labels, raters: Labels, ratings: Numbers) -> RatingMatrix:
-    """The matrix of ratings that are given one a row; a rater may rate a unit once."""
+    """The matrix of a list of ratings; a rater may rate each unit once."""
     values = as_floats(ratings, "ratings")
     check_same_length(units=units, raters=raters, ratings=values)
     unit, unit_names = encode_labels(units, "units")
@@ -54,10 +54,10 @@ def rating_matrix(units: Labels, raters: Labels, ratings: Numbers) -> RatingMatr
 
 
 def compact_ratings(ratings: Numbers) -> Floats:
-    """The ratings of each unit moved to the left, and no more columns than a unit has ratings.
+    """The ratings of each unit moved to the left, with no more columns than needed.
 
-    Columns are no raters any more; for what does not ask who rated, this is the same data and much faster when
-    everybody rated little.
+    Columns no longer stand for raters. For statistics that ignore who rated, these are the same data, and much faster
+    to use when everybody rated little.
     """
     matrix = as_floats(ratings, "ratings", ndim=2)
     missing = np.isnan(matrix)
@@ -76,7 +76,7 @@ def unit_interval(
     level: float = 0.95,
     kind: IntervalKind = "expanded",
 ) -> Interval:
-    """Any statistic of a matrix of ratings with a bootstrap interval that draws units, or clusters of them, again."""
+    """Any statistic of a matrix of ratings, with a bootstrap interval over units or clusters of them."""
     matrix = as_floats(ratings, "ratings", ndim=2)
     check_at_least(n_resamples, 1, "n_resamples")
     n_missing = int(np.isnan(matrix).sum())

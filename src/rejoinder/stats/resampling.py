@@ -1,4 +1,4 @@
-"""Resampling rows, items, dialogues or systems with replacement; a draw is how often each of them counts."""
+"""Resampling rows, items, dialogues or systems with replacement; a draw holds how often each of them counts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from rejoinder.stats.arrays import (
 from rejoinder.stats.interval import Interval
 
 ResamplingUnit: TypeAlias = Literal["rows", "items", "dialogues", "systems", "both"]
-_CELLS = 2**14  # resamples times rows that are held at once: few enough to stay in the processor's cache
+_CELLS = 2**14  # resamples times rows held at once: few enough to stay in the processor's cache
 
 
 class Draw(NamedTuple):
@@ -37,7 +37,7 @@ class Draw(NamedTuple):
 
 @dataclass(frozen=True)
 class Design:
-    """Which system, which item and which dialogue each row belongs to; an item lies in one dialogue."""
+    """Which system, which item and which dialogue each row belongs to; an item belongs to one dialogue."""
 
     systems: Ints
     items: Ints
@@ -49,7 +49,8 @@ class Design:
     ) -> Design:
         """A design from labels.
 
-        Without systems all rows are of one; without items every row is its own; without dialogues every item is.
+        Without systems all rows belong to one; without items every row is its own item; without dialogues every item is
+        its own dialogue.
         """
         for name, labels in {"systems": systems, "items": items, "dialogues": dialogues}.items():
             if labels is not None:
@@ -62,11 +63,11 @@ class Design:
         )
         for row in np.flatnonzero(found.dialogue_of_item()[of_items] != found.dialogues)[:1]:
             name = row if items is None else items[row]
-            raise InputError(f"item {name} lies in two dialogues; give the items of each dialogue names of their own")
+            raise InputError(f"item {name} belongs to two dialogues; give the items of each dialogue their own names")
         return found
 
     def only(self, rows: Ints) -> Design:
-        """The design of some of the rows, with systems, items and dialogues numbered anew."""
+        """The design of some of the rows, with systems, items and dialogues renumbered."""
         parts = (self.systems, self.items, self.dialogues)
         return Design(*(np.unique(codes[rows], return_inverse=True)[1] for codes in parts))
 
@@ -92,14 +93,14 @@ class Design:
         return int(self.dialogues.max(initial=-1)) + 1
 
     def n_units(self, unit: ResamplingUnit) -> int:
-        """How many units are drawn; of both, the fewer, which limit what can be known."""
+        """The number of units to resample; of both, the smaller, which limits the precision."""
         check_one_of(unit, ResamplingUnit, "unit of resampling")
         if unit == "both":
             return min(self.n_dialogues, self.n_systems)
         return self.n_systems if unit == "systems" else self._n_drawn(unit)
 
     def _n_drawn(self, unit: ResamplingUnit) -> int:
-        """How many things the second generator draws: rows, items or (with both) dialogues; none for systems alone."""
+        """How many units the second generator draws: rows, items or (with both) dialogues; none for systems alone."""
         sizes = {"rows": len(self.systems), "items": self.n_items}
         return 0 if unit == "systems" else sizes.get(unit, self.n_dialogues)
 
@@ -108,16 +109,16 @@ class Design:
         return Draw(*(np.ones((1, n), dtype=np.int64) for n in (len(self.systems), self.n_systems, self.n_items)))
 
     def draws(self, unit: ResamplingUnit, n_resamples: int, seed: int) -> Iterator[Draw]:
-        """Seeded resamples, some at a time; how many at a time changes nothing."""
+        """Seeded resamples, in batches; the size of a batch changes no number."""
         return self.drawn(unit, n_resamples, make_generators(seed))
 
     @property
     def at_once(self) -> int:
-        """How many resamples are held at a time; levels compare systems with systems, so many systems count too."""
+        """How many resamples are held at a time; levels compare all pairs of systems, so many systems count too."""
         return max(1, _CELLS // max(1, len(self.systems), self.n_systems**2 // 64))
 
     def skip(self, unit: ResamplingUnit, n_resamples: int, generators: Sequence[np.random.Generator]) -> None:
-        """Leave out so many resamples: the generators stand where they would after drawing them."""
+        """Skip this many resamples: the generators end where they would after drawing them."""
         at_once = self.at_once
         for start in range(0, n_resamples, at_once):
             size = min(at_once, n_resamples - start)
@@ -130,7 +131,7 @@ class Design:
     def drawn(
         self, unit: ResamplingUnit, n_resamples: int, generators: Sequence[np.random.Generator]
     ) -> Iterator[Draw]:
-        """Resamples from where the generators stand."""
+        """Resamples from the current state of the generators."""
         check_one_of(unit, ResamplingUnit, "unit of resampling")
         at_once = self.at_once
         for start in range(0, n_resamples, at_once):
@@ -156,12 +157,12 @@ class Design:
 
 
 def make_generators(seed: int) -> list[np.random.Generator]:
-    """What draws systems, and what draws dialogues, items or rows."""
+    """The generator for systems, and the one for dialogues, items or rows."""
     return [make_generator(seed, stream) for stream in range(2)]
 
 
 def resample_counts(n: int, n_resamples: int, random: np.random.Generator) -> Ints:
-    """How often each of n things is drawn in n draws with replacement, one line a resample."""
+    """How often each of n things is drawn in n draws with replacement, one row per resample."""
     if n == 0:
         return np.zeros((n_resamples, 0), dtype=np.int64)
     drawn = random.integers(0, n, (n_resamples, n))
@@ -170,7 +171,7 @@ def resample_counts(n: int, n_resamples: int, random: np.random.Generator) -> In
 
 
 IntervalKind: TypeAlias = Literal["percentile", "expanded", "corrected"]
-_OFF_CENTRE = 0.025  # fewer resamples than this on one side of the estimate: they do not estimate it
+_OFF_CENTRE = 0.025  # a smaller share of resamples on one side of the estimate: they do not estimate it
 _UNDEFINED = 0.1  # the share of resamples without a value above which there is no interval
 
 
@@ -183,7 +184,7 @@ def percentile_interval(
     level: float = 0.95,
     kind: IntervalKind = "expanded",
 ) -> Interval:
-    """The interval around an estimate from its values on resamples; NaN among them are resamples without one."""
+    """The interval around an estimate from its values on resamples; NaN marks a resample without one."""
     check_probability(level, "level")
     check_one_of(kind, IntervalKind, "interval")
     nothing = Interval(value, NAN, NAN, n, n_missing, n_units)
@@ -196,7 +197,7 @@ def percentile_interval(
     reason = f"undefined in {lost} of {len(samples)} resamples" if lost else None
     if not len(defined) or lost > _UNDEFINED * len(samples):
         return nothing._replace(reason=reason or "no resamples")
-    same = np.isclose(defined, value, rtol=1e-12, atol=1e-12)  # a perfect correlation may be 1 or all but 1
+    same = np.isclose(defined, value, rtol=1e-12, atol=1e-12)  # a perfect correlation may differ from 1 by rounding
     below = float((~same & (defined < value)).sum() + same.sum() / 2) / len(defined)
     missed = nothing._replace(reason="the resamples miss the estimate; resample other units")
     if not _OFF_CENTRE <= below <= 1 - _OFF_CENTRE:
@@ -208,9 +209,9 @@ def percentile_interval(
 
 
 def bootstrap_p_value(samples: Floats, n_units: int, kind: IntervalKind = "expanded") -> float:
-    """The two-sided p of an estimate above 0, from its values on resamples: twice the share of them that are not.
+    """The two-sided p-value of an estimate above 0: twice the share of its values on resamples that are not above 0.
 
-    Of the expanded kind, the share is widened as the interval is, so that p is below 1 - level where the interval of
+    For the expanded kind, the share is widened as the interval is, so that p is below 1 - level where the interval of
     that level lies above 0. The estimate itself counts as a resample, so p is never 0.
     """
     from scipy.special import ndtri, stdtr

@@ -12,7 +12,7 @@ from rejoinder.stats.arrays import NAN, Numbers, as_floats
 
 
 class Sensitivity(NamedTuple):
-    """How much a metric's correlation depends on the data set: 1 is not at all; negative or infinite is worst."""
+    """How much a metric's correlation depends on the data set: 1 means not at all; negative or infinite is worst."""
 
     value: float
     best: float
@@ -23,10 +23,10 @@ class Sensitivity(NamedTuple):
 
 
 def domain_sensitivity(correlations: Numbers) -> Sensitivity:
-    """best / worst of a metric's correlations, one a data set.
+    """The ratio best / worst of a metric's correlations, one per data set.
 
     It is negative when the metric is negatively correlated somewhere and infinite when the worst is 0. Without a
-    positive correlation the ratio says nothing (two negative ones would look good) and is NaN.
+    positive correlation the ratio has no meaning (two negative ones would look good) and is NaN.
     """
     values = as_floats(correlations, "correlations")
     known = values[~np.isnan(values)]

@@ -6,7 +6,7 @@ With r12 and r13 the correlations of two metrics with the ratings and r23 that o
     K = 1 - r12^2 - r13^2 - r23^2 + 2 r12 r13 r23,
 
 has Student's distribution with n - 3 degrees of freedom for Pearson's r of normal variables; with rank correlations it
-is an approximation. It takes rows as independent: where items or systems repeat, use the permutation test.
+is an approximation. It treats rows as independent: where items or systems repeat, use the permutation test.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Aggregation: one label a unit from what several raters gave, with how sure it is. One file a model.
+"""Aggregation: one label per unit from several raters, with its uncertainty. One file per model.
 
-A model's file holds ``aggregate``, which takes votes and gives an ``Aggregated``. See docs/agreement.md.
+A model's file holds ``aggregate``, which takes votes and returns an ``Aggregated``. See docs/agreement.md.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from rejoinder.registry import list_modules
 from rejoinder.stats.aggregation._votes import Aggregated, Votes
 from rejoinder.stats.arrays import Numbers
 
-__all__ = ["Aggregated", "Votes", "aggregate", "methods"]
+__all__ = ["Aggregated", "Votes", "aggregate", "list_methods"]
 
 
 def list_methods() -> list[str]:
-    """The models by name."""
+    """The names of the models."""
     return list_modules("rejoinder.stats.aggregation")
 
 
 def aggregate(ratings: Numbers | Votes, method: str = "mean") -> Aggregated:
-    """One label for each line of a matrix, units by raters, NaN where a rater did not rate; by the model named."""
+    """One label for each row of a matrix, units by raters, NaN where a rater did not rate."""
     if method not in list_methods():
         raise SpecError(f"no method of aggregation is called {method!r}; {nearest(method, list_methods())}")
     votes = ratings if isinstance(ratings, Votes) else Votes.of(ratings)
     found = import_module(f"rejoinder.stats.aggregation.{method}").aggregate(votes)
     if not isinstance(found, Aggregated):
-        raise TypeError(f"{method} gave {type(found).__name__}, not an Aggregated")
+        raise TypeError(f"{method} returned {type(found).__name__}, not an Aggregated")
     return found

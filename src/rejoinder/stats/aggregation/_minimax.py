@@ -1,19 +1,19 @@
-"""Minimax conditional entropy (Zhou, Liu, Platt and Meek 2014), regularised, for classes with an order or without.
+"""Minimax conditional entropy (Zhou, Liu, Platt and Meek 2014), regularised, for ordered and unordered classes.
 
 Rater i gives unit j of class c the label k with probability proportional to exp(s_i(c, k) + t_j(c, k)): s is how the
 rater confuses classes, t how the unit lets them be confused. Among all distributions of labels that keep, for every
-rater and every unit, how often class c got label k, this one has the largest entropy; and the classes are those which
-make that entropy least. Penalties let the counts be kept only nearly, as few votes demand. In the dual, with the
-probabilities of the classes put in at their best, it is the largest
+rater and every unit, how often class c got label k, this one has the largest entropy; and the classes are those that
+minimise that entropy. Penalties let the counts be matched only approximately, as few votes demand. In the dual, with
+the optimal class probabilities, it is the maximum of
 
     sum over units of log(sum over classes of the product of P(label | class) over the unit's votes)
-        - a/2 sum |s_i|^2 - b/2 sum |t_j|^2,          b = a * votes a rater / votes a unit,
+        - a/2 sum |s_i|^2 - b/2 sum |t_j|^2,          b = a * votes per rater / votes per unit,
 
-climbed by L-BFGS, from where a first climb with the shares of the votes as probabilities leads.
+found by L-BFGS, starting from the result of a first run with the shares of the votes as probabilities.
 
-One thing is added: weights that all votes share, free of any penalty (``shared``). Without them the penalties pull a
+One thing is added: weights that all votes share, without a penalty (``shared``). Without them the penalties pull a
 rater with few votes towards answering at random, and classes drift away from the labels that they are named after; with
-five votes a unit the model is then often worse than the most frequent label (docs/agreement.md). Without
+five votes per unit the model is then often worse than the most frequent label (docs/agreement.md). Without
 ``shared`` and with a = classes^2 / 4 it is what the authors published.
 """
 
@@ -29,11 +29,11 @@ from rejoinder.stats.arrays import Floats
 STRENGTH = 1 / 6  # of classes^2: the penalty of raters; chosen on simulated raters, other draws than the tests use
 PUBLISHED_STRENGTH = 1 / 4
 _FIRST, _MOST = 15, 1000
-_BIAS_PENALTY = 1e-2  # next to no penalty: keeps the shared weights finite where nobody ever errs
+_BIAS_PENALTY = 1e-2  # almost no penalty: keeps the shared weights finite where nobody ever errs
 
 
 class Structure(NamedTuple):
-    """Features of (class, label), line by line: what is shared, what is a rater's own, what is a unit's own."""
+    """Features of each (class, label): shared by all votes, of each rater, of each unit."""
 
     shared: Floats
     raters: Floats
@@ -41,7 +41,7 @@ class Structure(NamedTuple):
 
 
 class _Dual:
-    """The value to climb, over all weights in one array, and its slope."""
+    """The function to maximise, over all weights in one array, and its gradient."""
 
     def __init__(self, votes: Votes, structure: Structure, strength: float) -> None:
         from scipy.sparse import csr_matrix
@@ -61,7 +61,7 @@ class _Dual:
         self.steepness = self._steepness()
 
     def _steepness(self) -> Floats:
-        """About how curved the value is along each weight: measured in its root, weights are climbed in fewer steps."""
+        """The approximate curvature along each weight; scaled by its root, the weights need fewer steps."""
         votes = [np.array([len(self.votes)]), np.bincount(self.votes.rater, minlength=self.votes.n_raters)]
         votes.append(self.votes.sizes)
         parts = zip(votes, self.penalties, self.shapes, strict=True)
@@ -76,13 +76,13 @@ class _Dual:
         return found
 
     def scaled(self, scaled: Floats, probabilities: Floats | None = None) -> tuple[float, Floats]:
-        """The same over weights that are measured in the root of their steepness."""
+        """The same over weights scaled by the root of their steepness."""
         scale = np.sqrt(self.steepness)
         value, slope = self.value(scaled / scale, probabilities)
         return value, slope / scale
 
     def value(self, weights: Floats, probabilities: Floats | None = None) -> tuple[float, Floats]:
-        """The value, turned round for a minimiser, and its slope; at given probabilities, or at the best ones."""
+        """The negative value, for a minimiser, and its gradient; at these probabilities, or at the best ones."""
         logs = self._logs(weights)
         given = self._given(logs)
         if probabilities is None:
@@ -113,7 +113,7 @@ class _Dual:
         return [part.reshape(shape) for part, shape in zip(parts, self.shapes, strict=True)]
 
     def _logs(self, weights: Floats) -> Floats:
-        """log P(label | class) of every vote: (classes, labels, votes), so that sums run over long lines."""
+        """log P(label | class) of every vote: (classes, labels, votes), so that sums run over long rows."""
         parts = zip(self._parts(weights), self.structure, strict=True)
         shared, raters, units = (features @ part.T for part, features in parts)
         scores: Floats = (shared + raters[:, self.votes.rater]) + units[:, self.votes.unit]
@@ -123,7 +123,7 @@ class _Dual:
         return scores
 
     def _given(self, logs: Floats) -> Floats:
-        """The entries of the labels that were given: (classes, votes)."""
+        """The entries of the votes' own labels: (classes, votes)."""
         found: Floats = logs[:, self.votes.label, self.rows]
         return found
 

@@ -1,7 +1,7 @@
 """The model of Dawid and Skene (1979): each rater has a matrix of how true classes turn into labels; fitted by EM.
 
-It starts from the shares of the votes, as crowd-kit's does, and stops when no probability moves any more. A count of 0
-in a rater's matrix is taken as 1e-10 among the labels which that rater ever used, so that no product is lost.
+It starts from the shares of the votes, as crowd-kit's does, and stops when no probability changes any more. A count of
+0 in a rater's matrix becomes 1e-10 for labels that the rater used at all, so that no product becomes 0.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ MIN_PROBABILITY = 1e-10
 
 
 def aggregate(votes: Votes, most_steps: int = 2000, still: float = 1e-7) -> Aggregated:
-    """The most probable class of each unit; EM ends when no probability moves by more than ``still``."""
+    """The most probable class of each unit; EM stops when no probability changes by more than ``still``."""
     votes = votes.as_classes("dawid_skene")
     rated = votes.sizes > 0
     probabilities = np.nan_to_num(votes.shares)
@@ -32,7 +32,7 @@ def aggregate(votes: Votes, most_steps: int = 2000, still: float = 1e-7) -> Aggr
 
 
 def estimate_confusions(votes: Votes, probabilities: Floats) -> Floats:
-    """How probably each rater (first) gives each label (second) to a unit of each class (third)."""
+    """The probability that each rater (first) gives each label (second) to a unit of each class (third)."""
     size = len(votes.categories)
     cells = (((votes.rater * size + votes.label) * size)[:, None] + np.arange(size)).ravel()
     counts = sum_by_code(cells, probabilities[votes.unit].ravel(), votes.n_raters * size**2).reshape(-1, size, size)

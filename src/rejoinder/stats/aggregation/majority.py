@@ -1,4 +1,4 @@
-"""The label that more than half of a unit's raters gave; a unit without one gets none, so that a tie is not hidden."""
+"""The label that more than half of a unit's raters gave; a unit without one gets none, so that ties are not hidden."""
 
 from __future__ import annotations
 
