@@ -183,7 +183,7 @@ def test_the_truth_correlates_with_labels_as_simulation_says() -> None:
 
 
 def test_where_ratings_say_nothing_of_their_certainty_neither_do_we() -> None:
-    assert reachable_by_means([1, 2, 3], [None, None, None]).reason == "fewer than 3 units say how sure they are"
+    assert reachable_by_means([1, 2, 3], [None, None, None]).reason == "fewer than 3 units state their uncertainty"
     assert reachable_by_labels([2, 2, 2], [2, 2, 2], [1, 1, 1]).reason == "the labels are all the same"
     assert reachable_by_means([1, 2, 3], [5, 5, 5]).value == 0.0
 

@@ -61,7 +61,7 @@ def test_what_is_left_open_is_found() -> None:
     assert detected == pytest.approx(0.3, rel=0.01)
     assert detected <= 0.3
     assert plan_ratings(noise, 0.3, items=50, raters=3).power == power_at(50, 0.3, sd)
-    with pytest.raises(InputError, match="give the difference to find, or the number of items"):
+    with pytest.raises(InputError, match="give the difference to detect, or the number of items"):
         plan_ratings(noise)
 
 
@@ -81,7 +81,7 @@ def test_dialogues_whose_items_are_alike_need_more_items() -> None:
 
 def test_one_rating_a_reply_tells_nothing_of_raters() -> None:
     noise = estimate_noise([[1.0], [2.0], [4.0]], [[1.0], [1.0], [1.0]])
-    assert noise.reason == "no reply has two ratings, so what raters add cannot be told"
+    assert noise.reason == "no reply has two ratings, so the noise of raters cannot be estimated"
     assert noise.within == 0.0
     assert noise.sd(1) == noise.sd(10) == pytest.approx(np.std([0, 1, 3], ddof=1))
 

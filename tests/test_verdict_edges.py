@@ -284,7 +284,7 @@ def test_the_table_of_plans_counts_whole_items_and_ratings() -> None:
     assert any("3 items are few to plan with" in note for note in table.notes)
     nothing = plan_table(pilot.noise, make_plans(pilot.noise, [1], 0.0, None), 0.8, 0.05, None)
     assert nothing.rows[0][1] is None
-    assert "1 raters: a difference of 0 cannot be found." in nothing.notes
+    assert "1 raters: a difference of 0 cannot be detected." in nothing.notes
 
 
 # ---- preferences and tables

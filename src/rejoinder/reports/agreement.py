@@ -103,7 +103,7 @@ def suspect_table(found: Sequence[SuspectRater]) -> Table:
     rows: list[list[Cell]] = []
     for rater, aspect, sign in found:
         what, limit = _SIGNS[sign.sign]
-        rows.append([rater, aspect or "all", what, sign.found, limit.format(sign.threshold), sign.n])
+        rows.append([rater, aspect or "all", what, sign.value, limit.format(sign.threshold), sign.n])
     notes = [
         f"Looked for: fewer than {DEFAULT.right:.0%} of checks right; a median time below a third of the others'; one "
         f"answer for {DEFAULT.same:.0%} or more; kappa with the others below {DEFAULT.kappa:g} while they agree "

@@ -52,21 +52,21 @@ def check_same_length(**named: Sequence[Any] | npt.NDArray[Any]) -> None:
     """Raise an error where arrays that should match row by row have different lengths."""
     lengths = {name: len(values) for name, values in named.items()}
     if len(set(lengths.values())) > 1:
-        found = ", ".join(f"{name} {n}" for name, n in lengths.items())
-        raise InputError(f"arrays have different lengths ({found}); give each of them one value per row")
+        listing = ", ".join(f"{name} {n}" for name, n in lengths.items())
+        raise InputError(f"arrays have different lengths ({listing}); give each of them one value per row")
 
 
 def encode_labels(labels: Labels, name: str) -> tuple[Ints, list[Any]]:
     """Labels as the numbers 0, 1, ... in the order in which they first appear, and the labels themselves."""
-    listed = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
+    values = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
     seen: dict[Any, int] = {}
     try:
-        codes = [seen.setdefault(label, len(seen)) for label in listed]
+        codes = [seen.setdefault(label, len(seen)) for label in values]
     except TypeError:
-        raise InputError(f"{name} must be strings or numbers, one per row; found {brief(listed)}") from None
+        raise InputError(f"{name} must be strings or numbers, one per row; found {brief(values)}") from None
     for label in seen:
         if label is None or label != label:
-            raise InputError(f"row {listed.index(label) + 1} of {name} has no label; give every row one")
+            raise InputError(f"row {values.index(label) + 1} of {name} has no label; give every row one")
     return np.array(codes, dtype=np.int64), list(seen)
 
 

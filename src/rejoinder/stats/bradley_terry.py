@@ -37,11 +37,11 @@ def explain_no_strengths(won: Floats, names: list[Any], shrinkage: float) -> str
     """Why these points (one row per system, against each system in a column) give no strengths; None if they do."""
     if len(names) < 2:
         return "fewer than 2 systems"
-    met = won + won.T > 0
-    part = find_reachable(met)[0]
-    if not part.all():
-        apart = ", ".join(str(name) for name, here in zip(names, part, strict=True) if not here)
-        return f"no judgement connects {names[0]} with {apart}"
+    compared = won + won.T > 0
+    reachable = find_reachable(compared)[0]
+    if not reachable.all():
+        others = ", ".join(str(name) for name, is_reachable in zip(names, reachable, strict=True) if not is_reachable)
+        return f"no judgement connects {names[0]} with {others}"
     if shrinkage > 0:
         return None
     beats = find_reachable(won > 0)

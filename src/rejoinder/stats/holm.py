@@ -16,6 +16,6 @@ def holm(p_values: Numbers) -> Floats:
         raise InputError("p-values must lie between 0 and 1")
     adjusted: Floats = p.copy()
     order = known[np.argsort(p[known], kind="stable")]
-    stepped = p[order] * (len(order) - np.arange(len(order)))
-    adjusted[order] = np.minimum(np.maximum.accumulate(stepped), 1.0)
+    products = p[order] * (len(order) - np.arange(len(order)))
+    adjusted[order] = np.minimum(np.maximum.accumulate(products), 1.0)
     return adjusted

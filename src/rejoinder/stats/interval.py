@@ -54,19 +54,19 @@ def mean_interval(values: Numbers, clusters: Labels | None = None, level: float 
     codes = np.unique(codes[known], return_inverse=True)[1]
     x = x[known]
     n_clusters = int(codes.max(initial=-1)) + 1
-    nothing = Interval(NAN, NAN, NAN, len(x), len(known) - len(x), n_clusters)
+    empty = Interval(NAN, NAN, NAN, len(x), len(known) - len(x), n_clusters)
     if not len(x):
-        return nothing._replace(reason="no values")
+        return empty._replace(reason="no values")
     if not np.isfinite(x).all():
-        return nothing._replace(reason="infinite values")
+        return empty._replace(reason="infinite values")
     mean = scaled_mean(x)
     if n_clusters < 2:
-        return nothing._replace(value=mean, reason="fewer than 2 clusters")
+        return empty._replace(value=mean, reason="fewer than 2 clusters")
     with np.errstate(over="ignore"):  # values near the largest float give an infinite interval
         sums = np.bincount(codes, weights=(x - mean) / len(x))
         error = math.sqrt(n_clusters / (n_clusters - 1)) * float(np.linalg.norm(sums))
     margin = float(stdtrit(n_clusters - 1, (1 + level) / 2)) * error
-    return nothing._replace(value=mean, low=mean - margin, high=mean + margin)
+    return empty._replace(value=mean, low=mean - margin, high=mean + margin)
 
 
 def share_interval(values: Numbers, clusters: Labels | None = None, level: float = 0.95) -> Interval:
@@ -78,20 +78,24 @@ def share_interval(values: Numbers, clusters: Labels | None = None, level: float
     """
     from scipy.special import stdtrit
 
-    found = mean_interval(values, clusters, level)
-    mean, n = found.value, found.n
-    if math.isnan(mean) or found.n_clusters < 2:
-        return found._replace(low=NAN, high=NAN)
-    t = float(stdtrit(found.n_clusters - 1, (1 + level) / 2))
-    independent = mean * (1 - mean) / n * found.n_clusters / (found.n_clusters - 1)
-    effect = n / found.n_clusters
-    if independent > 0 and found.high > found.low:
-        effect = max(1.0, ((found.high - mean) / t) ** 2 / independent)
-    worth = n / effect
-    middle = (mean + t * t / (2 * worth)) / (1 + t * t / worth)
-    reach = t / (1 + t * t / worth) * math.sqrt(mean * (1 - mean) / worth + t * t / (4 * worth * worth))
+    interval = mean_interval(values, clusters, level)
+    mean, n = interval.value, interval.n
+    if math.isnan(mean) or interval.n_clusters < 2:
+        return interval._replace(low=NAN, high=NAN)
+    t = float(stdtrit(interval.n_clusters - 1, (1 + level) / 2))
+    independent = mean * (1 - mean) / n * interval.n_clusters / (interval.n_clusters - 1)
+    effect = n / interval.n_clusters
+    if independent > 0 and interval.high > interval.low:
+        effect = max(1.0, ((interval.high - mean) / t) ** 2 / independent)
+    effective_n = n / effect
+    middle = (mean + t * t / (2 * effective_n)) / (1 + t * t / effective_n)
+    reach = (
+        t
+        / (1 + t * t / effective_n)
+        * math.sqrt(mean * (1 - mean) / effective_n + t * t / (4 * effective_n * effective_n))
+    )
     # At the ends of the scale the formula gives 0 and 1 up to rounding.
-    return found._replace(low=min(mean, max(0.0, middle - reach)), high=max(mean, min(1.0, middle + reach)))
+    return interval._replace(low=min(mean, max(0.0, middle - reach)), high=max(mean, min(1.0, middle + reach)))
 
 
 def equal_shares_interval(value: float, n: int, n_clusters: int, level: float = 0.95) -> Interval:
@@ -130,27 +134,27 @@ class Moments:
         """The moments of both together; they must share no cluster and have the same centre."""
         if self.centre != other.centre:
             raise ValueError(f"moments around {self.centre} and around {other.centre} cannot be added")
-        summed = {one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(self)}
-        return Moments(**{**summed, "centre": self.centre})
+        sums = {item.name: getattr(self, item.name) + getattr(other, item.name) for item in fields(self)}
+        return Moments(**{**sums, "centre": self.centre})
 
     def interval(self, level: float = 0.95) -> Interval:
         """The mean with its interval, as ``mean_interval`` computes it."""
         from scipy.special import stdtrit
 
         check_probability(level, "level")
-        nothing = Interval(NAN, NAN, NAN, self.n, self.n_missing, self.n_clusters)
+        empty = Interval(NAN, NAN, NAN, self.n, self.n_missing, self.n_clusters)
         if not self.n:
-            return nothing._replace(reason="no values")
+            return empty._replace(reason="no values")
         if not math.isfinite(self.total):
-            return nothing._replace(reason="infinite values")
+            return empty._replace(reason="infinite values")
         mean = self.total / self.n
         if self.n_clusters < 2:
-            return nothing._replace(value=self.centre + mean, reason="fewer than 2 clusters")
+            return empty._replace(value=self.centre + mean, reason="fewer than 2 clusters")
         spread = max(0.0, self.squares - 2 * mean * self.products + mean * mean * self.sizes)
         error = math.sqrt(self.n_clusters / (self.n_clusters - 1) * spread) / self.n
         margin = float(stdtrit(self.n_clusters - 1, (1 + level) / 2)) * error
         value = self.centre + mean
-        return nothing._replace(value=value, low=value - margin, high=value + margin)
+        return empty._replace(value=value, low=value - margin, high=value + margin)
 
 
 def compute_moments(values: Numbers, clusters: Labels, centre: float = 0.0) -> Moments:
@@ -160,13 +164,13 @@ def compute_moments(values: Numbers, clusters: Labels, centre: float = 0.0) -> M
     codes, _ = encode_labels(clusters, "clusters")
     known = ~np.isnan(x)
     codes = np.unique(codes[known], return_inverse=True)[1]
-    away = x[known] - centre
-    if not len(away):
+    deviations = x[known] - centre
+    if not len(deviations):
         return Moments(n_missing=len(x), centre=centre)
-    sums, sizes = np.bincount(codes, weights=away), np.bincount(codes).astype(float)
+    sums, sizes = np.bincount(codes, weights=deviations), np.bincount(codes).astype(float)
     return Moments(
-        len(away),
-        len(x) - len(away),
+        len(deviations),
+        len(x) - len(deviations),
         len(sums),
         math.fsum(sums),
         math.fsum(sums * sums),

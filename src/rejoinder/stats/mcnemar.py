@@ -24,10 +24,10 @@ def mcnemar_test(first: Numbers, second: Numbers, method: McNemarMethod = "mid_p
     x, y = x[known], y[known]
     if not (np.isin(x, (0, 1)).all() and np.isin(y, (0, 1)).all()):
         raise InputError("McNemar's test needs 1 (right) and 0 (wrong) only; apply a threshold to the scores first")
-    found = mcnemar_from_counts(int((x > y).sum()), int((y > x).sum()), method)
+    result = mcnemar_from_counts(int((x > y).sum()), int((y > x).sum()), method)
     if not len(x):
-        found = found._replace(reason="no pairs", statistic=NAN, p=NAN)
-    return found._replace(n=len(x), n_missing=int((~known).sum()))
+        result = result._replace(reason="no pairs", statistic=NAN, p=NAN)
+    return result._replace(n=len(x), n_missing=int((~known).sum()))
 
 
 def mcnemar_from_counts(b: int, c: int, method: McNemarMethod = "mid_p") -> Significance:

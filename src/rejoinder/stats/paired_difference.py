@@ -47,9 +47,9 @@ def difference_interval(
     sums, sizes = np.bincount(codes, weights=differences - mean), np.bincount(codes)
     random = make_generator(seed)
     samples = []
-    at_once = max(1, _CELLS // n_clusters)
-    for start in range(0, n_resamples, at_once):
-        counts = resample_counts(n_clusters, min(at_once, n_resamples - start), random)
+    batch_size = max(1, _CELLS // n_clusters)
+    for start in range(0, n_resamples, batch_size):
+        counts = resample_counts(n_clusters, min(batch_size, n_resamples - start), random)
         samples.append(mean + (counts @ sums) / (counts @ sizes))
     return percentile_interval(
         mean, np.concatenate(samples), len(differences), n_missing, n_clusters, level=level, kind=kind
@@ -69,27 +69,27 @@ def sign_flip_test(
     """
     check_at_least(n_permutations, 1, "n_permutations")
     differences, codes, n_missing = paired_differences(first, second, clusters)
-    nothing = Significance(NAN, NAN, len(differences), n_missing)
+    empty = Significance(NAN, NAN, len(differences), n_missing)
     if not len(differences):
-        return nothing._replace(reason="no pairs")
+        return empty._replace(reason="no pairs")
     scale = float(np.abs(differences).max())
     mean = scaled_mean(differences)
     if scale == 0:
-        return nothing._replace(statistic=0.0, p=1.0)
+        return empty._replace(statistic=0.0, p=1.0)
     sums = np.bincount(codes, weights=differences / scale)
     sums = sums[sums != 0]
-    enough = abs(float(sums.sum())) - 1e-12 * float(np.abs(sums).sum())
+    threshold = abs(float(sums.sum())) - 1e-12 * float(np.abs(sums).sum())
     if len(sums) <= 30 and 2 ** len(sums) <= n_permutations:
         signs = 1 - 2 * ((np.arange(2 ** len(sums))[:, None] >> np.arange(len(sums))) & 1)
-        return nothing._replace(statistic=mean, p=float((np.abs(signs @ sums) >= enough).mean()))
+        return empty._replace(statistic=mean, p=float((np.abs(signs @ sums) >= threshold).mean()))
     random = make_generator(seed)
-    as_large = 0
-    at_once = max(1, _CELLS // len(sums))
-    for start in range(0, n_permutations, at_once):
-        size = min(at_once, n_permutations - start)
+    n_as_large = 0
+    batch_size = max(1, _CELLS // len(sums))
+    for start in range(0, n_permutations, batch_size):
+        size = min(batch_size, n_permutations - start)
         signs = 1 - 2 * random.integers(0, 2, (size, len(sums)))
-        as_large += int((np.abs(signs @ sums) >= enough).sum())
-    return nothing._replace(statistic=mean, p=(1 + as_large) / (1 + n_permutations))
+        n_as_large += int((np.abs(signs @ sums) >= threshold).sum())
+    return empty._replace(statistic=mean, p=(1 + n_as_large) / (1 + n_permutations))
 
 
 def paired_differences(first: Numbers, second: Numbers, clusters: Labels | None) -> tuple[Floats, Ints, int]:

@@ -37,19 +37,19 @@ def pairwise_accuracy(
     """The accuracy (acc_eq) at an epsilon."""
     if not epsilon >= 0:
         raise InputError(f"epsilon must be 0 or more, not {epsilon}")
-    distances, weights, found = _weigh_pairs(scores, ratings, groups)
-    if found.reason:
-        return found
+    distances, weights, empty = _weigh_pairs(scores, ratings, groups)
+    if empty.reason:
+        return empty
     agree, tied = weights
     near = distances <= epsilon
-    return found._replace(value=float(agree[~near].sum() + tied[near].sum()), epsilon=float(epsilon))
+    return empty._replace(value=float(agree[~near].sum() + tied[near].sum()), epsilon=float(epsilon))
 
 
 def calibrated_accuracy(scores: Numbers, ratings: Numbers, groups: Labels | None = None) -> PairwiseAccuracy:
     """The accuracy (acc_eq) at the smallest epsilon that maximises it."""
-    distances, weights, found = _weigh_pairs(scores, ratings, groups)
-    if found.reason:
-        return found
+    distances, weights, empty = _weigh_pairs(scores, ratings, groups)
+    if empty.reason:
+        return empty
     order = np.argsort(distances, kind="stable")
     distances, (agree, tied) = distances[order], weights[:, order]
     # Raising epsilon past a pair makes its scores equal: right where the ratings are, wrong where they agreed.
@@ -72,17 +72,17 @@ def _weigh_pairs(scores: Numbers, ratings: Numbers, groups: Labels | None) -> tu
     rows = np.flatnonzero(~np.isnan(x + y))
     first, second, group = pairs_within(codes[rows])
     n_groups = len(np.unique(group))
-    found = PairwiseAccuracy(NAN, NAN, len(first), n_groups, len(x) - len(rows))
+    empty = PairwiseAccuracy(NAN, NAN, len(first), n_groups, len(x) - len(rows))
     if not len(first):
-        return np.empty(0), np.empty((2, 0)), found._replace(reason="no two rows to compare")
+        return np.empty(0), np.empty((2, 0)), empty._replace(reason="no two rows to compare")
     x, y = x[rows], y[rows]
     weight = 1 / (n_groups * np.bincount(group)[group])
     score, rating = x[first] / 2 - x[second] / 2, np.sign(y[first] / 2 - y[second] / 2)
     if not rating.any():
-        return np.empty(0), np.empty((2, 0)), found._replace(reason="all ratings that are compared are the same")
+        return np.empty(0), np.empty((2, 0)), empty._replace(reason="all ratings that are compared are the same")
     agree = np.where((rating != 0) & (np.sign(score) == rating), weight, 0.0)
     tied = np.where(rating == 0, weight, 0.0)
-    return 2 * np.abs(score), np.stack([agree, tied]), found
+    return 2 * np.abs(score), np.stack([agree, tied]), empty
 
 
 def pairs_within(codes: Ints) -> tuple[Ints, Ints, Ints]:
@@ -95,9 +95,11 @@ def pairs_within(codes: Ints) -> tuple[Ints, Ints, Ints]:
     starts = np.cumsum(sizes) - sizes
     parts = [[np.empty(0, dtype=np.int64)] * 3]
     for size in np.unique(sizes[sizes > 1]):
-        of_size = np.flatnonzero(sizes == size)
+        group_codes = np.flatnonzero(sizes == size)
         left, right = np.triu_indices(int(size), 1)
-        begin = starts[of_size][:, None]
-        parts.append([order[begin + left].ravel(), order[begin + right].ravel(), np.repeat(of_size, len(left))])
+        group_starts = starts[group_codes][:, None]
+        parts.append(
+            [order[group_starts + left].ravel(), order[group_starts + right].ravel(), np.repeat(group_codes, len(left))]
+        )
     first, second, group = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     return first, second, group

@@ -38,13 +38,13 @@ def power_at(
     if not (n > 0 and math.isfinite(n) and math.isfinite(difference)):
         raise InputError(f"n must be a positive number and difference a number, not {n} and {difference}")
     effect = 1 + (cluster_size - 1) * icc
-    found = PowerEstimate(NAN, n, difference, n / effect, effect)
+    estimate = PowerEstimate(NAN, n, difference, n / effect, effect)
     freedom = n / cluster_size - 1
     if not freedom > 0:
-        return found._replace(reason="fewer than 2 clusters")
+        return estimate._replace(reason="fewer than 2 clusters")
     if sd == 0:
-        return found._replace(reason="the differences do not vary")
-    return found._replace(power=_power(abs(difference) / sd * math.sqrt(n / effect), freedom, alpha))
+        return estimate._replace(reason="the differences do not vary")
+    return estimate._replace(power=_power(abs(difference) / sd * math.sqrt(n / effect), freedom, alpha))
 
 
 def rows_needed(
@@ -82,12 +82,12 @@ def detectable_difference(
 ) -> PowerEstimate:
     """The smallest true difference that n rows detect with the given power."""
     check_probability(power, "power")
-    found = power_at(n, 0.0, sd, cluster_size=cluster_size, icc=icc, alpha=alpha)._replace(difference=NAN)
-    if found.reason:
-        return found
+    estimate = power_at(n, 0.0, sd, cluster_size=cluster_size, icc=icc, alpha=alpha)._replace(difference=NAN)
+    if estimate.reason:
+        return estimate
     if power <= alpha:
         reason = "a test finds a difference that often even where there is none"
-        return found._replace(power=power, difference=0.0, reason=reason)
+        return estimate._replace(power=power, difference=0.0, reason=reason)
     freedom = n / cluster_size - 1
     low, high = 0.0, 1.0
     while _power(high, freedom, alpha) < power:
@@ -95,7 +95,7 @@ def detectable_difference(
     for _ in range(200):
         middle = (low + high) / 2
         low, high = (low, middle) if _power(middle, freedom, alpha) >= power else (middle, high)
-    return found._replace(power=power, difference=high * sd / math.sqrt(found.effective_n))
+    return estimate._replace(power=power, difference=high * sd / math.sqrt(estimate.effective_n))
 
 
 def _power(noncentrality: float, freedom: float, alpha: float) -> float:
@@ -142,19 +142,19 @@ def estimate_spread(first: Numbers, second: Numbers, clusters: Labels | None = N
     """
     differences, codes, n_missing = paired_differences(first, second, clusters)
     n, sizes = len(differences), np.bincount(codes).astype(np.float64)
-    found = DifferenceSpread(NAN, NAN, NAN, n, n_missing, len(sizes))
+    spread = DifferenceSpread(NAN, NAN, NAN, n, n_missing, len(sizes))
     if n < 2:
-        return found._replace(reason="fewer than 2 pairs")
+        return spread._replace(reason="fewer than 2 pairs")
     scale = float(np.abs(differences).max()) or 1.0
     x = differences / scale
-    found = found._replace(sd=float(x.std(ddof=1)) * scale, cluster_size=float((sizes**2).sum() / n))
+    spread = spread._replace(sd=float(x.std(ddof=1)) * scale, cluster_size=float((sizes**2).sum() / n))
     if len(sizes) == n:
-        return found._replace(icc=0.0)
+        return spread._replace(icc=0.0)
     if len(sizes) < 2:
-        return found._replace(reason="fewer than 2 clusters")
+        return spread._replace(reason="fewer than 2 clusters")
     means = sum_by_code(codes, x, len(sizes)) / sizes
     between = float((sizes * (means - x.mean()) ** 2).sum()) / (len(sizes) - 1)
     inside = float(((x - means[codes]) ** 2).sum()) / (n - len(sizes))
     typical = (n - float((sizes**2).sum()) / n) / (len(sizes) - 1)
     total = between + (typical - 1) * inside
-    return found._replace(icc=max(0.0, (between - inside) / total) if total > 0 else 0.0)
+    return spread._replace(icc=max(0.0, (between - inside) / total) if total > 0 else 0.0)

@@ -68,20 +68,20 @@ def find_too_fast(seconds: Sequence[Sequence[float]], thresholds: Thresholds = D
     """Raters whose median time is far below that of the others; one list of times per rater."""
     known = [[s for s in times if math.isfinite(s)] for times in seconds]
     medians = [float(np.median(t)) if len(t) >= thresholds.least_times else NAN for t in known]
-    found = []
+    suspicions = []
     for rater, median in enumerate(medians):
         others = [m for other, m in enumerate(medians) if other != rater and not math.isnan(m)]
         if others and not math.isnan(median):
             limit = thresholds.share_of_median * float(np.median(others))
             if median < limit:
-                found.append(Suspicion(rater, "speed", median, limit, len(known[rater])))
-    return found
+                suspicions.append(Suspicion(rater, "speed", median, limit, len(known[rater])))
+    return suspicions
 
 
 def find_straight_liners(ratings: Numbers, thresholds: Thresholds = DEFAULT) -> list[Suspicion]:
     """Raters who (nearly) always gave the same answer to units where others gave different ones."""
     matrix = as_floats(ratings, "ratings", ndim=2)
-    found = []
+    suspicions = []
     for rater, column in enumerate(matrix.T):
         known = ~np.isnan(column)
         n = int(known.sum())
@@ -89,11 +89,11 @@ def find_straight_liners(ratings: Numbers, thresholds: Thresholds = DEFAULT) -> 
             continue
         share, answer = most_frequent_answer(column)
         others = np.delete(matrix[known], rater, axis=1)
-        given = others[~np.isnan(others)]
-        theirs = float((given == answer).mean()) if len(given) else NAN
-        if share >= thresholds.same and not theirs > share - thresholds.more_than_others:
-            found.append(Suspicion(rater, "alike", share, thresholds.same, n))
-    return found
+        other_answers = others[~np.isnan(others)]
+        others_share = float((other_answers == answer).mean()) if len(other_answers) else NAN
+        if share >= thresholds.same and not others_share > share - thresholds.more_than_others:
+            suspicions.append(Suspicion(rater, "alike", share, thresholds.same, n))
+    return suspicions
 
 
 def find_disagreeing(
@@ -109,8 +109,8 @@ def find_disagreeing(
 
 def most_frequent_answer(column: Floats) -> tuple[float, float]:
     """The share of the most frequent answer, and that answer; NaN for a rater without answers."""
-    given = column[~np.isnan(column)]
-    if not len(given):
+    answers = column[~np.isnan(column)]
+    if not len(answers):
         return NAN, NAN
-    values, counts = np.unique(given, return_counts=True)
-    return float(counts.max() / len(given)), float(values[counts.argmax()])
+    values, counts = np.unique(answers, return_counts=True)
+    return float(counts.max() / len(answers)), float(values[counts.argmax()])

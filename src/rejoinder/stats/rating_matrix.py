@@ -62,8 +62,8 @@ def compact_ratings(ratings: Numbers) -> Floats:
     matrix = as_floats(ratings, "ratings", ndim=2)
     missing = np.isnan(matrix)
     width = int((~missing).sum(axis=1).max(initial=0))
-    moved: Floats = np.take_along_axis(matrix, np.argsort(missing, axis=1, kind="stable"), axis=1)[:, :width]
-    return moved
+    compacted: Floats = np.take_along_axis(matrix, np.argsort(missing, axis=1, kind="stable"), axis=1)[:, :width]
+    return compacted
 
 
 def unit_interval(
@@ -88,6 +88,6 @@ def unit_interval(
         return Interval(NAN, NAN, NAN, *counts, "no ratings")
     random = make_generator(seed)
     members = [np.flatnonzero(codes == code) for code in range(size)] if clusters is not None else list(codes[:, None])
-    drawn = (np.concatenate([members[c] for c in random.integers(0, size, size)]) for _ in range(n_resamples))
-    samples = np.array([statistic(matrix[rows]) for rows in drawn])
+    resamples = (np.concatenate([members[c] for c in random.integers(0, size, size)]) for _ in range(n_resamples))
+    samples = np.array([statistic(matrix[rows]) for rows in resamples])
     return percentile_interval(float(statistic(matrix)), samples, *counts, level=level, kind=kind)

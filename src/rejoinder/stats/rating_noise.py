@@ -66,19 +66,19 @@ def estimate_noise(first: Numbers, second: Numbers | None = None, clusters: Labe
     rated = np.all([n > 0 for n in counts], axis=0)
     within = _spread_within([side[rated] for side in sides])
     zeros = np.zeros(len(x)) if second is None else means[1]
-    found = estimate_spread(np.where(rated, means[0], NAN), np.where(rated, zeros, NAN), clusters)
-    nothing = RatingNoise(NAN, within, len(sides), n=found.n)
-    if found.n < 2:
-        return nothing._replace(reason="fewer than 2 items are rated on both sides")
+    spread = estimate_spread(np.where(rated, means[0], NAN), np.where(rated, zeros, NAN), clusters)
+    empty = RatingNoise(NAN, within, len(sides), n=spread.n)
+    if spread.n < 2:
+        return empty._replace(reason="fewer than 2 items are rated on both sides")
     raters = float(len(sides) * rated.sum() / sum((1 / n[rated]).sum() for n in counts))
     difference = float((means[0] - zeros)[rated].mean())
-    described = nothing._replace(difference=difference, raters=raters, icc=found.icc, cluster_size=found.cluster_size)
+    noise = empty._replace(difference=difference, raters=raters, icc=spread.icc, cluster_size=spread.cluster_size)
     if math.isnan(within):
         # All noise is attributed to the items: more raters will then seem useless, so the reason must say it.
-        return described._replace(
-            between=found.sd, within=0.0, reason="no reply has two ratings, so the noise of raters cannot be estimated"
+        return noise._replace(
+            between=spread.sd, within=0.0, reason="no reply has two ratings, so the noise of raters cannot be estimated"
         )
-    return described._replace(between=math.sqrt(max(0.0, found.sd**2 - len(sides) * within**2 / raters)))
+    return noise._replace(between=math.sqrt(max(0.0, spread.sd**2 - len(sides) * within**2 / raters)))
 
 
 def _means(matrix: Floats) -> tuple[Floats, Floats]:
@@ -114,9 +114,9 @@ def plan_ratings(
     sd = noise.sd(raters)
     clusters = {"cluster_size": noise.cluster_size, "icc": noise.icc_at(raters)}
     if items is None and difference is not None:
-        found = rows_needed(difference, sd, power=power, alpha=alpha, **clusters)
+        estimate = rows_needed(difference, sd, power=power, alpha=alpha, **clusters)
     elif difference is None and items is not None:
-        found = detectable_difference(items, sd, power=power, alpha=alpha, **clusters)
+        estimate = detectable_difference(items, sd, power=power, alpha=alpha, **clusters)
     else:
-        found = power_at(items or 0, difference or 0.0, sd, alpha=alpha, **clusters)
-    return RatingPlan(raters, found, noise.sides * raters * found.n)
+        estimate = power_at(items or 0, difference or 0.0, sd, alpha=alpha, **clusters)
+    return RatingPlan(raters, estimate, noise.sides * raters * estimate.n)

@@ -32,13 +32,13 @@ def domain_sensitivity(correlations: Numbers) -> Sensitivity:
     known = values[~np.isnan(values)]
     if (np.abs(known) > 1).any():
         raise InputError(f"correlations must lie between -1 and 1; found {known[np.abs(known) > 1][0]:g}")
-    found = Sensitivity(NAN, NAN, NAN, len(known), len(values) - len(known))
+    result = Sensitivity(NAN, NAN, NAN, len(known), len(values) - len(known))
     if not len(known):
-        return found._replace(reason="no correlations")
+        return result._replace(reason="no correlations")
     best, worst = float(known.max()), float(known.min())
-    found = found._replace(best=best, worst=worst)
+    result = result._replace(best=best, worst=worst)
     if len(known) < 2:
-        return found._replace(reason="fewer than 2 data sets")
+        return result._replace(reason="fewer than 2 data sets")
     if not best > 0:
-        return found._replace(reason="no correlation is positive")
-    return found._replace(value=best / worst if worst else math.inf)
+        return result._replace(reason="no correlation is positive")
+    return result._replace(value=best / worst if worst else math.inf)

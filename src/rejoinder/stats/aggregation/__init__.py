@@ -25,7 +25,7 @@ def aggregate(ratings: Numbers | Votes, method: str = "mean") -> Aggregated:
     if method not in list_methods():
         raise SpecError(f"no method of aggregation is called {method!r}; {nearest(method, list_methods())}")
     votes = ratings if isinstance(ratings, Votes) else Votes.of(ratings)
-    found = import_module(f"rejoinder.stats.aggregation.{method}").aggregate(votes)
-    if not isinstance(found, Aggregated):
-        raise TypeError(f"{method} returned {type(found).__name__}, not an Aggregated")
-    return found
+    result = import_module(f"rejoinder.stats.aggregation.{method}").aggregate(votes)
+    if not isinstance(result, Aggregated):
+        raise TypeError(f"{method} returned {type(result).__name__}, not an Aggregated")
+    return result

@@ -28,7 +28,7 @@ def aggregate_with_crowd_kit(votes: Votes, model: str, purpose: str, **settings:
     columns = {"task": votes.unit[order], "worker": votes.rater[order], "label": votes.label[order]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its deprecation warnings about pandas are not the user's concern
-        found = getattr(library, model)(**settings).fit_predict_proba(pandas.DataFrame(columns))
+        table = getattr(library, model)(**settings).fit_predict_proba(pandas.DataFrame(columns))
     probabilities = np.full((votes.n_units, len(votes.categories)), NAN)
-    probabilities[np.ix_(found.index.to_numpy(dtype=np.int64), found.columns.to_numpy(dtype=np.int64))] = found
+    probabilities[np.ix_(table.index.to_numpy(dtype=np.int64), table.columns.to_numpy(dtype=np.int64))] = table
     return label_units(votes, probabilities)

@@ -52,9 +52,9 @@ class _Dual:
         ones = np.ones(len(votes))
         self.by_rater = csr_matrix((ones, (votes.rater, self.rows)), (votes.n_raters, len(votes)))
         self.by_unit = csr_matrix((ones, (votes.unit, self.rows)), (votes.n_units, len(votes)))
-        of_raters = strength * self.size**2
-        of_units = of_raters * int((votes.sizes > 0).sum()) / len(np.unique(votes.rater))
-        self.penalties = _BIAS_PENALTY, of_raters, of_units
+        rater_penalty = strength * self.size**2
+        unit_penalty = rater_penalty * int((votes.sizes > 0).sum()) / len(np.unique(votes.rater))
+        self.penalties = _BIAS_PENALTY, rater_penalty, unit_penalty
         heights = 1, votes.n_raters, votes.n_units
         self.shapes = [(n, features.shape[1]) for n, features in zip(heights, structure, strict=True)]
         self.ends = np.cumsum([height * width for height, width in self.shapes])
@@ -70,42 +70,42 @@ class _Dual:
 
     def classes(self, weights: Floats) -> Floats:
         """The probabilities of each unit's classes."""
-        scores = self.by_unit @ self._given(self._logs(weights)).T
+        scores = self.by_unit @ self._label_logs(self._logs(weights)).T
         scores = np.exp(scores - scores.max(axis=1, keepdims=True))
-        found: Floats = scores / scores.sum(axis=1, keepdims=True)
-        return found
+        probabilities: Floats = scores / scores.sum(axis=1, keepdims=True)
+        return probabilities
 
-    def scaled(self, scaled: Floats, probabilities: Floats | None = None) -> tuple[float, Floats]:
+    def scaled_value(self, scaled_weights: Floats, probabilities: Floats | None = None) -> tuple[float, Floats]:
         """The same over weights scaled by the root of their steepness."""
         scale = np.sqrt(self.steepness)
-        value, slope = self.value(scaled / scale, probabilities)
+        value, slope = self.value(scaled_weights / scale, probabilities)
         return value, slope / scale
 
     def value(self, weights: Floats, probabilities: Floats | None = None) -> tuple[float, Floats]:
         """The negative value, for a minimiser, and its gradient; at these probabilities, or at the best ones."""
         logs = self._logs(weights)
-        given = self._given(logs)
+        label_logs = self._label_logs(logs)
         if probabilities is None:
-            scores = self.by_unit @ given.T
-            most = scores.max(axis=1, keepdims=True)
-            likely = np.exp(scores - most)
-            total = likely.sum(axis=1, keepdims=True)
-            value = float((most + np.log(total)).sum())
-            expected = (likely / total)[self.votes.unit].T
+            scores = self.by_unit @ label_logs.T
+            highest = scores.max(axis=1, keepdims=True)
+            likelihoods = np.exp(scores - highest)
+            total = likelihoods.sum(axis=1, keepdims=True)
+            value = float((highest + np.log(total)).sum())
+            expected = (likelihoods / total)[self.votes.unit].T
         else:
             expected = probabilities[self.votes.unit].T
-            value = float((expected * given).sum())
+            value = float((expected * label_logs).sum())
         slope = np.exp(logs, out=logs)
         slope *= -expected[:, None, :]
         slope[:, self.votes.label, self.rows] += expected
         slope = slope.reshape(self.size**2, -1)
         upwards = slope.sum(axis=1)[None, :], self.by_rater @ slope.T, self.by_unit @ slope.T
         slopes = []
-        for part, up, features, penalty in zip(
+        for part, gradient, features, penalty in zip(
             self._parts(weights), upwards, self.structure, self.penalties, strict=True
         ):
             value -= penalty / 2 * float((part**2).sum())
-            slopes.append((up @ features - penalty * part).ravel())
+            slopes.append((gradient @ features - penalty * part).ravel())
         return -value, -np.concatenate(slopes)
 
     def _parts(self, weights: Floats) -> list[Floats]:
@@ -122,10 +122,10 @@ class _Dual:
         scores -= np.log(np.exp(scores).sum(axis=1, keepdims=True))
         return scores
 
-    def _given(self, logs: Floats) -> Floats:
+    def _label_logs(self, logs: Floats) -> Floats:
         """The entries of the votes' own labels: (classes, votes)."""
-        found: Floats = logs[:, self.votes.label, self.rows]
-        return found
+        label_logs: Floats = logs[:, self.votes.label, self.rows]
+        return label_logs
 
 
 def fit_minimax(votes: Votes, structure: Structure, strength: float = STRENGTH) -> Aggregated:
@@ -136,10 +136,10 @@ def fit_minimax(votes: Votes, structure: Structure, strength: float = STRENGTH) 
         return label_units(votes, votes.shares)  # without two votes on a unit there is nothing to learn from
     dual = _Dual(votes, structure, strength)
     start = np.zeros(int(dual.ends[-1]))
-    first = minimize(
-        dual.scaled, start, (np.nan_to_num(votes.shares),), "L-BFGS-B", jac=True, options={"maxiter": _FIRST}
+    first_fit = minimize(
+        dual.scaled_value, start, (np.nan_to_num(votes.shares),), "L-BFGS-B", jac=True, options={"maxiter": _FIRST}
     )
     settings = {"maxiter": _MOST, "maxfun": 2 * _MOST, "ftol": 1e-10, "gtol": 1e-6}
-    done = minimize(dual.scaled, first.x, (), "L-BFGS-B", jac=True, options=settings)
-    probabilities = dual.classes(done.x / np.sqrt(dual.steepness))
-    return label_units(votes, probabilities, int(first.nit + done.nit), bool(done.success))
+    fit = minimize(dual.scaled_value, first_fit.x, (), "L-BFGS-B", jac=True, options=settings)
+    probabilities = dual.classes(fit.x / np.sqrt(dual.steepness))
+    return label_units(votes, probabilities, int(first_fit.nit + fit.nit), bool(fit.success))

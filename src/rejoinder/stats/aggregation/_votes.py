@@ -105,10 +105,10 @@ class Aggregated(NamedTuple):
         """The probability of the label; NaN for a mean."""
         if self.probabilities is None:
             return np.full(len(self.values), NAN)
-        place = np.searchsorted(self.categories, self.values)
+        index = np.searchsorted(self.categories, self.values)
         known = np.isfinite(self.values)
-        found: Floats = self.probabilities[np.arange(len(place)), np.where(known, place, 0)]
-        return np.where(known, found, NAN)
+        label_probabilities: Floats = self.probabilities[np.arange(len(index)), np.where(known, index, 0)]
+        return np.where(known, label_probabilities, NAN)
 
 
 def label_units(votes: Votes, probabilities: Floats, steps: int | None = None, converged: bool = True) -> Aggregated:

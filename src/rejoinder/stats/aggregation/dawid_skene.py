@@ -14,21 +14,21 @@ from rejoinder.stats.arrays import Floats, sum_by_code
 MIN_PROBABILITY = 1e-10
 
 
-def aggregate(votes: Votes, most_steps: int = 2000, still: float = 1e-7) -> Aggregated:
-    """The most probable class of each unit; EM stops when no probability changes by more than ``still``."""
+def aggregate(votes: Votes, max_steps: int = 2000, tolerance: float = 1e-7) -> Aggregated:
+    """The most probable class of each unit; EM stops when no probability changes by more than ``tolerance``."""
     votes = votes.as_classes("dawid_skene")
     rated = votes.sizes > 0
     probabilities = np.nan_to_num(votes.shares)
-    moved, steps = np.inf, 0
-    while moved > still and steps < most_steps:
+    change, steps = np.inf, 0
+    while change > tolerance and steps < max_steps:
         priors = np.maximum(probabilities[rated].mean(axis=0), MIN_PROBABILITY)
-        given = estimate_confusions(votes, probabilities)[votes.rater, votes.label]
-        scores = np.log(priors) + votes.by_unit(np.log(given))
+        label_probabilities = estimate_confusions(votes, probabilities)[votes.rater, votes.label]
+        scores = np.log(priors) + votes.by_unit(np.log(label_probabilities))
         scores = np.exp(scores - scores.max(axis=1, keepdims=True))
         after = scores / scores.sum(axis=1, keepdims=True)
-        moved, steps = float(np.abs(after - probabilities)[rated].max()), steps + 1
+        change, steps = float(np.abs(after - probabilities)[rated].max()), steps + 1
         probabilities = after
-    return label_units(votes, probabilities, steps, moved <= still)
+    return label_units(votes, probabilities, steps, change <= tolerance)
 
 
 def estimate_confusions(votes: Votes, probabilities: Floats) -> Floats:
@@ -40,5 +40,5 @@ def estimate_confusions(votes: Votes, probabilities: Floats) -> Floats:
     used[votes.rater, votes.label] = True
     counts = np.where(used[:, :, None], np.maximum(counts, MIN_PROBABILITY), 0.0)
     total = counts.sum(axis=1, keepdims=True)
-    found: Floats = counts / np.where(total > 0, total, 1.0)
-    return found
+    confusions: Floats = counts / np.where(total > 0, total, 1.0)
+    return confusions

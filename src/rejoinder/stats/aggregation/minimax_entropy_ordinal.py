@@ -31,6 +31,6 @@ def cut_features(size: int) -> Floats:
     """Whether class and label lie below or above each cut: (class and label, cut and sides)."""
     above = (np.arange(size)[:, None] >= np.arange(1, size)[None, :]).astype(np.float64)
     sides = np.stack([1 - above, above])
-    together = np.einsum("acs,bks->cksab", sides, sides)
-    found: Floats = together.reshape(size**2, -1)
-    return found
+    products = np.einsum("acs,bks->cksab", sides, sides)
+    features: Floats = products.reshape(size**2, -1)
+    return features
