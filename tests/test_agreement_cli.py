@@ -207,7 +207,7 @@ def test_compare_ranks_systems_by_preferences(tmp_path: Path) -> None:
     write(duels(), tmp_path / "duels.jsonl")
     done = run("compare", tmp_path / "duels.jsonl")
     assert "Preferred systems: overall (Bradley-Terry)" in done.stdout
-    assert "people prefer a, by intervals that do not overlap, to b, c" in done.stdout
+    assert "people prefer a to b, c (the intervals do not overlap)" in done.stdout
     run("score", tmp_path / "duels.jsonl", "-m", "length", "-o", tmp_path / "run")
     both = run("compare", tmp_path / "run")
     assert "length" in both.stdout

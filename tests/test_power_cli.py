@@ -108,12 +108,12 @@ def test_a_pilot_makes_a_plan(tmp_path: Path) -> None:
     file = pilot(tmp_path, replies())
     two = "--system", "a", "--system", "b"
     done = run("power", file, *two, "--difference", 0.3, "--raters", 2)
-    assert "apt, a against b" in done.stdout
-    assert "From 40 items, 4 ratings a reply" in done.stdout
+    assert "apt, a vs. b" in done.stdout
+    assert "From 40 items, 4 ratings per reply" in done.stdout
     rows = rows_of(file, *two)  # as many items as the pilot had: what difference do they find?
     assert {row["items"] for row in rows} == {40}
     assert {row["power"] for row in rows} == {0.8}
-    with pytest.raises(InputError, match="a comparison has two systems, found 3; name two with --system: a, b, c"):
+    with pytest.raises(InputError, match="a comparison needs two systems, found 3; choose two of: a, b, c"):
         run("power", file)
     with pytest.raises(InputError, match="there is no system 'd'"):
         run("power", file, "--system", "a", "--system", "d")
@@ -122,10 +122,10 @@ def test_a_pilot_makes_a_plan(tmp_path: Path) -> None:
 def test_preferences_make_a_pilot_too(tmp_path: Path) -> None:
     file = pilot(tmp_path, duels())
     done = run("power", file, "--system", "c", "--system", "a", "--difference", 0.1)
-    assert "overall (preference), c against a" in done.stdout
-    assert "raters a pair" in done.stdout
+    assert "overall (preference), c vs. a" in done.stdout
+    assert "raters per pair" in done.stdout
     # c gets about a quarter of the points: a difference to a draw of about -.25
-    told = done.stdout.partition("Their own difference is ")[2]
+    told = done.stdout.partition("own difference is ")[2]
     assert -0.4 < float(told.partition(";")[0]) < -0.1
 
 

@@ -115,7 +115,7 @@ def test_dialogues_of_one_item_are_drawn_as_items_are() -> None:
 
 
 def test_an_item_lies_in_one_dialogue() -> None:
-    with pytest.raises(InputError, match="item b belongs to two dialogues; give the items of each dialogue their own names"):
+    with pytest.raises(InputError, match="item b belongs to two dialogues; give the items of each"):
         correlation_intervals({"x": [1, 2, 3]}, [1, 2, 3], items=["a", "b", "b"], dialogues=["d", "d", "e"])
 
 

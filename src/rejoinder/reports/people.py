@@ -14,9 +14,8 @@ from rejoinder.reports.chart import Markup, axis_labels, cell_text, interval_bar
 from rejoinder.reports.findings import Findings
 from rejoinder.reports.leaderboard import Leaderboard, rating_leaderboard
 from rejoinder.reports.scatter import MAX_DOTS, Scatter, draw_scatter
-from rejoinder.reports.summary import many
 from rejoinder.stats.levels import Level
-from rejoinder.table import Estimate, Table
+from rejoinder.table import Estimate, Table, format_count
 
 _MAX_DOTS_IN_ALL = 60_000
 
@@ -95,7 +94,7 @@ def _list_facts(found: Trust) -> list[RatingFact]:
     given = int((~np.isnan(evidence.matrix.values)).sum())
     return [
         RatingFact("rated replies", f"{len(evidence):,}"),
-        RatingFact("ratings", f"{given:,} by {many(len(evidence.matrix.raters), 'rater', 'raters')}"),
+        RatingFact("ratings", f"{given:,} by {format_count(len(evidence.matrix.raters), 'rater', 'raters')}"),
         RatingFact("agreement of the raters (Krippendorff's alpha, ordinal)", *_value_or_reason(found.agreement)),
         RatingFact(f"one rater against the rest ({found.method.capitalize()})", *_value_or_reason(found.one_rater)),
         RatingFact(
@@ -143,7 +142,7 @@ def _make_figure(one: MetricAgreement, found: Trust, name: str, seed: int, most:
 
 
 def _describe_figure(one: MetricAgreement, found: Trust, drawn: Scatter, turned: bool) -> str:
-    told = [many(drawn.n, "reply", "replies")]
+    told = [format_count(drawn.n, "reply", "replies")]
     if drawn.drawn < drawn.n:
         told[0] += f", {drawn.drawn:,} of them drawn (a fixed sample; the numbers are of all)"
     if drawn.line is not None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rejoinder.data.questions import DISTRACTORS, RELEVANT, limit_situation
-from rejoinder.reports.summary import many
 from rejoinder.selection.ranking.breakdown import CATEGORY, SEEN, QuestionGroup
 from rejoinder.selection.ranking.evaluation import ALPHA, RankingEvaluation
 from rejoinder.selection.ranking.result import MEASURES, RankingResult, order_places
 from rejoinder.selection.ranking.train_overlap import OverlapCounts
-from rejoinder.table import Cell, Probability, Table
+from rejoinder.table import Cell, Probability, Table, format_count
 
 _MAX_TEXT = 60  # characters of a text in a table
 
@@ -56,11 +55,13 @@ def measure_table(found: RankingEvaluation) -> Table:
         rows.append([one.ranker, len(found.ranked.questions) - one.unanswered, one.unanswered, one.ties, *cells])
     n, requests = len(found.ranked.questions), len(set(found.ranked.clusters.tolist()))
     notes = [
-        f"{many(n, 'question', 'questions')} with {many(requests, 'request', 'requests')}, which are drawn again for "
+        f"{format_count(n, 'question', 'questions')} with {format_count(requests, 'request', 'requests')}, which are drawn again for "
         "[low, high] (95%). ties: several candidates share the highest score; measures are the mean over the orders "
         "that ties allow."
     ]
-    notes += [f"Left out: {many(count, 'question', 'questions')} with {why}." for why, count in found.left_out.items()]
+    notes += [
+        f"Left out: {format_count(count, 'question', 'questions')} with {why}." for why, count in found.left_out.items()
+    ]
     return Table(
         f"Rankers, input {found.ranked.given}", ["ranker", "ranked", "unanswered", "ties", *MEASURES], rows, notes
     )

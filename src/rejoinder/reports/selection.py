@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from rejoinder.reports.summary import many
 from rejoinder.selection.accuracy import accuracy_over_all, format_rank_range
 from rejoinder.selection.breakdown import CandidateGroup
 from rejoinder.selection.evaluate import SUGGESTED_LABEL, DisputedQuestion, SelectionEvaluation
 from rejoinder.selection.label_rules import measure_suggestions
 from rejoinder.selection.labels import LABELS, MEANINGS, find_false_places
 from rejoinder.selection.significance import ALPHA, summarise_differences
-from rejoinder.table import Cell, Probability, Table
+from rejoinder.table import Cell, Probability, Table, format_count
 from rejoinder.types import Question
 
 _MAX_TEXT = 80  # characters of a text in a table
@@ -56,7 +55,7 @@ def _notes(found: SelectionEvaluation) -> list[str]:
         if one.unanswered:
             has = "has" if one.unanswered == 1 else "have"
             told.append(
-                f"{one.system}: {many(one.unanswered, 'question', 'questions')} {has} a candidate without a score and "
+                f"{one.system}: {format_count(one.unanswered, 'question', 'questions')} {has} a candidate without a score and "
                 f"{'is' if one.unanswered == 1 else 'are'} left out; taken as wrong, the accuracy would be "
                 f"{accuracy_over_all(one):.3f}."
             )
@@ -78,7 +77,7 @@ def difference_table(found: SelectionEvaluation) -> Table:
     notes = [
         "p (McNemar): mid-p, on the questions that both answered without a tie; p by dialogue: systems swapped "
         "dialogue by dialogue, ties included. Both are corrected for "
-        f"{many(len(rows), 'comparison', 'comparisons')}; differ? where both are below {ALPHA:g}.",
+        f"{format_count(len(rows), 'comparison', 'comparisons')}; differ? where both are below {ALPHA:g}.",
     ]
     return Table("Differences in accuracy", heads, rows, notes)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from rejoinder.comparison import trust_tables
 from rejoinder.reports.findings import Findings
+from rejoinder.table import format_count
 
 _SHELL_CHARACTERS = frozenset('"$`\\!')  # what a shell reads within double quotes
 
@@ -44,22 +45,17 @@ def describe_inputs(findings: Findings) -> str:
 
 def describe_records(findings: Findings) -> str:
     """How many records of each kind there are."""
-    return ", ".join(many(n, *_KINDS.get(kind, (kind, kind))) for kind, n in findings.about["counts"].items())
+    return ", ".join(format_count(n, *_KINDS.get(kind, (kind, kind))) for kind, n in findings.about["counts"].items())
 
 
 def describe_run(findings: Findings) -> str:
     """What was scored with what, in one sentence."""
     scores = findings.scores
     return (
-        f"{many(len(scores), 'reply', 'replies')} of {many(len(scores.systems), 'system', 'systems')} to "
-        f"{many(len(set(scores.items)), 'item', 'items')} {'was' if len(scores) == 1 else 'were'} scored with "
-        f"{many(len(scores.metrics), 'metric', 'metrics')}."
+        f"{format_count(len(scores), 'reply', 'replies')} of {format_count(len(scores.systems), 'system', 'systems')} to "
+        f"{format_count(len(set(scores.items)), 'item', 'items')} {'was' if len(scores) == 1 else 'were'} scored with "
+        f"{format_count(len(scores.metrics), 'metric', 'metrics')}."
     )
-
-
-def many(n: int, one: str, several: str) -> str:
-    """A number of things in words."""
-    return f"{n:,} {one if n == 1 else several}"
 
 
 def verdict_sentences(findings: Findings) -> list[str]:
@@ -86,13 +82,15 @@ def describe_ratings(findings: Findings) -> str:
         raters, rated = len({r.rater for r in given}), len({r.response for r in given})
         named = ", ".join(dict.fromkeys(r.aspect for r in given))
         told.append(
-            f"{many(len(given), 'rating', 'ratings')} by {many(raters, 'rater', 'raters')} of "
+            f"{format_count(len(given), 'rating', 'ratings')} by {format_count(raters, 'rater', 'raters')} of "
             f"{rated:,} of the {len(findings.scores):,} replies ({named})"
         )
     if whole:
-        told.append(f"{many(whole, 'rating', 'ratings')} of whole dialogues, which this page does not use")
+        told.append(f"{format_count(whole, 'rating', 'ratings')} of whole dialogues, which this page does not use")
     if findings.data.preferences:
-        told.append(f"{many(len(findings.data.preferences), 'preference', 'preferences')}, which it does not use")
+        told.append(
+            f"{format_count(len(findings.data.preferences), 'preference', 'preferences')}, which it does not use"
+        )
     return "; ".join(told) + "." if told else ""
 
 

@@ -47,7 +47,7 @@ def rating_matrix(units: Labels, raters: Labels, ratings: Numbers) -> RatingMatr
     for row in np.flatnonzero(np.abs(values) > LARGEST)[:1]:
         raise InputError(
             f"rater {rater_names[rater[row]]} gave {unit_names[unit[row]]} the rating {values[row]:g}, "
-            f"which is too large to take a mean of; keep ratings within {LARGEST:g}"
+            f"which is too large for a mean; keep ratings within {LARGEST:g}"
         )
     matrix[unit, rater] = values
     return RatingMatrix(matrix, tuple(unit_names), tuple(rater_names))
