@@ -711,7 +711,7 @@ def test_a_run_without_a_judge_says_so(tmp_path: Path) -> None:
         '{"kind": "response", "id": "r", "item": "i", "system": "s", "text": "Yes."}\n'
     )
     run([file], Plan.of(["length"]), tmp_path / "run")
-    with pytest.raises(RunError, match="no judge at an endpoint was asked"):
+    with pytest.raises(RunError, match="no judge at an endpoint was used"):
         judge_table(judge(tmp_path / "run"))
 
 
@@ -752,7 +752,7 @@ def test_a_run_without_a_readable_answer_says_so_and_fails(tmp_path: Path, monke
         assert len(server.sent) == 72
     assert done.exit_code == 1
     assert "; 72 failures (unreadable answer: 72), 36 retries\n" in done.stderr
-    why = "none of 36 replies has a score under judge(model='m') (36 with no answer but unreadable ones)"
+    why = "none of 36 replies has a score under judge(model='m') (36 with only unreadable answers)"
     assert done.stderr.endswith(f"rejoinder: {why}\n")
     again = score_by_command(tmp_path / "chats.jsonl", tmp_path / "run")
     assert (again.exit_code, why in again.stderr) == (1, True)

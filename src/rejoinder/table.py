@@ -186,9 +186,9 @@ def _join_lines(text: str) -> str:
 
 def to_csv(table: Table) -> str:
     """The table as CSV, numbers in full precision; an estimate takes three columns."""
-    wide = [any(isinstance(row[i], Estimate) for row in table.rows) for i in range(len(table.heads))]
-    heads = [h for head, w in zip(table.column_names, wide, strict=True) for h in _csv_heads(head, w)]
-    rows = ([v for cell, w in zip(row, wide, strict=True) for v in _csv_values(cell, w)] for row in table.rows)
+    is_wide = [any(isinstance(row[i], Estimate) for row in table.rows) for i in range(len(table.heads))]
+    heads = [h for head, w in zip(table.column_names, is_wide, strict=True) for h in _csv_heads(head, w)]
+    rows = ([v for cell, w in zip(row, is_wide, strict=True) for v in _csv_values(cell, w)] for row in table.rows)
     return "".join(map(_csv_line, (heads, *rows)))
 
 

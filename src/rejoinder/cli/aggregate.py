@@ -45,6 +45,6 @@ def command(
     for result in results:
         units, raters = len(result.judged.matrix.units), len(result.judged.matrix.raters)
         click.echo(f"{result.judged.name}: {len(result.records):,} of {units:,} units by {raters:,} raters", err=True)
-        if not result.aggregated.converged:
-            click.echo(f"{result.judged.name}: {method} did not converge in {result.aggregated.steps} steps", err=True)
+        if not result.found.converged:
+            click.echo(f"{result.judged.name}: {method} did not converge in {result.found.steps} steps", err=True)
     click.echo(f"written: {'standard output' if output == '-' else output}", err=True)

@@ -25,7 +25,7 @@ class AggregatedAspect(NamedTuple):
     """The aggregated ratings of one aspect."""
 
     judged: AspectJudgements
-    aggregated: Aggregated
+    found: Aggregated
     records: list[Rating | Preference]
 
 
@@ -33,13 +33,13 @@ def aggregate_ratings(records: Iterable[Record], method: str) -> list[Aggregated
     """One rating (or preference) for each unit of each aspect, except for units without a label."""
     targets: dict[tuple[bool, str], Rating | Preference] = {}
 
-    def watched() -> Iterable[Record]:
+    def note_targets() -> Iterable[Record]:
         for record in records:
             if isinstance(record, Rating | Preference):
                 targets.setdefault((isinstance(record, Preference), unit_of(record)), record)
             yield record
 
-    judgements = sort_judgements(watched())
+    judgements = sort_judgements(note_targets())
     if not judgements.aspects:
         raise InputError("there are no ratings to aggregate; use a file that contains ratings")
     wanted = [judged for judged in judgements.aspects.values() if not (judged.is_preference and method == "mean")]

@@ -1,4 +1,4 @@
-"""How well people agree: per aspect with intervals, each rater against the rest, and raters to check."""
+"""How well people agree: per aspect with intervals, each rater against the rest, and raters to look at."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def suspects(judgements: Judgements, aspects: Sequence[AspectAgreement]) -> list
     checks = [judgements.checks.get(rater, CheckTally(0, 0)) for rater in raters]
     signs = find_failed_checks([c.right for c in checks], [c.n for c in checks])
     signs += find_too_fast([judgements.seconds.get(rater, []) for rater in raters])
-    suspects_found = [SuspectRater(raters[sign.rater], None, sign) for sign in signs]
+    flagged = [SuspectRater(raters[sign.rater], None, sign) for sign in signs]
     for aspect in aspects:
         rows = aspect.raters
         signs = find_straight_liners(aspect.judged.matrix.values)
@@ -149,5 +149,5 @@ def suspects(judgements: Judgements, aspects: Sequence[AspectAgreement]) -> list
             [row.shared for row in rows],
             np.array([row.alpha_without for row in rows]),
         )
-        suspects_found += [SuspectRater(rows[sign.rater].rater, aspect.judged.name, sign) for sign in signs]
-    return suspects_found
+        flagged += [SuspectRater(rows[sign.rater].rater, aspect.judged.name, sign) for sign in signs]
+    return flagged
