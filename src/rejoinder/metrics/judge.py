@@ -87,7 +87,7 @@ class Judge(Metric):
         judge = self.judge()
         if isinstance(judge, EmbeddedJudge):
             return
-        for answers in judge.said([self.asked(pair) for pair in pairs]):
+        for answers in judge.stored_answers([self.asked(pair) for pair in pairs]):
             yield [one.record() for one in answers]
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
