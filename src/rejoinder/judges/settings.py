@@ -46,7 +46,7 @@ def read_settings() -> EndpointSettings:
     url = os.environ.get(URL) or os.environ.get(_OTHER_URL) or ""
     if not url:
         raise JudgeError(
-            f"no judge is configured: set {URL} to an OpenAI-compatible endpoint (e.g. http://localhost:8000/v1) and "
+            f"no judge is reachable: set {URL} to an OpenAI-compatible endpoint (e.g. http://localhost:8000/v1) and "
             f"{KEY} to its key if it has one, or use judge(model='embedded')"
         )
     parts = urlsplit(url)

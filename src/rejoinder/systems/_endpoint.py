@@ -125,7 +125,7 @@ def _key(url: str, variable: str | None) -> str:
 def _reword_error(message: str, has_url: bool) -> str:
     """What judges say of their endpoint, said of a system's."""
     told = message.replace("the judge's endpoint", "the endpoint").replace("the judge's", "the endpoint's")
-    told = told.replace("no judge is configured", "no endpoint is named").replace(", or use judge(model='embedded')", "")
+    told = told.replace("no judge is reachable", "no endpoint is named").replace(", or use judge(model='embedded')", "")
     return told.replace(f"set {URL}", "check its url").replace(f"set {KEY}", "check its key") if has_url else told
 
 
