@@ -87,7 +87,7 @@ def test_dialogues_are_resampled_whole() -> None:
     assert p[1] == pytest.approx(p[0], abs=0.03)
     shown = str(agreement_table(found))
     assert "to 240 items of 60 dialogues, 3 raters; [low, high]: 95% bootstrap over whole dialogues." in shown
-    assert "Pooled (bootstrap over dialogues, Holm over 1 pairs, 0.05)" in shown
+    assert "Pooled (bootstrap over dialogues, Holm over 1 pair, 0.05)" in shown
 
 
 def test_the_permutation_test_swaps_whole_dialogues(monkeypatch) -> None:

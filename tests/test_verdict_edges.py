@@ -82,7 +82,7 @@ def test_one_item_in_common_is_worse_by_its_value_and_without_an_interval() -> N
     assert not found.passed
     assert "changed by -0." in found.reason
     assert "[" not in found.reason
-    assert "on 1 items: surely worse (margin 0)" in found.reason
+    assert "on 1 item: surely worse (margin 0)" in found.reason
     assert check(overlaps("a b c d"), [], overlaps("a b"))[0].passed
     assert check(overlaps("a b"), [], overlaps("a b c d"), margin=0.5)[0].passed
 

@@ -12,7 +12,7 @@ from rejoinder.errors import RunError, SpecError, nearest
 from rejoinder.scoring.result import Scores
 from rejoinder.scoring.run import Run, load
 from rejoinder.stats.paired_difference import difference_interval
-from rejoinder.table import format_decimal
+from rejoinder.table import format_count, format_decimal
 
 _CONDITION = re.compile(r"(?P<spec>[^<>]+?)\s*(?:@\s*(?P<system>[^<>=]+?)\s*)?(?P<sign>>=|<=|>|<)\s*(?P<bound>[^<>=]+)")
 
@@ -103,7 +103,7 @@ def _check_system_no_worse(new: Scores, old: Scores, spec: str, system: str, mar
         change += f" [{format_decimal(low, 4, sign='+')}, {format_decimal(high, 4, sign='+')}]"
     verdict = "surely worse" if worse else "not surely worse"
     return CheckResult(
-        not worse, f"{spec} of {system} changed by {change} on {interval.n} items: {verdict} (margin {margin:g})"
+        not worse, f"{spec} of {system} changed by {change} on {format_count(interval.n, 'item')}: {verdict} (margin {margin:g})"
     )
 
 

@@ -54,7 +54,7 @@ class Evidence:
 
     @property
     def n_dialogues(self) -> int:
-        """How many dialogues the responses come from; an item without one counts as one."""
+        """How many dialogues the responses come from; an item without a dialogue counts as one."""
         return len(np.unique(self.dialogues))
 
     @property

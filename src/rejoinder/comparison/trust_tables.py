@@ -56,12 +56,12 @@ def _estimate(interval: Interval) -> Estimate:
 def trust_notes(trust: Trust) -> list[str]:
     """What a reader of the table must know."""
     evidence = trust.evidence
-    raters = len(evidence.matrix.raters)
-    items, dialogues = len(set(evidence.items)), evidence.n_dialogues
+    systems, raters = format_count(len(set(evidence.systems)), "system"), len(evidence.matrix.raters)
+    items, dialogues = format_count(len(set(evidence.items)), "item"), evidence.n_dialogues
     inside, unit = (f" of {dialogues:,} dialogues", "whole dialogues") if evidence.is_clustered else ("", "items")
     notes = [
-        f"{len(evidence):,} rated responses of {len(set(evidence.systems))} systems to {items:,} items{inside}, "
-        f"{raters} {'rater' if raters == 1 else 'raters'}; [low, high]: 95% bootstrap over {unit}.",
+        f"{format_count(len(evidence), 'rated response')} of {systems} to {items}{inside}, "
+        f"{format_count(raters, 'rater')}; [low, high]: 95% bootstrap over {unit}.",
         "pooled: all rows; within systems and within items: mean of the correlations inside each; between systems: "
         "correlation of their means; pairs right: share of pairs of replies to one item that the metric puts in the "
         "order of their ratings, counting ties, with the tolerance for ties that suits the metric best.",
@@ -149,7 +149,7 @@ def _difference_notes(trust: Trust) -> list[str]:
         if pairs:
             what = better_than or "no metric is significantly better than another"
             unit = "dialogues" if trust.evidence.is_clustered else "items"
-            how = f"{trust.test} over {unit}, Holm over {len(pairs)} pairs, {ALPHA:g}"
+            how = f"{trust.test} over {unit}, Holm over {format_count(len(pairs), 'pair')}, {ALPHA:g}"
             notes.append(f"{_HEADS[level].capitalize()} ({how}): {what}.")
     return notes
 
