@@ -85,7 +85,7 @@ def test_the_mode_and_its_shares_equal_the_majority_vote_of_crowd_kit() -> None:
 
 @pytest.mark.parametrize("steps", DAWID_SKENE)
 def test_dawid_skene_equals_crowd_kit_step_by_step(steps: int) -> None:
-    found = dawid_skene.aggregate(Votes.of(MATRIX), most_steps=steps, still=0.0)
+    found = dawid_skene.aggregate(Votes.of(MATRIX), max_steps=steps, tolerance=0.0)
     assert found.probabilities is not None
     assert found.probabilities[RATED] == pytest.approx(np.array(DAWID_SKENE[steps]), abs=1e-8)
 

@@ -183,7 +183,7 @@ def test_the_truth_correlates_with_labels_as_simulation_says() -> None:
 
 
 def test_where_ratings_say_nothing_of_their_certainty_neither_do_we() -> None:
-    assert reachable_by_means([1, 2, 3], [None, None, None]).reason == "fewer than 3 units say how sure they are"
+    assert reachable_by_means([1, 2, 3], [None, None, None]).reason == "fewer than 3 units state their uncertainty"
     assert reachable_by_labels([2, 2, 2], [2, 2, 2], [1, 1, 1]).reason == "the labels are all the same"
     assert reachable_by_means([1, 2, 3], [5, 5, 5]).value == 0.0
 
@@ -207,7 +207,7 @@ def test_compare_ranks_systems_by_preferences(tmp_path: Path) -> None:
     write(duels(), tmp_path / "duels.jsonl")
     done = run("compare", tmp_path / "duels.jsonl")
     assert "Preferred systems: overall (Bradley-Terry)" in done.stdout
-    assert "people prefer a, by intervals that do not overlap, to b, c" in done.stdout
+    assert "people prefer a to b, c (the intervals do not overlap)" in done.stdout
     run("score", tmp_path / "duels.jsonl", "-m", "length", "-o", tmp_path / "run")
     both = run("compare", tmp_path / "run")
     assert "length" in both.stdout

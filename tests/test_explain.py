@@ -216,11 +216,11 @@ def test_in_a_metric_where_less_is_better_a_word_that_lowers_it_earns() -> None:
 def test_a_blank_reply_and_an_empty_context_have_no_score_and_say_why() -> None:
     blank = explain_pair(Weighed(), make_pair(["Hm?"], "  "))
     assert math.isnan(blank.score)
-    assert list(blank.notes) == ["There is no score: the reply is blank."]
+    assert list(blank.notes) == ["No score: the reply is blank."]
     assert blank.words == ()
     bare = explain_pair(Weighed(), make_pair([], "good"))
     assert math.isnan(bare.score)
-    assert "There is no score: no context." in bare.notes
+    assert "No score: there is no context." in bare.notes
 
 
 def test_a_metric_that_never_knows_gives_dashes() -> None:
@@ -267,7 +267,7 @@ def test_far_utterances_are_left_out_together() -> None:
     ("metric", "said"),
     [
         (Needy(), "needs the situation"),
-        ("distinct", "looks at all replies of a set together"),
+        ("distinct", "is computed over the whole set"),
     ],
 )
 def test_a_metric_that_needs_more_is_refused_in_one_sentence(metric: Metric | str, said: str) -> None:
@@ -367,11 +367,11 @@ def test_the_command_explains_a_reply_of_a_file_and_a_typed_one(ran) -> None:  #
 MISTAKES = [
     ([], "give either FILE"),
     ([str(CHATS), "--reply", "x"], "give either FILE"),
-    ([str(CHATS), "-m", "length"], "has 192 responses; choose one with --response ID"),
+    ([str(CHATS), "-m", "length"], "has 192 responses; choose one by its id"),
     ([str(CHATS), "--response", "trains-1/atentive", "-m", "length"], "did you mean 'trains-1/attentive'"),
     ([str(CHATS), "--context", "x", "--response", "trains-1/plain"], "--context goes with --reply"),
     (["--reply", "x", "--response", "y"], "--response names a reply of FILE"),
-    (["--reply", "x", "-m", "distinct"], "looks at all replies"),
+    (["--reply", "x", "-m", "distinct"], "is computed over the whole set"),
     (["--reply", "x", "-m", "meteor"], "needs references"),
     (["nowhere.jsonl", "--response", "x", "-m", "length"], "no such file"),
 ]

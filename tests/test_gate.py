@@ -45,7 +45,7 @@ def test_a_threshold_passes_or_fails_with_the_figure() -> None:
     assert good.passed
     assert not bad.passed
     assert "rouge_l of system is 0." in bad.reason
-    assert "wanted > 0.99" in bad.reason
+    assert "required > 0.99" in bad.reason
 
 
 def test_an_unknown_metric_or_system_is_named() -> None:

@@ -223,7 +223,7 @@ def test_an_endpoint_that_stays_busy_ends_the_run_and_keeps_what_came(monkeypatc
     monkeypatch.setenv("REJOINDER_JUDGE_RETRIES", "2")
     with served(scores(4), scores(4), fails(503)) as server:
         reach(server, monkeypatch)
-        with pytest.raises(JudgeError, match=r"no answer in 3 tries \(last: HTTP 503\); every answer so far is kept"):
+        with pytest.raises(JudgeError, match=r"no answer in 3 tries \(last: HTTP 503\); every answer so far is stored"):
             judged(5)
         assert len(server.sent) == 5
     with served(scores(1)) as server:
@@ -513,8 +513,8 @@ def test_parameters_that_make_no_sense_are_named(spec: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("rate = ", "is no TOML"),
-        ("[scale]\nlow = 1\nhigh = 5\n", "needs 'rate'"),
+        ("rate = ", "is not valid TOML"),
+        ("[scale]\nlow = 1\nhigh = 5\n", "needs the key 'rate'"),
         ('rate = " "\n[scale]\nlow = 1\nhigh = 5\n', "'rate' must be a text"),
         ('rate = "x"\nscale = 5\n', "scale must have low and high"),
         ('rate = "x"\n[scale]\nlow = 5\nhigh = 5\n', "scale must have low and high"),
@@ -587,17 +587,17 @@ def test_a_torn_line_is_dropped_and_a_damaged_one_passed_over(tmp_path: Path) ->
     path = tmp_path / "answers.jsonl"
     store = AnswerStore(path)
     first, second = (Answer(key, "answered", 200, "{}", 0.1) for key in "ab")
-    with store.claimed():
+    with store.claim():
         store.add(first)
     with path.open("ab") as file:
         file.write(b'{"key": 3}\n{"key": "c", "outco')
     again = AnswerStore(path)
-    with again.claimed():
-        assert again.of("a") == [first]
+    with again.claim():
+        assert again.get_all("a") == [first]
         again.add(second)
     last = AnswerStore(path)
     last.refresh()
-    assert (last.of("a"), last.of("b"), last.of("c")) == ([first], [second], [])
+    assert (last.get_all("a"), last.get_all("b"), last.get_all("c")) == ([first], [second], [])
     path.unlink()
     last.refresh()
     assert not last.has_answers
@@ -605,7 +605,7 @@ def test_a_torn_line_is_dropped_and_a_damaged_one_passed_over(tmp_path: Path) ->
 
 def test_a_store_that_cannot_be_written_is_an_error_of_the_user(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(RunError, match="cannot be stored there"), AnswerStore(tmp_path / "file" / "x.jsonl").claimed():
+    with pytest.raises(RunError, match="cannot be stored there"), AnswerStore(tmp_path / "file" / "x.jsonl").claim():
         pass
 
 
@@ -664,7 +664,7 @@ def test_consistency_and_cost_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
         metric: Any = parse("judge(model='m', repeats=2)")
         given = pairs(3)
         assert metric.score(given) == [1.5, 4.0, 5.0]
-        said = list(metric.judge().said([metric.to_request(pair) for pair in given]))
+        said = list(metric.judge().stored_answers([metric.to_request(pair) for pair in given]))
     found = measure_consistency(said)
     assert (found.n, found.same) == (3, 2 / 3)
     assert found.mean_difference == pytest.approx(1 / 3)
@@ -711,7 +711,7 @@ def test_a_run_without_a_judge_says_so(tmp_path: Path) -> None:
         '{"kind": "response", "id": "r", "item": "i", "system": "s", "text": "Yes."}\n'
     )
     run([file], Plan.of(["length"]), tmp_path / "run")
-    with pytest.raises(RunError, match="no judge at an endpoint was asked"):
+    with pytest.raises(RunError, match="no judge at an endpoint was used"):
         judge_table(judge(tmp_path / "run"))
 
 
@@ -752,7 +752,7 @@ def test_a_run_without_a_readable_answer_says_so_and_fails(tmp_path: Path, monke
         assert len(server.sent) == 72
     assert done.exit_code == 1
     assert "; 72 failures (unreadable answer: 72), 36 retries\n" in done.stderr
-    why = "none of 36 replies has a score under judge(model='m') (36 with no answer but unreadable ones)"
+    why = "none of 36 replies has a score under judge(model='m') (36 with only unreadable answers)"
     assert done.stderr.endswith(f"rejoinder: {why}\n")
     again = score_by_command(tmp_path / "chats.jsonl", tmp_path / "run")
     assert (again.exit_code, why in again.stderr) == (1, True)

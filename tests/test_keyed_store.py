@@ -77,9 +77,9 @@ def test_answers_that_were_stored_before_are_found(tmp_path: Path) -> None:
     (tmp_path / "old.jsonl").write_bytes(ANSWERS)
     old = AnswerStore(tmp_path / "old.jsonl")
     old.refresh()
-    assert old.of("q1") == answers
+    assert old.get_all("q1") == answers
     new = AnswerStore(tmp_path / "new.jsonl")
-    with new.claimed():
+    with new.claim():
         for answer in answers:
             new.add(answer)
     assert new.path.read_bytes() == ANSWERS

@@ -61,7 +61,7 @@ def test_what_is_rated_already_is_worth_less() -> None:
 
 def test_one_metric_cannot_disagree() -> None:
     scores, data = scored({"m": [0, 1, 2], "k": [0, 1, 2]}, {"k": None})
-    with pytest.raises(InputError, match="two or more with a direction, found 1"):
+    with pytest.raises(InputError, match="two or more metrics with a direction are needed, found 1"):
         find_metric_disagreements(scores, data, 1)
 
 
@@ -156,5 +156,5 @@ def test_what_cannot_be_asked_is_said(tmp_path: Path, argv: list[str], told: str
     with pytest.raises(InputError, match=told):
         run("next", tmp_path / "data.jsonl", *argv)
     write([Item("i", (Turn("Hi."),)), Response("r", "i", "s", "Yes.")], tmp_path / "one.jsonl")
-    with pytest.raises(InputError, match="an order needs two systems or more, found 1"):
+    with pytest.raises(InputError, match="an order needs two or more systems, found 1"):
         run("next", tmp_path / "one.jsonl")

@@ -32,7 +32,7 @@ def preference(item: str, first: str, second: str, choice: Choice = "first") -> 
     return Preference(item, first, second, "ann", choice, "apt")
 
 
-HUGE = "rater ann gave i0/b the rating 1e\\+308, which is too large to take a mean of; keep ratings within 1e\\+150"
+HUGE = "rater ann gave i0/b the rating 1e\\+308, which is too large for a mean; keep ratings within 1e\\+150"
 
 
 def test_ratings_without_a_finite_square_are_refused() -> None:
@@ -51,7 +51,7 @@ def test_ratings_without_a_finite_square_are_refused() -> None:
 
 def test_a_pilot_of_one_item_or_one_dialogue_is_refused() -> None:
     one = [*replies(), *rated({"i0/a": 3.0, "i0/b": 4.0})]
-    with pytest.raises(InputError, match=r"the pilot has one item with judgements of both a and b; .* give --sd-items"):
+    with pytest.raises(InputError, match=r"one item with judgements of both a and b; .* give the standard"):
         pilot_from_records(one)
     with pytest.raises(InputError, match="the pilot has one item"):
         pilot_from_records([*replies(), preference("i0", "i0/a", "i0/b")])
@@ -65,9 +65,10 @@ def test_a_pilot_of_one_item_or_one_dialogue_is_refused() -> None:
 def test_preferences_within_one_system_rank_nobody_and_say_so() -> None:
     given = [*replies(), *(preference(f"i{i}", f"i{i}/a", f"i{i}/a2") for i in range(3))]
     (found,) = rank_by_preference(given)
-    assert found.sentence() == "apt: all preferences are between two replies of one system, so none is of systems."
+    told = "apt: all preferences are between two replies of one system, so they do not rank systems."
+    assert found.sentence() == told
     assert found.table().rows == []
-    assert "3 preferences between two replies of one system are left out." in found.table().notes
+    assert "Left out: 3 preferences between two replies of one system." in found.table().notes
 
 
 def test_strengths_vary_by_dialogue() -> None:
@@ -77,14 +78,14 @@ def test_strengths_vary_by_dialogue() -> None:
     assert alone.ranking.n_clusters == 6
     assert together.ranking.n_clusters == 1
     assert together.ranking.reason == "no interval: fewer than 2 clusters"
-    assert "95%, items taken as the unit" in alone.table().notes[0]
-    assert "95%, dialogues taken as the unit" in together.table().notes[0]
+    assert "95% interval over items" in alone.table().notes[0]
+    assert "95% interval over dialogues" in together.table().notes[0]
 
 
 @pytest.mark.parametrize(
     ("item", "first", "second", "said"),
     [
-        ("i0", "i0/a", "i0/a", "a preference of 'ann' compares the response 'i0/a' with itself; name two responses"),
+        ("i0", "i0/a", "i0/a", "a preference by 'ann' compares the response 'i0/a' with itself; name two responses"),
         (
             "i0",
             "i0/a",

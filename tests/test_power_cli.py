@@ -61,7 +61,7 @@ def test_what_is_left_open_is_found() -> None:
     assert detected == pytest.approx(0.3, rel=0.01)
     assert detected <= 0.3
     assert plan_ratings(noise, 0.3, items=50, raters=3).power == power_at(50, 0.3, sd)
-    with pytest.raises(InputError, match="give the difference to find, or the number of items"):
+    with pytest.raises(InputError, match="give the difference to detect, or the number of items"):
         plan_ratings(noise)
 
 
@@ -81,7 +81,7 @@ def test_dialogues_whose_items_are_alike_need_more_items() -> None:
 
 def test_one_rating_a_reply_tells_nothing_of_raters() -> None:
     noise = estimate_noise([[1.0], [2.0], [4.0]], [[1.0], [1.0], [1.0]])
-    assert noise.reason == "no reply has two ratings, so what raters add cannot be told"
+    assert noise.reason == "no reply has two ratings, so the noise of raters cannot be estimated"
     assert noise.within == 0.0
     assert noise.sd(1) == noise.sd(10) == pytest.approx(np.std([0, 1, 3], ddof=1))
 
@@ -108,12 +108,12 @@ def test_a_pilot_makes_a_plan(tmp_path: Path) -> None:
     file = pilot(tmp_path, replies())
     two = "--system", "a", "--system", "b"
     done = run("power", file, *two, "--difference", 0.3, "--raters", 2)
-    assert "apt, a against b" in done.stdout
-    assert "From 40 items, 4 ratings a reply" in done.stdout
+    assert "apt, a vs. b" in done.stdout
+    assert "From 40 items, 4 ratings per reply" in done.stdout
     rows = rows_of(file, *two)  # as many items as the pilot had: what difference do they find?
     assert {row["items"] for row in rows} == {40}
     assert {row["power"] for row in rows} == {0.8}
-    with pytest.raises(InputError, match="a comparison has two systems, found 3; name two with --system: a, b, c"):
+    with pytest.raises(InputError, match="a comparison needs two systems, found 3; choose two of: a, b, c"):
         run("power", file)
     with pytest.raises(InputError, match="there is no system 'd'"):
         run("power", file, "--system", "a", "--system", "d")
@@ -122,10 +122,10 @@ def test_a_pilot_makes_a_plan(tmp_path: Path) -> None:
 def test_preferences_make_a_pilot_too(tmp_path: Path) -> None:
     file = pilot(tmp_path, duels())
     done = run("power", file, "--system", "c", "--system", "a", "--difference", 0.1)
-    assert "overall (preference), c against a" in done.stdout
-    assert "raters a pair" in done.stdout
+    assert "overall (preference), c vs. a" in done.stdout
+    assert "raters per pair" in done.stdout
     # c gets about a quarter of the points: a difference to a draw of about -.25
-    told = done.stdout.partition("Their own difference is ")[2]
+    told = done.stdout.partition("own difference is ")[2]
     assert -0.4 < float(told.partition(";")[0]) < -0.1
 
 

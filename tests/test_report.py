@@ -160,7 +160,7 @@ def test_the_page_is_the_same_byte_for_byte_and_another_seed_shows(chats: Path, 
     assert report(chats) == page
     other = report(chats, seed=1)
     assert other != page
-    assert "with the seed 1." in other
+    assert "resampling uses the seed 1." in other
 
 
 def test_the_page_says_what_was_scored_and_how_to_make_it_again(chats: Path, page: str) -> None:
@@ -278,12 +278,12 @@ def test_no_kind_of_run_breaks_the_page(tmp_path: Path, edge: str) -> None:
     assert page.count("figure") == aspects * len(metrics)
     assert ("There are no ratings of replies in this run" in text) == (aspects == 0)
     if edge == "one system":
-        assert text.count("There is one system (s0)") == 1
+        assert text.count("There is only one system (s0)") == 1
     if edge == "no references":
         assert "12 without references" in text
         assert "No reply has a score." in text
     if edge == "constant scores":
-        assert "All 12 scores are the same (1.000): none is best or worst." in text
+        assert "All 12 scores are the same (1.000), so none is best or worst." in text
     if edge == "one response":
         assert "The only reply with a score" in text
     if edge == "twelve metrics":
@@ -309,7 +309,7 @@ def test_five_thousand_replies_make_a_page_of_moderate_size(tmp_path: Path) -> N
     text = report(run_of(tmp_path, records, "bleu(n=1)", "bleu(n=2)", "rouge_l", "length"))
     checked(text)
     assert len(text.encode()) < 3_000_000
-    assert "5,000 replies, 2,000 of them drawn (a fixed sample; the numbers are of all)" in text
+    assert "5,000 replies, 2,000 of them drawn (a fixed sample; the numbers are for all)" in text
 
 
 def test_the_gallery_has_the_best_the_worst_and_the_disputed(tmp_path: Path) -> None:
@@ -325,7 +325,7 @@ def test_the_gallery_has_the_best_the_worst_and_the_disputed(tmp_path: Path) -> 
     assert ids["Worst"] == ["r0", "r1"]
     assert ids["Liked by rouge_l, not by people (quality)"] == ["r4", "r3"]
     assert ids["Liked by people, not by rouge_l (quality)"] == ["r0", "r1"]
-    assert found.selections[2].exhibits[0].why == "score ahead of 100% of the rated replies, rating ahead of 0%"
+    assert found.selections[2].exhibits[0].why == "score above 100% of the rated replies, rating above 0%"
 
 
 LOWER = """
@@ -349,7 +349,7 @@ def test_where_lower_is_better_the_lowest_is_best(tmp_path: Path) -> None:
     best, worst = found.selections[:2]
     assert (best.title, worst.title) == ("Best", "Worst")
     assert best.exhibits[0].score < worst.exhibits[0].score
-    assert "lower is better: the correlation is of the score turned round" in report(folder)
+    assert "lower is better: the correlation is with the negative score" in report(folder)
 
 
 @pytest.mark.parametrize("metric", ["lower", "length(unit='characters')"])
@@ -401,12 +401,12 @@ def test_a_scatter_draws_a_fixed_sample_and_counts_all() -> None:
     random = np.random.default_rng(2)
     x, y = random.integers(1, 6, 900).astype(float), random.random(900)
     y[0] = math.nan
-    found = draw_scatter("c", x, y, ("rating", "score"), most=200)
+    found = draw_scatter("c", x, y, ("rating", "score"), max_dots=200)
     assert found is not None
     assert (found.n, found.drawn) == (899, 200)
     assert found.svg.count("h0") == 200
-    assert found == draw_scatter("c", x, y, ("rating", "score"), most=200)
-    assert found != draw_scatter("c", x, y, ("rating", "score"), most=200, seed=1)
+    assert found == draw_scatter("c", x, y, ("rating", "score"), max_dots=200)
+    assert found != draw_scatter("c", x, y, ("rating", "score"), max_dots=200, seed=1)
     assert draw_scatter("c", np.array([math.nan]), np.array([1.0]), ("rating", "score")) is None
 
 
@@ -480,8 +480,8 @@ def test_the_command_replaces_nothing_of_the_users_and_leaves_the_run_alone(ran,
     run_of(tmp_path, conversations())
     (tmp_path / "run.html").write_text("<p>my own page</p>")
     for argv, said in (
-        (("report", "run"), "is no report of rejoinder's"),
-        (("report", "run", "-o", "run/page.html"), "lies in the run folder"),
+        (("report", "run"), "is not a rejoinder report"),
+        (("report", "run", "-o", "run/page.html"), "is in the run folder"),
         (("report", "run", "-o", "no/such/folder.html"), "cannot be written"),
         (("report", "elsewhere"), "no such run folder"),
         (("report", "run", "-o", "-", "--aspect", "x"), "nobody rated responses in the aspect 'x'"),

@@ -326,4 +326,4 @@ def test_the_command_suggests_accepts_hands_out_and_reads_back(
     out, _ = ran(capfd, monkeypatch, "label", "--measure", "--format", "json")
     assert [table["title"].rpartition(", ")[2] for table in json.loads(out)] == ["reported on", "developed on"]
     out, _ = ran(capfd, monkeypatch, "label", "accepted.jsonl", "--measure")
-    assert "counts as one that people looked at" in out
+    assert "counts as one that people checked" in out

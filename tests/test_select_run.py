@@ -188,7 +188,7 @@ def ran(capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.M
 def test_the_command_ranks_systems_and_says_where_the_results_are(ran: Callable[..., Ran], testset: Path) -> None:
     done = ran("select", testset, "--system", "tfidf", "--system", "./mine.py:score", "--report", "report.html")
     assert done.status == 0, done.err
-    for title in ("Accuracy of selection", "Differences in accuracy", "By error label", "Selections by place"):
+    for title in ("Accuracy of selection", "Differences in accuracy", "By error label", "Selections by position"):
         assert title in done.out
     assert "Chance gives 0.250" in done.out
     assert "wrong-subject" in done.out
@@ -281,7 +281,7 @@ def test_what_was_not_answered_is_said_with_the_accuracy_it_may_cost(testset: Pa
     [note] = [note for note in first.notes if "without a score" in note]
     right = run.selected.points["test_select_run"][1:].sum()
     assert note == (
-        "test_select_run: 1 question has a candidate without a score and is left out; taken as wrong, the accuracy "
+        "test_select_run: left out 1 question with a candidate without a score; counted as wrong, the accuracy "
         f"would be {right / 28:.3f}."
     )
 

@@ -182,7 +182,7 @@ def test_labels_without_a_meaning_leave_the_middle_sets_empty() -> None:
     assert not any(one.n_sets for one in found["matched"])
     assert [one.n_sets > 0 for one in found["each set once"]] == [True, False, False, True]
     assert "there is no same partner and no same speaker" in similarity_verdict(found["each set once"])
-    assert similarity_verdict(found["matched"]) == "No set has two utterances that say different things."
+    assert similarity_verdict(found["matched"]) == "No set has two utterances with different texts."
 
 
 def test_tfidf_is_that_of_scikit_learn() -> None:
@@ -256,9 +256,9 @@ def made(values: Sequence[float]) -> list[Similarity]:
 
 def test_the_verdict_says_whether_similarity_falls() -> None:
     assert similarity_verdict(made([0.9, 0.6, 0.5, 0.2])).startswith(
-        "The mean cosine falls from set to set; the first and the last"
+        "The mean cosine falls from set to set; the interval of the first"
     )
-    assert "are apart" in similarity_verdict(made([0.9, 0.6, 0.5, 0.2]))
+    assert "lies above that of the last" in similarity_verdict(made([0.9, 0.6, 0.5, 0.2]))
     assert "does not fall" in similarity_verdict(made([0.9, 0.5, 0.6, 0.2]))
     assert not is_separated(made([0.5, 0.5, 0.5, 0.5]))
     table = similarity_table(made([0.9, 0.6, 0.5, 0.2]), "matched", "plays", "tfidf")

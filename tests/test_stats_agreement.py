@@ -51,7 +51,7 @@ def test_alpha_of_the_published_example() -> None:
 
 
 def test_a_ratio_scale_has_no_negative_ratings() -> None:
-    with pytest.raises(InputError, match="found -1: use interval"):
+    with pytest.raises(InputError, match="found -1\\); use the interval scale"):
         krippendorff_alpha([[-1, 1], [1, 2]], "ratio")
 
 

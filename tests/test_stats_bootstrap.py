@@ -115,7 +115,7 @@ def test_dialogues_of_one_item_are_drawn_as_items_are() -> None:
 
 
 def test_an_item_lies_in_one_dialogue() -> None:
-    with pytest.raises(InputError, match="item b lies in two dialogues; give the items of each dialogue names"):
+    with pytest.raises(InputError, match="item b belongs to two dialogues; give the items of each"):
         correlation_intervals({"x": [1, 2, 3]}, [1, 2, 3], items=["a", "b", "b"], dialogues=["d", "d", "e"])
 
 
@@ -249,8 +249,8 @@ def test_workers_draw_what_one_process_draws(unit, monkeypatch) -> None:
     monkeypatch.setattr(resampling, "_CELLS", 3 * len(x))
     alone = resample_plans(*given, **labels)
     for start, stretch in ((0, 1), (0, 10 * len(x))):
-        monkeypatch.setattr(bootstrap, "_ENOUGH", start)
-        monkeypatch.setattr(bootstrap, "_STRETCH", stretch)
+        monkeypatch.setattr(bootstrap, "_MIN_WORK", start)
+        monkeypatch.setattr(bootstrap, "_TASK_WORK", stretch)
         seen = []
         engine = Alone()
         shared = resample_plans(*given, **labels, engine=engine, progress=lambda *now, seen=seen: seen.append(now))
@@ -264,8 +264,8 @@ def test_workers_draw_what_one_process_draws(unit, monkeypatch) -> None:
 
 def test_processes_draw_what_one_process_draws(monkeypatch) -> None:
     x, y, other, design = judged()
-    monkeypatch.setattr(bootstrap, "_ENOUGH", 0)
-    monkeypatch.setattr(bootstrap, "_STRETCH", 1)
+    monkeypatch.setattr(bootstrap, "_MIN_WORK", 0)
+    monkeypatch.setattr(bootstrap, "_TASK_WORK", 1)
     given = {"x": x, "other": other}, y, [BootstrapPlan(n_resamples=30)]
     alone, shared = (resample_plans(*given, items=design.items, engine=LocalEngine(n)) for n in (1, 2))
     np.testing.assert_array_equal(alone[0].samples, shared[0].samples)

@@ -100,7 +100,7 @@ def test_mcnemar_equals_statsmodels(b, c) -> None:
 def test_mcnemar_counts_disagreements_in_rows() -> None:
     first, second = [1, 1, 1, 0, 0, None, 1], [0, 0, 0, 1, 0, 1, 1]
     assert mcnemar_test(first, second, "exact") == mcnemar_from_counts(3, 1, "exact")._replace(n=6, n_missing=1)
-    with pytest.raises(InputError, match="set a threshold"):
+    with pytest.raises(InputError, match="apply a threshold"):
         mcnemar_test([0.5, 1], [0, 1])
 
 

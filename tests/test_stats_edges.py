@@ -36,7 +36,7 @@ NAN = math.nan
 
 
 def test_labels_that_cannot_be_looked_up_are_refused() -> None:
-    with pytest.raises(InputError, match="systems must be strings or numbers, one a row; found "):
+    with pytest.raises(InputError, match="systems must be strings or numbers, one per row; found "):
         encode_labels([["a"], ["b"]], "systems")
     with pytest.raises(InputError, match="row 2 of systems has no label"):
         encode_labels(["a", None], "systems")
@@ -85,7 +85,7 @@ def test_two_strengths_differ_surely_where_their_intervals_are_far_apart() -> No
 
 
 def test_what_labels_can_reach_needs_three_units_that_differ() -> None:
-    assert reachable_by_labels([1, 2], [1, 2], [0, 0]).reason == "fewer than 3 units say how sure they are"
+    assert reachable_by_labels([1, 2], [1, 2], [0, 0]).reason == "fewer than 3 units state their uncertainty"
     assert reachable_by_labels([2, 2, 2], [1, 2, 3], [0, 0, 0]).reason == "the labels are all the same"
     assert reachable_by_labels([1, 2, 3], [1, 2, 3], [0, 0, 0]).value == pytest.approx(1.0)
     found = reachable_by_labels([1, 2, 3, 4], [1, 2, 3, NAN], [1, 1, 1, 1])
@@ -95,7 +95,7 @@ def test_what_labels_can_reach_needs_three_units_that_differ() -> None:
 
 
 def test_what_means_can_reach_needs_three_units_that_differ() -> None:
-    assert reachable_by_means([1, 2], [0, 0]).reason == "fewer than 3 units say how sure they are"
+    assert reachable_by_means([1, 2], [0, 0]).reason == "fewer than 3 units state their uncertainty"
     assert reachable_by_means([2, 2, 2], [1, 1, 1]).reason == "the means are all the same"
     assert reachable_by_means([1, 2, 3], [0.6, 0.6, 0.6]).value == pytest.approx(0.8)  # 1 - .36 of a variance of 1
     noisy = reachable_by_means([1, 2, 3], [1, 1, 1])
@@ -113,7 +113,7 @@ def test_moments_without_values_or_of_infinite_ones_say_so() -> None:
 def test_no_difference_is_needed_for_a_power_below_the_level_of_the_test() -> None:
     found = detectable_difference(20, 1.0, power=0.05, alpha=0.05)
     assert (found.power, found.difference) == (0.05, 0.0)
-    assert found.reason == "even no difference is found that often"
+    assert found.reason == "a test finds a difference that often even where there is none"
     assert detectable_difference(20, 1.0, power=0.06).difference > 0
     assert detectable_difference(1, 1.0).reason == "fewer than 2 clusters"
     assert math.isnan(detectable_difference(1, 1.0).difference)
@@ -144,7 +144,7 @@ def test_the_rows_needed_are_the_fewest() -> None:
     assert found.n == 34  # as in tables of the paired t test: d = .5, power .8, two-sided .05
     assert power_at(33, 0.5, 1.0).power < 0.8 <= found.power == power_at(34, 0.5, 1.0).power
     assert rows_needed(100.0, 1.0).n == 2
-    assert rows_needed(0.0, 1.0).reason == "a difference of 0 cannot be found"
+    assert rows_needed(0.0, 1.0).reason == "a difference of 0 cannot be detected"
     assert rows_needed(1.0, 0.0).reason == "the differences do not vary"
     assert rows_needed(1e-9, 1.0).reason == "more than 1,000,000,000,000 rows"
 
@@ -187,7 +187,7 @@ def test_the_noise_of_a_pilot_by_hand() -> None:
 
 
 def test_a_plan_needs_a_difference_or_a_number_of_items() -> None:
-    with pytest.raises(InputError, match="give the difference to find, or the number of items, or both"):
+    with pytest.raises(InputError, match="give the difference to detect, or the number of items, or both"):
         plan_ratings(RatingNoise(1.0, 1.0))
     with pytest.raises(InputError, match=r"raters must be 1 or more, not 0\.5"):
         plan_ratings(RatingNoise(1.0, 1.0), 0.5, raters=0.5)
@@ -212,12 +212,12 @@ def test_williams_needs_four_rows_and_metrics_that_differ() -> None:
 def test_checks_speed_and_loneliness_are_suspicious_below_their_thresholds_only() -> None:
     # 3 of 4 is not below .75; one check is too few
     assert [one.rater for one in find_failed_checks([3, 2, 0], [4, 4, 1])] == [1]
-    assert find_failed_checks([2], [4])[0].found == 0.5
+    assert find_failed_checks([2], [4])[0].value == 0.5
     # a third of 9 is 3: 3 is not below it, 2.9 is
     others = [[9.0] * 5, [9.0] * 5]
     assert find_too_fast([[3.0] * 5, *others]) == []
     (fast,) = find_too_fast([[2.9] * 5, *others])
-    assert (fast.rater, fast.found, fast.threshold, fast.n) == (0, 2.9, 3.0, 5)
+    assert (fast.rater, fast.value, fast.threshold, fast.n) == (0, 2.9, 3.0, 5)
     assert find_too_fast([[1.0] * 4, *others]) == []
     assert find_too_fast([[1.0] * 4 + [NAN], *others]) == []
     found = find_disagreeing(np.array([0.09, 0.1, 0.05, 0.0]), [10, 10, 9, 10], np.array([0.2, 0.9, 0.9, 0.19]))
@@ -228,13 +228,13 @@ def test_always_the_same_answer_is_suspicious_where_others_differ() -> None:
     mixed = np.array([1, 2, 3, 4, 5] * 2, dtype=float)
     alike = np.full(10, 3.0)
     (found,) = find_straight_liners(np.stack([alike, mixed], axis=1))
-    assert (found.rater, found.found, found.n) == (0, 1.0, 10)
+    assert (found.rater, found.value, found.n) == (0, 1.0, 10)
     assert find_straight_liners(np.stack([alike, alike], axis=1)) == []
     assert find_straight_liners(np.stack([alike, mixed], axis=1)[:9]) == []
     few = np.array([3.0] * 9 + [NAN])
     assert [one.rater for one in find_straight_liners(np.stack([few, alike, mixed], axis=1))] == [1]
     nine = np.array([3.0] * 9 + [1.0])
-    assert [one.found for one in find_straight_liners(np.stack([nine, mixed], axis=1))] == [0.9]
+    assert [one.value for one in find_straight_liners(np.stack([nine, mixed], axis=1))] == [0.9]
     eight = np.array([3.0] * 8 + [1.0] * 2)
     assert find_straight_liners(np.stack([eight, mixed], axis=1)) == []
     assert [one.rater for one in find_straight_liners(alike[:, None])] == [0]  # nobody else: nobody says otherwise

@@ -69,7 +69,7 @@ def test_missing_rows_are_counted_and_groups_without_a_pair_are_not() -> None:
 
 def test_too_many_pairs_ask_for_groups(monkeypatch) -> None:
     monkeypatch.setattr(pairwise, "MOST_PAIRS", 10)
-    with pytest.raises(InputError, match="there are 15 pairs, more than 10; give groups"):
+    with pytest.raises(InputError, match="there are 15 pairs, more than 10; pass groups"):
         pairwise_accuracy([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6])
     with pytest.raises(InputError, match="epsilon must be 0 or more"):
         pairwise_accuracy([1, 2], [1, 2], epsilon=-1)

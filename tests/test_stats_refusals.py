@@ -118,7 +118,7 @@ NAMES_AND_COUNTS: dict[str, tuple[Call, str]] = {
 
 @pytest.mark.parametrize("name", LENGTHS)
 def test_arrays_that_do_not_go_together_are_refused(name: str) -> None:
-    with pytest.raises(InputError, match=r"different lengths \(.*\); give one value a row in each"):
+    with pytest.raises(InputError, match=r"different lengths \(.*\); give each of them one value per row"):
         LENGTHS[name]()
 
 

@@ -123,7 +123,7 @@ def test_power_is_what_a_simulation_finds() -> None:
 
 
 def test_plans_that_cannot_be_made_say_so() -> None:
-    assert rows_needed(0, 1).reason == "a difference of 0 cannot be found"
+    assert rows_needed(0, 1).reason == "a difference of 0 cannot be detected"
     assert power_at(3, 1, 1, cluster_size=5).reason == "fewer than 2 clusters"
     assert power_at(30, 1, 0).reason == "the differences do not vary"
     assert rows_needed(1e-9, 1).reason == "more than 1,000,000,000,000 rows"

@@ -87,7 +87,7 @@ def test_dialogues_are_resampled_whole() -> None:
     assert p[1] == pytest.approx(p[0], abs=0.03)
     shown = str(agreement_table(found))
     assert "to 240 items of 60 dialogues, 3 raters; [low, high]: 95% bootstrap over whole dialogues." in shown
-    assert "Pooled (bootstrap over dialogues, Holm over 1 pairs, 0.05)" in shown
+    assert "Pooled (bootstrap over dialogues, Holm over 1 pair, 0.05)" in shown
 
 
 def test_the_permutation_test_swaps_whole_dialogues(monkeypatch) -> None:
@@ -117,9 +117,9 @@ def test_dialogues_of_one_item_change_nothing() -> None:
 def test_few_dialogues_are_not_to_be_trusted() -> None:
     scores, data = planted({"good": 0.3}, dialogues=[f"d{i // 3}" for i in range(60)])
     found = trust(scores, data, resamples=100)
-    warning = "There are fewer than 30 dialogues: do not trust intervals and tests, which need more."
+    warning = "There are fewer than 30 dialogues: do not trust the intervals and tests, which need more."
     assert warning in agreement_table(found).notes
-    assert "but 20 dialogues are too few to build on" in sentence(found)
+    assert "but with only 20 dialogues this is not reliable" in sentence(found)
     enough = trust(*planted({"good": 0.3}, dialogues=[f"d{i // 2}" for i in range(60)]), resamples=100)
     assert "do not trust" not in str(agreement_table(enough))
     assert "too few" not in sentence(enough)
@@ -249,7 +249,7 @@ def test_thin_evidence_gives_a_value_or_a_reason_and_no_warning(case: str) -> No
 def test_constant_ratings_put_no_pair_in_order() -> None:
     shown = agreement_table(degenerate(CASES["constant ratings"]))
     assert shown.text(shown.rows[0][-1]) == "–"
-    assert any("No value pairs right: all ratings that are compared are the same (" in note for note in shown.notes)
+    assert any("No value for pairs right: all ratings that are compared are the same (" in note for note in shown.notes)
 
 
 def test_the_mean_of_the_halves_stands_without_an_interval() -> None:
@@ -267,7 +267,7 @@ def test_one_system_and_constant_scores_are_told() -> None:
     texts = {f"i{i}/a": "same words" for i in range(5)}
     ratings = [Rating("r", "apt", float(i % 3 + 1), f"i{i}/a") for i in range(5)]
     found = degenerate(ratings, texts)
-    assert "No value pooled" in str(agreement_table(found))
+    assert "No value for pooled" in str(agreement_table(found))
     assert "can be judged" in sentence(found) or "can be trusted" in sentence(found)
 
 

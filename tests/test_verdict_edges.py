@@ -82,7 +82,7 @@ def test_one_item_in_common_is_worse_by_its_value_and_without_an_interval() -> N
     assert not found.passed
     assert "changed by -0." in found.reason
     assert "[" not in found.reason
-    assert "on 1 items: surely worse (margin 0)" in found.reason
+    assert "on 1 item: surely worse (margin 0)" in found.reason
     assert check(overlaps("a b c d"), [], overlaps("a b"))[0].passed
     assert check(overlaps("a b"), [], overlaps("a b c d"), margin=0.5)[0].passed
 
@@ -107,7 +107,7 @@ def test_the_change_is_shown_from_low_to_high() -> None:
 
 def test_replies_with_one_score_at_most_cannot_be_chosen_by_disagreement() -> None:
     found = rejoinder.score(["a b", "c"], metrics=["rouge_l", "chrf"])
-    with pytest.raises(InputError, match="no reply has scores of two of these metrics: rouge_l, chrf"):
+    with pytest.raises(InputError, match="no reply has scores from two of these metrics: rouge_l, chrf"):
         find_metric_disagreements(found, collect([]), 1)
 
 
@@ -122,7 +122,7 @@ def test_the_aspect_must_be_chosen_where_there_are_several() -> None:
     data = collect(replies("a", "b"))
     for aspect in ("apt", "fun"):
         data.add(Rating("ann", aspect, 1.0, "i0/a"))
-    with pytest.raises(InputError, match=r"rated in several aspects \(apt, fun\); choose one with --aspect"):
+    with pytest.raises(InputError, match=r"rated in several aspects \(apt, fun\); choose one aspect"):
         find_uncertain_order(data, 1)
     assert " by fun: " in find_uncertain_order(data, 1, "fun")[0].why
 
@@ -167,9 +167,9 @@ def test_preferences_count_for_both_replies_of_a_pair() -> None:
 
 def test_without_judgements_the_order_is_that_of_a_metric_with_a_direction() -> None:
     data = collect(replies("a", "b"))
-    with pytest.raises(InputError, match="name a run folder, which has scores"):
+    with pytest.raises(InputError, match="use a run folder, which has scores"):
         find_uncertain_order(data, 1)
-    with pytest.raises(InputError, match="no metric of the run says which way is better"):
+    with pytest.raises(InputError, match="no metric of the run has a direction"):
         find_uncertain_order(data, 1, scores=rejoinder.score(data, "length"))
     scores = rejoinder.score(data, "length")
     spec, facts = next(iter(scores.facts.items()))
@@ -237,16 +237,16 @@ def test_what_a_pilot_lacks_or_leaves_open_is_said() -> None:
     with pytest.raises(InputError, match="there are no ratings of responses to plan with"):
         pilot_from_records(records)
     records += rated({"a": [1, 2], "b": [2, 1]})
-    with pytest.raises(InputError, match="a comparison has two systems, found 3; name two with --system: a, b, c"):
+    with pytest.raises(InputError, match="a comparison needs two systems, found 3; choose two of: a, b, c"):
         pilot_from_records(records)
     with pytest.raises(InputError, match="there is no system 'd'"):
         pilot_from_records(records, systems=["a", "d"])
-    with pytest.raises(InputError, match="a comparison has two systems, found 1"):
+    with pytest.raises(InputError, match="a comparison needs two systems, found 1"):
         pilot_from_records(records, systems=["a", "a"])
     with pytest.raises(InputError, match="no item has judgements of both a and c"):
         pilot_from_records(records, systems=["a", "c"])
     records += rated({"a": [1]}, "fun")
-    with pytest.raises(InputError, match=r"there are several aspects \(apt, fun\); choose one with --aspect"):
+    with pytest.raises(InputError, match=r"there are several aspects \(apt, fun\); choose one aspect"):
         pilot_from_records(records, systems=["a", "b"])
     with pytest.raises(InputError, match="there is no aspect 'apd'"):
         pilot_from_records(records, "apd", ["a", "b"])
@@ -281,10 +281,10 @@ def test_the_table_of_plans_counts_whole_items_and_ratings() -> None:
     for row, one in zip(table.rows, plans, strict=True):
         assert row[1] == one.power.n
         assert row[2] == 2 * one.raters * one.power.n
-    assert any("3 items are few to plan with" in note for note in table.notes)
+    assert any("With only 3 items, these standard deviations are uncertain" in note for note in table.notes)
     nothing = plan_table(pilot.noise, make_plans(pilot.noise, [1], 0.0, None), 0.8, 0.05, None)
     assert nothing.rows[0][1] is None
-    assert "1 raters: a difference of 0 cannot be found." in nothing.notes
+    assert "1 rater: a difference of 0 cannot be detected." in nothing.notes
 
 
 # ---- preferences and tables
@@ -303,8 +303,8 @@ def test_preferred_systems_by_hand() -> None:
     assert (first.system, first.points, second.points) == ("a", 2.5, 1.5)
     assert first.value - second.value == pytest.approx(math.log(2.5 / 1.5))
     assert [row[2] for row in found.table().rows] == [2.5 / 4, 1.5 / 4]
-    assert found.table().notes[0].startswith("4 preferences of 2 raters on 4 items, 1 ties")
-    assert found.sentence() == "best: people prefer a, but its interval overlaps with all others'."
+    assert found.table().notes[0].startswith("4 preferences by 2 raters on 4 items, 1 tie;")
+    assert found.sentence() == "best: people prefer a, but its interval overlaps those of all others."
 
 
 def test_a_clear_preference_names_who_is_behind() -> None:
@@ -315,7 +315,7 @@ def test_a_clear_preference_names_who_is_behind() -> None:
             records.append(Preference(f"i{i}", f"i{i}/a", f"i{i}/b", f"r{k}", choice, "best"))
             records.append(Preference(f"i{i}", f"i{i}/a", f"i{i}/c", f"r{k}", choice, "best"))
     (found,) = rank_by_preference(records)
-    assert found.sentence() == "best: people prefer a, by intervals that do not overlap, to b, c."
+    assert found.sentence() == "best: people prefer a to b, c (the intervals do not overlap)."
 
 
 def test_ranks_and_lists_as_they_are_written() -> None:

@@ -17,9 +17,14 @@ UNITS = (
     "|pair|token|word|step|file|shard|task|process|core|person|rater|worker|second|minute|hour|day|page|request|fold|seed"
     "|place|set|node|part|unit|batch|speaker|class|score|rating|column|machine"
 )
+# Between two words of these, "a" is the article: "a context or a reply", "the part of a text".
+LINKS = (
+    "of|or|and|that|which|with|without|to|in|into|as|for|is|are|was|by|from|on|at|after|before|behind|than|if|where|when"
+    "|among|between|outside|has|have|holds|says|share|marks|takes|gives|itself"
+)
 # What is looked for, and what to write instead.
 DROPPED = {
-    rf"\b(?:a|one|two|three|\d+|\{{\}}) (?:\w+ )?\w+s? an? (?:{UNITS})\b"
+    rf"\b(?:a|one|two|three|\d+|\{{\}}) (?:(?!(?:{LINKS})\b)\w+ )?(?!(?:{LINKS})\b)\w+s? an? (?:{UNITS})\b"
     r"(?! (?:is|was|has|can|may|that|which|of|in|with|to)\b)": "per",
     r"(?<!here )\bis no (?!longer|more|less|better|worse|larger|smaller|other|doubt|need|reason|way|one)\w+": "is not",
     r"\b(?:not to be had|(?:can(?:not)?|could(?: not)?) be had|to be had)\b": "is not available, could not be found",

@@ -88,7 +88,7 @@ class LineStore(Generic[Value]):
         """Return the value that a line's fields stand for; raise a TypeError or ValueError where they do not fit."""
         raise NotImplementedError
 
-    def of(self, key: str) -> list[Value]:
+    def get_all(self, key: str) -> list[Value]:
         """Return the values of a key, oldest first."""
         return self._values.get(key, [])
 
@@ -119,7 +119,7 @@ class LineStore(Generic[Value]):
             raise self._read_error(self.path, error) from None
 
     @contextlib.contextmanager
-    def claimed(self) -> Iterator[None]:
+    def claim(self) -> Iterator[None]:
         """The right to add lines, for one process at a time."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""One table for every output: plain cells, shown on a terminal, as Markdown, HTML, LaTeX, CSV or JSON."""
+"""One table for every output: plain cells, rendered for a terminal, as Markdown, HTML, LaTeX, CSV or JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -31,7 +31,7 @@ _MIN_WIDTH = 12  # characters: a narrower column of text cannot be read
 
 
 class Probability(float):
-    """A p-value: one too small for the decimals is shown as below them, not as 0."""
+    """A p-value: one that would round to 0 is shown as below the smallest number, not as 0."""
 
 
 Cell: TypeAlias = str | int | float | Estimate | None
@@ -39,16 +39,21 @@ Cell: TypeAlias = str | int | float | Estimate | None
 
 @dataclass(frozen=True)
 class Table:
-    """A title, heads, rows of cells, and notes that belong under it."""
+    """A title, column headings, rows of cells, and notes under the table.
+
+    CSV and JSON name a column by its heading, or by what ``keys`` says for that heading: the names that programs read
+    stay the same when a heading is reworded.
+    """
 
     title: str
     heads: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     notes: Sequence[str] = field(default_factory=tuple)
     decimals: int = 3
+    keys: Mapping[str, str] = field(default_factory=dict)
 
     def text(self, cell: Cell) -> str:
-        """A cell as a person reads it; what is not known is a dash."""
+        """A cell as readers see it; unknown values are a dash."""
         match cell:
             case None:
                 return "–"
@@ -67,12 +72,17 @@ class Table:
         return cell
 
     def texts(self, row: Sequence[Cell]) -> list[str]:
-        """The cells of a row as a person reads them."""
+        """The cells of a row as readers see them."""
         return [self.text(cell) for cell in row]
 
     def is_numeric(self, column: int) -> bool:
-        """Whether a column holds numbers, which are set to the right."""
+        """Whether a column holds numbers, which are aligned to the right."""
         return all(not isinstance(row[column], str) for row in self.rows)
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of the columns in CSV and JSON."""
+        return [self.keys.get(head, head) for head in self.heads]
 
     def __str__(self) -> str:
         return to_terminal(self)
@@ -85,12 +95,17 @@ class Table:
 
 
 def format_decimal(value: float, decimals: int, sign: str = "") -> str:
-    """A number with so many decimals; what rounds to 0 has no minus sign."""
+    """A number with this many decimals; a number that rounds to 0 has no minus sign."""
     return f"{round(value, decimals) + 0.0:{sign}.{decimals}f}"
 
 
+def format_count(n: int, singular: str, plural: str | None = None) -> str:
+    """A number of things in words: "1 reply", "2,000 replies"; without a plural, an s is added."""
+    return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
+
+
 def to_terminal(table: Table) -> str:
-    """The table in plain characters; on a terminal, long texts are wrapped to its width, and nothing is ever cut."""
+    """The table as plain text; on a terminal, long texts are wrapped to its width, and nothing is cut off."""
     cells = [[escape_terminal(c) for c in row] for row in (table.heads, *map(table.texts, table.rows))]
     numeric = [table.is_numeric(i) for i in range(len(table.heads))]
     widths = _column_widths(cells, numeric, shutil.get_terminal_size().columns if sys.stdout.isatty() else None)
@@ -105,16 +120,16 @@ def to_terminal(table: Table) -> str:
         return ["  ".join(parts).rstrip() for parts in zip(*columns, strict=True)]
 
     rule = "  ".join("─" * w for w in widths)
-    shown = [table.title, "", *lines(cells[0]), rule, *(line for row in cells[1:] for line in lines(row))]
-    shown += ["", *table.notes] if table.notes else []
-    return escape_terminal("\n".join(shown))
+    output = [table.title, "", *lines(cells[0]), rule, *(line for row in cells[1:] for line in lines(row))]
+    output += ["", *table.notes] if table.notes else []
+    return escape_terminal("\n".join(output))
 
 
-def _column_widths(cells: Sequence[Sequence[str]], numeric: Sequence[bool], room: int | None) -> list[int]:
-    """How wide each column is: as its longest cell, unless texts must be wrapped to fit the room."""
+def _column_widths(cells: Sequence[Sequence[str]], numeric: Sequence[bool], max_width: int | None) -> list[int]:
+    """The width of each column: that of its longest cell, unless texts must be wrapped to fit."""
     widths = [max(1, *(len(row[i]) for row in cells)) for i in range(len(numeric))]
     texts = [i for i, is_number in enumerate(numeric) if not is_number]
-    while room is not None and texts and sum(widths) + 2 * (len(widths) - 1) > room:
+    while max_width is not None and texts and sum(widths) + 2 * (len(widths) - 1) > max_width:
         widest = max(texts, key=lambda i: widths[i])
         if widths[widest] <= _MIN_WIDTH:
             break
@@ -170,16 +185,16 @@ def _join_lines(text: str) -> str:
 
 
 def to_csv(table: Table) -> str:
-    """The table as CSV, numbers in full; an estimate takes three columns."""
-    wide = [any(isinstance(row[i], Estimate) for row in table.rows) for i in range(len(table.heads))]
-    heads = [h for head, w in zip(table.heads, wide, strict=True) for h in _csv_heads(head, w)]
-    rows = ([v for cell, w in zip(row, wide, strict=True) for v in _csv_values(cell, w)] for row in table.rows)
+    """The table as CSV, numbers in full precision; an estimate takes three columns."""
+    is_wide = [any(isinstance(row[i], Estimate) for row in table.rows) for i in range(len(table.heads))]
+    heads = [h for head, w in zip(table.column_names, is_wide, strict=True) for h in _csv_heads(head, w)]
+    rows = ([v for cell, w in zip(row, is_wide, strict=True) for v in _csv_values(cell, w)] for row in table.rows)
     return "".join(map(_csv_line, (heads, *rows)))
 
 
 def _csv_line(cells: Sequence[str]) -> str:
     out = io.StringIO(newline="")
-    csv.writer(out).writerow(cells)  # which quotes a carriage return only where its own lines end in one
+    csv.writer(out).writerow(cells)  # quotes a carriage return only where its own lines end in one
     return out.getvalue().removesuffix("\r\n") + "\n"
 
 
@@ -194,11 +209,11 @@ def _csv_values(cell: Cell, wide: bool) -> list[str]:
 
 
 def _quote_csv_cell(text: str) -> str:
-    return text if _NUMBER.fullmatch(text) else escape_cell(text)  # -0.5 is no formula
+    return text if _NUMBER.fullmatch(text) else escape_cell(text)  # -0.5 is not a formula
 
 
 def to_json(table: Table) -> str:
-    """The table as JSON: a list of objects by head; an estimate is an object of value, low and high."""
+    """The table as JSON: a list of objects, one per row; an estimate is an object of value, low and high."""
 
     def plain(cell: Cell) -> object:
         if isinstance(cell, Estimate):
@@ -207,7 +222,7 @@ def to_json(table: Table) -> str:
             return None if math.isnan(cell) else cell + 0.0
         return cell
 
-    rows = [dict(zip(table.heads, map(plain, row), strict=True)) for row in table.rows]
+    rows = [dict(zip(table.column_names, map(plain, row), strict=True)) for row in table.rows]
     return json.dumps({"title": table.title, "rows": rows, "notes": list(table.notes)}, indent=2, ensure_ascii=False)
 
 

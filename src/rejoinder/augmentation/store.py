@@ -47,7 +47,7 @@ class ValueStore(LineStore[Value]):
 
     def get(self, key: str) -> Value | None:
         """Return the value of a key, the last one where there are several."""
-        return next(reversed(self.of(key)), None)
+        return next(reversed(self.get_all(key)), None)
 
     def put(self, rows: Iterable[tuple[str, Value]]) -> None:
         """Keep some values, on disk at once."""

@@ -1,1 +1,1 @@
-"""Verdicts on finished runs: which system is better, which metric to believe, whether a gate is passed."""
+"""Verdicts on finished runs: which system is better, which metric to trust, whether a run passes its checks."""

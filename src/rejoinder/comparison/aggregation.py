@@ -1,8 +1,8 @@
-"""Aggregated ratings: one a unit and aspect, under a name that says how, with how sure it is in its meta.
+"""Aggregated ratings: one per unit and aspect, whose rater names the method and whose meta holds its uncertainty.
 
-Of classes, meta holds the probability of each (``probabilities``), that of the label (``confidence``), their mean
-(``expected``) and standard deviation (``spread``), and between which classes 95% of it lies (``low``, ``high``); of a
-mean, its ``standard_error`` and its 95% interval. ``n`` counts the ratings. ``trust`` reads them (``certainty``).
+For classes, meta holds the probability of each (``probabilities``), that of the label (``confidence``), their mean
+(``expected``) and standard deviation (``spread``), and the classes between which 95% of it lies (``low``, ``high``);
+for a mean, its ``standard_error`` and its 95% interval. ``n`` counts the ratings. ``trust`` reads them (``certainty``).
 """
 
 from __future__ import annotations
@@ -30,63 +30,63 @@ class AggregatedAspect(NamedTuple):
 
 
 def aggregate_ratings(records: Iterable[Record], method: str) -> list[AggregatedAspect]:
-    """One rating (or preference) for each unit of each aspect; units without a label have none."""
+    """One rating (or preference) for each unit of each aspect, except for units without a label."""
     targets: dict[tuple[bool, str], Rating | Preference] = {}
 
-    def watched() -> Iterable[Record]:
+    def note_targets() -> Iterable[Record]:
         for record in records:
             if isinstance(record, Rating | Preference):
                 targets.setdefault((isinstance(record, Preference), unit_of(record)), record)
             yield record
 
-    given = sort_judgements(watched())
-    if not given.aspects:
-        raise InputError("there are no ratings to aggregate; name a file that has some")
-    wanted = [judged for judged in given.aspects.values() if not (judged.is_preference and method == "mean")]
+    judgements = sort_judgements(note_targets())
+    if not judgements.aspects:
+        raise InputError("there are no ratings to aggregate; use a file that contains ratings")
+    wanted = [judged for judged in judgements.aspects.values() if not (judged.is_preference and method == "mean")]
     if not wanted:
-        raise InputError("preferences have no mean; aggregate them by another method, such as majority")
+        raise InputError("preferences have no mean; aggregate them with another method, such as majority")
     return [_aggregate_aspect(judged, aggregate(judged.matrix.values, method), method, targets) for judged in wanted]
 
 
 def _aggregate_aspect(
-    judged: AspectJudgements, found: Aggregated, method: str, targets: dict[tuple[bool, str], Rating | Preference]
+    judged: AspectJudgements, aggregated: Aggregated, method: str, targets: dict[tuple[bool, str], Rating | Preference]
 ) -> AggregatedAspect:
     rater = AGGREGATE + method
     records: list[Rating | Preference] = []
     for row, unit in enumerate(judged.matrix.units):
-        value = float(found.values[row])
+        value = float(aggregated.values[row])
         if math.isnan(value):
             continue
-        meta, target = _describe_certainty(found, row), targets[judged.is_preference, unit]
+        meta, target = _describe_certainty(aggregated, row), targets[judged.is_preference, unit]
         if isinstance(target, Preference):
             first, second = sorted((target.first, target.second))
             records.append(Preference(target.item, first, second, rater, _CHOICES[value], judged.aspect, meta))
         else:
             records.append(Rating(rater, judged.aspect, value, target.response, target.dialogue, meta))
-    return AggregatedAspect(judged, found, records)
+    return AggregatedAspect(judged, aggregated, records)
 
 
-def _describe_certainty(found: Aggregated, row: int) -> dict[str, Any]:
-    """How sure a label is."""
-    meta: dict[str, Any] = {"n": int(found.n[row])}
-    if found.probabilities is None:
-        numbers = {"standard_error": found.error[row]}
+def _describe_certainty(aggregated: Aggregated, row: int) -> dict[str, Any]:
+    """The uncertainty of a label."""
+    meta: dict[str, Any] = {"n": int(aggregated.n[row])}
+    if aggregated.probabilities is None:
+        numbers = {"standard_error": aggregated.error[row]}
     else:
         numbers = {
-            "confidence": found.confidence[row],
-            "expected": found.expected[row],
-            "spread": found.error[row],
+            "confidence": aggregated.confidence[row],
+            "expected": aggregated.expected[row],
+            "spread": aggregated.error[row],
         }
-    numbers |= {"low": found.low[row], "high": found.high[row]}
+    numbers |= {"low": aggregated.low[row], "high": aggregated.high[row]}
     meta |= {name: round(float(number), _DECIMALS) for name, number in numbers.items() if not math.isnan(number)}
-    if found.probabilities is not None:
-        shares = zip(found.categories.tolist(), found.probabilities[row].tolist(), strict=True)
+    if aggregated.probabilities is not None:
+        shares = zip(aggregated.categories.tolist(), aggregated.probabilities[row].tolist(), strict=True)
         meta["probabilities"] = {f"{label:g}": round(share, _DECIMALS) for label, share in shares if share >= 5e-7}
     return meta
 
 
 def certainty(ratings: Sequence[Rating]) -> ReachableCorrelation:
-    """How far any metric could follow aggregated ratings, by what they say of themselves."""
+    """The highest correlation that any metric could reach with aggregated ratings, by their own uncertainty."""
     values = [rating.value for rating in ratings]
     expected, spread, errors = (
         [_number(rating.meta.get(key)) for rating in ratings] for key in ("expected", "spread", "standard_error")
@@ -96,5 +96,5 @@ def certainty(ratings: Sequence[Rating]) -> ReachableCorrelation:
     return reachable_by_means(values, errors)
 
 
-def _number(found: object) -> float:
-    return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else math.nan
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan

@@ -25,10 +25,10 @@ from rejoinder.stats.quality import (
 
 
 class RaterRow(NamedTuple):
-    """One rater in one aspect, against the rest.
+    """One rater in one aspect, compared with the others.
 
     ``correlation`` is with the mean of the others, ``kappa`` with every other rater of the same unit; ``alpha_without``
-    is the agreement of all others.
+    is the agreement of all other raters.
     """
 
     rater: str
@@ -58,7 +58,7 @@ class AspectAgreement:
 
 
 class SuspectRater(NamedTuple):
-    """A sign against a rater, in one aspect or (None) in all that they did."""
+    """A sign against a rater, in one aspect or (None) in all their answers."""
 
     rater: str
     aspect: str | None
@@ -72,22 +72,22 @@ def examine_agreement(
     resamples: int = 1000,
     seed: int = 0,
 ) -> AspectAgreement:
-    """The agreement in one aspect; without a scale, ratings are ordinal and preferences nominal.
+    """The agreement in one aspect; by default, ratings are ordinal and preferences nominal.
 
-    Without weights, Cohen's kappa is plain on a nominal scale and has quadratic weights on all others.
+    By default, Cohen's kappa is unweighted on a nominal scale and has quadratic weights on all others.
     """
     scale = scale or ("nominal" if judged.is_preference else "ordinal")
     weights = weights or ("none" if scale == "nominal" else "quadratic")
     matrix = judged.matrix.values
-    together = judged.dialogues
-    cohen = cohen_intervals(matrix, weights, together, n_resamples=resamples, seed=seed)
+    dialogues = judged.dialogues
+    cohen = cohen_intervals(matrix, weights, dialogues, n_resamples=resamples, seed=seed)
     values, counts = np.unique(matrix[~np.isnan(matrix)], return_counts=True)
     return AspectAgreement(
         judged,
         scale,
         weights,
-        alpha_interval(matrix, scale, together, n_resamples=resamples, seed=seed),
-        fleiss_interval(matrix, together, n_resamples=resamples, seed=seed),
+        alpha_interval(matrix, scale, dialogues, n_resamples=resamples, seed=seed),
+        fleiss_interval(matrix, dialogues, n_resamples=resamples, seed=seed),
         cohen.mean,
         cohen.n_pairs,
         list(zip((values + 0.0).tolist(), counts.tolist(), strict=True)),  # -0 is 0
@@ -101,17 +101,17 @@ def _rater_rows(judged: AspectJudgements, cohen: RaterAgreement, scale: Scale) -
     correlations = one_against_rest(matrix).raters
     rows = []
     for column, name in enumerate(judged.matrix.raters):
-        given = matrix[~np.isnan(matrix[:, column]), column]
-        share, most_given = most_frequent_answer(given)
+        ratings = matrix[~np.isnan(matrix[:, column]), column]
+        share, most_given = most_frequent_answer(ratings)
         without = krippendorff_alpha(
             _narrow_matrix(unit, matrix[unit, rater], rater != column, len(matrix)), scale
         ).value
         rows.append(
             RaterRow(
                 str(name),
-                len(given),
+                len(ratings),
                 int(cohen.shared[column]),
-                float(given.mean()),
+                float(ratings.mean()),
                 most_given,
                 share,
                 float(correlations[column]),
@@ -123,24 +123,24 @@ def _rater_rows(judged: AspectJudgements, cohen: RaterAgreement, scale: Scale) -
 
 
 def _narrow_matrix(
-    unit: Ints, values: Floats, kept: np.ndarray[tuple[int], np.dtype[np.bool_]], n_units: int
+    unit: Ints, values: Floats, mask: np.ndarray[tuple[int], np.dtype[np.bool_]], n_units: int
 ) -> Floats:
-    """Some of the ratings as a matrix no wider than need be; who gave them is lost. Rows come by unit."""
-    unit, values = unit[kept], values[kept]
+    """Some of the ratings as a matrix no wider than needed, without the raters' identity. Rows are sorted by unit."""
+    unit, values = unit[mask], values[mask]
     sizes = np.bincount(unit, minlength=n_units)
-    place = np.arange(len(unit)) - (np.cumsum(sizes) - sizes)[unit]
+    column = np.arange(len(unit)) - (np.cumsum(sizes) - sizes)[unit]
     matrix = np.full((n_units, int(sizes.max(initial=1))), np.nan)
-    matrix[unit, place] = values
+    matrix[unit, column] = values
     return matrix
 
 
-def suspects(given: Judgements, aspects: Sequence[AspectAgreement]) -> list[SuspectRater]:
-    """Every sign against every rater: first of all that they did, then by aspect."""
-    raters = given.raters
-    checks = [given.checks.get(rater, CheckTally(0, 0)) for rater in raters]
+def suspects(judgements: Judgements, aspects: Sequence[AspectAgreement]) -> list[SuspectRater]:
+    """Every sign against every rater: first over all their answers, then by aspect."""
+    raters = judgements.raters
+    checks = [judgements.checks.get(rater, CheckTally(0, 0)) for rater in raters]
     signs = find_failed_checks([c.right for c in checks], [c.n for c in checks])
-    signs += find_too_fast([given.seconds.get(rater, []) for rater in raters])
-    found = [SuspectRater(raters[one.rater], None, one) for one in signs]
+    signs += find_too_fast([judgements.seconds.get(rater, []) for rater in raters])
+    flagged = [SuspectRater(raters[sign.rater], None, sign) for sign in signs]
     for aspect in aspects:
         rows = aspect.raters
         signs = find_straight_liners(aspect.judged.matrix.values)
@@ -149,5 +149,5 @@ def suspects(given: Judgements, aspects: Sequence[AspectAgreement]) -> list[Susp
             [row.shared for row in rows],
             np.array([row.alpha_without for row in rows]),
         )
-        found += [SuspectRater(rows[one.rater].rater, aspect.judged.name, one) for one in signs]
-    return found
+        flagged += [SuspectRater(rows[sign.rater].rater, aspect.judged.name, sign) for sign in signs]
+    return flagged

@@ -1,4 +1,4 @@
-"""A gate for continuous integration: thresholds on means, and no metric surely worse than in an older run."""
+"""Checks for continuous integration: thresholds on means, and no system surely worse than in an older run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rejoinder.errors import RunError, SpecError, nearest
 from rejoinder.scoring.result import Scores
 from rejoinder.scoring.run import Run, load
 from rejoinder.stats.paired_difference import difference_interval
-from rejoinder.table import format_decimal
+from rejoinder.table import format_count, format_decimal
 
 _CONDITION = re.compile(r"(?P<spec>[^<>]+?)\s*(?:@\s*(?P<system>[^<>=]+?)\s*)?(?P<sign>>=|<=|>|<)\s*(?P<bound>[^<>=]+)")
 
@@ -27,7 +27,7 @@ class Condition(NamedTuple):
 
 
 class CheckResult(NamedTuple):
-    """One thing that was checked, whether it passed, and the reason in a sentence."""
+    """The result of one check: whether it passed, and the reason in a sentence."""
 
     passed: bool
     reason: str
@@ -35,36 +35,36 @@ class CheckResult(NamedTuple):
 
 def parse_condition(text: str) -> Condition:
     """The condition that a text such as ``bleu@bot>=0.2`` states."""
-    found = _CONDITION.fullmatch(text.strip())
+    match = _CONDITION.fullmatch(text.strip())
     try:
-        bound = float(found["bound"]) if found else math.nan
+        bound = float(match["bound"]) if match else math.nan
     except ValueError:
         bound = math.nan
-    if not found or math.isnan(bound):
+    if not match or math.isnan(bound):
         raise SpecError(f"{text!r} is not a condition; write METRIC>=NUMBER or METRIC@SYSTEM>=NUMBER, e.g. bleu>=0.1")
-    return Condition(found["spec"], found["system"], found["sign"], bound)
+    return Condition(match["spec"], match["system"], match["sign"], bound)
 
 
-def check_condition(scores: Scores, wanted: Condition) -> list[CheckResult]:
-    """Whether the mean of the metric meets the condition: for the system that is named, else for each."""
-    spec = scores.spec(wanted.spec)
-    if wanted.system is not None and wanted.system not in scores.systems:
-        raise RunError(f"the run has no system {wanted.system!r}; {nearest(wanted.system, scores.systems)}")
-    findings = []
-    for system in [wanted.system] if wanted.system else scores.systems:
+def check_condition(scores: Scores, condition: Condition) -> list[CheckResult]:
+    """Whether the mean of the metric meets the condition: for the condition's system, else for each."""
+    spec = scores.spec(condition.spec)
+    if condition.system is not None and condition.system not in scores.systems:
+        raise RunError(f"the run has no system {condition.system!r}; {nearest(condition.system, scores.systems)}")
+    results = []
+    for system in [condition.system] if condition.system else scores.systems:
         mean = scores.mean(spec, system)
         compare = {
-            ">=": mean.value >= wanted.bound,
-            "<=": mean.value <= wanted.bound,
-            ">": mean.value > wanted.bound,
-            "<": mean.value < wanted.bound,
+            ">=": mean.value >= condition.bound,
+            "<=": mean.value <= condition.bound,
+            ">": mean.value > condition.bound,
+            "<": mean.value < condition.bound,
         }
-        shown = f"{format_decimal(mean.value, 4)} [{format_decimal(mean.low, 4)}, {format_decimal(mean.high, 4)}]"
-        what = f"{spec} of {system} is {shown}, wanted {wanted.sign} {wanted.bound:g}"
+        estimate = f"{format_decimal(mean.value, 4)} [{format_decimal(mean.low, 4)}, {format_decimal(mean.high, 4)}]"
+        reason = f"{spec} of {system} is {estimate}, required {condition.sign} {condition.bound:g}"
         if math.isnan(mean.value):
-            what = f"{spec} of {system} has no scores, wanted {wanted.sign} {wanted.bound:g}"
-        findings.append(CheckResult(compare[wanted.sign], what))
-    return findings
+            reason = f"{spec} of {system} has no scores, required {condition.sign} {condition.bound:g}"
+        results.append(CheckResult(compare[condition.sign], reason))
+    return results
 
 
 def check_no_worse(new: Scores, old: Scores, margin: float = 0.0, seed: int = 0) -> list[CheckResult]:
@@ -76,15 +76,16 @@ def check_no_worse(new: Scores, old: Scores, margin: float = 0.0, seed: int = 0)
     systems = [s for s in new.systems if s in old.systems]
     if not specs or not systems:
         missing = "metric with a direction" if systems else "system"
-        raise RunError(f"the two runs have no {missing} in common, so neither can be worse")
-    findings = []
+        raise RunError(f"the two runs have no {missing} in common; compare runs of the same systems and metrics")
+    results = []
     for spec in specs:
         if new.metrics[spec] != old.metrics[spec]:
             raise RunError(
-                f"the two runs computed {spec} differently ({old.metrics[spec]} then, {new.metrics[spec]} now)"
+                f"the two runs computed {spec} differently ({old.metrics[spec]} before, {new.metrics[spec]} now); "
+                "score both with the same version and parameters"
             )
-        findings += [_check_system_no_worse(new, old, spec, system, margin, seed) for system in systems]
-    return findings
+        results += [_check_system_no_worse(new, old, spec, system, margin, seed) for system in systems]
+    return results
 
 
 def _check_system_no_worse(new: Scores, old: Scores, spec: str, system: str, margin: float, seed: int) -> CheckResult:
@@ -92,30 +93,31 @@ def _check_system_no_worse(new: Scores, old: Scores, spec: str, system: str, mar
     common = [key for key in now if key in then]
     sign = 1.0 if new.facts[spec].higher_is_better else -1.0
     values = [[sign * run[key][0] for key in common] for run in (now, then)]
-    found = difference_interval(values[0], values[1], [now[key][1] for key in common], seed=seed)
-    if not found.n:
+    interval = difference_interval(values[0], values[1], [now[key][1] for key in common], seed=seed)
+    if not interval.n:
         return CheckResult(False, f"{spec} of {system}: the two runs have no scored item in common")
-    worse = found.high < -margin if not math.isnan(found.high) else found.value < -margin
-    shown = format_decimal(sign * found.value, 4, sign="+")
-    if not math.isnan(found.low):
-        low, high = sorted((sign * found.low, sign * found.high))
-        shown += f" [{format_decimal(low, 4, sign='+')}, {format_decimal(high, 4, sign='+')}]"
+    worse = interval.high < -margin if not math.isnan(interval.high) else interval.value < -margin
+    change = format_decimal(sign * interval.value, 4, sign="+")
+    if not math.isnan(interval.low):
+        low, high = sorted((sign * interval.low, sign * interval.high))
+        change += f" [{format_decimal(low, 4, sign='+')}, {format_decimal(high, 4, sign='+')}]"
     verdict = "surely worse" if worse else "not surely worse"
     return CheckResult(
-        not worse, f"{spec} of {system} changed by {shown} on {found.n} items: {verdict} (margin {margin:g})"
+        not worse,
+        f"{spec} of {system} changed by {change} on {format_count(interval.n, 'item')}: {verdict} (margin {margin:g})",
     )
 
 
 def _scores_by_response(scores: Scores, spec: str, system: str) -> dict[tuple[str, int], tuple[float, int]]:
-    """Score and conversation of a system's replies, by item and by which reply to it."""
+    """Score and conversation of a system's replies, by item and number of the reply to it."""
     code = list(scores.systems).index(system)
-    found: dict[tuple[str, int], tuple[float, int]] = {}
-    times: dict[str, int] = {}
+    by_response: dict[tuple[str, int], tuple[float, int]] = {}
+    numbers: dict[str, int] = {}
     for i in (scores.system_codes == code).nonzero()[0].tolist():
         item = scores.items[i]
-        times[item] = times.get(item, -1) + 1
-        found[item, times[item]] = (float(scores[spec][i]), int(scores.clusters[i]))
-    return found
+        numbers[item] = numbers.get(item, -1) + 1
+        by_response[item, numbers[item]] = (float(scores[spec][i]), int(scores.clusters[i]))
+    return by_response
 
 
 def check(
@@ -138,7 +140,7 @@ def check(
     [True]
     """
     if not conditions and older is None:
-        raise SpecError("there is nothing to check; give --min 'METRIC>=NUMBER' or --no-worse-than OLD_RUN")
+        raise SpecError("there is nothing to check; give conditions such as 'METRIC>=NUMBER', or an older run")
     scores = load(run)
-    findings = [finding for text in conditions for finding in check_condition(scores, parse_condition(text))]
-    return findings + (check_no_worse(scores, load(older), margin, seed) if older is not None else [])
+    results = [result for text in conditions for result in check_condition(scores, parse_condition(text))]
+    return results + (check_no_worse(scores, load(older), margin, seed) if older is not None else [])

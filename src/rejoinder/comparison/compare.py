@@ -1,7 +1,7 @@
 """Which system is better: means with intervals, paired differences, and the range of ranks of each system.
 
-Two systems are compared on the items that both answered. Whole conversations are drawn again (intervals, ranks) or
-swapped (p-values); p-values are corrected by Holm's method over all pairs of systems of one metric.
+Two systems are compared on the items that both answered. Whole conversations are resampled (intervals, ranks) or
+swapped (p-values); p-values are corrected by Holm's method over all pairs of systems under one metric.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from rejoinder.scoring.run import Run, load
 from rejoinder.stats.holm import holm
 from rejoinder.stats.paired_difference import difference_interval, sign_flip_test
 from rejoinder.stats.rank_range import rank_ranges
-from rejoinder.table import Cell, Estimate, Probability, Table
+from rejoinder.table import Cell, Estimate, Probability, Table, format_count
 
 ALPHA = 0.05
 
 
 class Standing(NamedTuple):
-    """One system's place under one metric."""
+    """One system's mean and rank under one metric."""
 
     system: str
     n: int
@@ -39,7 +39,7 @@ class Standing(NamedTuple):
 
 
 class SystemDifference(NamedTuple):
-    """One system's mean less another's, on the items that both answered."""
+    """One system's mean minus another's, on the items that both answered."""
 
     first: str
     second: str
@@ -66,35 +66,35 @@ class Comparison:
     differences: Sequence[SystemDifference]
 
     def leaderboard(self) -> Table:
-        """A line a system: mean with interval, rank with its range."""
+        """One line per system: mean with interval, range of ranks."""
         rows: list[list[Cell]] = [
             [s.system, s.n, s.n_missing, s.mean, _format_ranks(s.rank_low, s.rank_high) if s.n else None]
             for s in self.standings
         ]
         way = {True: "higher is better", False: "lower is better", None: "descriptive: neither way is better"}
-        notes = ["ranks: where 95% of resampled sets of conversations put the system."]
+        notes = ["ranks: the range that holds the system's rank in 95% of resampled sets of conversations."]
         if len(self.standings) == 1:
-            notes = ["There is one system: nothing to compare it with."]
+            notes = ["There is only one system, so there is nothing to compare it with."]
         title = f"{self.metric} ({way[self.higher_is_better]})"
         return Table(title, ["system", "n", "missing", "mean", "ranks"], rows, notes)
 
     def matrix(self) -> Table:
-        """A line a pair of systems: the difference and whether it survives correction."""
+        """One line per pair of systems: the difference and whether it survives correction."""
         rows: list[list[Cell]] = []
         for d in self.differences:
             differ = d.reason or ("yes" if d.survives else "no")
             rows.append([d.first, d.second, d.n, d.difference, Probability(d.p), Probability(d.corrected), differ])
-        heads = ["system", "less", "items", "difference", "p", "p (Holm)", "differ?"]
+        heads = ["system", "minus", "items", "difference", "p", "p (Holm)", "differ?"]
         notes = [
-            "difference: paired on items, conversations drawn again; p: approximate randomisation over conversations, "
-            f"corrected for {len(rows)} comparisons; differ? at {ALPHA:g}."
+            "difference: paired on items, with a bootstrap interval over conversations; p: approximate randomisation "
+            f"over conversations; p (Holm): corrected over {format_count(len(rows), 'pair')}; differ? at {ALPHA:g}."
         ]
-        return Table(f"{self.metric}: differences", heads, rows, notes)
+        return Table(f"{self.metric}: differences", heads, rows, notes, keys={"minus": "less"})
 
-    def _ahead(self, found: SystemDifference) -> bool:
+    def _ahead(self, difference: SystemDifference) -> bool:
         """Whether the first system is surely ahead of the second on the items that both answered."""
-        value = found.difference.value
-        return found.survives and (value < 0 if self.higher_is_better is False else value > 0)
+        value = difference.difference.value
+        return difference.survives and (value < 0 if self.higher_is_better is False else value > 0)
 
     def sentence(self) -> str:
         """The comparison in one sentence."""
@@ -104,10 +104,10 @@ class Comparison:
         verb = {True: "is best", False: "is best", None: "is highest"}[self.higher_is_better]
         best = known[0].system
         beaten = [d.second for d in self.differences if d.first == best and self._ahead(d)]
-        open_ = [s.system for s in known[1:] if s.system not in beaten]
+        undecided = [s.system for s in known[1:] if s.system not in beaten]
         if not beaten:
-            return f"{self.metric}: {best} comes first, but no difference to another system survives correction."
-        rest = f"; the difference to {_join_names(open_)} may be chance" if open_ else ""
+            return f"{self.metric}: {best} comes first, but no difference from another system survives correction."
+        rest = f"; the difference from {_join_names(undecided)} may be chance" if undecided else ""
         return f"{self.metric}: {best} {verb}, surely ahead of {_join_names(beaten)}{rest}."
 
 
@@ -131,8 +131,8 @@ def compare(
     meteor: attentive is best, surely ahead of drifter, plain and parrot.
     """
     scores = load(run)
-    wanted = list(scores.metrics) if metrics is None else [scores.spec(typed) for typed in metrics]
-    return [_compare_by_metric(scores, spec, resamples, seed) for spec in wanted]
+    specs = list(scores.metrics) if metrics is None else [scores.spec(name) for name in metrics]
+    return [_compare_by_metric(scores, spec, resamples, seed) for spec in specs]
 
 
 def _compare_by_metric(scores: Scores, spec: str, resamples: int, seed: int) -> Comparison:
@@ -147,15 +147,17 @@ def _compare_by_metric(scores: Scores, spec: str, resamples: int, seed: int) -> 
         seed=seed,
     )
     standings = []
-    for place in ranked.ranges:
-        mine = scores.system_codes == place.system
-        n = int((~np.isnan(values[mine])).sum())
-        name = systems[place.system]
-        counts = n, int(mine.sum()) - n
-        standings.append(Standing(name, *counts, scores.mean(spec, name), place.rank, place.low, place.high))
-    by_item = _PairedScores(scores, spec)
+    for rank_range in ranked.ranges:
+        own = scores.system_codes == rank_range.system
+        n = int((~np.isnan(values[own])).sum())
+        name = systems[rank_range.system]
+        counts = n, int(own.sum()) - n
+        standings.append(
+            Standing(name, *counts, scores.mean(spec, name), rank_range.rank, rank_range.low, rank_range.high)
+        )
+    paired = _PairedScores(scores, spec)
     order = [s.system for s in standings if s.n]
-    pairs = [by_item.difference(a, b, resamples, seed) for a, b in itertools.combinations(order, 2)]
+    pairs = [paired.difference(a, b, resamples, seed) for a, b in itertools.combinations(order, 2)]
     corrected = holm([d.p for d in pairs])
     differences = [d._replace(corrected=float(c)) for d, c in zip(pairs, corrected, strict=True)]
     return Comparison(spec, better, scores.facts[spec].range, standings, differences)
@@ -165,16 +167,16 @@ class _PairedScores:
     """The scores of one metric as a table of items by systems; several replies of a system to an item are averaged."""
 
     def __init__(self, scores: Scores, spec: str) -> None:
-        places: dict[str, int] = {}
-        items = np.array([places.setdefault(item, len(places)) for item in scores.items], dtype=np.int64)
+        rows: dict[str, int] = {}
+        items = np.array([rows.setdefault(item, len(rows)) for item in scores.items], dtype=np.int64)
         width = len(scores.systems)
         known = ~np.isnan(scores[spec])
         cells = (items * width + scores.system_codes)[known]
-        n = np.bincount(cells, minlength=len(places) * width)
-        sums = np.bincount(cells, weights=scores[spec][known], minlength=len(places) * width)
+        n = np.bincount(cells, minlength=len(rows) * width)
+        sums = np.bincount(cells, weights=scores[spec][known], minlength=len(rows) * width)
         means = np.where(n > 0, sums / np.maximum(n, 1), math.nan)
-        self._table: NDArray[np.float64] = means.reshape(len(places), width)
-        self._clusters = np.zeros(len(places), dtype=np.int64)
+        self._table: NDArray[np.float64] = means.reshape(len(rows), width)
+        self._clusters = np.zeros(len(rows), dtype=np.int64)
         self._clusters[items] = scores.clusters
         self._column = {name: code for code, name in enumerate(scores.systems)}
 

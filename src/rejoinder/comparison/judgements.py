@@ -1,4 +1,4 @@
-"""What people said, sorted for looking at the people: ratings by aspect, times, and checks whose answer is known."""
+"""What people answered, sorted by rater: ratings by aspect, times, and checks with a known answer."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from rejoinder.errors import InputError
 from rejoinder.stats.rating_matrix import RatingMatrix, rating_matrix
 from rejoinder.types import Item, Preference, Rating, Record, Response
 
-AGGREGATE = "aggregate:"  # a rater of this name is no person: the rest of the name is the method
+AGGREGATE = "aggregate:"  # a rater whose name starts like this is not a person: the rest is the method
 
 
 class CheckTally(NamedTuple):
-    """How many checks a rater answered, and how many of them rightly."""
+    """How many checks a rater answered, and how many of them correctly."""
 
     right: int
     n: int
@@ -25,26 +25,26 @@ class CheckTally(NamedTuple):
 
 @dataclass(frozen=True)
 class AspectJudgements:
-    """What was said in one aspect: a line a unit, a column a rater.
+    """The judgements in one aspect: one row per unit, one column per rater.
 
     A preference is a unit with the value 1 where the response whose id comes first is preferred, -1 for the other and 0
-    for a tie, whichever stood on the left.
+    for a tie, whichever was on the left.
     """
 
     aspect: str
     matrix: RatingMatrix
     is_preference: bool = False
-    dialogues: tuple[str, ...] | None = None  # of each unit its dialogue, else its item, else itself
+    dialogues: tuple[str, ...] | None = None  # the dialogue of each unit, else its item, else itself
 
     @property
     def name(self) -> str:
-        """The aspect as tables call it."""
+        """The name of the aspect in tables."""
         return f"{self.aspect} (preference)" if self.is_preference else self.aspect
 
 
 @dataclass(frozen=True)
 class Judgements:
-    """Everything that people said; what was aggregated from it is counted and left out."""
+    """Everything that people answered; aggregated ratings are counted and left out."""
 
     aspects: Mapping[str, AspectJudgements]
     seconds: Mapping[str, list[float]] = field(default_factory=dict)
@@ -53,21 +53,21 @@ class Judgements:
 
     @property
     def raters(self) -> list[str]:
-        """Everybody who said anything, in the order in which they come."""
+        """All raters, in the order in which they appear."""
         named = (rater for judged in self.aspects.values() for rater in judged.matrix.raters)
         return list(dict.fromkeys([*named, *self.seconds, *self.checks]))
 
 
 def sort_judgements(records: Iterable[Record], checks: Mapping[str, CheckTally] | None = None) -> Judgements:
-    """Sort ratings and preferences; other records are passed over.
+    """Sort ratings and preferences; other records are skipped.
 
-    A rating with ``right`` (true or false) in its meta is a check and counts as nothing else; ``seconds`` is how long
-    the answer took, all ratings with the same ``unit`` being one answer.
+    A rating with ``right`` (true or false) in its meta is a check and nothing else; ``seconds`` is how long the
+    answer took, where all ratings with the same ``unit`` are one answer.
     """
     rows: dict[tuple[str, bool], tuple[list[Any], list[str], list[float]]] = {}
     places = _Places()
     seconds: dict[str, dict[Any, float]] = {}
-    checked: dict[str, CheckTally] = dict(checks or {})
+    tallies: dict[str, CheckTally] = dict(checks or {})
     aggregated = 0
     for record in records:
         places.add(record)
@@ -79,28 +79,28 @@ def sort_judgements(records: Iterable[Record], checks: Mapping[str, CheckTally] 
         if isinstance(record, Preference):
             check_preferences([record], {})
         unit, value = unit_of(record), _judgement_value(record)
-        took = record.meta.get("seconds")
-        if isinstance(took, int | float) and not isinstance(took, bool) and math.isfinite(took):
-            seconds.setdefault(record.rater, {})[record.meta.get("unit", unit)] = float(took)
+        duration = record.meta.get("seconds")
+        if isinstance(duration, int | float) and not isinstance(duration, bool) and math.isfinite(duration):
+            seconds.setdefault(record.rater, {})[record.meta.get("unit", unit)] = float(duration)
         right = record.meta.get("right")
         if isinstance(right, bool):
-            before = checked.get(record.rater, CheckTally(0, 0))
-            checked[record.rater] = CheckTally(before.right + right, before.n + 1)
+            before = tallies.get(record.rater, CheckTally(0, 0))
+            tallies[record.rater] = CheckTally(before.right + right, before.n + 1)
             continue
         units, raters, values = rows.setdefault((record.aspect, isinstance(record, Preference)), ([], [], []))
         units.append(unit)
         raters.append(record.rater)
         values.append(value)
     matrices = {key: rating_matrix(*columns) for key, columns in rows.items()}
-    found = [
+    aspects = [
         AspectJudgements(key[0], matrix, key[1], places.dialogues(matrix.units)) for key, matrix in matrices.items()
     ]
     times = {rater: list(by_unit.values()) for rater, by_unit in seconds.items()}
-    return Judgements({judged.name: judged for judged in found}, times, checked, aggregated)
+    return Judgements({judged.name: judged for judged in aspects}, times, tallies, aggregated)
 
 
 class _Places:
-    """Which dialogue each judged unit belongs to, as far as the file tells."""
+    """The dialogue that each judged unit belongs to, as far as the file says."""
 
     def __init__(self) -> None:
         self._dialogue_of_item: dict[str, str] = {}
@@ -108,7 +108,7 @@ class _Places:
         self._judged: dict[str, Rating | Preference] = {}
 
     def add(self, record: Record) -> None:
-        """Take note of an item's dialogue, a response's item, or what was judged."""
+        """Record an item's dialogue, a response's item, or what was judged."""
         if isinstance(record, Item) and record.dialogue is not None:
             self._dialogue_of_item[record.id] = record.dialogue
         elif isinstance(record, Response):
@@ -119,12 +119,16 @@ class _Places:
     def dialogues(self, units: Sequence[str]) -> tuple[str, ...] | None:
         """The dialogue (else the item) of each unit; None where no dialogue has several items that were judged."""
         items = [self._item(unit) for unit in units]
-        named = {item: self._dialogue_of_item.get(item) for item in items if item is not None}
-        several = [dialogue for dialogue in named.values() if dialogue is not None]
-        if len(set(several)) == len(several):
+        item_dialogues = {item: self._dialogue_of_item.get(item) for item in items if item is not None}
+        known = [dialogue for dialogue in item_dialogues.values() if dialogue is not None]
+        if len(set(known)) == len(known):
             return None
         return tuple(
-            f"unit {unit}" if item is None else f"dialogue {named[item]}" if named[item] else f"item {item}"
+            f"unit {unit}"
+            if item is None
+            else f"dialogue {item_dialogues[item]}"
+            if item_dialogues[item]
+            else f"item {item}"
             for unit, item in zip(units, items, strict=True)
         )
 
@@ -135,22 +139,22 @@ class _Places:
         return self._item_of_response.get(record.response or "")
 
 
-def check_preferences(given: Iterable[Preference], items: Mapping[str, str]) -> None:
-    """An error where a preference is not between two replies to its item, as far as the items of replies are known."""
-    for one in given:
-        who = f"a preference of {one.rater!r}"
-        if one.first == one.second:
-            raise InputError(f"{who} compares the response {one.first!r} with itself; name two responses")
-        of_both = [items.get(response, one.item) for response in (one.first, one.second)]
-        if of_both[0] != of_both[1]:
+def check_preferences(preferences: Iterable[Preference], items: Mapping[str, str]) -> None:
+    """Raise an error where a preference is not between two replies to its item, as far as the items are known."""
+    for preference in preferences:
+        what = f"a preference by {preference.rater!r}"
+        if preference.first == preference.second:
+            raise InputError(f"{what} compares the response {preference.first!r} with itself; name two responses")
+        first, second = (items.get(response, preference.item) for response in (preference.first, preference.second))
+        if first != second:
             raise InputError(
-                f"{who} compares {one.first!r} and {one.second!r}, replies to the items {of_both[0]!r} and "
-                f"{of_both[1]!r}; compare replies to one item"
+                f"{what} compares {preference.first!r} and {preference.second!r}, replies to the items {first!r} and "
+                f"{second!r}; compare replies to one item"
             )
-        if of_both[0] != one.item:
+        if first != preference.item:
             raise InputError(
-                f"{who} names the item {one.item!r}, but {one.first!r} and {one.second!r} reply to {of_both[0]!r}; "
-                "correct its item"
+                f"{what} names the item {preference.item!r}, but {preference.first!r} and {preference.second!r} reply "
+                f"to {first!r}; correct its item"
             )
 
 
@@ -169,8 +173,8 @@ def _judgement_value(record: Rating | Preference) -> float:
 
 
 def binarise_judgements(judged: AspectJudgements, above: float) -> AspectJudgements:
-    """The same with 1 for ratings above a number and 0 for the rest."""
+    """The same judgements with 1 for ratings above a number and 0 for the rest."""
     values = judged.matrix.values
-    two = np.where(np.isnan(values), np.nan, (values > above).astype(np.float64))
-    matrix = judged.matrix._replace(values=two)
+    binary = np.where(np.isnan(values), np.nan, (values > above).astype(np.float64))
+    matrix = judged.matrix._replace(values=binary)
     return replace(judged, aspect=f"{judged.aspect} > {above:g}", matrix=matrix)

@@ -1,7 +1,7 @@
 """Which replies to have rated next: where the metrics disagree most, or where the order of systems is least certain.
 
-What is chosen so is no random sample. It decides between metrics or between systems with fewer ratings; but a mean or a
-correlation over such replies alone does not speak for all of them.
+This is not a random sample. It tells metrics or systems apart with fewer ratings, but a mean or a correlation over
+these replies alone is not representative of all of them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from rejoinder.types import Item, Response
 
 
 class RatingSuggestion(NamedTuple):
-    """A reply to have rated: how much it is worth (in the order of choosing), and why."""
+    """A reply to have rated: how much it is worth (what replies are sorted by), and why."""
 
     response: str
     item: str
@@ -67,11 +67,11 @@ def next_(
 ) -> NextRatings:
     """The replies of a run that are most worth rating next.
 
-    - ``run``: a run folder; with ratings or preferences, a file or ``dataset:NAME`` will do for a ranking.
-    - ``by``: where the ``metrics`` disagree most, or where the ``ranking`` of systems is least certain; metrics for a
-      run with two or more of them, where nothing is said.
+    - ``run``: a run folder; for a ranking, a file or ``dataset:NAME`` with ratings or preferences is enough.
+    - ``by``: where the ``metrics`` disagree most, or where the ``ranking`` of systems is least certain; by default
+      metrics, for a run with two or more of them.
     - ``count``: how many replies.
-    - ``aspect``: the aspect whose ratings make the ranking.
+    - ``aspect``: the aspect whose ratings give the ranking.
     - ``seed``: the seed of the resamples.
 
     >>> import rejoinder
@@ -97,29 +97,29 @@ def next_(
 def find_metric_disagreements(scores: Scores, data: Collection, n: int, seed: int = 0) -> list[RatingSuggestion]:
     """The replies whose ranks under the metrics differ most, by the standard deviation of the shares that they beat.
 
-    A reply that has k ratings already counts 1 / (1 + k) of that. Metrics without a direction have no say.
+    For a reply with k ratings, this is divided by 1 + k. Metrics without a direction are ignored.
     """
     specs = [spec for spec, facts in scores.facts.items() if facts.higher_is_better is not None]
     if len(specs) < 2:
-        raise InputError(f"metrics disagree where there are two or more with a direction, found {len(specs)}")
+        raise InputError(f"two or more metrics with a direction are needed, found {len(specs)}; score with others too")
     ranks = np.stack([_beaten_shares(scores[spec], scores.facts[spec].higher_is_better is False) for spec in specs])
     known = (~np.isnan(ranks)).sum(axis=0)
     mean = np.nansum(ranks, axis=0) / np.maximum(known, 1)
     spread = np.sqrt(np.nansum((ranks - mean) ** 2, axis=0) / np.maximum(known, 1))
     rated = _ratings_by_response(data, None)
-    found = []
+    suggestions = []
     for i, response in enumerate(scores.responses):
         if known[i] >= 2:
             low, high = int(np.nanargmin(ranks[:, i])), int(np.nanargmax(ranks[:, i]))
             why = f"{specs[high]} above {ranks[high, i]:.0%} of replies, {specs[low]} above {ranks[low, i]:.0%}"
-            times = rated.get(response, 0)
+            n_ratings = rated.get(response, 0)
             system = scores.systems[scores.system_codes[i]]
-            found.append(
-                RatingSuggestion(response, scores.items[i], system, float(spread[i]) / (1 + times), times, why)
+            suggestions.append(
+                RatingSuggestion(response, scores.items[i], system, float(spread[i]) / (1 + n_ratings), n_ratings, why)
             )
-    if not found:
-        raise InputError(f"no reply has scores of two of these metrics: {', '.join(specs)}; score it with others")
-    return _select_best(found, n, seed)
+    if not suggestions:
+        raise InputError(f"no reply has scores from two of these metrics: {', '.join(specs)}; score with others")
+    return _select_best(suggestions, n, seed)
 
 
 def find_uncertain_order(
@@ -132,41 +132,41 @@ def find_uncertain_order(
     """
     systems = list(dict.fromkeys(response.system for response in data.responses.values()))
     if len(systems) < 2:
-        raise InputError(f"an order needs two systems or more, found {len(systems)}")
+        raise InputError(f"an order needs two or more systems, found {len(systems)}")
     uncertain, rated, by = _pair_uncertainty(data, systems, aspect, scores, seed)
     replies: dict[str, list[Response]] = {}
     for response in data.responses.values():
         replies.setdefault(response.item, []).append(response)
-    found = []
-    for item, of_item in replies.items():
-        for one in of_item:
+    suggestions = []
+    for item, item_replies in replies.items():
+        for reply in item_replies:
             options = [
                 (
-                    uncertain[one.system, other.system] / (1 + rated.get(one.id, 0) + rated.get(other.id, 0)),
+                    uncertain[reply.system, other.system] / (1 + rated.get(reply.id, 0) + rated.get(other.id, 0)),
                     other.system,
-                    uncertain[one.system, other.system],
+                    uncertain[reply.system, other.system],
                 )
-                for other in of_item
-                if other.system != one.system
+                for other in item_replies
+                if other.system != reply.system
             ]
             if options:
-                worth, other_system, open_ = max(options)
-                why = f"{one.system} against {other_system} by {by}: {open_:.2f} (1 is a toss-up)"
-                found.append(RatingSuggestion(one.id, item, one.system, worth, rated.get(one.id, 0), why))
-    if not found:
+                worth, other_system, uncertainty = max(options)
+                why = f"{reply.system} against {other_system} by {by}: {uncertainty:.2f} (1 is a toss-up)"
+                suggestions.append(RatingSuggestion(reply.id, item, reply.system, worth, rated.get(reply.id, 0), why))
+    if not suggestions:
         raise InputError("no two systems answered the same item, so no reply would settle their order")
-    return _select_best(found, n, seed)
+    return _select_best(suggestions, n, seed)
 
 
 def _pair_uncertainty(
     data: Collection, systems: Sequence[str], aspect: str | None, scores: Scores | None, seed: int
 ) -> tuple[Mapping[tuple[str, str], float], Mapping[str, int], str]:
-    """How open the order of every two systems is, how often each reply was judged, and what the order goes by."""
+    """How uncertain the order of every two systems is, how often each reply was judged, and what the order rests on."""
     known = list(dict.fromkeys(r.aspect for r in data.ratings if r.response and not r.rater.startswith(AGGREGATE)))
     ranked = [one for one in rank_by_preference(list(data)) if aspect in (None, one.aspect)]
     if known and (aspect in known or aspect is None):
         if aspect is None and len(known) > 1:
-            raise InputError(f"responses were rated in several aspects ({', '.join(known)}); choose one with --aspect")
+            raise InputError(f"responses were rated in several aspects ({', '.join(known)}); choose one aspect")
         aspect = aspect or known[0]
         return (
             _table_uncertainty(_rated_table(data, systems, aspect), systems, seed),
@@ -174,28 +174,30 @@ def _pair_uncertainty(
             aspect,
         )
     if ranked:
-        given: dict[str, int] = {}
+        n_judged: dict[str, int] = {}
         for one in data.preferences:
             if one.aspect == ranked[0].aspect and not one.rater.startswith(AGGREGATE):
                 for response in (one.first, one.second):
-                    given[response] = given.get(response, 0) + 1
-        settled = strength_uncertainty(ranked[0].ranking)
-        every = {(a, b): settled.get((a, b), 1.0) for a in systems for b in systems}
-        return every, given, f"preferences in {ranked[0].aspect}"
+                    n_judged[response] = n_judged.get(response, 0) + 1
+        p_values = strength_uncertainty(ranked[0].ranking)
+        uncertain = {(a, b): p_values.get((a, b), 1.0) for a in systems for b in systems}
+        return uncertain, n_judged, f"preferences in {ranked[0].aspect}"
     if aspect is not None:
-        told = nearest(aspect, [*known, *(one.aspect for one in rank_by_preference(list(data)))])
-        raise InputError(f"nobody judged responses in the aspect {aspect!r}; {told}")
+        hint = nearest(aspect, [*known, *(one.aspect for one in rank_by_preference(list(data)))])
+        raise InputError(f"nobody judged responses in the aspect {aspect!r}; {hint}")
     if scores is None:
-        raise InputError("there are no ratings and no preferences to go by; name a run folder, which has scores")
+        raise InputError("there are no ratings and no preferences to go by; use a run folder, which has scores")
     spec = next((spec for spec, facts in scores.facts.items() if facts.higher_is_better is not None), None)
     if spec is None:
-        raise InputError("no metric of the run says which way is better, and there are no ratings to go by")
+        raise InputError(
+            "no metric of the run has a direction, and there are no ratings to go by; score with another metric"
+        )
     return _table_uncertainty(_scored_table(scores, spec, systems), systems, seed), {}, spec
 
 
 def _table_uncertainty(table: Floats, systems: Sequence[str], seed: int) -> dict[tuple[str, str], float]:
-    found = order_uncertainty(table, seed=seed)
-    return {(a, b): float(found[i, j]) for i, a in enumerate(systems) for j, b in enumerate(systems)}
+    uncertainty = order_uncertainty(table, seed=seed)
+    return {(a, b): float(uncertainty[i, j]) for i, a in enumerate(systems) for j, b in enumerate(systems)}
 
 
 def _rated_table(data: Collection, systems: Sequence[str], aspect: str) -> Floats:
@@ -227,40 +229,40 @@ def _mean_table(rows: Sequence[tuple[str, str, float]], systems: Sequence[str]) 
 
 
 def _ratings_by_response(data: Collection, aspect: str | None) -> dict[str, int]:
-    """By how many people each reply was rated, in an aspect or at all."""
+    """How many people rated each reply, in an aspect or at all."""
     raters: dict[str, set[str]] = {}
     for rating in data.ratings:
         if rating.response and aspect in (None, rating.aspect) and not rating.rater.startswith(AGGREGATE):
             raters.setdefault(rating.response, set()).add(rating.rater)
-    return {response: len(of_response) for response, of_response in raters.items()}
+    return {response: len(response_raters) for response, response_raters in raters.items()}
 
 
-def _beaten_shares(column: Floats, turned: bool) -> Floats:
+def _beaten_shares(column: Floats, lower_is_better: bool) -> Floats:
     """The share of other replies that each one beats, ties counting half; NaN stays."""
     known = ~np.isnan(column)
     shares = np.full(len(column), math.nan)
-    values = -column[known] if turned else column[known]
+    values = -column[known] if lower_is_better else column[known]
     shares[known] = (midranks(values) - 1) / max(len(values) - 1, 1) if len(values) else values
     return shares
 
 
-def _select_best(found: Sequence[RatingSuggestion], n: int, seed: int) -> list[RatingSuggestion]:
-    """The n that are worth most; among equals a draw by item, so that no end of the file is preferred."""
+def _select_best(suggestions: Sequence[RatingSuggestion], n: int, seed: int) -> list[RatingSuggestion]:
+    """The n that are worth most; ties are broken by a hash of the item, so that file order does not matter."""
 
     def draw(one: RatingSuggestion) -> bytes:
         return hashlib.sha256(f"{seed}\0{one.item}".encode()).digest()
 
-    return sorted(found, key=lambda one: (-round(one.worth, 9), draw(one), one.response))[:n]
+    return sorted(suggestions, key=lambda one: (-round(one.worth, 9), draw(one), one.response))[:n]
 
 
-def next_table(found: Sequence[RatingSuggestion]) -> Table:
-    """A line a reply, the most valuable first."""
-    rows: list[list[Cell]] = [[one.response, one.system, one.rated, one.worth, one.why] for one in found]
-    notes = ["What is chosen so is no random sample: a mean over these replies alone does not speak for the system."]
+def next_table(suggestions: Sequence[RatingSuggestion]) -> Table:
+    """One line per reply, the most valuable first."""
+    rows: list[list[Cell]] = [[one.response, one.system, one.rated, one.worth, one.why] for one in suggestions]
+    notes = ["This is not a random sample: a mean over these replies alone is not representative of the system."]
     return Table("Rate next", ["response", "system", "ratings so far", "worth", "why"], rows, notes)
 
 
-def select_records(found: Sequence[RatingSuggestion], data: Collection) -> list[Item | Response]:
+def select_records(suggestions: Sequence[RatingSuggestion], data: Collection) -> list[Item | Response]:
     """The replies with their items, as an annotation project reads them."""
-    records: list[Item | Response] = [data.items[item] for item in dict.fromkeys(one.item for one in found)]
-    return [*records, *(data.responses[one.response] for one in found)]
+    records: list[Item | Response] = [data.items[item] for item in dict.fromkeys(one.item for one in suggestions)]
+    return [*records, *(data.responses[one.response] for one in suggestions)]

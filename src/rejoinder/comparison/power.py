@@ -1,4 +1,4 @@
-"""How many are enough: what a pilot says of the next comparison of two systems."""
+"""How many items and raters are enough: what a pilot says about the next comparison of two systems."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rejoinder.scoring.result import Scores
 from rejoinder.stats.arrays import LARGEST, Floats
 from rejoinder.stats.bradley_terry import POINTS
 from rejoinder.stats.rating_noise import RatingNoise, RatingPlan, estimate_noise, plan_ratings
-from rejoinder.table import Cell, Table
+from rejoinder.table import Cell, Table, format_count
 from rejoinder.types import Item, Preference, Rating, Record, Response
 
 Ratings = dict[str, list[float]]  # by item
@@ -22,7 +22,7 @@ _FEW_ITEMS = 30
 
 
 class Pilot(NamedTuple):
-    """What is known beforehand of the difference between two systems."""
+    """What a pilot says about the difference between two systems."""
 
     what: str
     first: str
@@ -38,8 +38,8 @@ def pilot_from_records(records: Sequence[Record], aspect: str | None = None, sys
     preferences = [r for r in records if isinstance(r, Preference) and r.first in whose and _is_person(r)]
     known = list(dict.fromkeys([*(r.aspect for r in ratings), *(r.aspect for r in preferences)]))
     if not known:
-        raise InputError("there are no ratings of responses to plan with; name a file that has responses and ratings")
-    aspect = _choose_one(aspect, known, "aspect", "--aspect")
+        raise InputError("there are no ratings of responses to plan with; use a file that has responses and ratings")
+    aspect = _choose_one(aspect, known, "aspect")
     ratings = [r for r in ratings if r.aspect == aspect]
     first, second = _choose_two_systems(systems, [system for _, system in whose.values()])
     if ratings:
@@ -65,7 +65,7 @@ def pilot_from_records(records: Sequence[Record], aspect: str | None = None, sys
 
 
 def pilot_from_scores(scores: Scores, metric: str, systems: Sequence[str] = ()) -> Pilot:
-    """The spread of a metric's differences between two systems of a run; nobody rates."""
+    """The spread of a metric's differences between two systems of a run; no raters are involved."""
     spec = scores.spec(metric)
     first, second = _choose_two_systems(systems, scores.systems)
     sides: tuple[Ratings, Ratings] = {}, {}
@@ -90,15 +90,15 @@ def _is_person(record: Rating | Preference) -> bool:
 
 
 def _points(
-    given: Sequence[Preference], whose: Mapping[str, tuple[str, str]], first: str, second: str
+    preferences: Sequence[Preference], whose: Mapping[str, tuple[str, str]], first: str, second: str
 ) -> dict[str, list[float]]:
-    """The first system's points above a draw, by item."""
+    """The first system's points above a tie, by item."""
     points: Ratings = {}
-    for one in given:
-        sides = whose[one.first][1], whose.get(one.second, ("", ""))[1]
+    for preference in preferences:
+        sides = whose[preference.first][1], whose.get(preference.second, ("", ""))[1]
         if sides in ((first, second), (second, first)):
-            won = POINTS[one.choice] - 0.5
-            points.setdefault(one.item, []).append(won if sides[0] == first else 0.0 - won)
+            won = POINTS[preference.choice] - 0.5
+            points.setdefault(preference.item, []).append(won if sides[0] == first else 0.0 - won)
     return points
 
 
@@ -110,22 +110,20 @@ def _matrix(by_item: Ratings, items: Sequence[str]) -> Floats:
     return matrix
 
 
-def _choose_two_systems(wanted: Sequence[str], there: Sequence[str]) -> tuple[str, str]:
-    known = list(dict.fromkeys(there))
-    for name in wanted:
-        _choose_one(name, known, "system", "--system")
-    chosen = list(dict.fromkeys(wanted)) or known
+def _choose_two_systems(names: Sequence[str], systems: Sequence[str]) -> tuple[str, str]:
+    known = list(dict.fromkeys(systems))
+    for name in names:
+        _choose_one(name, known, "system")
+    chosen = list(dict.fromkeys(names)) or known
     if len(chosen) != 2:
-        raise InputError(
-            f"a comparison has two systems, found {len(chosen)}; name two with --system: {_join_names(known)}"
-        )
+        raise InputError(f"a comparison needs two systems, found {len(chosen)}; choose two of: {_join_names(known)}")
     return chosen[0], chosen[1]
 
 
-def _choose_one(wanted: str | None, known: Sequence[str], what: str, option: str) -> str:
+def _choose_one(wanted: str | None, known: Sequence[str], what: str) -> str:
     if wanted is None:
         if len(known) > 1:
-            raise InputError(f"there are several {what}s ({_join_names(known)}); choose one with {option}")
+            raise InputError(f"there are several {what}s ({_join_names(known)}); choose one {what}")
         return known[0]
     if wanted not in known:
         raise InputError(f"there is no {what} {wanted!r}; {nearest(wanted, known)}")
@@ -138,75 +136,82 @@ def _join_names(names: Sequence[str]) -> str:
 
 def _check_enough_items(items: Sequence[str], first: str, second: str) -> None:
     if not items:
-        raise InputError(f"no item has judgements of both {first} and {second}; choose other systems with --system")
+        raise InputError(f"no item has judgements of both {first} and {second}; choose other systems")
     if len(items) < 2:
         raise InputError(
-            f"the pilot has one item with judgements of both {first} and {second}; how much items differ takes two or "
-            "more, so add items, or give --sd-items"
+            f"the pilot has one item with judgements of both {first} and {second}; estimating how much items differ "
+            "takes two or more, so add items, or give the standard deviation between items"
         )
 
 
 def _need_dialogues(groups: Sequence[Hashable]) -> None:
     if len(set(groups)) < 2:
         raise InputError(
-            f"all {len(groups)} items of the pilot come from one dialogue; how much dialogues differ takes two or "
-            "more, so add dialogues, or give --sd-items"
+            f"all {len(groups)} items of the pilot come from one dialogue; estimating how much dialogues differ takes "
+            "two or more, so add dialogues, or give the standard deviation between items"
         )
 
 
 def _check_size(rating: Rating) -> None:
     if abs(rating.value) > LARGEST:
         raise InputError(
-            f"rater {rating.rater} gave {rating.response} the rating {rating.value:g}, which is too large to take a "
-            f"mean of; keep ratings within {LARGEST:g}"
+            f"rater {rating.rater} gave {rating.response} the rating {rating.value:g}, which is too large for a "
+            f"mean; keep ratings within {LARGEST:g}"
         )
 
 
 def plan_table(
     noise: RatingNoise, plans: Sequence[RatingPlan], wanted: float, alpha: float, pilot: Pilot | None
 ) -> Table:
-    """A line a number of raters: items, ratings in all, the difference and the power to find it."""
+    """One line per number of raters: items, ratings in total, the difference and the power to detect it."""
     rows: list[list[Cell]] = [
         [
-            f"{one.raters:g}",
-            _round_count(one.power.n),
-            _round_count(one.ratings),
-            one.power.difference,
-            one.power.power,
-            noise.sd(one.raters),
+            f"{plan.raters:g}",
+            _round_count(plan.power.n),
+            _round_count(plan.ratings),
+            plan.power.difference,
+            plan.power.power,
+            noise.sd(plan.raters),
         ]
-        for one in plans
+        for plan in plans
     ]
-    title = "How many are enough" + (f": {pilot.what}, {pilot.first} against {pilot.second}" if pilot else "")
+    title = "How many are enough" + (f": {pilot.what}, {pilot.first} vs. {pilot.second}" if pilot else "")
     rated = "reply" if noise.sides == 2 else "pair"
-    heads = [f"raters a {rated}", "items", "ratings in all", "difference", "power", "sd of a difference"]
-    return Table(title, heads, rows, _notes(noise, plans, wanted, alpha, pilot))
+    heads = [f"raters per {rated}", "items", "ratings in total", "difference", "power", "sd of a difference"]
+    keys = {heads[0]: f"raters a {rated}", "ratings in total": "ratings in all"}
+    return Table(title, heads, rows, _notes(noise, plans, wanted, alpha, pilot), keys=keys)
 
 
 def _notes(
     noise: RatingNoise, plans: Sequence[RatingPlan], wanted: float, alpha: float, pilot: Pilot | None
 ) -> list[str]:
-    told = [
-        f"Two-sided paired t test at {alpha:g}, the noncentral t distribution"
-        + ("; items and differences are those that give the power." if wanted else "."),
-        f"Differences vary by {noise.between:.3g} from item to item, one rating by {noise.within:.3g} around its mean.",
+    notes = [
+        f"Two-sided paired t test at {alpha:g}, by the noncentral t distribution"
+        + ("; items and differences are those that give this power." if wanted else "."),
+        f"Standard deviations: {noise.between:.3g} between items, {noise.within:.3g} of ratings around their mean.",
     ]
     if noise.cluster_size > 1 and noise.icc > 0:
-        told.append(
-            f"Items of one dialogue are alike: icc {noise.icc:.2f} with {noise.cluster_size:.1f} items a dialogue."
+        notes.append(
+            f"Items of one dialogue are alike: icc {noise.icc:.2f} with {noise.cluster_size:.1f} items per dialogue."
         )
     if pilot is not None:
         rated = "reply" if noise.sides == 2 else "pair"
-        told.append(
-            f"From {noise.n:,} items, {noise.raters:.2g} ratings a {rated}. Their "
-            f"own difference is {noise.difference:.3g}; plan with the smallest that would matter, not with this one."
+        notes.append(
+            f"From {format_count(noise.n, 'item')}, {noise.raters:.2g} ratings per {rated}. The pilot's own difference "
+            f"is {noise.difference:.3g}; plan with the smallest one that would matter, not with this one."
         )
         if noise.n < _FEW_ITEMS:
-            told.append(f"{noise.n} items are few to plan with: how much things vary is uncertain itself.")
+            notes.append(
+                f"With only {format_count(noise.n, 'item')}, these standard deviations are uncertain themselves."
+            )
     if noise.reason:
-        told.append(f"{noise.reason}.")
-    told += [f"{one.raters:g} raters: {one.power.reason}." for one in plans if one.power.reason]
-    return told
+        notes.append(f"{noise.reason}.")
+    notes += [f"{_count_raters(plan)}: {plan.power.reason}." for plan in plans if plan.power.reason]
+    return notes
+
+
+def _count_raters(plan: RatingPlan) -> str:
+    return f"{plan.raters:g} {'rater' if plan.raters == 1 else 'raters'}"
 
 
 def _round_count(n: float) -> int | None:

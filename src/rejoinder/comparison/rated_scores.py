@@ -1,4 +1,4 @@
-"""The evidence of a run for or against its metrics: every rated response with its scores, raters and baselines."""
+"""The evidence for or against the metrics of a run: every rated response with its scores, ratings and baselines."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ BASELINES = {"length": "length in words", "context_overlap": "words shared with 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is known of the rated responses, row by row.
+    """What is known about the rated responses, row by row.
 
     ``scores`` holds the run's metrics, ``baselines`` the trivial ones, both with larger meaning better; ``mean`` the
-    mean rating of each response; ``matrix`` every rating, a line a response and a column a rater. Where the ratings
-    were aggregated, ``mean`` is what came of it, ``method`` says how, and ``certainty`` how far a metric could follow.
+    mean rating of each response; ``matrix`` every rating, one row per response and one column per rater. Where the
+    ratings were aggregated, ``mean`` is the result, ``method`` the method, and ``certainty`` how far a metric could
+    follow them.
     """
 
     aspect: str
@@ -44,7 +45,7 @@ class Evidence:
     scores: Mapping[str, Values]
     baselines: Mapping[str, Values]
     unrated: int
-    turned: frozenset[str]  # the metrics whose scores are held with their sign changed
+    turned: frozenset[str]  # the metrics whose scores have their sign reversed here
     method: str | None = None
     certainty: ReachableCorrelation | None = None
 
@@ -53,7 +54,7 @@ class Evidence:
 
     @property
     def n_dialogues(self) -> int:
-        """How many dialogues the responses come from; an item without one counts as its own."""
+        """How many dialogues the responses come from; an item without a dialogue counts as one."""
         return len(np.unique(self.dialogues))
 
     @property
@@ -63,16 +64,16 @@ class Evidence:
 
 
 def gather_evidence(scores: Scores, data: Collection, aspect: str | None = None) -> Evidence:
-    """The evidence on one aspect (the only one, where the data has one)."""
+    """The evidence on one aspect (by default, the only one in the data)."""
     aspect = _choose_aspect(data, aspect)
-    given = [r for r in data.ratings if r.aspect == aspect and r.response is not None]
-    made = _aggregated_ratings(given, aspect)
-    matrix = _make_matrix(given, made)
-    place = {response: i for i, response in enumerate(scores.responses)}
-    rows = np.array([place[response] for response in matrix.units], dtype=np.int64)
+    ratings = [r for r in data.ratings if r.aspect == aspect and r.response is not None]
+    aggregated = _aggregated_ratings(ratings, aspect)
+    matrix = _make_matrix(ratings, aggregated)
+    row_of = {response: i for i, response in enumerate(scores.responses)}
+    rows = np.array([row_of[response] for response in matrix.units], dtype=np.int64)
     systems = [scores.systems[code] for code in scores.system_codes[rows]]
-    if made:
-        mean = np.array([r.value for r in made])
+    if aggregated:
+        mean = np.array([r.value for r in aggregated])
     else:
         with np.errstate(invalid="ignore"):
             mean = np.nansum(matrix.values, axis=1) / (~np.isnan(matrix.values)).sum(axis=1)
@@ -88,51 +89,52 @@ def gather_evidence(scores: Scores, data: Collection, aspect: str | None = None)
         _compute_baselines(data, matrix.units, systems, mean),
         len(scores) - len(rows),
         frozenset(spec for spec, facts in scores.facts.items() if facts.higher_is_better is False),
-        made[0].rater.removeprefix(AGGREGATE) if made else None,
-        certainty(made) if made else None,
+        aggregated[0].rater.removeprefix(AGGREGATE) if aggregated else None,
+        certainty(aggregated) if aggregated else None,
     )
 
 
-def _aggregated_ratings(given: Sequence[Rating], aspect: str) -> list[Rating]:
-    """The ratings that were aggregated from others, if there are such."""
-    made = [r for r in given if r.rater.startswith(AGGREGATE)]
-    ways = list(dict.fromkeys(r.rater for r in made))
-    if len(ways) > 1:
+def _aggregated_ratings(ratings: Sequence[Rating], aspect: str) -> list[Rating]:
+    """The ratings that were aggregated from others, if there are any."""
+    aggregated = [r for r in ratings if r.rater.startswith(AGGREGATE)]
+    methods = list(dict.fromkeys(r.rater for r in aggregated))
+    if len(methods) > 1:
         raise InputError(
-            f"the ratings of {aspect!r} were aggregated in several ways ({', '.join(ways)}); score a file with one"
+            f"the ratings of {aspect!r} were aggregated in several ways ({', '.join(methods)}); score a file with "
+            "only one"
         )
-    return made
+    return aggregated
 
 
-def _make_matrix(given: Sequence[Rating], made: Sequence[Rating]) -> RatingMatrix:
-    """What people said of the responses in question; where nothing is left of that, what was made of it."""
-    people = [r for r in given if not r.rater.startswith(AGGREGATE)]
-    if not made:
-        shown = people
+def _make_matrix(ratings: Sequence[Rating], aggregated: Sequence[Rating]) -> RatingMatrix:
+    """People's ratings of the responses in question; where there are none, the aggregated ones."""
+    people = [r for r in ratings if not r.rater.startswith(AGGREGATE)]
+    if not aggregated:
+        used = people
     else:
-        wanted = {r.response for r in made}
-        shown = [r for r in people if r.response in wanted] or list(made)
-    found = rating_matrix([r.response or "" for r in shown], [r.rater for r in shown], [r.value for r in shown])
-    if not made:
-        return found
-    lines = dict(zip(found.units, found.values, strict=True))
-    nothing = np.full(len(found.raters), math.nan)
-    units = tuple(r.response for r in made)
-    return RatingMatrix(np.array([lines.get(unit, nothing) for unit in units]), units, found.raters)
+        responses = {r.response for r in aggregated}
+        used = [r for r in people if r.response in responses] or list(aggregated)
+    matrix = rating_matrix([r.response or "" for r in used], [r.rater for r in used], [r.value for r in used])
+    if not aggregated:
+        return matrix
+    rows = dict(zip(matrix.units, matrix.values, strict=True))
+    missing = np.full(len(matrix.raters), math.nan)
+    units = tuple(r.response for r in aggregated)
+    return RatingMatrix(np.array([rows.get(unit, missing) for unit in units]), units, matrix.raters)
 
 
 def list_rated_aspects(data: Collection) -> list[str]:
-    """The aspects in which responses were rated, in the order in which they come."""
+    """The aspects in which responses were rated, in order of appearance."""
     return list(dict.fromkeys(r.aspect for r in data.ratings if r.response is not None))
 
 
 def _choose_aspect(data: Collection, wanted: str | None) -> str:
     known = list_rated_aspects(data)
     if not known:
-        raise InputError("there are no ratings of responses in this run; score a file that has rating lines")
+        raise InputError("there are no ratings of responses in this run; score a file that has ratings")
     if wanted is None:
         if len(known) > 1:
-            raise InputError(f"responses were rated in several aspects ({', '.join(known)}); choose one with --aspect")
+            raise InputError(f"responses were rated in several aspects ({', '.join(known)}); choose one aspect")
         return known[0]
     if wanted not in known:
         raise InputError(f"nobody rated responses in the aspect {wanted!r}; {nearest(wanted, known)}")
@@ -147,13 +149,13 @@ def _orient_upward(scores: Scores, spec: str, column: Values) -> Values:
 def _compute_baselines(
     data: Collection, units: Sequence[str], systems: Sequence[str], mean: Values
 ) -> dict[str, Values]:
-    """The trivial predictors of a rating: who wrote the reply, how long it is, how much it repeats."""
+    """The trivial predictors of a rating: who wrote the reply, its length, how much of the context it repeats."""
     by_system: dict[str, list[float]] = {}
     for system, value in zip(systems, mean, strict=True):
         by_system.setdefault(system, []).append(float(value))
     averages = {system: math.fsum(values) / len(values) for system, values in by_system.items()}
-    found = {ORACLE: np.array([averages[system] for system in systems])}
+    baselines = {ORACLE: np.array([averages[system] for system in systems])}
     pairs = [data.pair(unit) for unit in units]
     for spec, name in BASELINES.items():
-        found[name] = score_pairs(parse(spec), pairs)
-    return found
+        baselines[name] = score_pairs(parse(spec), pairs)
+    return baselines

@@ -1,11 +1,11 @@
-"""Metrics and systems that share a base model: such a metric may favour its own kin."""
+"""Metrics and systems that share a base model: such a metric may favour that system."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
 
-# A name that stands in a model's name -> the family it belongs to; DialoGPT was trained from GPT-2.
+# Part of a model's name -> the family it belongs to; DialoGPT was trained from GPT-2.
 FAMILIES = {
     "dialogpt": "gpt2",
     "gpt2": "gpt2",
@@ -35,18 +35,18 @@ FAMILIES = {
 
 
 def find_families(name: str) -> set[str]:
-    """The families of models that a name speaks of; the longest names are looked for first."""
-    found, left = set(), name.lower()
-    for known in sorted(FAMILIES, key=len, reverse=True):
-        pattern = rf"(?<![a-z]){re.escape(known)}"
-        if re.search(pattern, left):
-            found.add(FAMILIES[known])
-            left = re.sub(pattern, " ", left)
-    return found
+    """The model families that a name mentions; the longest names are searched for first."""
+    families, rest = set(), name.lower()
+    for name_part in sorted(FAMILIES, key=len, reverse=True):
+        pattern = rf"(?<![a-z]){re.escape(name_part)}"
+        if re.search(pattern, rest):
+            families.add(FAMILIES[name_part])
+            rest = re.sub(pattern, " ", rest)
+    return families
 
 
 def find_shared_families(signatures: Mapping[str, str], systems: Iterable[str]) -> list[tuple[str, str, str]]:
-    """Metric, system and family for every metric whose signature speaks of a family that a system's name has too."""
+    """Metric, system and family for every metric whose signature mentions a family that a system's name has too."""
     names = list(systems)
     return [
         (spec, system, family)

@@ -1,11 +1,11 @@
-"""Which metric to believe: each one's agreement with people, beside trivial baselines and what people themselves reach.
+"""Which metric to trust: each one's agreement with people, next to trivial baselines and what people themselves reach.
 
 A pooled correlation mixes two things: telling systems apart, and telling a system's good replies from its bad ones. So
-each metric is shown at four levels (pooled, within systems, within items, between systems), beside an oracle that knows
-nothing but which system wrote the reply.
+each metric is shown at four levels (pooled, within systems, within items, between systems), next to an oracle that
+knows only which system wrote the reply.
 
-Replies of one dialogue are not independent of each other, so whole dialogues are resampled for intervals, and two
-metrics change places for whole dialogues in the permutation test.
+Replies of one dialogue are not independent of each other, so whole dialogues are resampled for intervals, and the
+permutation test swaps two metrics for whole dialogues.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class MetricAgreement(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """One metric's agreement less another's."""
+    """One metric's agreement minus another's."""
 
     first: str
     second: str
@@ -69,7 +69,7 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True)
 class Trust:
-    """What the ratings of one aspect say of the metrics of a run."""
+    """What the ratings of one aspect say about the metrics of a run."""
 
     evidence: Evidence
     method: Method
@@ -94,39 +94,27 @@ def trust(
     engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> Trust:
-    """How well every metric of a run agrees with the ratings of one aspect, beside trivial baselines.
+    """How well every metric of a run agrees with the ratings of one aspect, next to trivial baselines.
 
     - ``run``: the run folder, or scores.
     - ``data``: the ratings, where they are not in the run folder: a collection or a file.
-    - ``aspect``: the aspect that was rated; it may be left out where there is one.
+    - ``aspect``: the aspect that was rated; optional where there is only one.
     - ``method``: the correlation: ``spearman``, ``pearson`` or ``kendall``.
     - ``test``: how two metrics are compared: ``bootstrap`` or ``permutation``.
     - ``resamples``: how often dialogues are resampled.
     - ``seed``: the seed of the resamples.
     - ``engine``: what computes; its workers share the resamples, and the numbers are the same.
-    - ``progress``: is told how many resamples are done, and of how many.
+    - ``progress``: called with the number of resamples done and the total.
 
     >>> import rejoinder
     >>> trust = rejoinder.trust("RUN", aspect="appropriate")
     >>> {metric.name: metric.levels["pooled"].value > 0 for metric in trust.metrics}
     {'aptness': True, 'meteor': True}
     """
-    scores, data = load(run), _resolve_data(run, data)
-    evidence = gather_evidence(scores, data, aspect)
-    everything = {**evidence.scores, **evidence.baselines}
+    scores = load(run)
+    evidence = gather_evidence(scores, _resolve_data(run, data), aspect)
     plan = make_bootstrap_plan(evidence.is_clustered, method, resamples, seed)
-    plans = [replace(plan, at=level) for level in LEVELS]
-    found = resample_plans(
-        everything,
-        evidence.mean,
-        plans,
-        systems=evidence.systems,
-        items=evidence.items,
-        dialogues=evidence.dialogues,
-        engine=engine,
-        progress=progress,
-    )
-    resampled = dict(zip(LEVELS, found, strict=True))
+    resampled = _resample_levels(evidence, plan, engine, progress)
     rows = [
         MetricAgreement(
             name,
@@ -134,11 +122,9 @@ def trust(
             {level: _metric_interval(resampled[level], name, plan) for level in LEVELS},
             calibrated_accuracy(column, evidence.mean, evidence.items),
         )
-        for name, column in everything.items()
+        for name, column in {**evidence.scores, **evidence.baselines}.items()
     ]
-    differences: dict[Level, list[Difference]] = {}
-    for level in ("pooled", "within_system"):
-        differences[level] = _compare_metrics(evidence, resampled[level], replace(plan, at=level), test)
+    compared: tuple[Level, ...] = ("pooled", "within_system")
     ratings = evidence.matrix.values
     return Trust(
         evidence,
@@ -146,7 +132,7 @@ def trust(
         test,
         [row for row in rows if not row.is_baseline],
         [row for row in rows if row.is_baseline],
-        differences,
+        {level: _compare_metrics(evidence, resampled[level], replace(plan, at=level), test) for level in compared},
         one_against_rest(ratings, method),
         split_half(ratings, evidence.systems, method, n_splits=200, seed=seed),
         krippendorff_alpha(ratings, "ordinal"),
@@ -154,8 +140,25 @@ def trust(
     )
 
 
+def _resample_levels(
+    evidence: Evidence, plan: BootstrapPlan, engine: Engine | None, progress: Progress | None
+) -> dict[Level, ResampledCorrelations]:
+    """The correlations of all metrics and baselines with the ratings at every level, with resamples."""
+    resampled = resample_plans(
+        {**evidence.scores, **evidence.baselines},
+        evidence.mean,
+        [replace(plan, at=level) for level in LEVELS],
+        systems=evidence.systems,
+        items=evidence.items,
+        dialogues=evidence.dialogues,
+        engine=engine,
+        progress=progress,
+    )
+    return dict(zip(LEVELS, resampled, strict=True))
+
+
 def _resolve_data(run: Scores | Run | str | Path, data: Collection | str | Path | None) -> Collection:
-    """The ratings: those that are given, else those of the run folder."""
+    """The ratings: those in ``data``, else those of the run folder."""
     if isinstance(data, Collection):
         return data
     if data is not None:
@@ -166,31 +169,31 @@ def _resolve_data(run: Scores | Run | str | Path, data: Collection | str | Path 
 
 
 def make_bootstrap_plan(is_clustered: bool, method: Method, resamples: int, seed: int) -> BootstrapPlan:
-    """Dialogues are resampled; the correction for ties is left out where a dialogue has several items.
+    """The plan to resample dialogues, without the correction for ties where a dialogue has several items.
 
-    There the spread between dialogues outweighs what ties do, and correcting for it narrows the interval: it would hold
-    the truth in 93% instead of 94% (docs/results/trust-coverage.md).
+    There the spread between dialogues outweighs the effect of ties, and the correction narrows the interval: it would
+    contain the truth in 93% instead of 94% (docs/results/trust-coverage.md).
     """
     kind: IntervalKind = "expanded" if is_clustered else "corrected"
     return BootstrapPlan(resample="dialogues", method=method, n_resamples=resamples, seed=seed, kind=kind)
 
 
-def _metric_interval(found: ResampledCorrelations, name: str, plan: BootstrapPlan) -> Interval:
-    i = found.names.index(name)
-    counts = int(found.n[i]), int(found.n_missing[i]), int(found.n_units[i])
-    return plan.interval(float(found.values[i]), found.samples[:, i], *counts)
+def _metric_interval(resampled: ResampledCorrelations, name: str, plan: BootstrapPlan) -> Interval:
+    i = resampled.names.index(name)
+    counts = int(resampled.n[i]), int(resampled.n_missing[i]), int(resampled.n_units[i])
+    return plan.interval(float(resampled.values[i]), resampled.samples[:, i], *counts)
 
 
 def _compare_metrics(
-    evidence: Evidence, found: ResampledCorrelations, plan: BootstrapPlan, test: TrustTest
+    evidence: Evidence, resampled: ResampledCorrelations, plan: BootstrapPlan, test: TrustTest
 ) -> list[Difference]:
     """Every pair of metrics, the better first, with p-values corrected over all pairs."""
-    values = dict(zip(found.names, found.values, strict=True))
+    values = dict(zip(resampled.names, resampled.values, strict=True))
     names = sorted((n for n in evidence.scores if not np.isnan(values[n])), key=lambda n: -values[n])
     pairs = []
     for first, second in itertools.combinations(names, 2):
         if test == "permutation":
-            done = permutation_test(
+            result = permutation_test(
                 evidence.scores[first],
                 evidence.scores[second],
                 evidence.mean,
@@ -203,16 +206,16 @@ def _compare_metrics(
                 n_permutations=plan.n_resamples,
                 seed=plan.seed,
             )
-            p = done.p
+            p = result.p
         else:
-            p = _bootstrap_p(found, first, second, plan)
+            p = _bootstrap_p(resampled, first, second, plan)
         pairs.append(Difference(first, second, float(values[first] - values[second]), p, np.nan))
     corrected = holm([pair.p for pair in pairs])
     return [pair._replace(corrected=float(c)) for pair, c in zip(pairs, corrected, strict=True)]
 
 
-def _bootstrap_p(found: ResampledCorrelations, first: str, second: str, plan: BootstrapPlan) -> float:
-    """How surely the better metric is the better one, by the resamples in which it is not."""
-    a, b = found.names.index(first), found.names.index(second)
-    n_units = int(min(found.n_units[a], found.n_units[b]))
-    return bootstrap_p_value(found.samples[:, a] - found.samples[:, b], n_units, plan.kind)
+def _bootstrap_p(resampled: ResampledCorrelations, first: str, second: str, plan: BootstrapPlan) -> float:
+    """The p-value of a difference between two metrics, from the resamples in which the better one is not better."""
+    a, b = resampled.names.index(first), resampled.names.index(second)
+    n_units = int(min(resampled.n_units[a], resampled.n_units[b]))
+    return bootstrap_p_value(resampled.samples[:, a] - resampled.samples[:, b], n_units, plan.kind)

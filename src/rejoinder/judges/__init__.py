@@ -1,4 +1,4 @@
-"""Judging: a language model asked how good a reply is, or which of two is better.
+"""Judges: a language model that says how good a reply is, or which of two is better.
 
 >>> from rejoinder.judges import compare_pair, open_judge
 >>> verdict = compare_pair(open_judge("embedded"), ["How are you?"], "Fine, and you?", "Bananas.")

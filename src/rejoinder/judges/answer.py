@@ -1,4 +1,4 @@
-"""A judge's answer, read strictly: one JSON object with exactly the keys that were asked for, or nothing."""
+"""A judge's answer, parsed strictly: one JSON object with exactly the requested keys, or nothing."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any, NamedTuple
 from rejoinder.judges.rubric import Rubric
 from rejoinder.types import Choice
 
-_MAX_TOKENS = 10**9  # in one answer: more is no count
+_MAX_TOKENS = 10**9  # in one answer: a larger number is not a valid count
 
 
 class Usage(NamedTuple):
-    """The tokens of one request as the endpoint counts them; None where it does not say, or says nonsense."""
+    """The tokens of one request as the endpoint counts them; None where it is missing or invalid."""
 
     input: int | None
     output: int | None
 
 
 class Completion(NamedTuple):
-    """What the body of an HTTP answer holds; the content is None where it is no chat completion."""
+    """The body of an HTTP response; the content is None where it is not a chat completion."""
 
     content: str | None
     usage: Usage
@@ -27,42 +27,42 @@ class Completion(NamedTuple):
 
 
 def read_body(raw: bytes) -> Completion:
-    """A chat completion; only the message of the first choice counts."""
-    nothing = Completion(None, Usage(None, None), None)
+    """Parse a chat completion; only the message of the first choice counts."""
+    empty = Completion(None, Usage(None, None), None)
     try:
         body = json.loads(raw)
     except (ValueError, RecursionError):
-        return nothing
+        return empty
     if not isinstance(body, dict):
-        return nothing
+        return empty
     counts = body.get("usage")
     tokens = [_count(counts, key) for key in ("prompt_tokens", "completion_tokens")]
     model = body.get("model")
-    found = Completion(None, Usage(*tokens), model if isinstance(model, str) else None)
+    completion = Completion(None, Usage(*tokens), model if isinstance(model, str) else None)
     try:
         content = body["choices"][0]["message"]["content"]
     except (KeyError, IndexError, TypeError):
-        return found
-    return found._replace(content=content) if isinstance(content, str) else found
+        return completion
+    return completion._replace(content=content) if isinstance(content, str) else completion
 
 
 def read_score(content: str | None, rubric: Rubric) -> int | None:
     """The score of an answer such as {"score": 4, "reason": "..."}; None for anything else."""
-    found = _object(content, "score")
-    score = None if found is None else found["score"]
+    answer = _object(content, "score")
+    score = None if answer is None else answer["score"]
     return score if type(score) is int and rubric.low <= score <= rubric.high else None
 
 
 def read_choice(content: str | None) -> Choice | None:
     """The choice of an answer such as {"better": "first", "reason": "..."}; None for anything else."""
-    found = _object(content, "better")
+    answer = _object(content, "better")
     choices: dict[Any, Choice] = {"first": "first", "second": "second", "tie": "tie"}
-    better = None if found is None else found["better"]
+    better = None if answer is None else answer["better"]
     return choices.get(better) if isinstance(better, str) else None
 
 
 def _object(content: str | None, key: str) -> dict[str, Any] | None:
-    """The one object of an answer, with the key, a reason and nothing else; a key that comes twice is refused."""
+    """The one object of an answer, with the key, a reason and nothing else; a duplicate key is refused."""
     if content is None:
         return None
     try:
@@ -71,12 +71,12 @@ def _object(content: str | None, key: str) -> dict[str, Any] | None:
         return None
     if not isinstance(pairs, _Pairs) or sorted(k for k, _ in pairs) != sorted([key, "reason"]):
         return None
-    found = dict(pairs)
-    return found if isinstance(found["reason"], str) else None
+    answer = dict(pairs)
+    return answer if isinstance(answer["reason"], str) else None
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """The keys and values of an object, as often as they come."""
+    """The keys and values of an object, including duplicates."""
 
 
 def _refuse(constant: str) -> Any:
@@ -84,5 +84,5 @@ def _refuse(constant: str) -> Any:
 
 
 def _count(counts: Any, key: str) -> int | None:
-    found = counts.get(key) if isinstance(counts, dict) else None
-    return found if type(found) is int and 0 <= found <= _MAX_TOKENS else None
+    count = counts.get(key) if isinstance(counts, dict) else None
+    return count if type(count) is int and 0 <= count <= _MAX_TOKENS else None

@@ -1,8 +1,8 @@
-"""The answers that judges gave, each under the digest of the request: what was answered is never asked, or paid, again.
+"""The answers of judges, each under the digest of its request: an answered request is never sent, or paid for, again.
 
-One file a judge (model, rubric and wording), one line an answer, added as it comes. A line that was torn by a crash is
-dropped at the next opening. One process at a time adds to a file, so that two runs neither pay twice nor together
-exceed the number of requests in flight.
+One file per judge (model, rubric and wording), one line per answer, appended as it arrives. A line that a crash cut off
+is dropped when the file is opened next. One process at a time appends to a file, so that two runs neither pay twice nor
+together exceed the number of requests in flight.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ AnswerOutcome = Literal["answered", "unreadable", "refused"]
 
 
 class Answer(NamedTuple):
-    """One answer as it came: the raw body of the HTTP answer, and what it came to."""
+    """One answer: the raw body of the HTTP response, and the outcome."""
 
     key: str
     outcome: AnswerOutcome
@@ -26,7 +26,7 @@ class Answer(NamedTuple):
 
 
 class AnswerStore(LineStore[Answer]):
-    """A file of answers by request."""
+    """A file of answers, by request."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, "the answers of judges")
@@ -41,7 +41,7 @@ class AnswerStore(LineStore[Answer]):
         return any(a.outcome != "refused" for answers in self._values.values() for a in answers)
 
     def add(self, answer: Answer) -> None:
-        """Keep an answer, on disk before anything is made of it."""
+        """Append an answer, so that it is on disk before it is used."""
         if self._claimed_file is None:
             raise RuntimeError("an answer was added to a store that is not claimed")
         self.append({answer.key: answer})

@@ -1,7 +1,7 @@
-"""One connection to an endpoint: a request out, a whole answer back, within a time that is kept from outside.
+"""One connection to an endpoint: sends a request and returns the complete answer, within a time limit.
 
-A socket's own timeout bounds each read, so a server that sends a byte a minute would hold it forever; ``overdue`` is
-called by whoever waits for the answer and breaks the connection when the whole took too long.
+A socket's own timeout limits each read, so a server that sends one byte per minute could hold it forever. So whoever
+waits for the answer calls ``check_deadline``, which breaks the connection when the whole exchange takes too long.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from urllib.parse import urlsplit
 from rejoinder.judges.settings import EndpointSettings
 
 CHAT, PLAIN = "/chat/completions", "/completions"
-_MAX_BYTES = 8 << 20  # of an answer
+_MAX_BYTES = 8 << 20  # of one answer
 _STALE = (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError)
 
 
 class HttpAnswer(NamedTuple):
-    """An HTTP answer, whole."""
+    """A complete HTTP response."""
 
     status: int
     body: bytes
@@ -29,14 +29,14 @@ class HttpAnswer(NamedTuple):
 
 
 class BrokenConnectionError(Exception):
-    """No whole answer came: refused, broken off, cut short or too late."""
+    """No complete answer: refused, interrupted, cut short or too late."""
 
 
 class Connection:
     """A connection that stays open between requests; used by one thread."""
 
     def __init__(self, settings: EndpointSettings, path: str = CHAT) -> None:
-        """To a path behind the address that the settings name."""
+        """Connect to a path below the URL of the settings."""
         parts = urlsplit(settings.url)
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         self._http = kind(parts.hostname or "", parts.port, timeout=settings.timeout)
@@ -49,15 +49,15 @@ class Connection:
 
     def send(self, body: bytes) -> HttpAnswer:
         """Post a request and read its answer."""
-        kept_open = self._http.sock is not None
+        was_open = self._http.sock is not None
         try:
             return self._exchange(body)
         except _STALE as error:
-            # The server may close a connection that it kept open just as it is used again: no fault of anybody's.
-            if not kept_open or self._late:
+            # The server may close a connection that it kept open just when it is used again: this is not an error.
+            if not was_open or self._late:
                 raise BrokenConnectionError(self._why(error)) from None
         except (OSError, http.client.HTTPException, ValueError, AttributeError) as error:
-            # The last two: what http.client makes of a socket that was closed under its hands.
+            # The last two: what http.client raises when its socket was closed meanwhile.
             raise BrokenConnectionError(self._why(error)) from None
         try:
             return self._exchange(body)
@@ -68,13 +68,13 @@ class Connection:
         self._late, self._deadline = False, time.monotonic() + self._timeout
         try:
             if self._http.sock is None:
-                self._http.connect()  # which also turns off Nagle's waiting
+                self._http.connect()  # this also turns off Nagle's algorithm
             self._http.request("POST", self._path, body, self._headers)
             answer = self._http.getresponse()
             raw = answer.read(_MAX_BYTES + 1)
             if len(raw) > _MAX_BYTES:
                 raise http.client.HTTPException("the answer is longer than 8 MiB")
-            if answer.length:  # read() with a size gives what there is, however little
+            if answer.length:  # read() with a size returns what is there, however little
                 raise http.client.IncompleteRead(raw, answer.length)
             if self._late:
                 raise TimeoutError
@@ -86,26 +86,26 @@ class Connection:
             self._deadline = None
 
     def close(self) -> None:
-        """Let go of the connection; for the thread that uses it."""
+        """Close the connection; call it from the thread that uses it."""
         self._http.close()
 
-    def overdue(self) -> None:
-        """Break the exchange under way if its time is over; called from another thread."""
+    def check_deadline(self) -> None:
+        """Break off the current exchange if its time is up; called from another thread."""
         deadline = self._deadline
         if deadline is not None and time.monotonic() > deadline:
             self._late = True
             self.abort()
 
     def abort(self) -> None:
-        """Break whatever is under way; called from another thread."""
-        held = self._http.sock
-        if held is not None:
+        """Break off the current exchange; called from another thread."""
+        open_socket = self._http.sock
+        if open_socket is not None:
             with contextlib.suppress(OSError):
-                held.shutdown(socket.SHUT_RDWR)
+                open_socket.shutdown(socket.SHUT_RDWR)
 
     def _why(self, error: Exception) -> str:
         if self._late or isinstance(error, TimeoutError):
-            return f"no whole answer within {self._timeout:g} s"
+            return f"no complete answer within {self._timeout:g} s"
         if isinstance(error, http.client.IncompleteRead | http.client.HTTPException):
-            return "the answer was broken off or is no HTTP"
+            return "the answer was cut off or is not valid HTTP"
         return f"the connection failed ({getattr(error, 'strerror', None) or type(error).__name__})"

@@ -1,4 +1,4 @@
-"""What a judge's raw answers tell of the judge: whether it says the same twice, and what it cost."""
+"""What a judge's raw answers show about it: whether it gives the same score twice, and what it cost."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from rejoinder.stats.agreement import krippendorff_alpha
 
 
 class Consistency(NamedTuple):
-    """How alike the repeats are, over the replies that have at least two scores."""
+    """How similar the repeats are, over the replies with at least two scores."""
 
     n: int
     same: float  # share of replies whose scores are all equal
     mean_difference: float  # between two repeats, in points of the scale
-    alpha: float  # Krippendorff's, the repeats taken as raters, on an interval scale
+    alpha: float  # Krippendorff's, with repeats as raters, on an interval scale
 
 
 class AnswerCounts(NamedTuple):
-    """What was answered and counted; tokens are sums over the answers that told them."""
+    """Counts of answers; tokens are sums over the answers that report them."""
 
     answers: int
     readable: int
@@ -32,25 +32,30 @@ class AnswerCounts(NamedTuple):
     refused: int
     input_tokens: int
     output_tokens: int
-    uncounted: int  # answers that did not tell their tokens, or told nonsense
+    uncounted: int  # answers without a valid token count
 
 
-def measure_consistency(said: Sequence[Sequence[RawAnswer]]) -> Consistency:
-    """How steady a judge is, from the raw answers about each reply."""
-    scores = [{one.repeat: one.score for one in answers if one.score is not None} for answers in said]
-    several = [list(one.values()) for one in scores if len(one) > 1]
+def measure_consistency(answers_by_reply: Sequence[Sequence[RawAnswer]]) -> Consistency:
+    """How consistent a judge is, from the raw answers about each reply."""
+    scores = [
+        {by_repeat.repeat: by_repeat.score for by_repeat in answers if by_repeat.score is not None}
+        for answers in answers_by_reply
+    ]
+    several = [list(by_repeat.values()) for by_repeat in scores if len(by_repeat) > 1]
     if not several:
         return Consistency(0, math.nan, math.nan, math.nan)
-    apart = [fmean(abs(a - b) for a, b in combinations(values, 2)) for values in several]
-    width = 1 + max(max(one) for one in scores if one)
-    matrix = np.array([[one.get(repeat, math.nan) for repeat in range(width)] for one in scores], float)
+    differences = [fmean(abs(a - b) for a, b in combinations(values, 2)) for values in several]
+    width = 1 + max(max(by_repeat) for by_repeat in scores if by_repeat)
+    matrix = np.array([[by_repeat.get(repeat, math.nan) for repeat in range(width)] for by_repeat in scores], float)
     alpha = krippendorff_alpha(matrix, "interval").value
-    return Consistency(len(several), fmean(len(set(values)) == 1 for values in several), fmean(apart), alpha)
+    return Consistency(len(several), fmean(len(set(values)) == 1 for values in several), fmean(differences), alpha)
 
 
-def count_answers(said: Sequence[Sequence[RawAnswer]]) -> AnswerCounts:
-    """Counts over all raw answers; an answer counts once, however many replies it is about."""
-    answers = list({(one.answer.key, i): one for of in said for i, one in enumerate(of)}.values())
+def count_answers(answers_by_reply: Sequence[Sequence[RawAnswer]]) -> AnswerCounts:
+    """Count all raw answers; an answer counts once, even if several replies share it."""
+    answers = list(
+        {(one.answer.key, i): one for reply_answers in answers_by_reply for i, one in enumerate(reply_answers)}.values()
+    )
     paid = [one for one in answers if one.answer.outcome != "refused"]
     readable = sum(one.score is not None for one in paid)
     known = [one.usage for one in paid if one.usage.input is not None and one.usage.output is not None]
@@ -65,6 +70,6 @@ def count_answers(said: Sequence[Sequence[RawAnswer]]) -> AnswerCounts:
     )
 
 
-def compute_price(counted: AnswerCounts, prices: tuple[float, float]) -> float:
-    """What the counted tokens cost at a price per million, read and written."""
-    return (counted.input_tokens * prices[0] + counted.output_tokens * prices[1]) / 1e6
+def compute_price(counts: AnswerCounts, prices: tuple[float, float]) -> float:
+    """The cost of the counted tokens, at a price per million input and output tokens."""
+    return (counts.input_tokens * prices[0] + counts.output_tokens * prices[1]) / 1e6

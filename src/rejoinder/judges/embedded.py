@@ -1,9 +1,10 @@
-"""The embedded language model as a judge: no text is written, the probabilities of the possible answers are read.
+"""The embedded language model as a judge: it writes no text; the probabilities of the possible answers are read.
 
 A rating is the expected one under the probabilities of the numbers of the scale (as G-Eval, Liu et al. 2023, weights
-its scores). Two biases are cheap to remove. A liking for certain numbers: the scale is shown both ways, best high and
-best low, and the two ratings are averaged. A liking for certain answers whatever is asked: the probabilities are
-divided by those after an empty case (contextual calibration, Zhao et al. 2021). Of two replies both orders are read.
+its scores). Two biases are cheap to remove. A preference for certain numbers: the scale is shown both ways, best high
+and best low, and the two ratings are averaged. A preference for certain answers whatever the question: the
+probabilities are divided by those after an empty case (contextual calibration, Zhao et al. 2021). Two replies are
+compared in both orders.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from rejoinder.models.language_model.model import LanguageModel, open_language_m
 from rejoinder.types import Turn
 
 MODEL_NAME = "smollm2-135m"
-VERSION = 1  # of the wording: another one gives other numbers
-MAX_TOKENS = 384  # of the context, which keeps its end, and of each reply, which keeps its beginning
+VERSION = 1  # of the prompt's wording, which changes the scores
+MAX_TOKENS = 384  # of the context (its end is kept) and of each reply (its beginning is kept)
 _EMPTY = "N/A"
 
 
@@ -35,51 +36,55 @@ class EmbeddedJudge:
 
     def __post_init__(self) -> None:
         if self.rubric.high > 9:
-            raise SpecError(f"the embedded judge rates with one digit; its rubric's scale goes to {self.rubric.high}")
+            raise SpecError(
+                f"the embedded judge rates with one digit, but the rubric's scale goes to {self.rubric.high}; use a "
+                "scale up to 9"
+            )
 
-    def rate(self, asked: Sequence[RatingRequest]) -> list[float]:
-        """The expected rating of each reply, from the lowest to the highest of the scale."""
-        prompts = [p for one in asked for p in self._rating_prompts(one)]
+    def rate(self, requests: Sequence[RatingRequest]) -> list[float]:
+        """The expected rating of each reply, between the ends of the scale."""
+        prompts = [p for request in requests for p in self._rating_prompts(request)]
         labels = [str(level) for level in self.rubric.levels]
         if not prompts:
             return []
-        found = answer_log_probabilities(
+        log_probabilities = answer_log_probabilities(
             self.model, [*self._rating_prompts(RatingRequest([], _EMPTY)), *prompts], labels
         )
-        found = found.reshape(-1, 2, len(labels))
-        shares = _softmax(found[1:] - found[0])  # (replies, directions, levels)
+        log_probabilities = log_probabilities.reshape(-1, 2, len(labels))
+        shares = _softmax(log_probabilities[1:] - log_probabilities[0])  # (replies, directions, levels)
         levels = np.array(self.rubric.levels, float)
         expected = shares @ levels
         mean = (expected[:, 0] + self.rubric.low + self.rubric.high - expected[:, 1]) / 2
         return [float(value) for value in mean]
 
-    def compare(self, duels: Sequence[ResponsePair]) -> list[PairComparison]:
+    def compare(self, pairs: Sequence[ResponsePair]) -> list[PairComparison]:
         """Which of two replies is better, from the probabilities of both answers in both orders."""
         prompts = [
-            self._choice_prompt(duel.context, *order)
-            for duel in duels
-            for order in ((duel.first, duel.second), (duel.second, duel.first))
+            self._choice_prompt(pair.context, *order)
+            for pair in pairs
+            for order in ((pair.first, pair.second), (pair.second, pair.first))
         ]
         if not prompts:
             return []
-        found = answer_log_probabilities(self.model, prompts, ["A", "B"])
-        odds = (found[:, 0] - found[:, 1]).reshape(-1, 2)
+        log_probabilities = answer_log_probabilities(self.model, prompts, ["A", "B"])
+        odds = (log_probabilities[:, 0] - log_probabilities[:, 1]).reshape(-1, 2)
         return [PairComparison.of_odds(float(forward), -float(backward)) for forward, backward in odds]
 
-    def cut(self, asked: Sequence[RatingRequest]) -> list[bool]:
-        """Which cases hold a context or a reply that is longer than is read."""
+    def cut(self, requests: Sequence[RatingRequest]) -> list[bool]:
+        """Which requests have a context or a reply that is cut."""
         return [
-            any(self._is_long(text) for text in (_format_context(one.context), _join_lines(one.reply))) for one in asked
+            any(self._is_long(text) for text in (_format_context(request.context), _join_lines(request.reply)))
+            for request in requests
         ]
 
     @property
     def model(self) -> LanguageModel:
-        """The language model; raises where it is not here."""
+        """The language model; raises an error if it is not installed."""
         return open_language_model(MODEL_NAME)
 
-    def _rating_prompts(self, one: RatingRequest) -> list[list[Turn]]:
-        """The scale shown both ways, after the same case: its tokens are read once for both."""
-        return [self._prompt(self.rubric.rate, self._case(one), self._scale(up)) for up in (True, False)]
+    def _rating_prompts(self, request: RatingRequest) -> list[list[Turn]]:
+        """The prompts with the scale both ways, after the same case, so that its tokens are computed once."""
+        return [self._prompt(self.rubric.rate, self._case(request), self._scale(up)) for up in (True, False)]
 
     def _choice_prompt(self, context: Sequence[Turn], first: str, second: str) -> list[Turn]:
         case = f"{self._context(context)}\n\nReply A: {self._reply(first)}\n\nReply B: {self._reply(second)}"
@@ -88,8 +93,8 @@ class EmbeddedJudge:
     def _prompt(self, task: str, case: str, question: str) -> list[Turn]:
         return [Turn(task, "system"), Turn(f"{case}\n\n{question}", "user")]
 
-    def _case(self, one: RatingRequest) -> str:
-        return f"{self._context(one.context)}\n\nReply: {self._reply(one.reply)}"
+    def _case(self, request: RatingRequest) -> str:
+        return f"{self._context(request.context)}\n\nReply: {self._reply(request.reply)}"
 
     def _scale(self, up: bool) -> str:
         rubric = self.rubric
@@ -109,16 +114,16 @@ class EmbeddedJudge:
         if not self._is_long(text):
             return text
         ids = self.model.reply_ids(text)
-        kept = ids[-MAX_TOKENS:] if keep_end else ids[:MAX_TOKENS]
-        return str(self.model.tokenizer.decode(kept)).strip()
+        kept_ids = ids[-MAX_TOKENS:] if keep_end else ids[:MAX_TOKENS]
+        return str(self.model.tokenizer.decode(kept_ids)).strip()
 
     def _is_long(self, text: str) -> bool:
-        # A token is at least a byte, so most texts need not be tokenised to be known as short.
+        # A token has at least one byte, so most texts are known to be short without tokenising them.
         return len(text.encode()) > MAX_TOKENS and len(self.model.reply_ids(text)) > MAX_TOKENS
 
 
 def _format_context(context: Sequence[Turn]) -> str:
-    """A turn a line; a text cannot begin a line of its own."""
+    """One line per turn; a text cannot start a new line."""
     return "\n".join(
         f"{_join_lines(turn.speaker or 'AB'[i % 2])}: {_join_lines(turn.text)}" for i, turn in enumerate(context)
     )

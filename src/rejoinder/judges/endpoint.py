@@ -23,14 +23,14 @@ from rejoinder.types import Choice, Turn
 
 
 class RatingRequest(NamedTuple):
-    """What is asked of a single reply."""
+    """A request to rate a single reply."""
 
     context: Sequence[Turn]
     reply: str
 
 
 class RawAnswer(NamedTuple):
-    """One raw answer, with what was read from it."""
+    """One raw answer, with the score read from it."""
 
     repeat: int
     score: int | None
@@ -38,57 +38,57 @@ class RawAnswer(NamedTuple):
     answer: Answer
 
     def record(self) -> dict[str, Any]:
-        """As a line of JSON holds it."""
-        read = {"repeat": self.repeat, "score": self.score, "usage": self.usage._asdict()}
-        return {**read, **self.answer._asdict()}
+        """The answer as a JSON object."""
+        parsed = {"repeat": self.repeat, "score": self.score, "usage": self.usage._asdict()}
+        return {**parsed, **self.answer._asdict()}
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> RawAnswer:
-        """What ``record`` wrote."""
+        """The answer that ``record`` wrote."""
         answer = Answer(*(record[name] for name in Answer._fields))
         return cls(record["repeat"], record["score"], Usage(**record["usage"]), answer)
 
 
 @dataclass(frozen=True)
 class RemoteJudge:
-    """A model behind an endpoint, a rubric, and how the model is run; where it is, the environment says."""
+    """A model at an endpoint, a rubric, and how the model is run; the environment says where it is."""
 
     model: str
     rubric: Rubric
     repeats: int = 1
-    temperature: float | None = 0.0  # None: the endpoint's own
+    temperature: float | None = 0.0  # None: the endpoint's default
     max_tokens: int | None = 512  # None: no limit is sent
-    json_mode: bool = False  # ask the endpoint to let nothing but JSON out
+    json_mode: bool = False  # ask the endpoint to return only JSON
 
-    def rate(self, asked: Sequence[RatingRequest]) -> list[list[int | None]]:
-        """The scores of each reply, one a repeat; None where no answer could be read."""
-        self._ask((r for one in asked for r in self._ratings(one)), self._has_score)
-        return [[self._rating(r) for r in self._ratings(one)] for one in asked]
+    def rate(self, requests: Sequence[RatingRequest]) -> list[list[int | None]]:
+        """The scores of each reply, one per repeat; None where no answer could be read."""
+        self._ask((r for request in requests for r in self._ratings(request)), self._has_score)
+        return [[self._rating(r) for r in self._ratings(request)] for request in requests]
 
-    def is_open(self, asked: Sequence[RatingRequest]) -> bool:
-        """Whether a request about these replies came to nothing and would be sent again; nothing is sent now."""
-        store, most = self._store(), tries()
+    def is_open(self, ratings: Sequence[RatingRequest]) -> bool:
+        """Whether a request about these replies failed and would be sent again; nothing is sent now."""
+        store, max_tries = self._store(), tries()
         store.refresh()
-        kept = (store.of(request.key) for one in asked for request in self._ratings(one))
-        return any(answers and is_unanswered(answers, most, self._has_score) for answers in kept)
+        stored = (store.get_all(request.key) for rating in ratings for request in self._ratings(rating))
+        return any(answers and is_unanswered(answers, max_tries, self._has_score) for answers in stored)
 
-    def compare(self, duels: Sequence[ResponsePair]) -> list[PairComparison]:
+    def compare(self, pairs: Sequence[ResponsePair]) -> list[PairComparison]:
         """Which of two replies is better, asked in both orders."""
-        self._ask((r for duel in duels for r in self._choices(duel)), lambda c: read_choice(c) is not None)
-        compared = []
-        for duel in duels:
-            forward, backward = (self._choice(r) for r in self._choices(duel))
-            compared.append(PairComparison.of_choices(forward, swap_choice(backward)))
-        return compared
+        self._ask((r for pair in pairs for r in self._choices(pair)), lambda c: read_choice(c) is not None)
+        comparisons = []
+        for pair in pairs:
+            forward, backward = (self._choice(r) for r in self._choices(pair))
+            comparisons.append(PairComparison.of_choices(forward, swap_choice(backward)))
+        return comparisons
 
-    def said(self, asked: Sequence[RatingRequest]) -> Iterator[list[RawAnswer]]:
-        """The raw answers about each reply that are kept; nothing is sent."""
+    def stored_answers(self, requests: Sequence[RatingRequest]) -> Iterator[list[RawAnswer]]:
+        """The stored raw answers about each reply; nothing is sent."""
         store = self._store()
         store.refresh()
-        for one in asked:
-            kept = [(n, answer) for n, r in enumerate(self._ratings(one)) for answer in store.of(r.key)]
-            bodies = [read_body(answer.body.encode()) for _, answer in kept]
-            yield [RawAnswer(n, self._score(b.content), b.usage, a) for (n, a), b in zip(kept, bodies, strict=True)]
+        for request in requests:
+            stored = [(n, answer) for n, r in enumerate(self._ratings(request)) for answer in store.get_all(r.key)]
+            bodies = [read_body(answer.body.encode()) for _, answer in stored]
+            yield [RawAnswer(n, self._score(b.content), b.usage, a) for (n, a), b in zip(stored, bodies, strict=True)]
 
     def _score(self, content: str | None) -> int | None:
         return read_score(content, self.rubric)
@@ -98,7 +98,7 @@ class RemoteJudge:
 
     def _ask(self, requests: Iterator[Request], readable: Callable[[str | None], bool]) -> None:
         settings, store = read_settings(), self._store()
-        with store.claimed():
+        with store.claim():
             send_requests(requests, settings, store, readable)
 
     def _rating(self, request: Request) -> int | None:
@@ -111,17 +111,17 @@ class RemoteJudge:
         return next((choice for choice in choices if choice is not None), None)
 
     def _contents(self, request: Request) -> Iterator[str | None]:
-        for answer in self._store().of(request.key):
+        for answer in self._store().get_all(request.key):
             if answer.outcome != "refused":
                 yield read_body(answer.body.encode()).content
 
-    def _ratings(self, one: RatingRequest) -> Iterator[Request]:
+    def _ratings(self, request: RatingRequest) -> Iterator[Request]:
         for repeat in range(self.repeats):
-            yield self._request(rating_messages(self.rubric, one.context, one.reply, repeat))
+            yield self._request(rating_messages(self.rubric, request.context, request.reply, repeat))
 
-    def _choices(self, duel: ResponsePair) -> Iterator[Request]:
-        for first, second in ((duel.first, duel.second), (duel.second, duel.first)):
-            yield self._request(choice_messages(self.rubric, duel.context, first, second))
+    def _choices(self, pair: ResponsePair) -> Iterator[Request]:
+        for first, second in ((pair.first, pair.second), (pair.second, pair.first)):
+            yield self._request(choice_messages(self.rubric, pair.context, first, second))
 
     def _request(self, messages: Messages) -> Request:
         body: dict[str, Any] = {"model": self.model, "messages": messages}
@@ -129,13 +129,13 @@ class RemoteJudge:
         body |= {} if self.max_tokens is None else {"max_tokens": self.max_tokens}
         body |= {"response_format": {"type": "json_object"}} if self.json_mode else {}
         raw = orjson.dumps(body)
-        again = [*messages[:-1], {**messages[-1], "content": messages[-1]["content"] + "\n" + RETRY_PREFIX}]
+        retry_messages = [*messages[:-1], {**messages[-1], "content": messages[-1]["content"] + "\n" + RETRY_PREFIX}]
         key = hashlib.blake2b(raw, digest_size=16).hexdigest()
-        return Request(key, raw, orjson.dumps({**body, "messages": again}))
+        return Request(key, raw, orjson.dumps({**body, "messages": retry_messages}))
 
     def _store(self) -> AnswerStore:
-        whole = [VERSION, self.model, self.rubric.digest, self.temperature, self.max_tokens, self.json_mode]
-        name = hashlib.blake2b(orjson.dumps(whole), digest_size=10).hexdigest()
+        identity = [VERSION, self.model, self.rubric.digest, self.temperature, self.max_tokens, self.json_mode]
+        name = hashlib.blake2b(orjson.dumps(identity), digest_size=10).hexdigest()
         return _open_store(cache_home() / "judge" / f"{name}.jsonl")
 
 

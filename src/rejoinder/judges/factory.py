@@ -1,4 +1,4 @@
-"""A judge by name: the embedded language model, or a model behind an endpoint."""
+"""A judge by name: the embedded language model, or a model at an endpoint."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ EMBEDDED = "embedded"
 
 
 class Judge(Protocol):
-    """Whoever can say which of two replies is better."""
+    """Anything that can say which of two replies is better."""
 
-    def compare(self, duels: Sequence[ResponsePair]) -> list[PairComparison]:
+    def compare(self, pairs: Sequence[ResponsePair]) -> list[PairComparison]:
         """Which of two replies is better, asked in both orders."""
         ...
 
 
 def open_judge(model: str, rubric: str = "default") -> EmbeddedJudge | RemoteJudge:
-    """The judge of that name with a rubric.
+    """A judge by name, with a rubric.
 
-    - ``model``: ``embedded``, or what the endpoint calls its model.
-    - ``rubric``: the name of a rubric, or its file.
+    - ``model``: ``embedded``, or the endpoint's name for a model.
+    - ``rubric``: the name of a rubric, or a file.
 
     >>> import rejoinder
     >>> judge = rejoinder.open_judge("embedded")
     """
-    found = load_rubric(rubric)
-    return EmbeddedJudge(found) if model == EMBEDDED else RemoteJudge(model, found)
+    loaded = load_rubric(rubric)
+    return EmbeddedJudge(loaded) if model == EMBEDDED else RemoteJudge(model, loaded)

@@ -1,4 +1,4 @@
-"""Two replies compared in both orders: what is said of both, and how much the order decided."""
+"""Two replies compared in both orders: which is better, and how much the order mattered."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class PairComparison:
 
     @classmethod
     def of_choices(cls, forward: Choice | None, backward: Choice | None) -> PairComparison:
-        """Both orders taken together: what both say, else a tie; one that cannot be read leaves the other."""
+        """Combine both orders: their common choice, else a tie; if one cannot be read, the other counts."""
         known = [POINTS[c] for c in (forward, backward) if c is not None]
         if not known:
             return cls(None, None, None, math.nan)
@@ -46,7 +46,7 @@ class PairComparison:
 
     @classmethod
     def of_odds(cls, forward: float, backward: float) -> PairComparison:
-        """From the log-odds of the first reply in both orders, whose mean is free of a liking for one position."""
+        """From the log-odds of the first reply in both orders, whose mean is free of position bias."""
         if math.isnan(forward) or math.isnan(backward):
             return cls(None, None, None, math.nan)
         return cls._of((forward + backward) / 2, _sign(forward), _sign(backward))
@@ -57,17 +57,17 @@ class PairComparison:
 
 
 class OrderConsistency(NamedTuple):
-    """How much the order of two replies decides: over the pairs that were read in both orders."""
+    """How much the order of two replies matters, over the pairs that were read in both orders."""
 
     n: int
     same: float  # share of pairs with the same choice in both orders
-    first_position: float  # share of decided answers that took the reply shown first; .5 where the order is nothing
+    first_position: float  # share of answers without ties that chose the reply shown first; .5 if order does not matter
 
 
 def compare_pair(judge: Judge, context: Sequence[Turn | str], first: str, second: str) -> PairComparison:
     """Which of two replies a judge prefers, asked in both orders.
 
-    - ``judge``: what ``open_judge`` gives.
+    - ``judge``: a judge, from ``open_judge``.
     - ``context``: the utterances before the replies, oldest first.
     - ``first``: a reply.
     - ``second``: another one.
@@ -84,7 +84,7 @@ def compare_pair(judge: Judge, context: Sequence[Turn | str], first: str, second
 def order_consistency(found: Sequence[PairComparison]) -> OrderConsistency:
     """How often both orders agree, and how often the reply shown first wins.
 
-    - ``found``: comparisons of ``compare_pair``.
+    - ``found``: comparisons, from ``compare_pair``.
 
     >>> import rejoinder
     >>> both = rejoinder.PairComparison("first", "first", "first", 1.0)
@@ -95,9 +95,9 @@ def order_consistency(found: Sequence[PairComparison]) -> OrderConsistency:
     if not both:
         return OrderConsistency(0, math.nan, math.nan)
     same = sum(c.forward == c.backward for c in both) / len(both)
-    shown_first = [c.forward == "first" for c in both if c.forward != "tie"]
-    shown_first += [c.backward == "second" for c in both if c.backward != "tie"]
-    share = sum(shown_first) / len(shown_first) if shown_first else math.nan
+    first_wins = [c.forward == "first" for c in both if c.forward != "tie"]
+    first_wins += [c.backward == "second" for c in both if c.backward != "tie"]
+    share = sum(first_wins) / len(first_wins) if first_wins else math.nan
     return OrderConsistency(len(both), same, share)
 
 

@@ -88,8 +88,8 @@ class Judge(Metric):
         judge = self.judge()
         if isinstance(judge, EmbeddedJudge):
             return
-        for answers in judge.said([self.to_request(pair) for pair in pairs]):
-            yield [answer.record() for answer in answers]
+        for answers in judge.stored_answers([self.to_request(pair) for pair in pairs]):
+            yield [one.record() for one in answers]
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Return which pairs are too long for the embedded model; the limits of an endpoint are not known here."""

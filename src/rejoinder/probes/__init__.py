@@ -1,9 +1,9 @@
-"""Probes: what fools a metric (``attack``), and what a score leans on (``explain``).
+"""Probes: what fools a metric (``attack``), and what a score rests on (``explain``).
 
-exchange, sampling           contexts with their true replies, drawn evenly over corpora
+exchange, sampling           contexts with their true replies, sampled evenly over corpora
 attacks, words               worse replies, which the true reply should beat
 edits                        harmless changes of the true reply, which should hardly move the score
-variants, result, tables     all of it scored as one set, counted, shown
+variants, result, tables     scoring all of it as one set, counting, tables
 attack                       the function behind ``rejoinder attack``
 occlusion, segments          scores with parts of a context or words of a reply left out
 explanation, explanation_view   what each part contributes, for a program and for a reader

@@ -1,6 +1,6 @@
-"""Worse replies made by rule: each attack takes an exchange and gives the text that the true reply should beat.
+"""Worse replies made by rule: each attack turns an exchange into a text that the true reply should beat.
 
-Copies are the attack of Sai et al. (2019) and of SSREM (Bak and Oh 2020); generic replies that of Li et al. (2016).
+Copies are the attack of Sai et al. (2019) and of SSREM (Bak and Oh 2020), generic replies that of Li et al. (2016).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def copy(rng: random.Random, exchange: Exchange) -> str | None:
 
 
 def copy_earlier(rng: random.Random, exchange: Exchange) -> str | None:
-    """Any utterance of the context but the last."""
+    """Any utterance of the context except the last."""
     return rng.choice(exchange.context[:-1]).text if len(exchange.context) > 1 else None
 
 
@@ -91,9 +91,9 @@ ATTACKS = (
 
 
 def make_attack_text(attack: Attack, seed: int, exchange: Exchange) -> str | None:
-    """What an attack makes of an exchange; None where it cannot, or where that says the same as the true reply.
+    """The text that an attack makes from an exchange; None where there is none, or it says the same as the true reply.
 
-    The draw depends on the seed, the exchange and the attack alone.
+    Random choices depend only on the seed, the exchange and the attack.
     """
-    made = attack.make(random.Random(f"{seed}/{attack.name}/{exchange.id}"), exchange)
-    return made if made is not None and normalise_text(made) != normalise_text(exchange.reply) else None
+    text = attack.make(random.Random(f"{seed}/{attack.name}/{exchange.id}"), exchange)
+    return text if text is not None and normalise_text(text) != normalise_text(exchange.reply) else None

@@ -1,4 +1,4 @@
-"""Harmless changes of a reply: each edit writes the same thing in another way, and the score should hardly move."""
+"""Harmless changes of a reply: each edit writes the same thing in another way, and the score should hardly change."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ _ABBREVIATION = re.compile(r"\b[^\W\d_](?:\.[^\W\d_])+\b\.?")  # a.m., U.S.
 
 def remove_punctuation(text: str) -> str:
     """The text without its punctuation; apostrophes inside words stay."""
-    text = _ABBREVIATION.sub(lambda found: found.group().replace(".", ""), text)
-    kept, end = [], 0
+    text = _ABBREVIATION.sub(lambda abbreviation: abbreviation.group().replace(".", ""), text)
+    parts, end = [], 0
     for match in _PROTECTED.finditer(text):
-        kept += [_strip_punctuation(text[end : match.start()]), match.group()]
+        parts += [_strip_punctuation(text[end : match.start()]), match.group()]
         end = match.end()
-    return " ".join("".join([*kept, _strip_punctuation(text[end:])]).split())
+    return " ".join("".join([*parts, _strip_punctuation(text[end:])]).split())
 
 
-def _strip_punctuation(signs: str) -> str:
-    """What stands between words without its punctuation; where that joined two words, a space."""
-    bare = "".join(c for c in signs if not unicodedata.category(c).startswith("P"))
-    return bare if bare or not signs else " "
+def _strip_punctuation(text: str) -> str:
+    """The text between two words without its punctuation; a space if that would join them."""
+    bare = "".join(c for c in text if not unicodedata.category(c).startswith("P"))
+    return bare if bare or not text else " "
 
 
 class Edit(NamedTuple):
-    """A name, what is changed, and the function that changes it (the text itself where there is nothing to change)."""
+    """A name, what is changed, and the function that changes it (it returns the same text if nothing applies)."""
 
     name: str
     about: str
@@ -51,13 +51,13 @@ class Edit(NamedTuple):
 
 EDITS = (
     Edit("synonyms", "one or two words replaced by synonyms", replace_with_synonyms),
-    Edit("contractions", "contractions written out, or else drawn together", lambda _, text: toggle_contractions(text)),
-    Edit("punctuation", "punctuation taken out", lambda _, text: remove_punctuation(text)),
-    Edit("case", "written in small letters", lambda _, text: text.lower()),
+    Edit("contractions", "contractions expanded, or full forms contracted", lambda _, text: toggle_contractions(text)),
+    Edit("punctuation", "punctuation removed", lambda _, text: remove_punctuation(text)),
+    Edit("case", "written in lower case", lambda _, text: text.lower()),
 )
 
 
 def make_edit_text(edit: Edit, seed: int, exchange: Exchange) -> str | None:
-    """The true reply as an edit leaves it; None where it changes nothing, or leaves nothing."""
-    made = edit.make(random.Random(f"{seed}/{edit.name}/{exchange.id}"), exchange.reply)
-    return made if made.split() not in (exchange.reply.split(), []) else None
+    """The edited true reply; None where the edit changes nothing or leaves nothing."""
+    text = edit.make(random.Random(f"{seed}/{edit.name}/{exchange.id}"), exchange.reply)
+    return text if text.split() not in (exchange.reply.split(), []) else None

@@ -14,27 +14,27 @@ _TRIES = 100
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """The replies of a corpus, each with the dialogue it stands in: what attacks borrow from."""
+    """The replies of a corpus, each with its dialogue: the texts and words that attacks borrow."""
 
     replies: tuple[tuple[str, str], ...]
 
     def other(self, rng: random.Random, dialogue: str, reply: str) -> str | None:
-        """A reply from another dialogue that does not say the same; None where there seems to be none."""
-        said = normalise_text(reply)
+        """A reply from another dialogue that does not say the same; None if none is found."""
+        normalised = normalise_text(reply)
         for _ in range(_TRIES):
-            where, text = rng.choice(self.replies)
-            if where != dialogue and normalise_text(text) != said:
+            other_dialogue, text = rng.choice(self.replies)
+            if other_dialogue != dialogue and normalise_text(text) != normalised:
                 return text
         return None
 
     def word(self, rng: random.Random) -> str:
-        """A word as often as people here say it."""
+        """A random word, as frequent as in the corpus."""
         return rng.choice(find_words(rng.choice(self.replies)[1]))
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """A context, the true reply to it, and what is known around them.
+    """A context, the true reply to it, and what else is known about them.
 
     ``following`` is what another speaker says next, ``references`` are other replies known to be good (never the true
     reply itself).

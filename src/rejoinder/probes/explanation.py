@@ -1,4 +1,4 @@
-"""An explanation: what each part of the context and each word of the reply does for the score."""
+"""An explanation: what each part of the context and each word of the reply contributes to the score."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from rejoinder.probes.segments import Unit
 
-_TOGETHER = 1.1  # words cost (or earn) something together where it is a tenth more than what they do one by one
+_TOGETHER = 1.1  # words cost (or earn) something together if it is a tenth more than one by one
 _NOTHING = 1e-9
 
 
@@ -16,9 +16,9 @@ _NOTHING = 1e-9
 class ContextPart:
     """An utterance of the context, or a piece of one.
 
-    ``utterance`` counts from 0 (of several taken together, the last); ``is_piece`` is true for a sentence or clause of
-    it. ``without`` is the score when it is left out, ``alone`` when nothing else is there. ``share`` is what the score
-    loses without it (in a metric where less is better: what it gains).
+    ``utterance`` counts from 0 (of several grouped together, the last); ``is_piece`` is true for a sentence or clause
+    of it. ``without`` is the score when it is left out, ``alone`` the score with nothing else. ``share`` is what the
+    score loses without it (for a metric where lower is better: what it gains).
     """
 
     utterance: int
@@ -35,8 +35,8 @@ class ContextPart:
 class Span:
     """A word of the reply, or two or three neighbours, from ``start`` to ``end``.
 
-    ``without`` is the score when it is left out. ``worth`` is what it does for the reply: above 0 it earned that much,
-    below 0 it cost that much.
+    ``without`` is the score when it is left out. ``worth`` is its contribution: above 0 it earned that much, below 0
+    it cost that much.
     """
 
     start: int
@@ -48,7 +48,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The score of one reply and what it comes from.
+    """The score of one reply and where it comes from.
 
     ``words`` are the reply's pieces one by one (sentences or stretches, where ``unit`` says so), ``spans`` two and
     three neighbouring words.
@@ -68,10 +68,10 @@ class Explanation:
     notes: Sequence[str]
 
     def answers(self) -> tuple[ContextPart, ...]:
-        """What the reply leans on: an utterance and, where it was cut, a piece of it; none where none is needed.
+        """What the reply leans on: an utterance and, if it was split, a piece of it; empty if none is needed.
 
-        It is the part with the highest share; of several, the one with the better score alone. A piece is named only
-        where no part elsewhere has a higher share than it.
+        It is the part with the highest share; of several, the one with the better score alone. A piece is included
+        only if no part elsewhere has a higher share.
         """
         whole = [part for part in self.context if not part.is_piece]
         if not whole or (len(whole) > 1 and not any(part.share > _NOTHING for part in whole)):
@@ -88,30 +88,30 @@ class Explanation:
         return (best,) if any(part.share > piece.share for part in others) else (best, piece)
 
     def costly(self, n: int = 5) -> list[Span]:
-        """The spans that cost most, the costliest first; none stands in two of them."""
+        """The spans that cost most, the costliest first; they do not overlap."""
         return self._ranked(-1, n)
 
     def earning(self, n: int = 5) -> list[Span]:
-        """The spans that earned most."""
+        """The spans that earned most, the highest first; they do not overlap."""
         return self._ranked(1, n)
 
     def _strength(self, part: ContextPart) -> tuple[float, float]:
-        """What parts are compared by; what is not known counts least."""
+        """The sort key of parts; unknown values count least."""
         alone = -part.alone if self.higher_is_better is False else part.alone
         return -math.inf if math.isnan(part.share) else part.share, -math.inf if math.isnan(alone) else alone
 
     def _ranked(self, sign: int, n: int) -> list[Span]:
         known = [s for s in (*self.words, *self.spans) if sign * s.worth > _NOTHING]
         by_place = {(s.start, s.end): sign * s.worth for s in known}
-        kept = [s for s in known if sign * s.worth > _TOGETHER * self._apart(s, by_place)]
+        strong = [s for s in known if sign * s.worth > _TOGETHER * self._apart(s, by_place)]
         chosen: list[Span] = []
-        for span in sorted(kept, key=lambda s: (-sign * s.worth, s.end - s.start, s.start)):
+        for span in sorted(strong, key=lambda s: (-sign * s.worth, s.end - s.start, s.start)):
             if all(span.end <= other.start or other.end <= span.start for other in chosen):
                 chosen.append(span)
         return chosen[:n]
 
     def _apart(self, span: Span, by_place: dict[tuple[int, int], float]) -> float:
-        """The most that the words of a span do in smaller pieces (nothing for a single word)."""
+        """The most that the words of a span contribute in smaller pieces (0 for a single word)."""
         inside = [w for w in self.words if span.start <= w.start and w.end <= span.end]
         if len(inside) < 2:
             return 0.0

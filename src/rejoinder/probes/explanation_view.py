@@ -13,101 +13,103 @@ from rejoinder.probes.explanation import ContextPart, Explanation, Span
 from rejoinder.table import Table, format_decimal
 
 _LONGEST = 200  # characters of an utterance that are shown
-_STRONG = 1 / 3  # of the strongest: weaker words stay unmarked in plain text
+_STRONG = 1 / 3  # of the strongest mark: weaker words stay unmarked in plain text
 _SHADES = {1: ("cyan", "bold cyan", "black on cyan"), -1: ("red", "bold red", "white on red")}  # earned, cost
-_UNIT_PLURALS = {"word": "words", "sentence": "sentences", "stretch": "stretches"}
+_UNIT_PLURALS = {"word": "words", "sentence": "sentences", "stretch": "groups of words"}
 
 
 class MarkedText(NamedTuple):
-    """Some text and how strongly it is marked: from -1, cost most, over 0 to 1, earned most."""
+    """Some text and how strongly it is marked: from -1 (cost most) through 0 to 1 (earned most)."""
 
     text: str
     mark: float = 0.0
 
 
-def render_lines(found: Explanation) -> Iterator[list[MarkedText]]:
-    """What is shown, line by line."""
-    yield [MarkedText(f"{found.metric}: {_format_number(found.score)}")]
-    if found.context:
-        yield from _render_context(found)
+def render_lines(explanation: Explanation) -> Iterator[list[MarkedText]]:
+    """The explanation, line by line."""
+    yield [MarkedText(f"{explanation.metric}: {_format_number(explanation.score)}")]
+    if explanation.context:
+        yield from _render_context(explanation)
     yield []
-    yield [MarkedText("Reply, by what each of its " + _UNIT_PLURALS[found.unit] + " earned or cost:")]
-    yield [MarkedText("  "), *_render_reply(found)]
+    yield [MarkedText("Reply, by what its " + _UNIT_PLURALS[explanation.unit] + " earned or cost:")]
+    yield [MarkedText("  "), *_render_reply(explanation)]
     yield []
-    for head, spans in (("cost most", found.costly()), ("earned most", found.earning())):
+    for head, spans in (("cost most", explanation.costly()), ("earned most", explanation.earning())):
         listed = ", ".join(f"“{_shorten(span.text, 60)}” {_format_signed(span.worth)}" for span in spans)
         yield [MarkedText(f"{head}: {listed or 'nothing'}")]
-    for note in found.notes:
+    for note in explanation.notes:
         yield [MarkedText(note)]
 
 
-def render_plain(found: Explanation) -> str:
+def render_plain(explanation: Explanation) -> str:
     """The lines as plain text: ``[-cost-]`` and ``{+earned+}``."""
-    return escape_terminal("\n".join("".join(_bracket(segment) for segment in line) for line in render_lines(found)))
+    return escape_terminal(
+        "\n".join("".join(_bracket(segment) for segment in line) for line in render_lines(explanation))
+    )
 
 
-def print_explanation(found: Explanation) -> None:
+def print_explanation(explanation: Explanation) -> None:
     """Print the lines on a terminal, shaded."""
     from rich.console import Console
     from rich.text import Text
 
     console = Console(highlight=False)
-    for line in render_lines(found):
-        marked = ((escape_terminal(segment.text), _style(segment.mark)) for segment in line)
-        console.print(Text.assemble(*marked))
+    for line in render_lines(explanation):
+        segments = ((escape_terminal(segment.text), _style(segment.mark)) for segment in line)
+        console.print(Text.assemble(*segments))
     legend = ((" earned ", _style(1)), " ", (" cost ", _style(-1)))
     console.print(Text.assemble(*legend))
 
 
-def explanation_table(found: Explanation) -> Table:
+def explanation_table(explanation: Explanation) -> Table:
     """All parts, words and spans in one table."""
     rows: list[list[str | float | None]] = []
-    for part in found.context:
+    for part in explanation.context:
         kind = "piece" if part.is_piece else "utterance" if part.n_utterances == 1 else "utterances"
         rows.append([kind, _format_place(part), part.text, part.without, part.alone, part.share])
-    for kind, spans in ((found.unit, found.words), ("neighbours", found.spans)):
+    for kind, spans in ((explanation.unit, explanation.words), ("neighbours", explanation.spans)):
         rows += [[kind, str(span.start), span.text, span.without, None, span.worth] for span in spans]
     heads = ["what", "where", "text", "score without", "score alone", "share or worth"]
-    title = f"{found.metric} of {found.response}: {_format_number(found.score)}"
-    return Table(title, heads, rows, found.notes, decimals=4)
+    title = f"{explanation.metric} of {explanation.response}: {_format_number(explanation.score)}"
+    return Table(title, heads, rows, explanation.notes, decimals=4)
 
 
-def to_json(found: Explanation) -> str:
-    """Everything, with what the reply leans on and its costliest spans; NaN is null."""
-    chosen: dict[str, Sequence[ContextPart | Span]] = {
-        "answers": found.answers(),
-        "costly": found.costly(),
-        "earning": found.earning(),
+def to_json(explanation: Explanation) -> str:
+    """The explanation as JSON, with what the reply leans on and its costliest spans; NaN is null."""
+    selected: dict[str, Sequence[ContextPart | Span]] = {
+        "answers": explanation.answers(),
+        "costly": explanation.costly(),
+        "earning": explanation.earning(),
     }
-    listed = {name: [asdict(one) for one in values] for name, values in chosen.items()}
-    return json.dumps(_without_nan({**asdict(found), **listed}), indent=2, ensure_ascii=False)
+    listed = {name: [asdict(part) for part in values] for name, values in selected.items()}
+    return json.dumps(_without_nan({**asdict(explanation), **listed}), indent=2, ensure_ascii=False)
 
 
-def _render_context(found: Explanation) -> Iterator[list[MarkedText]]:
-    leaned = found.answers()
-    strongest = _strongest([part.share for part in found.context])
+def _render_context(explanation: Explanation) -> Iterator[list[MarkedText]]:
+    answers = explanation.answers()
+    strongest = _strongest([part.share for part in explanation.context])
     yield []
     yield [MarkedText("     share    alone  context")]
-    for part in found.context:
-        arrow = ">" if part in leaned else " "
+    for part in explanation.context:
+        arrow = ">" if part in answers else " "
         speaker = f"{part.speaker}: " if part.speaker and not part.is_piece else ""
         place = "    · " if part.is_piece else f"{_format_place(part)}  {speaker}"
         numbers = f"{arrow} {_format_signed(part.share):>8} {_format_number(part.alone):>8}  {place}"
         yield [MarkedText(numbers), MarkedText(_shorten(part.text, _LONGEST), _mark(part.share, strongest))]
-    if leaned:
-        yield [MarkedText(f"It leans most on “{_shorten(leaned[-1].text, 80)}”.")]
-    elif sum(not part.is_piece for part in found.context) > 1 and not math.isnan(found.score):
-        yield [MarkedText("No single utterance is needed: without any one of them the score is no worse.")]
+    if answers:
+        yield [MarkedText(f"It leans most on “{_shorten(answers[-1].text, 80)}”.")]
+    elif sum(not part.is_piece for part in explanation.context) > 1 and not math.isnan(explanation.score):
+        yield [MarkedText("No single utterance is needed: leaving out any one of them does not make the score worse.")]
 
 
-def _render_reply(found: Explanation) -> Iterator[MarkedText]:
-    strongest = _strongest([word.worth for word in found.words])
-    at = 0
-    for word in found.words:
-        yield MarkedText(found.reply[at : word.start])
+def _render_reply(explanation: Explanation) -> Iterator[MarkedText]:
+    strongest = _strongest([word.worth for word in explanation.words])
+    end = 0
+    for word in explanation.words:
+        yield MarkedText(explanation.reply[end : word.start])
         yield MarkedText(word.text, _mark(word.worth, strongest))
-        at = word.end
-    yield MarkedText(found.reply[at:])
+        end = word.end
+    yield MarkedText(explanation.reply[end:])
 
 
 def _strongest(values: Sequence[float]) -> float:

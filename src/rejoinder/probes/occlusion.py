@@ -1,6 +1,6 @@
-"""Explaining by leaving out (occlusion, Zeiler and Fergus 2014): the score without each part tells what the part does.
+"""Explanation by occlusion (Zeiler and Fergus 2014): the score without a part shows what the part contributes.
 
-Every variant of the context and of the reply is scored in one call of the metric, equal variants once.
+All variants of the context and of the reply are scored in one call of the metric, equal variants once.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from rejoinder.scoring import compute
 from rejoinder.scoring.api import score_pairs
 from rejoinder.types import Pair, Turn
 
-MAX_TURNS = 20  # the ones before are left out together
+MAX_TURNS = 20  # earlier ones are left out together
 MAX_PARTS = 12  # of one utterance
-CUT_TURNS = 2  # the last ones are cut into sentences or clauses
+CUT_TURNS = 2  # the last ones are split into sentences or clauses
 _NEIGHBOURS = (2, 3)
 _UNITS = {
     "sentence": f"The reply has more than {MAX_PIECES} words: it is explained by sentence.",
-    "stretch": f"The reply has more than {MAX_PIECES} words and one sentence: it is explained by stretches of words.",
+    "stretch": f"The reply has more than {MAX_PIECES} words and one sentence: it is explained by groups of words.",
 }
 
 
 def make_pair(context: Sequence[str], reply: str, references: Sequence[str] = ()) -> Pair:
-    """An item and a response from plain texts, the context oldest first."""
+    """An item and a response from plain texts, with the oldest turn of the context first."""
     data = from_lists([reply], [list(context)], [list(references)], system="reply")
     return next(data.pairs())
 
@@ -53,14 +53,14 @@ def explain(
     reply: str | None = None,
     references: Sequence[str] = (),
 ) -> Explanation:
-    """What each part of the context and each word of a reply does for its score.
+    """What each part of the context and each word of a reply contributes to its score.
 
-    - ``data``: the file, the collection or the pair that has the reply; leave it out where ``reply`` is given.
+    - ``data``: the file, collection or pair with the reply; leave it out if you give ``reply``.
     - ``response``: the id of the reply, where there are several.
     - ``metric``: the metric to explain, by its spec or itself.
     - ``context``: the utterances before ``reply``, oldest first.
     - ``reply``: the reply itself, where no data is given.
-    - ``references``: good replies to the same context, for metrics that compare with some.
+    - ``references``: good replies to the same context, for metrics that need references.
 
     >>> import rejoinder
     >>> found = rejoinder.explain(context=["Any milk left?"], reply="No milk today.", metric="context_overlap")
@@ -75,30 +75,30 @@ def explain(
 
 
 def find_pair(data: Collection | str | Path, response: str | None = None) -> Pair:
-    """The reply of a file or collection by its id, or the only one that it has."""
-    called = "the collection" if isinstance(data, Collection) else str(data)
-    known = data if isinstance(data, Collection) else read(data, allow_empty=True)
-    if not known.responses:
-        raise InputError(f"{called}: there are no responses to explain")
+    """The reply with this id in a file or collection, or its only reply."""
+    name = "the collection" if isinstance(data, Collection) else str(data)
+    collection = data if isinstance(data, Collection) else read(data, allow_empty=True)
+    if not collection.responses:
+        raise InputError(f"{name}: has no responses to explain; use a file that has some")
     if response is None:
-        response = next(iter(known.responses))
-        if len(known.responses) > 1:
+        response = next(iter(collection.responses))
+        if len(collection.responses) > 1:
             raise InputError(
-                f"{called}: has {len(known.responses):,} responses; choose one with --response ID, e.g. {response!r}"
+                f"{name}: has {len(collection.responses):,} responses; choose one by its id, e.g. {response!r}"
             )
-    if response not in known.responses:
-        raise InputError(f"{called}: no response is called {response!r}; {nearest(response, known.responses)}")
-    return known.pair(response)
+    if response not in collection.responses:
+        raise InputError(f"{name}: no response is called {response!r}; {nearest(response, collection.responses)}")
+    return collection.pair(response)
 
 
 def explain_pair(metric: Metric | str, pair: Pair) -> Explanation:
-    """What each part of the context and each word of the reply does for the score that a metric gives it."""
+    """What each part of the context and each word of the reply contributes to its score under a metric."""
     metric = parse(metric) if isinstance(metric, str) else metric
     _check_metric(metric, pair)
     variants = _Variants(pair)
     unit, pieces = split_reply(pair.response.text)
     whole = variants.add(pair.item.context, pair.response.text)
-    wanted = list(_context_variants(pair.item.context, variants)) if "context" in metric.needs else []
+    parts = list(_context_variants(pair.item.context, variants)) if "context" in metric.needs else []
     spans = [(piece, variants.add(pair.item.context, remove_piece(pair.response.text, piece))) for piece in pieces]
     neighbours = [
         (piece, variants.add(pair.item.context, remove_piece(pair.response.text, piece)))
@@ -119,8 +119,13 @@ def explain_pair(metric: Metric | str, pair: Pair) -> Explanation:
         score,
         metric.higher_is_better,
         tuple(
-            replace(part, without=values[less], alone=values[only], share=sign * (score - values[less]))
-            for part, less, only in wanted
+            replace(
+                part,
+                without=values[without_index],
+                alone=values[alone_index],
+                share=sign * (score - values[without_index]),
+            )
+            for part, without_index, alone_index in parts
         ),
         unit,
         tuple(span(*one) for one in spans),
@@ -130,7 +135,7 @@ def explain_pair(metric: Metric | str, pair: Pair) -> Explanation:
 
 
 class _Variants:
-    """The pair with its context and its reply changed, each variant once."""
+    """Variants of a pair with another context or reply, each of them once."""
 
     def __init__(self, pair: Pair) -> None:
         self.pairs: list[Pair] = []
@@ -138,41 +143,41 @@ class _Variants:
         self._places: dict[tuple[tuple[Turn, ...], str], int] = {}
 
     def add(self, context: tuple[Turn, ...], reply: str) -> int:
-        """The place of a variant among the pairs."""
-        place = self._places.setdefault((context, reply), len(self.pairs))
-        if place == len(self.pairs):
+        """The index of a variant among the pairs; a new one is added."""
+        index = self._places.setdefault((context, reply), len(self.pairs))
+        if index == len(self.pairs):
             item, response = self._pair.item, self._pair.response
             self.pairs.append(Pair(replace(item, context=context), replace(response, text=reply)))
-        return place
+        return index
 
 
 def _context_variants(context: tuple[Turn, ...], variants: _Variants) -> Iterator[tuple[ContextPart, int, int]]:
     """Each utterance, and each piece of the last ones, with the variants without it and with it alone."""
     reply = variants.pairs[0].response.text
-    far = max(0, len(context) - MAX_TURNS)
-    groups = ([range(far)] if far else []) + [range(i, i + 1) for i in range(far, len(context))]
+    n_far = max(0, len(context) - MAX_TURNS)
+    groups = ([range(n_far)] if n_far else []) + [range(i, i + 1) for i in range(n_far, len(context))]
     for group in groups:
-        mine = context[group.start : group.stop]
+        turns = context[group.start : group.stop]
         rest = context[: group.start] + context[group.stop :]
-        speaker = mine[0].speaker if len(mine) == 1 else None
-        text = "\n".join(turn.text for turn in mine)
-        part = ContextPart(group.stop - 1, text, NAN, NAN, NAN, speaker, False, len(mine))
-        yield part, variants.add(rest, reply), variants.add(mine, reply)
-        if group.stop > len(context) - CUT_TURNS and len(mine) == 1:
+        speaker = turns[0].speaker if len(turns) == 1 else None
+        text = "\n".join(turn.text for turn in turns)
+        part = ContextPart(group.stop - 1, text, NAN, NAN, NAN, speaker, False, len(turns))
+        yield part, variants.add(rest, reply), variants.add(turns, reply)
+        if group.stop > len(context) - CUT_TURNS and len(turns) == 1:
             for piece in _split_turn(text):
-                less, only = (replace(mine[0], text=t) for t in (remove_piece(text, piece), piece.text))
-                around = (*context[: group.start], less, *context[group.stop :])
-                found = replace(part, text=piece.text, is_piece=True)
-                yield found, variants.add(around, reply), variants.add((only,), reply)
+                shortened, only = (replace(turns[0], text=t) for t in (remove_piece(text, piece), piece.text))
+                around = (*context[: group.start], shortened, *context[group.stop :])
+                piece_part = replace(part, text=piece.text, is_piece=True)
+                yield piece_part, variants.add(around, reply), variants.add((only,), reply)
 
 
 def _split_turn(text: str) -> list[Piece]:
-    found = split_parts(text)
-    return group_pieces(text, found, MAX_PARTS) if found else []
+    pieces = split_parts(text)
+    return group_pieces(text, pieces, MAX_PARTS) if pieces else []
 
 
 def _neighbours(text: str, pieces: Sequence[Piece]) -> Iterator[Piece]:
-    """Two and three neighbours, but never all there is."""
+    """Two and three neighbouring pieces, but never all of them."""
     for size in (size for size in _NEIGHBOURS if size < len(pieces)):
         for i in range(len(pieces) - size + 1):
             yield join_pieces(text, pieces[i : i + size])
@@ -180,10 +185,10 @@ def _neighbours(text: str, pieces: Sequence[Piece]) -> Iterator[Piece]:
 
 def _check_metric(metric: Metric, pair: Pair) -> None:
     if isinstance(metric, SetMetric):
-        raise SpecError(f"{metric} looks at all replies of a set together; explain needs a metric of single replies")
-    beyond = sorted(metric.needs - {"context", "references"})
-    if beyond:
-        raise SpecError(f"{metric} needs the {beyond[0]}; explain works with metrics of the context and of references")
+        raise SpecError(f"{metric} is computed over the whole set; use a metric of single replies")
+    unsupported = sorted(metric.needs - {"context", "references"})
+    if unsupported:
+        raise SpecError(f"{metric} needs the {unsupported[0]}; use a metric that needs only the context or references")
     if "references" in metric.needs and not pair.item.references:
         raise InputError(
             f"{metric} needs references, and there are none for {pair.response.id!r}; "
@@ -192,16 +197,16 @@ def _check_metric(metric: Metric, pair: Pair) -> None:
 
 
 def _notes(metric: Metric, pair: Pair, unit: Unit, n_pieces: int) -> Iterator[str]:
-    absent = compute.missing_part(metric, pair)
-    if absent is not None:
-        yield f"There is no score: the {absent} is blank." if absent == "reply" else f"There is no score: no {absent}."
+    missing = compute.missing_part(metric, pair)
+    if missing is not None:
+        yield f"No score: the {missing} is blank." if missing == "reply" else f"No score: there is no {missing}."
     if "context" not in metric.needs:
         yield f"{metric} does not look at the context."
     if unit in _UNITS:
         yield _UNITS[unit]
-    if absent is None and n_pieces == 1:
+    if missing is None and n_pieces == 1:
         yield "The reply is a single word: nothing of it can be left out."
     if len(pair.item.context) > MAX_TURNS:
-        yield f"Of {len(pair.item.context)} utterances all but the last {MAX_TURNS} are left out together."
+        yield f"Of {len(pair.item.context)} utterances, all but the last {MAX_TURNS} are left out together."
     if any(compute.cut(metric, [pair])):
-        yield f"{metric} cannot read this pair whole: what it did not read has no share."
+        yield f"{metric} cannot read all of this pair; what it did not read has no share."

@@ -1,4 +1,4 @@
-"""What an attack on metrics finds: figures with intervals, the worst cases, and how both are written down."""
+"""The results of an attack on metrics: figures with intervals, the worst cases, and both as JSON."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from rejoinder.stats.resampling import percentile_interval, resample_counts
 
 @dataclass(frozen=True)
 class Outcome:
-    """One figure: a metric under one trial, in a corpus or (None) in the mean over corpora.
+    """One figure: a metric under one trial, in a corpus or (None) averaged over corpora.
 
-    ``value`` is, of an attack, the share of contexts whose true reply wins, ties counting half; of an edit, the mean
-    absolute change in units of the metric's range (where it has none, of its interquartile range over true replies).
-    ``beside`` is an attack's share of ties, or an edit's mean signed change, positive where the edit makes the score
+    For an attack, ``value`` is the share of contexts whose true reply wins, ties counting half; for an edit, the mean
+    absolute change in units of the metric's range (or its interquartile range over true replies, if unbounded).
+    ``beside`` is an attack's share of ties, or an edit's mean signed change, positive if the edit makes the score
     better. ``left_out`` contexts have no such text; ``value.n_missing`` have one but no score.
     """
 
@@ -38,7 +38,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Example:
-    """A case in which a metric did badly: the true reply, the other text, and both scores."""
+    """A case where a metric did badly: the true reply, the other text, and both scores."""
 
     metric: str
     kind: TrialKind
@@ -54,7 +54,7 @@ class Example:
 
 @dataclass(frozen=True)
 class MetricFacts:
-    """What must be known of a metric to read its figures; ``unit`` is what changes are divided by."""
+    """What one must know about a metric to read its figures; changes are divided by ``unit``."""
 
     signature: str
     range: tuple[float, float]
@@ -63,13 +63,13 @@ class MetricFacts:
 
     @property
     def bounded(self) -> bool:
-        """Whether the unit is the range; else it is the interquartile range over true replies."""
+        """Whether the unit is the range; otherwise it is the interquartile range over true replies."""
         return all(map(math.isfinite, self.range))
 
 
 @dataclass(frozen=True)
 class Robustness:
-    """The figures and the worst cases of one or several metrics."""
+    """The figures and the worst cases of one or more metrics."""
 
     metrics: dict[str, MetricFacts]
     contexts: dict[str, int]
@@ -80,24 +80,24 @@ class Robustness:
 
     def outcome(self, metric: str, trial: str, corpus: str | None = None) -> Outcome:
         """The figure of a metric under a trial."""
-        for found in self.outcomes:
-            if (found.metric, found.trial, found.corpus) == (metric, trial, corpus):
-                return found
+        for one in self.outcomes:
+            if (one.metric, one.trial, one.corpus) == (metric, trial, corpus):
+                return one
         raise KeyError((metric, trial, corpus))
 
     def to_object(self) -> dict[str, Any]:
-        """Everything as JSON can hold it; what is not known is null."""
-        found: dict[str, Any] = _plain(
+        """All results as JSON values; unknown numbers are null."""
+        values: dict[str, Any] = _plain(
             {
                 "plan": self.plan,
                 "contexts": self.contexts,
                 "metrics": {spec: asdict(about) for spec, about in self.metrics.items()},
-                "figures": [_figure_object(one) for one in self.outcomes],
-                "examples": [asdict(one) for one in self.examples],
+                "figures": [_figure_object(entry) for entry in self.outcomes],
+                "examples": [asdict(entry) for entry in self.examples],
                 "notes": list(self.notes),
             }
         )
-        return found
+        return values
 
     def __str__(self) -> str:
         from rejoinder.probes.tables import summary_table
@@ -110,16 +110,21 @@ class Robustness:
         return summary_table(self)._repr_html_()
 
 
-def _figure_object(one: Outcome) -> dict[str, Any]:
-    value = one.value
-    told: dict[str, Any] = {"metric": one.metric, "kind": one.kind, "trial": one.trial, "corpus": one.corpus}
-    told |= {"value": value.value, "low": value.low, "high": value.high}
-    told |= {"ties" if one.kind == "attack" else "signed": one.beside}
-    return told | {"n": value.n, "n_without_score": value.n_missing, "n_left_out": one.left_out}
+def _figure_object(outcome: Outcome) -> dict[str, Any]:
+    value = outcome.value
+    figure: dict[str, Any] = {
+        "metric": outcome.metric,
+        "kind": outcome.kind,
+        "trial": outcome.trial,
+        "corpus": outcome.corpus,
+    }
+    figure |= {"value": value.value, "low": value.low, "high": value.high}
+    figure |= {"ties" if outcome.kind == "attack" else "signed": outcome.beside}
+    return figure | {"n": value.n, "n_without_score": value.n_missing, "n_left_out": outcome.left_out}
 
 
 def _plain(value: Any) -> Any:
-    """Values as they are written: six decimals, and null for NaN."""
+    """Values for JSON: rounded to six decimals, None for NaN."""
     if isinstance(value, float):
         return round(value, 6) if math.isfinite(value) else None
     if isinstance(value, dict):
@@ -128,9 +133,9 @@ def _plain(value: Any) -> Any:
 
 
 class TrialScores(NamedTuple):
-    """What a metric says of the true replies (``TRUE``) and of what every trial made of them.
+    """A metric's scores of the true replies (``TRUE``) and of every trial's texts.
 
-    ``sign`` is -1 where less is better; ``unit`` is the unit of changes, NaN where there is none.
+    ``sign`` is -1 where lower is better; ``unit`` is the unit of changes, NaN where there is none.
     """
 
     scores: dict[str, Floats]
@@ -138,7 +143,7 @@ class TrialScores(NamedTuple):
     unit: float
 
     def lead(self, trial: str) -> Floats:
-        """How much better each true reply is than what a trial made of it."""
+        """How much better each true reply scores than the trial's text."""
         return self.sign * (self.scores[TRUE] - self.scores[trial])
 
     def change(self, trial: str) -> Floats:
@@ -147,7 +152,7 @@ class TrialScores(NamedTuple):
 
 
 def score_variants(metric: Metric, variants: Variants, engine: Engine | None = None) -> TrialScores:
-    """Everything scored by a metric, as one set."""
+    """Score all texts with a metric, as one set."""
     scores = variants.scores(metric, engine)
     return TrialScores(scores, -1.0 if metric.higher_is_better is False else 1.0, _change_unit(metric, scores[TRUE]))
 
@@ -175,9 +180,9 @@ class CorpusMeans(NamedTuple):
     n_dialogues: Ints
 
     def mean(self, column: int, corpus: int | None, is_share: bool = False) -> Interval:
-        """The mean of a column in one corpus, or the mean of the means of those corpora that have any value.
+        """The mean of a column in one corpus, or the mean of the means of the corpora that have any value.
 
-        Shares that are all the same do not vary when they are resampled, and yet are not certain.
+        Shares that are all equal do not vary when resampled, but are still uncertain.
         """
         here = self.n[:, column] > 0 if corpus is None else np.arange(len(self.n)) == corpus
         n, n_dialogues = int(self.n[here, column].sum()), int(self.n_dialogues[here, column].sum())
@@ -203,8 +208,8 @@ def average_by_corpus(columns: Floats, corpora: Ints, dialogues: list[str], n_re
         np.add.at(sums, code, filled[rows])
         np.add.at(counts, code, known[rows])
         n[corpus], n_dialogues[corpus] = counts.sum(axis=0), (counts > 0).sum(axis=0)
-        drawn = resample_counts(len(names), n_resamples, make_generator(seed, corpus)).astype(np.float64)
+        draws = resample_counts(len(names), n_resamples, make_generator(seed, corpus)).astype(np.float64)
         with np.errstate(invalid="ignore"):
             values[corpus] = sums.sum(axis=0) / counts.sum(axis=0)
-            samples[:, corpus] = (drawn @ sums) / (drawn @ counts)
+            samples[:, corpus] = (draws @ sums) / (draws @ counts)
     return CorpusMeans(values, samples, n, n_dialogues)

@@ -1,4 +1,4 @@
-"""Exchanges drawn evenly over corpora: any turn of a dialogue with turns before it, the first reference of an item."""
+"""Exchanges sampled evenly over corpora: a turn of a dialogue with turns before it, or an item's first reference."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ from rejoinder.probes.exchange import Exchange, Pool
 from rejoinder.types import Dialogue, Item, Turn
 
 MAX_TURNS = 5  # turns of a context
-_MIN_TURNS = 2  # turns that a context should have where it can
+_MIN_TURNS = 2  # turns that a context should have if possible
 
 ExchangePlace: TypeAlias = tuple[Dialogue | Item, int]  # a dialogue and the number of its reply; an item and 0
 
 
 @dataclass
 class _Corpus:
-    """The places of a corpus by dialogue, and its replies."""
+    """The possible exchanges of a corpus by dialogue, and its replies."""
 
     places: dict[str, list[ExchangePlace]] = field(default_factory=dict)
     replies: list[tuple[str, str]] = field(default_factory=list)
     seen: set[tuple[type, str]] = field(default_factory=set)
 
     def add(self, record: Dialogue | Item) -> None:
-        """Take in all places of a record."""
+        """Add all possible exchanges of a record."""
         if (type(record), record.id) in self.seen:
-            raise InputError(f"two records of {corpus_name(record)} have the id {record.id!r}; give each its own")
+            raise InputError(f"two records of {corpus_name(record)} have the id {record.id!r}; give each its own id")
         self.seen.add((type(record), record.id))
-        found: list[ExchangePlace]
+        places: list[ExchangePlace]
         if isinstance(record, Item):
-            found = [(record, 0)] if record.context and record.references else []
-            of, texts = record.dialogue or record.id, [record.references[0].text] if found else []
+            places = [(record, 0)] if record.context and record.references else []
+            dialogue, texts = record.dialogue or record.id, [record.references[0].text] if places else []
         else:
-            of, texts = record.id, [turn.text for turn in record.turns[1:]]
-            found = [(record, number) for number in range(1, len(record.turns))]
+            dialogue, texts = record.id, [turn.text for turn in record.turns[1:]]
+            places = [(record, number) for number in range(1, len(record.turns))]
         with_words = [i for i, text in enumerate(texts) if any(map(str.isalnum, text))]
-        self.places.setdefault(of, []).extend(found[i] for i in with_words)
-        self.replies += [(of, texts[i]) for i in with_words]
+        self.places.setdefault(dialogue, []).extend(places[i] for i in with_words)
+        self.replies += [(dialogue, texts[i]) for i in with_words]
 
-    def drawn(self, n: int, rng: random.Random) -> list[tuple[str, ExchangePlace]]:
-        """Some places, from as many dialogues as there are, those with enough context before the others."""
+    def sample(self, n: int, rng: random.Random) -> list[tuple[str, ExchangePlace]]:
+        """A sample of exchanges from as many dialogues as possible, those with enough context first."""
         ranked: list[tuple[bool, int, int, str, ExchangePlace]] = []
         dialogues = [name for name, places in self.places.items() if places]
         rng.shuffle(dialogues)
@@ -57,41 +57,41 @@ class _Corpus:
 def draw_exchanges(records: Iterable[Dialogue | Item], contexts: int, split: str, seed: int) -> list[Exchange]:
     """Exchanges from the dialogues of a split (and those without one) and from items with references.
 
-    Each corpus gives as many as every other, or all that it has where that is fewer.
+    Each corpus contributes the same number, or all that it has if that is fewer.
     """
     corpora: dict[str, _Corpus] = {}
-    passed: set[str] = set()
+    other_splits: set[str] = set()
     for record in records:
         if isinstance(record, Dialogue) and record.split not in (None, split):
-            passed.add(str(record.split))
+            other_splits.add(str(record.split))
             continue
         corpora.setdefault(corpus_name(record), _Corpus()).add(record)
     sizes = {name: len(corpus.replies) for name, corpus in corpora.items() if corpus.replies}
-    if not sizes and passed and not corpora:
+    if not sizes and other_splits and not corpora:
         raise InputError(
-            f"no dialogue is of the split {split!r}; name another one (found: {', '.join(sorted(passed))})"
+            f"no dialogue is in the split {split!r}; choose another one (found: {', '.join(sorted(other_splits))})"
         )
     if not sizes:
         raise InputError(
-            "there is no true reply to attack; give dialogues of two turns or more, or items with references "
-            "(chat logs: import them with rejoinder import openai FILE)"
+            "there is no true reply to attack; use dialogues with two or more turns, or items with references "
+            "(import chat logs with: rejoinder import openai FILE)"
         )
     exchanges = []
     for name, n in share_evenly(sizes, contexts).items():
         pool = Pool(tuple((f"{name}/{dialogue}", text) for dialogue, text in corpora[name].replies))
-        drawn = corpora[name].drawn(n, random.Random(f"{seed}/{name}"))
-        exchanges += [_exchange(name, dialogue, place, pool) for dialogue, place in drawn]
+        sample = corpora[name].sample(n, random.Random(f"{seed}/{name}"))
+        exchanges += [_exchange(name, dialogue, place, pool) for dialogue, place in sample]
     return exchanges
 
 
 def corpus_name(record: Dialogue | Item) -> str:
-    """The corpus of a record; an item has it in its ``meta``."""
-    found = record.corpus if isinstance(record, Dialogue) else record.meta.get("corpus")
-    return str(found) if found else "(no corpus)"
+    """The corpus of a record; for an item, from its ``meta``."""
+    corpus = record.corpus if isinstance(record, Dialogue) else record.meta.get("corpus")
+    return str(corpus) if corpus else "(no corpus)"
 
 
 def share_evenly(sizes: Mapping[str, int], total: int) -> dict[str, int]:
-    """How many each of several sets gives to a total so that all give the same, but none more than it has."""
+    """How many each set contributes to a total so that all contribute the same, but none more than it has."""
     shares = {}
     left = total
     for done, name in enumerate(sorted(sizes, key=lambda name: (sizes[name], name))):
@@ -128,7 +128,7 @@ def _exchange(corpus: str, dialogue: str, place: ExchangePlace, pool: Pool) -> E
 
 
 def _following(reply: Turn, future: tuple[Turn, ...]) -> str | None:
-    """What somebody else says next; of turns without speakers the next one."""
+    """What another speaker says next; without speakers, the next turn."""
     if not future or (reply.speaker is not None and future[0].speaker == reply.speaker):
         return None
     return future[0].text

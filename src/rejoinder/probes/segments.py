@@ -1,7 +1,7 @@
-"""A text cut into pieces that can be left out: words with the punctuation behind them, clauses, sentences.
+"""A text split into pieces that can be left out: words with the punctuation after them, clauses, sentences.
 
-Words are what white space divides. Chinese, Japanese, Thai, Lao, Khmer and Burmese put none between words: there a
-piece is one sign with its marks (a run of katakana is one piece).
+Words are separated by white space. Chinese, Japanese, Thai, Lao, Khmer and Burmese put none between words: there a
+piece is one character with its marks (a run of katakana is one piece).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CLAUSE_END = re.compile(r"(?<=[,;:])\s+|(?<=[、，；：])|\s+[–—-]\s+")
 
 
 class Piece(NamedTuple):
-    """A stretch of a text, and where it stands there."""
+    """A piece of a text, and its position."""
 
     text: str
     start: int
@@ -33,20 +33,20 @@ class Piece(NamedTuple):
 
 
 def split_words(text: str) -> list[Piece]:
-    """The words of a text; punctuation goes with the word before it, or with the first word."""
-    found: list[Piece] = []
+    """The words of a text; punctuation belongs to the word before it, or to the first word."""
+    pieces: list[Piece] = []
     leading: int | None = None
     for match in _WORD.finditer(text):
         start, end = match.span()
-        if found and _is_dependent(match[0]):
-            start = found.pop().start
+        if pieces and _is_dependent(match[0]):
+            start = pieces.pop().start
         elif leading is not None:
             start, leading = leading, None
-        elif not found and _is_dependent(match[0]) and end < len(text.rstrip()):
+        elif not pieces and _is_dependent(match[0]) and end < len(text.rstrip()):
             leading = start
             continue
-        found.append(Piece(text[start:end], start, end))
-    return found
+        pieces.append(Piece(text[start:end], start, end))
+    return pieces
 
 
 def sentence_pieces(text: str) -> list[Piece]:
@@ -55,15 +55,15 @@ def sentence_pieces(text: str) -> list[Piece]:
 
 
 def split_parts(text: str) -> list[Piece]:
-    """The sentences of an utterance, or the clauses of its only sentence; none where it is one clause."""
-    found = sentence_pieces(text)
-    if len(found) < 2:
-        found = _locate(text, [part for part in _CLAUSE_END.split(text.strip()) if part])
-    return found if len(found) > 1 else []
+    """The sentences of an utterance, or the clauses of its only sentence; none if it is one clause."""
+    pieces = sentence_pieces(text)
+    if len(pieces) < 2:
+        pieces = _locate(text, [part for part in _CLAUSE_END.split(text.strip()) if part])
+    return pieces if len(pieces) > 1 else []
 
 
 def split_reply(text: str) -> tuple[Unit, list[Piece]]:
-    """The words of a reply; of a long one its sentences, or stretches of words where it has no sentences."""
+    """The words of a reply; for a long one its sentences, or groups of words if it has only one sentence."""
     by_word = split_words(text)
     if len(by_word) <= MAX_PIECES:
         return "word", by_word
@@ -74,10 +74,10 @@ def split_reply(text: str) -> tuple[Unit, list[Piece]]:
 
 
 def group_pieces(text: str, pieces: Sequence[Piece], most: int) -> list[Piece]:
-    """The same pieces, neighbours taken together so that there are at most so many."""
+    """The same pieces with neighbours joined, so that there are at most ``most``."""
     size = -(-len(pieces) // most)
-    together = [pieces[i : i + size] for i in range(0, len(pieces), size)]
-    return [join_pieces(text, some) for some in together]
+    groups = [pieces[i : i + size] for i in range(0, len(pieces), size)]
+    return [join_pieces(text, group) for group in groups]
 
 
 def join_pieces(text: str, pieces: Sequence[Piece]) -> Piece:
@@ -88,21 +88,21 @@ def join_pieces(text: str, pieces: Sequence[Piece]) -> Piece:
 
 def remove_piece(text: str, piece: Piece) -> str:
     """The text without a piece of it."""
-    before, behind = text[: piece.start], text[piece.end :]
+    before, after = text[: piece.start], text[piece.end :]
     if not before or before[-1].isspace():
-        behind = behind.lstrip()
-    return (before + behind).strip()
+        after = after.lstrip()
+    return (before + after).strip()
 
 
 def _is_dependent(text: str) -> bool:
-    """Whether a piece is nothing by itself: punctuation, or a mark that belongs to the sign before it."""
+    """Whether a piece cannot stand alone: punctuation, or a mark that belongs to the character before it."""
     return all(unicodedata.category(c)[0] == "P" for c in text) or unicodedata.category(text[0])[0] == "M"
 
 
 def _locate(text: str, parts: Sequence[str]) -> list[Piece]:
-    found, at = [], 0
+    pieces, start = [], 0
     for part in parts:
-        at = text.index(part, at)
-        found.append(Piece(part, at, at + len(part)))
-        at += len(part)
-    return found
+        start = text.index(part, start)
+        pieces.append(Piece(part, start, start + len(part)))
+        start += len(part)
+    return pieces

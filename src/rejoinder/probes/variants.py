@@ -1,4 +1,4 @@
-"""All that is to be scored of some exchanges: each true reply, and what every trial makes of it."""
+"""All texts to score for some exchanges: each true reply, and what every trial turns it into."""
 
 from __future__ import annotations
 
@@ -38,18 +38,23 @@ TRUE = "true"
 
 @dataclass(frozen=True)
 class Variants:
-    """The texts of every trial, one an exchange (None where the trial leaves the exchange out)."""
+    """The texts of every trial, one per exchange (None where the trial leaves the exchange out)."""
 
     exchanges: tuple[Exchange, ...]
     texts: dict[str, tuple[str | None, ...]]
 
     @classmethod
     def of(cls, exchanges: Iterable[Exchange], seed: int) -> Variants:
-        """What all attacks and edits make of some exchanges."""
-        given = tuple(exchanges)
-        texts = {one.name: tuple(make_attack_text(one, seed, exchange) for exchange in given) for one in ATTACKS}
-        texts |= {one.name: tuple(make_edit_text(one, seed, exchange) for exchange in given) for one in EDITS}
-        return cls(given, texts)
+        """Apply all attacks and edits to some exchanges."""
+        exchange_list = tuple(exchanges)
+        texts = {
+            trial.name: tuple(make_attack_text(trial, seed, exchange) for exchange in exchange_list)
+            for trial in ATTACKS
+        }
+        texts |= {
+            trial.name: tuple(make_edit_text(trial, seed, exchange) for exchange in exchange_list) for trial in EDITS
+        }
+        return cls(exchange_list, texts)
 
     def nth_of_corpus(self) -> Ints:
         """The number of each exchange within its corpus."""
@@ -61,9 +66,9 @@ class Variants:
         return np.array(numbers, dtype=np.int64)
 
     def scores(self, metric: Metric, engine: Engine | None = None) -> dict[str, Floats]:
-        """The scores of the true replies (``TRUE``) and of every trial, NaN where there is none.
+        """The scores of the true replies (``TRUE``) and of every trial, NaN where there is no text.
 
-        Everything is scored as one set, the texts of one exchange one after another.
+        All texts are scored as one set, those of one exchange one after another.
         """
         pairs: list[Pair] = []
         places: dict[str, list[int]] = {name: [] for name in (TRUE, *self.texts)}
@@ -73,9 +78,9 @@ class Variants:
                 places[name].append(-1 if text is None else len(pairs))
                 if text is not None:
                     pairs.append(Pair(item, Response(f"{item.id}/{name}", item.id, name, text)))
-        # The last value stands for what has no text.
+        # The last value is for trials without a text.
         values = np.append(score_pairs_with_engine(engine, metric, pairs), NAN)
-        return {name: values[found] for name, found in places.items()}
+        return {name: values[indices] for name, indices in places.items()}
 
     def _of(self, i: int) -> Sequence[tuple[str, str | None]]:
         return [(TRUE, self.exchanges[i].reply), *((name, texts[i]) for name, texts in self.texts.items())]

@@ -1,4 +1,4 @@
-"""What can be done to the words of a text: reversed, changed here and there, said three times."""
+"""Operations on the words of a text: reverse them, change some, repeat all of them."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import re
 from collections.abc import Callable
 
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-_SHARE = 0.2  # of the words that a near copy changes
-_MIN_WORDS = 3  # words: a shorter text with a word changed is another text
+_SHARE = 0.2  # share of the words that a near copy changes
+_MIN_WORDS = 3  # in a shorter text, too little would stay the same
 _TRIES = 20
 
 
 def find_words(text: str) -> list[str]:
-    """The words of a text, without the signs between them."""
+    """The words of a text, without punctuation."""
     return _WORD.findall(text)
 
 
 def reverse_words(text: str) -> str:
-    """The words in reverse order, each with the signs that cling to it."""
+    """The words in reverse order, each with its punctuation."""
     return " ".join(text.split()[::-1])
 
 
@@ -30,9 +30,9 @@ def repeat_text(text: str, times: int = 3) -> str:
 def change_words(rng: random.Random, text: str, borrow: Callable[[random.Random], str]) -> str | None:
     """The text with about every fifth word, at least one, dropped, replaced or swapped with the next word.
 
-    ``borrow`` gives the words that replace others. None for a text of one or two words, of which too little would stay.
+    ``borrow`` supplies the replacement words. None for a text of one or two words, of which too little would stay.
     """
-    # Signs at even places, words at odd ones, so that the signs stay where they were.
+    # Punctuation at even indices, words at odd ones, so that the punctuation stays where it was.
     parts = _split_words(text)
     places = range(1, len(parts), 2)
     if len(places) < _MIN_WORDS:
@@ -58,9 +58,9 @@ def _split_words(text: str) -> list[str]:
 
 
 def _borrow_word(rng: random.Random, word: str, borrow: Callable[[random.Random], str]) -> str:
-    """A borrowed word that is not the same, written large where the word was."""
+    """A different borrowed word, capitalised if the original was."""
     for _ in range(_TRIES):
-        found = borrow(rng)
-        if found.lower() != word.lower():
-            return found[0].upper() + found[1:] if word[:1].isupper() and word != "I" else found
+        borrowed = borrow(rng)
+        if borrowed.lower() != word.lower():
+            return borrowed[0].upper() + borrowed[1:] if word[:1].isupper() and word != "I" else borrowed
     return word

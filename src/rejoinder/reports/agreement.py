@@ -11,63 +11,71 @@ from rejoinder.comparison.judgements import Judgements
 from rejoinder.stats.agreement_interval import MIN_SHARED
 from rejoinder.stats.interval import Interval
 from rejoinder.stats.quality import DEFAULT
-from rejoinder.table import Cell, Estimate, Table
+from rejoinder.table import Cell, Estimate, Table, format_count
 
 MAX_CLASSES = 20
 
 
-def aspect_table(found: Sequence[AspectAgreement], given: Judgements) -> Table:
-    """A line an aspect: how much there is, and the three coefficients."""
+def aspect_table(aspects: Sequence[AspectAgreement], judgements: Judgements) -> Table:
+    """One line per aspect: counts and the three coefficients."""
     rows: list[list[Cell]] = []
-    for one in found:
-        matrix = one.judged.matrix
+    for aspect in aspects:
+        matrix = aspect.judged.matrix
         n = int((~np.isnan(matrix.values)).sum())
-        counts: list[Cell] = [one.judged.name, len(matrix.units), len(matrix.raters), n / len(matrix.units)]
-        rows.append([*counts, _estimate(one.alpha), _estimate(one.fleiss), _estimate(one.cohen)])
-    heads = ["aspect", "units", "raters", "ratings a unit", "Krippendorff's alpha", "Fleiss' kappa", "Cohen's kappa"]
-    return Table("Agreement", heads, rows, _notes(found, given))
+        counts: list[Cell] = [aspect.judged.name, len(matrix.units), len(matrix.raters), n / len(matrix.units)]
+        rows.append([*counts, _estimate(aspect.alpha), _estimate(aspect.fleiss), _estimate(aspect.cohen)])
+    heads = ["aspect", "units", "raters", "ratings per unit", "Krippendorff's alpha", "Fleiss' kappa", "Cohen's kappa"]
+    return Table("Agreement", heads, rows, _notes(aspects, judgements), keys={"ratings per unit": "ratings a unit"})
 
 
-def _notes(found: Sequence[AspectAgreement], given: Judgements) -> list[str]:
-    unit = "whole dialogues" if any(one.judged.dialogues for one in found) else "units"
-    told = [f"[low, high]: 95% bootstrap over {unit}. 1 is perfect, 0 is what chance gives."]
-    for scale in dict.fromkeys(one.scale for one in found):
-        of_scale = [one for one in found if one.scale == scale]
+def _notes(aspects: Sequence[AspectAgreement], judgements: Judgements) -> list[str]:
+    unit = "whole dialogues" if any(aspect.judged.dialogues for aspect in aspects) else "units"
+    notes = [f"[low, high]: 95% bootstrap over {unit}. 1 is perfect, 0 is chance level."]
+    for scale in dict.fromkeys(aspect.scale for aspect in aspects):
+        of_scale = [aspect for aspect in aspects if aspect.scale == scale]
         weights = {"none": "no weights"}.get(of_scale[0].weights, f"{of_scale[0].weights} weights")
-        names = "" if len(of_scale) == len(found) else " (" + ", ".join(one.judged.name for one in of_scale) + ")"
-        told.append(
-            f"Alpha on the {scale} scale; Fleiss' kappa takes ratings as classes without an order; Cohen's kappa with "
-            f"{weights}, mean over pairs of raters who share {MIN_SHARED} units or more, weighted by how many{names}."
+        names = (
+            "" if len(of_scale) == len(aspects) else " (" + ", ".join(aspect.judged.name for aspect in of_scale) + ")"
         )
-    for one in found:
-        for name, interval in (("alpha", one.alpha), ("Fleiss' kappa", one.fleiss), ("Cohen's kappa", one.cohen)):
+        notes.append(
+            f"Alpha on the {scale} scale; Fleiss' kappa treats ratings as classes without an order; Cohen's kappa with "
+            f"{weights}, mean over pairs of raters who share {MIN_SHARED} or more units, weighted by how many{names}."
+        )
+    for aspect in aspects:
+        for name, interval in (
+            ("alpha", aspect.alpha),
+            ("Fleiss' kappa", aspect.fleiss),
+            ("Cohen's kappa", aspect.cohen),
+        ):
             if interval.reason:
-                told.append(f"{one.judged.name}: {name}: {interval.reason}.")
-    if given.aggregated:
-        told.append(f"{given.aggregated:,} aggregated ratings are left out: they are nobody's.")
-    return told
+                notes.append(f"{aspect.judged.name}: {name}: {interval.reason}.")
+    if judgements.aggregated:
+        notes.append(f"Left out: {format_count(judgements.aggregated, 'aggregated rating')}, which no person gave.")
+    return notes
 
 
-def class_table(found: Sequence[AspectAgreement]) -> Table:
+def class_table(aspects: Sequence[AspectAgreement]) -> Table:
     """How often each rating was given."""
     rows: list[list[Cell]] = []
     notes = []
-    for one in found:
-        if len(one.classes) > MAX_CLASSES:
-            values = [value for value, _ in one.classes]
+    for aspect in aspects:
+        if len(aspect.classes) > MAX_CLASSES:
+            values = [value for value, _ in aspect.classes]
             low, high = min(values), max(values)
-            notes.append(f"{one.judged.name}: {len(values)} different values between {low:g} and {high:g}, not shown.")
+            notes.append(
+                f"{aspect.judged.name}: {len(values)} different values between {low:g} and {high:g}, not shown."
+            )
             continue
-        total = sum(count for _, count in one.classes)
-        rows += [[one.judged.name, f"{value:g}", count, 100 * count / total] for value, count in one.classes]
-    if any(one.judged.is_preference for one in found):
-        notes.append("preference: 1 for the response whose id comes first, -1 for the other, 0 for a tie.")
+        total = sum(count for _, count in aspect.classes)
+        rows += [[aspect.judged.name, f"{value:g}", count, 100 * count / total] for value, count in aspect.classes]
+    if any(aspect.judged.is_preference for aspect in aspects):
+        notes.append("preference: 1 for the response whose id sorts first, -1 for the other, 0 for a tie.")
     return Table("Ratings given", ["aspect", "rating", "n", "%"], rows, notes, decimals=1)
 
 
-def rater_table(found: AspectAgreement) -> Table:
-    """A line a rater, those who agree least with the others first."""
-    ordered = sorted(found.raters, key=lambda row: (np.isnan(row.kappa.value), row.kappa.value, row.rater))
+def rater_table(agreement: AspectAgreement) -> Table:
+    """One line per rater, those who agree least with the others first."""
+    ordered = sorted(agreement.raters, key=lambda row: (np.isnan(row.kappa.value), row.kappa.value, row.rater))
     rows: list[list[Cell]] = [
         [
             row.rater,
@@ -81,38 +89,40 @@ def rater_table(found: AspectAgreement) -> Table:
         ]
         for row in ordered
     ]
-    heads = ["rater", "ratings", "shared units", "mean", "most given"]
+    heads = ["rater", "ratings", "shared units", "mean", "most frequent"]
     heads += ["correlation with the rest", "kappa with the others", "alpha without them"]
     notes = [
-        "correlation with the rest: Spearman's, with the mean of the others; kappa with the others: Cohen's, over each "
-        "other rater of the same units; alpha without them: of all others. A dash: too little is shared.",
+        "correlation with the rest: Spearman's, with the mean of the others; kappa with the others: Cohen's, over all "
+        "other raters of the same units; alpha without them: of all other raters. A dash: too few shared units.",
     ]
-    return Table(f"Raters: {found.judged.name}", heads, rows, notes)
+    return Table(f"Raters: {agreement.judged.name}", heads, rows, notes, keys={"most frequent": "most given"})
 
 
 _SIGNS = {
     "checks": ("share of checks right", "below {:.2f}"),
     "speed": ("median seconds", "below {:.1f}, a third of the others' median"),
-    "alike": ("share of one answer", "{:.2f} or more, and the others gave it less"),
+    "alike": ("share of one answer", "{:.2f} or more, and less often by the others"),
     "alone": ("kappa with the others", "below {:.2f}, while the others agree"),
 }
 
 
-def suspect_table(found: Sequence[SuspectRater]) -> Table:
-    """A line a sign: who should be looked at, and why."""
+def suspect_table(suspects: Sequence[SuspectRater]) -> Table:
+    """One line per sign: whose ratings to check, and why."""
     rows: list[list[Cell]] = []
-    for rater, aspect, sign in found:
+    for rater, aspect, sign in suspects:
         what, limit = _SIGNS[sign.sign]
-        rows.append([rater, aspect or "all", what, sign.found, limit.format(sign.threshold), sign.n])
+        rows.append([rater, aspect or "all", what, sign.value, limit.format(sign.threshold), sign.n])
     notes = [
-        f"Looked for: fewer than {DEFAULT.right:.0%} of checks right; a median time below a third of the others'; one "
-        f"answer for {DEFAULT.same:.0%} or more; kappa with the others below {DEFAULT.kappa:g} while they agree "
-        "(docs/agreement.md). A reason to look, not a verdict; --without RATER leaves somebody out.",
+        f"Signs: fewer than {DEFAULT.right:.0%} of checks right; a median time below a third of the others'; the same "
+        f"answer in {DEFAULT.same:.0%} or more; kappa with the others below {DEFAULT.kappa:g} while they agree "
+        "(docs/agreement.md). A sign is a reason to look, not a verdict; --without RATER leaves a rater out.",
     ]
     if not rows:
-        notes.insert(0, "Nobody.")
-    return Table("Raters to look at", ["rater", "aspect", "sign", "found", "suspected", "n"], rows, notes, decimals=2)
+        notes.insert(0, "None.")
+    heads = ["rater", "aspect", "sign", "value", "suspect if", "n"]
+    keys = {"value": "found", "suspect if": "suspected"}
+    return Table("Raters to look at", heads, rows, notes, decimals=2, keys=keys)
 
 
-def _estimate(found: Interval) -> Estimate:
-    return Estimate(found.value, found.low, found.high)
+def _estimate(interval: Interval) -> Estimate:
+    return Estimate(interval.value, interval.low, interval.high)

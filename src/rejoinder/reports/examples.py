@@ -18,13 +18,13 @@ from rejoinder.types import Pair, Reference
 
 BEST = 5
 DISAGREEMENTS = 3
-_MIN_RANK_GAP = 0.2  # of the replies must lie between the two places for it to be called disagreement
+_MIN_RANK_GAP = 0.2  # the share of replies that must lie between the two ranks to count as disagreement
 _TITLES = {True: ("Best", "Worst"), False: ("Best", "Worst"), None: ("Highest", "Lowest")}
 
 
 @dataclass(frozen=True)
 class ResponseExample:
-    """One reply as it is shown: with its context, its scores, what people said, and why it is here."""
+    """One reply as it is shown: with its context, scores, ratings, and the reason to show it."""
 
     pair: Pair
     score: float
@@ -32,12 +32,12 @@ class ResponseExample:
     ratings: Mapping[str, str]
     flags: Sequence[str]
     why: str = ""
-    matched: Reference | None = None  # the one that it matched best, where the run says so
+    matched: Reference | None = None  # the best match, where the run recorded it
 
 
 @dataclass(frozen=True)
 class ExampleGroup:
-    """Some exhibits under a title, and what was left out."""
+    """Some examples under a title, and a note about those left out."""
 
     title: str
     exhibits: Sequence[ResponseExample]
@@ -46,7 +46,7 @@ class ExampleGroup:
 
 @dataclass(frozen=True)
 class MetricExamples:
-    """The selections of one metric; the reason says why there are none."""
+    """The example groups of one metric; the reason says why there are none."""
 
     metric: str
     way: str
@@ -55,24 +55,24 @@ class MetricExamples:
 
 
 def select_examples(findings: Findings) -> list[MetricExamples]:
-    """A gallery for every metric."""
-    curator = _ExampleSelector(findings)
-    return [curator.gallery(spec) for spec in findings.scores.metrics]
+    """The examples of every metric."""
+    selector = _ExampleSelector(findings)
+    return [selector.gallery(spec) for spec in findings.scores.metrics]
 
 
 class _ExampleSelector:
-    """Chooses by place in the run; knows what else is known of each reply."""
+    """Chooses replies by their index in the run, and adds what is known about each."""
 
     def __init__(self, findings: Findings) -> None:
         self._findings, self._scores = findings, findings.scores
         self._place = {response: i for i, response in enumerate(findings.scores.responses)}
         self._ratings: dict[str, dict[str, str]] = {}
-        for found in findings.trusts:
-            evidence = found.evidence
+        for trust in findings.trusts:
+            evidence = trust.evidence
             counts = (~np.isnan(evidence.matrix.values)).sum(axis=1).tolist()
             for response, mean, n in zip(evidence.responses, evidence.mean.tolist(), counts, strict=True):
-                said = f"{mean:.2f} ({n} {'rating' if n == 1 else 'ratings'})"
-                self._ratings.setdefault(response, {})[evidence.aspect] = said
+                rating = f"{mean:.2f} ({n} {'rating' if n == 1 else 'ratings'})"
+                self._ratings.setdefault(response, {})[evidence.aspect] = rating
 
     def gallery(self, spec: str) -> MetricExamples:
         better = self._scores.facts[spec].higher_is_better
@@ -81,37 +81,36 @@ class _ExampleSelector:
         if not len(known):
             return MetricExamples(spec, DIRECTIONS[better], (), "No reply has a score.")
         if len(known) > 1 and np.ptp(column[known]) == 0:
-            reason = (
-                f"All {len(known):,} scores are the same ({cell_text(float(column[known[0]]))}): none is best or worst."
-            )
+            score = cell_text(float(column[known[0]]))
+            reason = f"All {len(known):,} scores are the same ({score}), so none is best or worst."
             return MetricExamples(spec, DIRECTIONS[better], (), reason)
         upward = -column if better is False else column
         selections = self._extremes(spec, upward, known, _TITLES[better])
         if better is not None:
-            for found in self._findings.trusts:
-                selections += self._disagreements(spec, found)
+            for trust in self._findings.trusts:
+                selections += self._disagreements(spec, trust)
         return MetricExamples(spec, DIRECTIONS[better], selections)
 
     def _extremes(
         self, spec: str, upward: NDArray[np.float64], known: NDArray[np.int64], titles: tuple[str, str]
     ) -> list[ExampleGroup]:
-        """The replies at both ends; of equal ones, those that come first in the file."""
+        """The replies at both ends; of equal ones, the first in the file."""
         if len(known) == 1:
             return [ExampleGroup("The only reply with a score", [self._exhibit(spec, int(known[0]))])]
         values = upward[known]
         best = [i for i in known[np.argsort(-values, kind="stable")].tolist() if upward[i] > values.min()]
         best = best[: min(BEST, math.ceil(len(known) / 2))]
-        rest = [i for i in known[np.argsort(values, kind="stable")].tolist() if upward[i] < values.max()]
-        worst = [i for i in rest if i not in best][:BEST]
+        ascending = [i for i in known[np.argsort(values, kind="stable")].tolist() if upward[i] < values.max()]
+        worst = [i for i in ascending if i not in best][:BEST]
         return [
             ExampleGroup(title, [self._exhibit(spec, i) for i in chosen], _describe_ties(upward, chosen))
             for title, chosen in zip(titles, (best, worst), strict=True)
             if chosen
         ]
 
-    def _disagreements(self, spec: str, found: Trust) -> list[ExampleGroup]:
-        """The replies whose places by score and by rating are farthest apart."""
-        evidence = found.evidence
+    def _disagreements(self, spec: str, trust: Trust) -> list[ExampleGroup]:
+        """The replies whose ranks by score and by rating differ most."""
+        evidence = trust.evidence
         scores, ratings = evidence.scores[spec], evidence.mean
         known = np.flatnonzero(~(np.isnan(scores) | np.isnan(ratings)))
         if len(known) < 3 or np.ptp(scores[known]) == 0 or np.ptp(ratings[known]) == 0:
@@ -130,7 +129,7 @@ class _ExampleSelector:
                 self._exhibit(
                     spec,
                     self._place[evidence.responses[known[i]]],
-                    f"score ahead of {by_score[i]:.0%} of the rated replies, rating ahead of {by_rating[i]:.0%}",
+                    f"score above {by_score[i]:.0%} of the rated replies, rating above {by_rating[i]:.0%}",
                 )
                 for i in far
             ]
@@ -148,9 +147,9 @@ class _ExampleSelector:
 
 
 def _describe_ties(upward: NDArray[np.float64], chosen: Sequence[int]) -> str:
-    """How many replies that are not shown have the score of the last one that is."""
+    """How many replies that are not shown tie with the last one shown."""
     if not chosen:
         return ""
     last = upward[chosen[-1]]
     more = int((upward == last).sum() - (upward[list(chosen)] == last).sum())
-    return f"{more:,} more {'has' if more == 1 else 'have'} the score of the last one." if more else ""
+    return f"{more:,} more {'has' if more == 1 else 'have'} the same score as the last one." if more else ""

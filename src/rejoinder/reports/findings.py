@@ -1,4 +1,4 @@
-"""Everything that a report tells of a finished run, computed once: the run itself, comparisons, trust."""
+"""Everything that a report says about a finished run, computed once: the run itself, comparisons, trust."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from rejoinder.scoring.sharded.reader import list_run_parts
 from rejoinder.table import Table
 
 JudgeOutcomes: TypeAlias = Mapping[tuple[str, str], str]  # by spec and response
-JUDGE = "judge.jsonl"  # the raw answers of judges in a run folder
+JUDGE = "judge.jsonl"  # the judges' raw answers in a run folder
 
 
 @dataclass(frozen=True)
 class Findings:
-    """A run with what was found of it; ``flags`` holds those of each response that has any."""
+    """A run with its analysis; ``flags`` holds the flags of each response that has any."""
 
     about: Mapping[str, Any]
     scores: Scores
@@ -41,16 +41,16 @@ class Findings:
 
     def tables(self) -> list[Table]:
         """The score table, the leaderboards with their differences, and the agreement in each aspect."""
-        found = [self.scores.table()]
-        for one in self.comparisons:
-            found.append(one.leaderboard())
-            if one.differences:
-                found.append(one.matrix())
-        return found + [agreement_table(one) for one in self.trusts]
+        score_tables = [self.scores.table()]
+        for comparison in self.comparisons:
+            score_tables.append(comparison.leaderboard())
+            if comparison.differences:
+                score_tables.append(comparison.matrix())
+        return score_tables + [agreement_table(one) for one in self.trusts]
 
 
 def compute_findings(folder: Path, aspect: str | None = None, seed: int = 0) -> Findings:
-    """Read a run folder, compare its systems, and hold its metrics against its ratings (of one aspect, or of all)."""
+    """Read a run folder, compare its systems, and compare its metrics with its ratings (of one aspect, or of all)."""
     about = read_about(folder)
     scores, data = load_scores(folder, about), load_data(folder)
     known = list_rated_aspects(data)
@@ -71,21 +71,21 @@ def compute_findings(folder: Path, aspect: str | None = None, seed: int = 0) -> 
 
 
 def load_outcomes(folder: Path) -> JudgeOutcomes:
-    """What the last answer about each reply came to, under each judge of a run; nothing where none was asked."""
-    found: dict[tuple[str, str], str] = {}
+    """The outcome of the last answer about each reply, under each judge of a run, except for successful ones."""
+    outcomes: dict[tuple[str, str], str] = {}
     for path in (part / JUDGE for part in list_run_parts(folder)):
         if path.is_file():
             with path.open("rb") as file:
                 lines = (orjson.loads(raw) for raw in file)
-                found |= {(line["metric"], line["response"]): line["outcome"] for line in lines}
-    return {key: outcome for key, outcome in found.items() if outcome != "answered"}
+                outcomes |= {(line["metric"], line["response"]): line["outcome"] for line in lines}
+    return {key: outcome for key, outcome in outcomes.items() if outcome != "answered"}
 
 
 def _read_flags(folder: Path) -> dict[str, list[str]]:
-    """The flags of each response; the files were read once already, so they can be read."""
-    found: dict[str, list[str]] = {}
+    """The flags of each response; the files have already been read once, so they are readable."""
+    flags: dict[str, list[str]] = {}
     for part in list_run_parts(folder):
         with (part / SCORES).open("rb") as file:
             lines = (orjson.loads(raw) for raw in file if b'"flags"' in raw)
-            found |= {line["response"]: line["flags"] for line in lines if line.get("flags")}
-    return found
+            flags |= {line["response"]: line["flags"] for line in lines if line.get("flags")}
+    return flags

@@ -1,4 +1,4 @@
-"""Leaderboards as a page shows them: a line a system, its mean and interval drawn on one axis for all."""
+"""Leaderboards for a page: one line per system, means and intervals drawn on a common axis."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAX_NAMES = 4
 
 @dataclass(frozen=True)
 class BoardRow:
-    """One line of a leaderboard; ``ahead`` names the systems that it surely leaves behind."""
+    """One line of a leaderboard; ``ahead`` names the systems that it is surely ahead of."""
 
     system: str
     ranks: str
@@ -35,7 +35,7 @@ class BoardRow:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """A leaderboard: its places best first, the numbers under its bars, and every difference where there are any."""
+    """A leaderboard: its rows, best first, the axis labels under its bars, and the differences, if any."""
 
     title: str
     way: str
@@ -46,47 +46,57 @@ class Leaderboard:
     differences: Table | None
 
 
-def metric_leaderboard(found: Comparison) -> Leaderboard:
+def metric_leaderboard(comparison: Comparison) -> Leaderboard:
     """The leaderboard of one metric."""
-    ahead = _find_beaten(found)
-    several = len([s for s in found.standings if s.n]) > 1
-    places, labels = _board_rows(found.metric, found.standings, found.range, ahead if several else {})
-    head = "surely higher than" if found.higher_is_better is None else "surely ahead of"
+    ahead = _find_beaten(comparison)
+    several = len([s for s in comparison.standings if s.n]) > 1
+    places, labels = _board_rows(comparison.metric, comparison.standings, comparison.range, ahead if several else {})
+    head = "surely higher than" if comparison.higher_is_better is None else "surely ahead of"
     return Leaderboard(
-        found.metric,
-        DIRECTIONS[found.higher_is_better],
-        found.sentence() if several else "",
+        comparison.metric,
+        DIRECTIONS[comparison.higher_is_better],
+        comparison.sentence() if several else "",
         places,
         labels,
-        head if found.differences else None,
-        found.matrix() if found.differences else None,
+        head if comparison.differences else None,
+        comparison.matrix() if comparison.differences else None,
     )
 
 
-def rating_leaderboard(found: Trust, seed: int = 0) -> Leaderboard:
-    """What people say of the systems: the means of the mean ratings of their replies in one aspect."""
-    evidence = found.evidence
+def rating_leaderboard(trust: Trust, seed: int = 0) -> Leaderboard:
+    """The leaderboard by ratings: the mean over each system's replies of their mean rating in one aspect."""
+    evidence = trust.evidence
     clusters, systems = evidence.dialogues, np.array(evidence.systems)
     ranked = rank_ranges(evidence.mean, evidence.systems, clusters, n_resamples=2000, seed=seed)
     standings = []
-    for one in ranked.ranges:
-        mine = systems == one.system
-        mean = mean_interval(evidence.mean[mine], clusters[mine])
+    for rank_range in ranked.ranges:
+        own = systems == rank_range.system
+        mean = mean_interval(evidence.mean[own], clusters[own])
         estimate = Estimate(mean.value, mean.low, mean.high)
-        standings.append(Standing(str(one.system), mean.n, mean.n_missing, estimate, one.rank, one.low, one.high))
+        standings.append(
+            Standing(
+                str(rank_range.system),
+                mean.n,
+                mean.n_missing,
+                estimate,
+                rank_range.rank,
+                rank_range.low,
+                rank_range.high,
+            )
+        )
     places, labels = _board_rows(f"rating of {evidence.aspect!r}", standings, (-math.inf, math.inf), {})
     return Leaderboard(f"Ratings of {evidence.aspect!r}", DIRECTIONS[True], "", places, labels, None, None)
 
 
 def list_leaderboards(findings: Findings) -> list[Leaderboard]:
     """The leaderboard of every metric."""
-    return [metric_leaderboard(one) for one in findings.comparisons]
+    return [metric_leaderboard(comparison) for comparison in findings.comparisons]
 
 
 def _board_rows(
     what: str, standings: Sequence[Standing], bounds: tuple[float, float], ahead: dict[str, list[str]]
 ) -> tuple[list[BoardRow], Markup | None]:
-    along = make_axis([end for s in standings for end in s.mean], bounds)
+    axis = make_axis([end for s in standings for end in s.mean], bounds)
     places = [
         BoardRow(
             s.system,
@@ -94,33 +104,41 @@ def _board_rows(
             s.mean,
             s.n,
             s.n_missing,
-            interval_bar(f"{what} of {s.system}", s.mean, along) if along and s.n else None,
+            interval_bar(f"{what} of {s.system}", s.mean, axis) if axis and s.n else None,
             _join_names(ahead.get(s.system, []), len(standings) - 1),
         )
         for s in standings
     ]
-    return places, axis_labels(along) if along else None
+    return places, axis_labels(axis) if axis else None
 
 
-def _find_beaten(found: Comparison) -> dict[str, list[str]]:
-    """The systems that each system surely leaves behind, on the items that both answered."""
+def _find_beaten(comparison: Comparison) -> dict[str, list[str]]:
+    """The systems that each system is surely ahead of, on the items that both answered."""
     ahead: dict[str, list[str]] = {}
-    for one in found.differences:
-        if one.survives:
-            first, second = _better_first(one, found.higher_is_better)
+    for difference in comparison.differences:
+        if difference.survives:
+            first, second = _better_first(difference, comparison.higher_is_better)
             ahead.setdefault(first, []).append(second)
     return ahead
 
 
-def _better_first(one: SystemDifference, higher_is_better: bool | None) -> tuple[str, str]:
-    first_is_higher = one.difference.value > 0
-    return (one.first, one.second) if first_is_higher == (higher_is_better is not False) else (one.second, one.first)
+def _better_first(difference: SystemDifference, higher_is_better: bool | None) -> tuple[str, str]:
+    first_is_higher = difference.difference.value > 0
+    return (
+        (difference.first, difference.second)
+        if first_is_higher == (higher_is_better is not False)
+        else (difference.second, difference.first)
+    )
 
 
-def _format_ranks(one: Standing) -> str:
-    if math.isnan(one.rank_low) or math.isnan(one.rank_high):
+def _format_ranks(standing: Standing) -> str:
+    if math.isnan(standing.rank_low) or math.isnan(standing.rank_high):
         return "–"
-    return f"{one.rank_low:g}" if one.rank_low == one.rank_high else f"{one.rank_low:g}–{one.rank_high:g}"
+    return (
+        f"{standing.rank_low:g}"
+        if standing.rank_low == standing.rank_high
+        else f"{standing.rank_low:g}–{standing.rank_high:g}"
+    )
 
 
 def _join_names(names: Sequence[str], others: int) -> str:

@@ -1,4 +1,4 @@
-"""Tables of what there is by name, read off the registries themselves."""
+"""Tables of everything that has a name, taken from the registries."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _BETTER = {True: "higher", False: "lower", None: "neither"}
 
 
 def metric_table() -> Table:
-    """Every metric with what a user must know to choose it."""
+    """Every metric, with what a user must know to choose one."""
     heads = ["metric", "parameters (default)", "needs", "range", "better", "what it is", "citation"]
     rows = [_metric_row(name, metric_class(name)) for name in metric_names()]
     notes = [
-        "A spec is NAME or NAME(parameter=value, ...), e.g. bleu(n=2). Your own: --metric ./mine.py",
-        "Every metric reads the reply; 'needs' is what else it must have of the item. (set): depends on the whole set.",
+        "A spec is NAME or NAME(parameter=value, ...), e.g. bleu(n=2). Your own metric: --metric ./mine.py",
+        "Every metric reads the reply; 'needs' says what else the item must have. (set): computed over the whole set.",
     ]
     return Table("Metrics", heads, rows, notes)
 
@@ -51,12 +51,12 @@ def source_table() -> Table:
     for name in source_names():
         cls = source_class(name)
         rows.append([name, _format_parameters(cls), _first_sentence(cls), cls.citation])
-    notes = ["A source proposes replies over a corpus of dialogues; see docs/speakers.md and docs/retrieval.md."]
+    notes = ["A source proposes replies from a corpus of dialogues; see docs/speakers.md and docs/retrieval.md."]
     return Table("Sources", ["source", "parameters (default)", "what it is", "citation"], rows, notes)
 
 
 def system_table() -> Table:
-    """Every kind of system that can be asked to choose."""
+    """Every kind of system that can choose among candidates."""
     from rejoinder.systems import system_class, system_names
 
     rows: list[list[Cell]] = []
@@ -64,7 +64,7 @@ def system_table() -> Table:
         cls = system_class(name)
         rows.append([name, _format_parameters(cls), _first_sentence(cls), cls.citation])
     notes = [
-        "Use: rejoinder select TESTSET --system SPEC. A metric's spec is a system too, and so are hf:NAME, "
+        "Use: rejoinder select TESTSET --system SPEC. A metric's spec is also a system, as are hf:NAME, "
         "generator:FOLDER and ./mine.py:function; see docs/systems.md."
     ]
     return Table("Systems", ["system", "parameters (default)", "what it is", "citation"], rows, notes)
@@ -92,14 +92,15 @@ def dataset_table() -> Table:
 
     home = data_home()
     rows: list[list[Cell]] = []
-    for one in list_datasets():
-        there = all((home / file.path).is_file() for file in one.files)
-        rows.append([one.name, "yes" if there else "no", one.summary, one.licence, one.citation])
+    for dataset in list_datasets():
+        is_present = all((home / file.path).is_file() for file in dataset.files)
+        rows.append([dataset.name, "yes" if is_present else "no", dataset.summary, dataset.licence, dataset.citation])
     notes = [
-        "Use: rejoinder score dataset:NAME; rejoinder data get NAME fetches; rejoinder data show NAME gives the files.",
-        f"The data folder is {home} (set REJOINDER_DATA to move it)."
+        "Use: rejoinder score dataset:NAME; rejoinder data get NAME downloads it, rejoinder data show NAME lists its "
+        "files.",
+        f"The data folder is {home} (set REJOINDER_DATA to change it)."
         if home.is_dir()
-        else "There is no data folder yet (set REJOINDER_DATA to one, or fetch a set).",
+        else "There is no data folder yet (set REJOINDER_DATA to one, or download a set).",
     ]
     return Table("Published sets", ["name", "here", "what it is", "licence", "citation"], rows, notes)
 
@@ -123,7 +124,7 @@ LISTS: dict[str, Callable[[], Table]] = {
 
 
 def list_(what: str) -> Table:
-    """What there is by name, as a table.
+    """A table of all metrics, sources, systems, importers, published sets or reproductions.
 
     - ``what``: ``metrics``, ``sources``, ``systems``, ``importers``, ``datasets`` or ``reproductions``.
 

@@ -1,4 +1,4 @@
-"""What a run could not score, and why; what was flagged, with examples."""
+"""What a run could not score and why, and which replies were flagged, with examples."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _EXAMPLES = 5
 
 @dataclass(frozen=True)
 class FlagCount:
-    """A flag that was raised: what it means, how often, and the first replies that have it."""
+    """A flag: what it means, how many replies have it, and the first of them."""
 
     name: str
     meaning: str
@@ -29,12 +29,12 @@ class FlagCount:
 
 
 def missing_table(findings: Findings) -> Table:
-    """A line a metric: how many replies have a score, how many have none, and the reasons."""
+    """One line per metric: how many replies have a score, how many have none, and why."""
     rows: list[list[Cell]] = []
     for spec, column in findings.scores.values.items():
         missing = int(np.isnan(column).sum())
-        told = explain_missing(findings.scores, findings.data, spec, findings.outcomes) or None
-        rows.append([spec, len(column) - missing, missing, told])
+        reasons = explain_missing(findings.scores, findings.data, spec, findings.outcomes) or None
+        rows.append([spec, len(column) - missing, missing, reasons])
     return Table("Replies with and without a score", ["metric", "scored", "missing", "why"], rows)
 
 
@@ -44,8 +44,8 @@ def explain_missing(scores: Scores, data: Collection, spec: str, outcomes: Judge
     reasons: Counter[str] = Counter()
     for i in np.flatnonzero(np.isnan(scores[spec])).tolist():
         outcome = outcomes.get((spec, scores.responses[i]))
-        own = f"with no answer but {outcome} ones" if outcome else None
-        reasons[own or _missing_reason(data.pair(scores.responses[i]), needs)] += 1
+        judge_reason = f"with only {outcome} answers" if outcome else None
+        reasons[judge_reason or _missing_reason(data.pair(scores.responses[i]), needs)] += 1
     return "; ".join(f"{n:,} {reason}" for reason, n in reasons.most_common())
 
 
@@ -55,32 +55,34 @@ def _missing_reason(pair: Pair, needs: frozenset[str]) -> str:
     for part in sorted(needs):
         if not getattr(pair.item, part):
             return f"without {part}"
-    return "on which the metric has nothing to say"
+    return "that the metric does not score"
 
 
 def count_flags(findings: Findings) -> list[FlagCount]:
-    """Every flag that was raised, in the order of their meanings."""
-    raised = []
+    """Every flag that some reply has, in a fixed order."""
+    counts = []
     for name, meaning in MEANINGS.items():
         responses = [response for response, flags in findings.flags.items() if name in flags]
         if responses:
             examples = [findings.data.pair(response) for response in responses[:_EXAMPLES]]
-            raised.append(FlagCount(name, meaning, len(responses), examples))
-    return raised
+            counts.append(FlagCount(name, meaning, len(responses), examples))
+    return counts
 
 
 def matched_table(findings: Findings) -> Table | None:
-    """How often each metric's best match was a reference of which source; None where the run does not say."""
+    """How often each metric's best match was a reference from each source; None where the run did not record it."""
     scores, items = findings.scores, findings.data.items
     counts: dict[str, Counter[str]] = {}
     for spec, places in scores.matched.items():
-        named = zip(scores.items, places, strict=True)
-        counts[spec] = Counter(items[item].references[at].source for item, at in named if at is not None)
+        matches = zip(scores.items, places, strict=True)
+        counts[spec] = Counter(items[item].references[place].source for item, place in matches if place is not None)
     sources = sorted({source for count in counts.values() for source in count})
     if not sources:
         return None
     rows: list[list[Cell]] = [[spec, *(count[source] for source in sources)] for spec, count in counts.items()]
-    held = Counter(reference.source for item in items.values() for reference in item.references)
-    rows.append(["references there are", *(held[source] for source in sources)])
-    notes = ["How many replies matched a reference of which source best: the one that gives the highest score alone."]
+    totals = Counter(reference.source for item in items.values() for reference in item.references)
+    rows.append(["references in the data", *(totals[source] for source in sources)])
+    notes = [
+        "The number of replies whose best match (the reference with the highest score alone) came from each source."
+    ]
     return Table("Where the matched references come from", ["metric", *sources], rows, notes)

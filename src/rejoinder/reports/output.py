@@ -1,4 +1,4 @@
-"""A report in any form, and where it goes."""
+"""A report in any format, and where it is written."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def report(
     aspect: str | None = None,
     seed: int = 0,
 ) -> str:
-    """The report of a finished run of ``score`` or ``select``: one page that stands alone, or its tables.
+    """The report of a finished run of ``score`` or ``select``: one self-contained page, or its tables.
 
     - ``run``: the run folder.
-    - ``output``: the file to write too, outside the run folder; without it nothing is written.
-    - ``form``: ``html`` is the whole page, the others are its tables; without it, what the output's name ends in.
+    - ``output``: also write the report to this file, outside the run folder.
+    - ``form``: ``html`` is the whole page, the others are its tables; by default, the ending of ``output`` decides.
     - ``aspect``: only this aspect of the ratings.
     - ``seed``: the seed of the resamples.
 
@@ -51,13 +51,13 @@ def report(
 
 
 def choose_form(output: str | Path | None) -> str:
-    """The form that a file's name asks for; the whole page where it asks for none."""
+    """The format that a file's ending stands for; the whole page for any other ending."""
     ending = Path(output).suffix.lower() if output is not None else ""
     return next((form for form, known in REPORT_ENDINGS.items() if ending == known), "html")
 
 
 def render_report(run: Path, form: str, aspect: str | None = None, seed: int = 0) -> str:
-    """The report of a run: ``html`` is the whole page, every other form its tables one after another.
+    """The report of a run: ``html`` is the whole page, every other format its tables one after another.
 
     A run of ``rejoinder select`` has no ratings, so there is no aspect to choose.
     """
@@ -76,16 +76,16 @@ def _render_selection(run: Path, form: str, aspect: str | None, seed: int) -> st
     from rejoinder.selection.select import load_selection
 
     if aspect is not None:
-        raise RunError(f"{run}: is a run of rejoinder select, which has no ratings; leave --aspect out")
-    loaded = load_selection(run)
-    found = evaluate_selection(loaded.selected, seed=seed)
+        raise RunError(f"{run}: is a run of rejoinder select, which has no ratings; do not give an aspect")
+    selection_run = load_selection(run)
+    evaluation = evaluate_selection(selection_run.selected, seed=seed)
     if form == "html":
-        return selection_page.render_selection_page(found, loaded.about, loaded.folder)
-    return join_tables(selection.selection_tables(found), form).rstrip("\n") + "\n"
+        return selection_page.render_selection_page(evaluation, selection_run.about, selection_run.folder)
+    return join_tables(selection.selection_tables(evaluation), form).rstrip("\n") + "\n"
 
 
 def join_tables(tables: list[Table], form: str) -> str:
-    """Several tables in one form: JSON as a list, CSV each under a line with its title, others one after another."""
+    """Several tables in one format: JSON as a list, CSV each under a line with its title, others one after another."""
     if form == "json":
         return json.dumps([json.loads(to_json(table)) for table in tables], indent=2, ensure_ascii=False)
     if form == "csv":
@@ -94,24 +94,24 @@ def join_tables(tables: list[Table], form: str) -> str:
 
 
 def format_tables(tables: list[Table], form: str) -> str:
-    """What a command prints of its tables: one alone as it is, several together, so that JSON stays one value."""
+    """The output of a command: one table by itself, or several together, so that JSON stays one value."""
     return FORMATS[form](tables[0]) if len(tables) == 1 else join_tables(tables, form)
 
 
 def default_report_file(run: Path) -> Path:
-    """``RUN.html`` beside the run folder, which never changes itself; a file there that is no report stays."""
-    named = run if run.name not in ("", "..") else run.resolve()
-    file = named.with_name(named.name + ".html")
+    """``RUN.html`` next to the run folder, which never changes; a file there that is not a report is not replaced."""
+    folder = run if run.name not in ("", "..") else run.resolve()
+    file = folder.with_name(folder.name + ".html")
     if file.is_file() and _MARK not in file.read_bytes()[:4096]:
-        raise RunError(f"{file}: is there already and is no report of rejoinder's; choose another file with -o")
+        raise RunError(f"{file}: already exists and is not a rejoinder report; choose another file with -o")
     return file
 
 
 def save_report(text: str, file: Path, run: Path) -> None:
     """Write a report to a file outside its run folder."""
     if run.resolve() in file.resolve().parents:
-        raise RunError(f"{file}: lies in the run folder, which never changes; choose a file outside it with -o")
+        raise RunError(f"{file}: is in the run folder, which never changes; choose a file outside it")
     if not file.parent.is_dir():
-        raise RunError(f"{file}: cannot be written (there is no folder {file.parent}); choose another file with -o")
+        raise RunError(f"{file}: cannot be written (there is no folder {file.parent}); choose another file")
     with atomic_write(file) as out:
         out.write(text.encode())

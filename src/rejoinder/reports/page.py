@@ -1,7 +1,7 @@
-"""The HTML report of a run: one file that stands alone and is the same, byte for byte, for the same run.
+"""The HTML report of a run: one self-contained file that is the same, byte for byte, for the same run.
 
-Every text that comes from data is escaped by the template engine; a content security policy that names the page's own
-style and script by their digests keeps anything else from running should that ever fail.
+Every text that comes from data is escaped by the template engine. In case that ever fails, a content security policy
+allows only the page's own style and script, by their digests.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ GENERATOR = f"rejoinder {rejoinder.__version__}"
 
 
 def render_page(findings: Findings) -> str:
-    """Findings as a page."""
+    """The report page of a run."""
     style, script = (Markup(read_template(name)) for name in ("page.css", "page.js"))
     return (
         make_environment()
@@ -68,7 +68,7 @@ def render_page(findings: Findings) -> str:
 
 @functools.cache
 def make_environment() -> Environment:
-    """The templates, with what they may call; all text is escaped."""
+    """The template environment with its filters; all text is escaped."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(
@@ -87,20 +87,20 @@ def make_environment() -> Environment:
 
 
 def read_template(name: str) -> str:
-    """A file of the templates' folder."""
+    """The text of a template file."""
     return (files("rejoinder.reports") / "templates" / name).read_text(encoding="utf-8")
 
 
 def _finalize(value: Any) -> Any:
-    """What a template puts out: a plain text with its control characters made visible, anything else as it is."""
+    """What a template prints: plain text with control characters made visible, anything else unchanged."""
     return replace_control_characters(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 def format_exact(score: float) -> str:
-    """One reply's score: as in a table, but a score that would look like 0 keeps its size."""
+    """One reply's score: as in a table, but a small score is not rounded to 0."""
     return f"{score:.1e}" if 0 < abs(score) < 0.0005 else cell_text(score)
 
 
 def csp_hash(text: str) -> str:
-    """The digest of a style or a script, as a content security policy wants it."""
+    """The digest of a style or a script in the form that a content security policy needs."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

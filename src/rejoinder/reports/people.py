@@ -1,4 +1,4 @@
-"""Agreement with people as a page shows it: per aspect, what they said, how far each metric follows, and why."""
+"""Agreement with people for a page: per aspect, the ratings, and how well each metric agrees with them."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ from rejoinder.reports.chart import Markup, axis_labels, cell_text, interval_bar
 from rejoinder.reports.findings import Findings
 from rejoinder.reports.leaderboard import Leaderboard, rating_leaderboard
 from rejoinder.reports.scatter import MAX_DOTS, Scatter, draw_scatter
-from rejoinder.reports.summary import many
 from rejoinder.stats.levels import Level
-from rejoinder.table import Estimate, Table
+from rejoinder.table import Estimate, Table, format_count
 
 _MAX_DOTS_IN_ALL = 60_000
 
 
 @dataclass(frozen=True)
 class RatingFact:
-    """Something about the ratings in a word, a number and, where there is none, the reason."""
+    """One fact about the ratings: a name, a value, and a reason or remark."""
 
     name: str
     value: str
@@ -32,7 +31,7 @@ class RatingFact:
 
 @dataclass(frozen=True)
 class ScatterFigure:
-    """A drawing with what stands under it; the drawing is None where nothing can be drawn."""
+    """A drawing with its caption; the drawing is None where nothing can be drawn."""
 
     metric: str
     svg: Markup | None
@@ -41,7 +40,7 @@ class ScatterFigure:
 
 @dataclass(frozen=True)
 class AgreementBar:
-    """How far one metric or baseline follows people, at the level that the advice goes by."""
+    """How well one metric or baseline agrees with people, at the level that the advice is based on."""
 
     name: str
     is_baseline: bool
@@ -51,7 +50,7 @@ class AgreementBar:
 
 @dataclass(frozen=True)
 class AspectSection:
-    """One aspect's part of the page."""
+    """The section of one aspect."""
 
     name: str
     sentence: str
@@ -65,61 +64,65 @@ class AspectSection:
 
 
 def aspect_sections(findings: Findings) -> list[AspectSection]:
-    """Every aspect that is reported on."""
+    """The section of every aspect in the report."""
     charts = max(1, len(findings.trusts) * len(findings.scores.metrics))
-    most = max(200, min(MAX_DOTS, _MAX_DOTS_IN_ALL // charts))
-    return [_make_section(findings, found, i, most) for i, found in enumerate(findings.trusts, start=1)]
+    max_dots = max(200, min(MAX_DOTS, _MAX_DOTS_IN_ALL // charts))
+    return [_make_section(findings, trust, i, max_dots) for i, trust in enumerate(findings.trusts, start=1)]
 
 
-def _make_section(findings: Findings, found: Trust, number: int, most: int) -> AspectSection:
-    level: Level = "within_system" if len(set(found.evidence.systems)) > 1 else "pooled"
-    bars, labels = _make_bars(found, level)
+def _make_section(findings: Findings, trust: Trust, number: int, max_dots: int) -> AspectSection:
+    level: Level = "within_system" if len(set(trust.evidence.systems)) > 1 else "pooled"
+    bars, labels = _make_bars(trust, level)
     return AspectSection(
-        found.evidence.aspect,
-        sentence(found),
-        _list_facts(found),
-        rating_leaderboard(found, findings.seed),
+        trust.evidence.aspect,
+        sentence(trust),
+        _list_facts(trust),
+        rating_leaderboard(trust, findings.seed),
         "within systems" if level == "within_system" else "on all replies",
         bars,
         labels,
-        agreement_table(found),
+        agreement_table(trust),
         [
-            _make_figure(one, found, f"aspect-{number}-chart-{i}", findings.seed, most)
-            for i, one in enumerate(found.metrics, start=1)
+            _make_figure(agreement, trust, f"aspect-{number}-chart-{i}", findings.seed, max_dots)
+            for i, agreement in enumerate(trust.metrics, start=1)
         ],
     )
 
 
-def _list_facts(found: Trust) -> list[RatingFact]:
-    evidence, halves = found.evidence, found.halves
-    given = int((~np.isnan(evidence.matrix.values)).sum())
+def _list_facts(trust: Trust) -> list[RatingFact]:
+    evidence, halves = trust.evidence, trust.halves
+    n_ratings = int((~np.isnan(evidence.matrix.values)).sum())
     return [
         RatingFact("rated replies", f"{len(evidence):,}"),
-        RatingFact("ratings", f"{given:,} by {many(len(evidence.matrix.raters), 'rater', 'raters')}"),
-        RatingFact("agreement of the raters (Krippendorff's alpha, ordinal)", *_value_or_reason(found.agreement)),
-        RatingFact(f"one rater against the rest ({found.method.capitalize()})", *_value_or_reason(found.one_rater)),
+        RatingFact("ratings", f"{n_ratings:,} by {format_count(len(evidence.matrix.raters), 'rater')}"),
+        RatingFact("agreement of the raters (Krippendorff's alpha, ordinal)", *_value_or_reason(trust.agreement)),
+        RatingFact(f"one rater against the rest ({trust.method.capitalize()})", *_value_or_reason(trust.one_rater)),
         RatingFact(
             "systems ranked by half of the ratings against the other half",
             cell_text(halves.value),
-            halves.reason or format_halves_range(found),
+            halves.reason or format_halves_range(trust),
         ),
     ]
 
 
-def _value_or_reason(found: object) -> tuple[str, str]:
-    return cell_text(getattr(found, "value", math.nan)), getattr(found, "reason", None) or ""
+def _value_or_reason(statistic: object) -> tuple[str, str]:
+    return cell_text(getattr(statistic, "value", math.nan)), getattr(statistic, "reason", None) or ""
 
 
-def _make_bars(found: Trust, level: Level) -> tuple[list[AgreementBar], Markup | None]:
+def _make_bars(trust: Trust, level: Level) -> tuple[list[AgreementBar], Markup | None]:
     """Metrics, best first, then baselines; 0 is always on the axis."""
-    metrics = sorted(found.metrics, key=lambda one: -_number(one.levels[level].value))
-    estimates = {one.name: _estimate(one, level) for one in [*metrics, *found.baselines]}
+    metrics = sorted(trust.metrics, key=lambda agreement: -_number(agreement.levels[level].value))
+    estimates = {agreement.name: _estimate(agreement, level) for agreement in [*metrics, *trust.baselines]}
     along = make_axis([0.0, *(end for estimate in estimates.values() for end in estimate)], (-1.0, 1.0))
     bars = []
-    for one in [*metrics, *found.baselines]:
-        estimate = estimates[one.name]
-        svg = interval_bar(one.name, estimate, along, mark=0.0) if along and not math.isnan(estimate.value) else None
-        bars.append(AgreementBar(one.name, one.is_baseline, estimate, svg))
+    for agreement in [*metrics, *trust.baselines]:
+        estimate = estimates[agreement.name]
+        svg = (
+            interval_bar(agreement.name, estimate, along, mark=0.0)
+            if along and not math.isnan(estimate.value)
+            else None
+        )
+        bars.append(AgreementBar(agreement.name, agreement.is_baseline, estimate, svg))
     return bars, axis_labels(along) if along else None
 
 
@@ -127,29 +130,33 @@ def _number(value: float) -> float:
     return -math.inf if math.isnan(value) else value
 
 
-def _estimate(one: MetricAgreement, level: Level) -> Estimate:
-    found = one.levels[level]
-    return Estimate(found.value, found.low, found.high)
+def _estimate(agreement: MetricAgreement, level: Level) -> Estimate:
+    interval = agreement.levels[level]
+    return Estimate(interval.value, interval.low, interval.high)
 
 
-def _make_figure(one: MetricAgreement, found: Trust, name: str, seed: int, most: int) -> ScatterFigure:
-    evidence = found.evidence
-    turned = one.name in evidence.turned
-    scores = -evidence.scores[one.name] if turned else evidence.scores[one.name]
-    drawn = draw_scatter(name, evidence.mean, scores, (f"mean rating: {evidence.aspect}", one.name), seed, most)
-    if drawn is None:
-        return ScatterFigure(one.name, None, "No reply has both a rating and a score that can be drawn.")
-    return ScatterFigure(one.name, drawn.svg, _describe_figure(one, found, drawn, turned))
+def _make_figure(agreement: MetricAgreement, trust: Trust, name: str, seed: int, max_dots: int) -> ScatterFigure:
+    evidence = trust.evidence
+    lower_is_better = agreement.name in evidence.turned
+    scores = -evidence.scores[agreement.name] if lower_is_better else evidence.scores[agreement.name]
+    scatter = draw_scatter(
+        name, evidence.mean, scores, (f"mean rating: {evidence.aspect}", agreement.name), seed, max_dots
+    )
+    if scatter is None:
+        return ScatterFigure(agreement.name, None, "No reply has both a rating and a score that can be drawn.")
+    return ScatterFigure(agreement.name, scatter.svg, _describe_figure(agreement, trust, scatter, lower_is_better))
 
 
-def _describe_figure(one: MetricAgreement, found: Trust, drawn: Scatter, turned: bool) -> str:
-    told = [many(drawn.n, "reply", "replies")]
-    if drawn.drawn < drawn.n:
-        told[0] += f", {drawn.drawn:,} of them drawn (a fixed sample; the numbers are of all)"
-    if drawn.line is not None:
-        told.append(f"slope {drawn.line.slope:.3g} a rating point")
-    told.append(f"{found.method.capitalize()} {cell_text(_estimate(one, 'pooled'))} pooled")
-    within = _estimate(one, "within_system")
-    if not math.isnan(within.value) and len(set(found.evidence.systems)) > 1:
-        told.append(f"{cell_text(within)} within systems")
-    return "; ".join(told) + (" (lower is better: the correlation is of the score turned round)." if turned else ".")
+def _describe_figure(agreement: MetricAgreement, trust: Trust, scatter: Scatter, lower_is_better: bool) -> str:
+    parts = [format_count(scatter.n, "reply", "replies")]
+    if scatter.drawn < scatter.n:
+        parts[0] += f", {scatter.drawn:,} of them drawn (a fixed sample; the numbers are for all)"
+    if scatter.line is not None:
+        parts.append(f"slope {scatter.line.slope:.3g} per rating point")
+    parts.append(f"{trust.method.capitalize()} {cell_text(_estimate(agreement, 'pooled'))} pooled")
+    within = _estimate(agreement, "within_system")
+    if not math.isnan(within.value) and len(set(trust.evidence.systems)) > 1:
+        parts.append(f"{cell_text(within)} within systems")
+    return "; ".join(parts) + (
+        " (lower is better: the correlation is with the negative score)." if lower_is_better else "."
+    )

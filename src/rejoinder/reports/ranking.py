@@ -1,130 +1,153 @@
-"""A ranking in tables: the first orders, both measures, differences, breakdowns, distractors, statements read."""
+"""A ranking as tables: the first questions, both measures, differences, breakdowns, distractors, statements read."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from rejoinder.data.questions import DISTRACTORS, RELEVANT, limit_situation
-from rejoinder.reports.summary import many
 from rejoinder.selection.ranking.breakdown import CATEGORY, SEEN, QuestionGroup
 from rejoinder.selection.ranking.evaluation import ALPHA, RankingEvaluation
 from rejoinder.selection.ranking.result import MEASURES, RankingResult, order_places
 from rejoinder.selection.ranking.train_overlap import OverlapCounts
-from rejoinder.table import Cell, Probability, Table
+from rejoinder.table import Cell, Probability, Table, format_count
 
 _MAX_TEXT = 60  # characters of a text in a table
 
 
-def order_table(ranked: RankingResult, most: int) -> Table:
-    """The first questions with their candidates in order, and what was read for each."""
-    asked = limit_situation(ranked.questions[:most], ranked.given)
+def order_table(ranked: RankingResult, max_questions: int) -> Table:
+    """The first questions with their candidates in ranked order, and the statements read for each."""
+    questions = limit_situation(ranked.questions[:max_questions], ranked.given)
     rows: list[list[Cell]] = []
-    for number, question in enumerate(asked):
+    for number, question in enumerate(questions):
         request = _shorten_text(question.context[-1].text) if question.context else None
         for name in ranked.rankers:
             scores = ranked.scores[name][number]
-            for place, at in enumerate(order_places(scores), start=1):
-                candidate = question.candidates[at]
-                used = ranked.used[name][number][at] if name in ranked.used else None
-                told = (
+            for rank, index in enumerate(order_places(scores), start=1):
+                candidate = question.candidates[index]
+                read_statements = ranked.used[name][number][index] if name in ranked.used else None
+                statements = (
                     None
-                    if used is None
-                    else " ".join(_shorten_text(question.situation[n].text) for n in used) or "nothing"
+                    if read_statements is None
+                    else " ".join(_shorten_text(question.situation[n].text) for n in read_statements) or "nothing"
                 )
                 grade = None if candidate.grade is None else str(candidate.grade)
-                rows.append([question.id, request, name, place, _shorten_text(candidate.text), scores[at], grade, told])
-    heads = ["question", "request", "ranker", "place", "candidate", "score", "grade", "read"]
-    return Table(f"The first questions, input {ranked.given}", heads, rows)
+                rows.append(
+                    [question.id, request, name, rank, _shorten_text(candidate.text), scores[index], grade, statements]
+                )
+    heads = ["question", "request", "ranker", "rank", "candidate", "score", "grade", "statements read"]
+    keys = {"rank": "place", "statements read": "read"}
+    return Table(f"The first questions, input {ranked.given}", heads, rows, keys=keys)
 
 
-def evaluation_tables(found: RankingEvaluation) -> list[Table]:
-    """All tables of one input that there is something to put into."""
-    made = [measure_table(found)]
-    if found.differences:
-        made.append(difference_table(found))
-    made += [breakdown_table(name, some, found.ranked.given) for name, some in found.parts.items()]
-    if found.readings:
-        made.append(statement_table(found))
-    return made
+def evaluation_tables(evaluation: RankingEvaluation) -> list[Table]:
+    """All non-empty tables of one input."""
+    tables = [measure_table(evaluation)]
+    if evaluation.differences:
+        tables.append(difference_table(evaluation))
+    tables += [breakdown_table(name, groups, evaluation.ranked.given) for name, groups in evaluation.parts.items()]
+    if evaluation.readings:
+        tables.append(statement_table(evaluation))
+    return tables
 
 
-def measure_table(found: RankingEvaluation) -> Table:
-    """A line a ranker."""
+def measure_table(evaluation: RankingEvaluation) -> Table:
+    """One line per ranker."""
     rows: list[list[Cell]] = []
-    for one in found.standings:
-        cells: list[Cell] = [one.measures[measure].estimate for measure in MEASURES]
-        rows.append([one.ranker, len(found.ranked.questions) - one.unanswered, one.unanswered, one.ties, *cells])
-    n, requests = len(found.ranked.questions), len(set(found.ranked.clusters.tolist()))
+    for standing in evaluation.standings:
+        cells: list[Cell] = [standing.measures[measure].estimate for measure in MEASURES]
+        rows.append(
+            [
+                standing.ranker,
+                len(evaluation.ranked.questions) - standing.unanswered,
+                standing.unanswered,
+                standing.ties,
+                *cells,
+            ]
+        )
+    n, requests = len(evaluation.ranked.questions), len(set(evaluation.ranked.clusters.tolist()))
     notes = [
-        f"{many(n, 'question', 'questions')} with {many(requests, 'request', 'requests')}, which are drawn again for "
-        "[low, high] (95%). ties: several candidates share the highest score; measures are the mean over the orders "
-        "that ties allow."
+        f"{format_count(n, 'question')} with {format_count(requests, 'request')}; [low, high]: 95% "
+        "bootstrap over requests. ties: questions where several candidates share the highest score; measures are means "
+        "over the orders that ties allow."
     ]
-    notes += [f"Left out: {many(count, 'question', 'questions')} with {why}." for why, count in found.left_out.items()]
+    notes += [f"Left out: {format_count(count, 'question')} with {why}." for why, count in evaluation.left_out.items()]
     return Table(
-        f"Rankers, input {found.ranked.given}", ["ranker", "ranked", "unanswered", "ties", *MEASURES], rows, notes
+        f"Rankers, input {evaluation.ranked.given}", ["ranker", "ranked", "unanswered", "ties", *MEASURES], rows, notes
     )
 
 
-def difference_table(found: RankingEvaluation) -> Table:
-    """A line a pair of rankers and measure."""
+def difference_table(evaluation: RankingEvaluation) -> Table:
+    """One line per pair of rankers and measure."""
     rows: list[list[Cell]] = []
-    for one in found.differences:
-        p: list[Cell] = [Probability(one.p), Probability(one.corrected)]
-        differ = "yes" if one.corrected < ALPHA else "no"
-        rows.append([one.measure, one.first, one.second, one.n, one.difference, *p, differ])
+    for difference in evaluation.differences:
+        p: list[Cell] = [Probability(difference.p), Probability(difference.corrected)]
+        differ = "yes" if difference.corrected < ALPHA else "no"
+        rows.append(
+            [difference.measure, difference.first, difference.second, difference.n, difference.difference, *p, differ]
+        )
     notes = [
-        "p: rankers swapped request by request; corrected by Holm's method over all pairs of a measure; differ? where "
-        f"that is below {ALPHA:g}."
+        "p: permutation test that swaps rankers by request; p (Holm): corrected by Holm's method over all pairs of a "
+        f"measure; differ? where that is below {ALPHA:g}."
     ]
-    heads = ["measure", "ranker", "less", "questions", "difference", "p", "p (Holm)", "differ?"]
-    return Table(f"Differences between rankers, input {found.ranked.given}", heads, rows, notes)
+    heads = ["measure", "ranker", "minus", "questions", "difference", "p", "p (Holm)", "differ?"]
+    title = f"Differences between rankers, input {evaluation.ranked.given}"
+    return Table(title, heads, rows, notes, keys={"minus": "less"})
 
 
-def breakdown_table(name: str, some: Sequence[QuestionGroup], given: str) -> Table:
-    """A line a kind of question and ranker."""
+def breakdown_table(name: str, groups: Sequence[QuestionGroup], input_name: str) -> Table:
+    """One line per kind of question and ranker."""
     rows: list[list[Cell]] = [
-        [part.name, part.ranker, part.n, *(part.measures[measure].estimate for measure in MEASURES)] for part in some
+        [group.name, group.ranker, group.n, *(group.measures[measure].estimate for measure in MEASURES)]
+        for group in groups
     ]
     notes = {
-        CATEGORY: ["Of the statements that matter; a question counts under each of its categories."],
-        SEEN: ["Seen: the text is a reference of a training question. A question counts by its texts and its request."],
+        CATEGORY: ["Categories of the relevant statements; a question counts in each of its categories."],
+        SEEN: ["Seen: the text is a reference of a training question. Questions are grouped by texts and request."],
     }.get(name, [])
-    return Table(f"By {name}, input {given}", [name, "ranker", "questions", *MEASURES], rows, notes)
+    return Table(f"By {name}, input {input_name}", [name, "ranker", "questions", *MEASURES], rows, notes)
 
 
-def statement_table(found: RankingEvaluation) -> Table:
-    """What rankers read against what matters."""
+def statement_table(evaluation: RankingEvaluation) -> Table:
+    """The statements that rankers read, compared with the relevant ones."""
     rows: list[list[Cell]] = []
-    for one in found.readings:
-        told: list[Cell] = [one.precision, one.chance[0], one.recall, one.chance[1], one.f1, one.chance[2]]
-        rows.append([one.ranker, one.candidate, one.n, one.read, one.relevant, *told])
+    for reading in evaluation.readings:
+        measures: list[Cell] = [
+            reading.precision,
+            reading.chance[0],
+            reading.recall,
+            reading.chance[1],
+            reading.f1,
+            reading.chance[2],
+        ]
+        rows.append([reading.ranker, reading.candidate, reading.n, reading.read, reading.relevant, *measures])
     heads = ["ranker", "for", "questions", "read", "matter", "precision", "chance", "recall", "chance", "F1", "chance"]
-    notes = ["for: the candidate that it puts first, or the one that was written for the request; chance: as many "
-             "statements drawn at random."]  # fmt: skip
-    return Table(f"Statements read, input {found.ranked.given}", heads, rows, notes)
+    notes = ["for: the candidate ranked first, or the one that was written for the request; chance: the same number of "
+             "random statements."]  # fmt: skip
+    return Table(f"Statements read, input {evaluation.ranked.given}", heads, rows, notes)
 
 
-def distractor_table(found: Mapping[str, RankingEvaluation]) -> Table | None:
-    """The measures by the number of distractors, where rankers were asked with several."""
-    steps = {RELEVANT: "0"} | {one: one for one in DISTRACTORS}
-    known = {steps[given]: one for given, one in found.items() if given in steps}
-    if len(known) < 2:
+def distractor_table(evaluations: Mapping[str, RankingEvaluation]) -> Table | None:
+    """The measures by number of distractors, where rankers were run with several numbers; else None."""
+    steps = {RELEVANT: "0"} | {evaluation: evaluation for evaluation in DISTRACTORS}
+    by_number = {steps[input_name]: evaluation for input_name, evaluation in evaluations.items() if input_name in steps}
+    if len(by_number) < 2:
         return None
-    rankers = next(iter(known.values())).ranked.rankers
+    rankers = next(iter(by_number.values())).ranked.rankers
     rows: list[list[Cell]] = []
     for measure in MEASURES:
         for number, name in enumerate(rankers):
-            cells: list[Cell] = [one.standings[number].measures[measure].estimate for one in known.values()]
+            cells: list[Cell] = [
+                evaluation.standings[number].measures[measure].estimate for evaluation in by_number.values()
+            ]
             rows.append([measure, name, *cells])
-    heads = ["measure", "ranker", *(f"{n} distractors" for n in known)]
-    return Table("By number of distractors", heads, rows, ["0: only the statements that matter (u+S1)."])
+    heads = ["measure", "ranker", *(f"{n} distractors" for n in by_number)]
+    return Table("By number of distractors", heads, rows, ["0: only the relevant statements (u+S1)."])
 
 
 def train_overlap_table(counts: OverlapCounts) -> Table:
-    """What test questions share with training."""
-    told = {
-        "questions of the test": counts.questions,
+    """What test questions share with the training data."""
+    shared = {
+        "test questions": counts.questions,
         "the same example is in training": counts.examples,
         "the request is in training": counts.requests,
         "the reference is a reference there": counts.reference,
@@ -133,7 +156,9 @@ def train_overlap_table(counts: OverlapCounts) -> Table:
         "all distractors are references there": counts.all_distractors,
         "a distractor is a candidate there": counts.distractor_offered,
     }
-    rows: list[list[Cell]] = [[name, n, n / counts.questions if counts.questions else None] for name, n in told.items()]
+    rows: list[list[Cell]] = [
+        [name, n, n / counts.questions if counts.questions else None] for name, n in shared.items()
+    ]
     return Table("Seen in training", ["what", "questions", "share"], rows, ["Texts are compared by their words."])
 
 

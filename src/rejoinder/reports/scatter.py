@@ -1,7 +1,7 @@
 """A metric's scores against people's ratings, as in Figure 2 of SSREM (Bak and Oh 2020) after Lowe et al. (2017).
 
-A dot is one reply: the rating along, with a little noise so that equal ratings do not hide each other, the score
-upward. The line is the linear regression over the ratings as they are.
+A dot is one reply: the rating on the x axis, with a little noise so that equal ratings do not hide each other, the
+score on the y axis. The line is the linear regression on the exact ratings.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from rejoinder.reports.chart import Axis, Markup, escape_html, make_axis, tick_l
 
 Values = NDArray[np.float64]
 MAX_DOTS = 2000
-_NOISE = 0.3  # of the step between two ratings: the papers' N(0, 0.3) on a scale of whole numbers
-_LAYERS = 8  # dots of one path do not darken each other, so they are dealt out to several
-_LEFT, _TOP, _WIDTH, _HEIGHT = 44, 22, 308, 190  # of the field
+_NOISE = 0.3  # times the step between two ratings: the papers' N(0, 0.3) on a scale of whole numbers
+_LAYERS = 8  # dots of one path do not darken each other, so they are spread over several paths
+_LEFT, _TOP, _WIDTH, _HEIGHT = 44, 22, 308, 190  # of the plot area
 _FEW = 400
 
 
@@ -30,7 +30,7 @@ class RegressionLine(NamedTuple):
 
 
 class Scatter(NamedTuple):
-    """The drawing, how many replies it stands for, how many of them are drawn, and the line (None without one)."""
+    """The drawing, the number of replies, how many of them are drawn, and the line (None without one)."""
 
     svg: Markup
     n: int
@@ -39,7 +39,7 @@ class Scatter(NamedTuple):
 
 
 class LinkTarget(NamedTuple):
-    """Where a click on a dot leads, and what is said of it."""
+    """The link of a dot, and its description."""
 
     address: str
     about: str
@@ -51,59 +51,59 @@ def draw_scatter(
     scores: Values,
     labels: tuple[str, str],
     seed: int = 0,
-    most: int = MAX_DOTS,
+    max_dots: int = MAX_DOTS,
     targets: Sequence[LinkTarget] | None = None,
 ) -> Scatter | None:
     """Draw the replies that have both a rating and a score; None where there is nothing that can be drawn.
 
-    ``name`` is an id of the page's own, ``labels`` are those of the two axes, ``targets`` (one a reply) make links of
-    the dots.
+    ``name`` is an id that is unique on the page, ``labels`` are those of the two axes, ``targets`` (one per reply) turn
+    the dots into links.
     """
     known = np.isfinite(ratings) & np.isfinite(scores)
     x, y = ratings[known], scores[known]
     random = np.random.default_rng(seed)
-    at = np.sort(random.choice(len(x), most, replace=False)) if len(x) > most else np.arange(len(x))
-    noisy = x[at] + random.normal(0.0, _jitter_scale(x), len(at))
-    along, upward = make_axis(x.tolist()), make_axis(y.tolist())
-    if along is None or upward is None:
+    sample = np.sort(random.choice(len(x), max_dots, replace=False)) if len(x) > max_dots else np.arange(len(x))
+    noisy = x[sample] + random.normal(0.0, _jitter_scale(x), len(sample))
+    x_axis, y_axis = make_axis(x.tolist()), make_axis(y.tolist())
+    if x_axis is None or y_axis is None:
         return None
-    along, upward = _widen_axis(along, noisy), _widen_axis(upward, y)
+    x_axis, y_axis = _widen_axis(x_axis, noisy), _widen_axis(y_axis, y)
     line = fit_line(x, y)
-    across, up = _x_positions(along, noisy.tolist()), _y_positions(upward, y[at].tolist())
-    drawn_places = np.flatnonzero(known)[at].tolist()
-    dots = _draw_dots(across, up) if targets is None else _draw_links(across, up, [targets[i] for i in drawn_places])
-    drawn = [_draw_grid(along, upward), f'<g class="dots{" few" if len(at) <= _FEW else ""}">{dots}</g>']
+    across, up = _x_positions(x_axis, noisy.tolist()), _y_positions(y_axis, y[sample].tolist())
+    places = np.flatnonzero(known)[sample].tolist()
+    dots = _draw_dots(across, up) if targets is None else _draw_links(across, up, [targets[i] for i in places])
+    parts = [_draw_grid(x_axis, y_axis), f'<g class="dots{" few" if len(sample) <= _FEW else ""}">{dots}</g>']
     if line is not None:
-        drawn.append(_draw_line(line, (float(x.min()), float(x.max())), along, upward))
-    said = f"{len(x):,} replies" + (f", slope {line.slope:.3g}" if line else "")
+        parts.append(_draw_line(line, (float(x.min()), float(x.max())), x_axis, y_axis))
+    description = f"{len(x):,} replies" + (f", slope {line.slope:.3g}" if line else "")
     head = (
         f'<svg class="scatter" viewBox="0 0 360 250" role="{"img" if targets is None else "group"}" '
         f'aria-labelledby="{name}-t {name}-d" focusable="false">'
         f'<title id="{name}-t">{escape_html(labels[1])} against {escape_html(labels[0])}</title>'
-        f'<desc id="{name}-d">{said}</desc>'
+        f'<desc id="{name}-d">{description}</desc>'
     )
-    return Scatter(Markup(f"{head}{''.join(drawn)}{_draw_labels(labels)}</svg>"), len(x), len(at), line)
+    return Scatter(Markup(f"{head}{''.join(parts)}{_draw_labels(labels)}</svg>"), len(x), len(sample), line)
 
 
 def fit_line(x: Values, y: Values) -> RegressionLine | None:
-    """The line of least squares of y on x; None where x does not vary."""
+    """The least-squares line of y on x; None where x does not vary."""
     if len(x) < 2 or np.ptp(x) <= 1e-9 * np.abs(x).max():
         return None
-    off = x - x.mean()
-    slope = float(off @ (y - y.mean()) / (off @ off))
+    deviations = x - x.mean()
+    slope = float(deviations @ (y - y.mean()) / (deviations @ deviations))
     return RegressionLine(slope, float(y.mean() - slope * x.mean()))
 
 
 def _jitter_scale(x: Values) -> float:
-    """The standard deviation of the noise: small beside the smallest step between two ratings."""
+    """The standard deviation of the noise: small compared with the smallest step between two ratings."""
     steps = np.diff(np.unique(np.round(x, 9)))
     return _NOISE * float(steps.min()) if len(steps) else 0.0
 
 
-def _widen_axis(given: Axis, values: Values) -> Axis:
-    """The axis with some room behind its ends, so that no dot lies on the frame."""
-    room = (given.high - given.low) / 40
-    return Axis(min(given.low, float(values.min())) - room, max(given.high, float(values.max())) + room, given.ticks)
+def _widen_axis(axis: Axis, values: Values) -> Axis:
+    """The axis with some room at both ends, so that no dot lies on the frame."""
+    margin = (axis.high - axis.low) / 40
+    return Axis(min(axis.low, float(values.min())) - margin, max(axis.high, float(values.max())) + margin, axis.ticks)
 
 
 def _x_positions(along: Axis, values: Iterable[float]) -> list[float]:
@@ -115,14 +115,14 @@ def _y_positions(upward: Axis, values: Iterable[float]) -> list[float]:
 
 
 def _draw_dots(across: list[float], up: list[float]) -> str:
-    """Lines without length and with round ends: the shortest way to write many dots."""
+    """Zero-length lines with round ends: the shortest way to write many dots."""
     places = [f"M{x:.1f} {y:.1f}h0" for x, y in zip(across, up, strict=True)]
     layers = ("".join(places[i::_LAYERS]) for i in range(_LAYERS))
     return "".join(f'<path d="{layer}"/>' for layer in layers if layer)
 
 
 def _draw_links(across: list[float], up: list[float], targets: Sequence[LinkTarget]) -> str:
-    """Dots that can be clicked; none is a stop of the keyboard, for which a page has a list beside them."""
+    """Dots that can be clicked; the keyboard skips them, because the page has a list next to them."""
     return "".join(
         f'<a href="{escape_html(to.address)}" tabindex="-1" aria-label="{escape_html(to.about)}">'
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4"><title>{escape_html(to.about)}</title></circle></a>'

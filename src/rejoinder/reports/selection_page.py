@@ -1,4 +1,4 @@
-"""The HTML report of a selection run: one file that stands alone, the same bytes for the same run."""
+"""The HTML report of a selection run: one self-contained file, the same bytes for the same run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from rejoinder.reports.chart import Axis, Markup, axis_labels, interval_bar, make_axis
 from rejoinder.reports.leaderboard import BoardRow
 
-# The page's frame is that of every report; only what stands in it differs.
+# The page uses the same frame as every report.
 from rejoinder.reports.page import GENERATOR, csp_hash, make_environment, read_template
 from rejoinder.reports.selection import accuracy_table, difference_table, group_table, position_table
 from rejoinder.reports.summary import quote_command
@@ -34,17 +34,17 @@ class CandidateView:
 
 @dataclass(frozen=True)
 class DisputedView:
-    """A disputed question with its candidates; ``share`` is that of the systems that are right."""
+    """A disputed question with its candidates; ``share`` is the share of systems that are right."""
 
     question: Question
     share: float
     candidates: Sequence[CandidateView]
 
 
-def render_selection_page(found: SelectionEvaluation, about: Mapping[str, Any], folder: Path) -> str:
-    """A selection run as a page."""
+def render_selection_page(evaluation: SelectionEvaluation, about: Mapping[str, Any], folder: Path) -> str:
+    """The report page of a selection run."""
     style, script = (Markup(read_template(name)) for name in ("page.css", "page.js"))
-    places, labels = _board_rows(found)
+    places, labels = _board_rows(evaluation)
     return (
         make_environment()
         .get_template("selection.html")
@@ -55,74 +55,80 @@ def render_selection_page(found: SelectionEvaluation, about: Mapping[str, Any], 
             style=style,
             script=script,
             about=about,
-            signatures=found.selected.signatures,
-            chance=found.selected.chance,
-            sentence=summarise_differences(found.order, found.differences),
-            accuracy=accuracy_table(found),
+            signatures=evaluation.selected.signatures,
+            chance=evaluation.selected.chance,
+            sentence=summarise_differences(evaluation.order, evaluation.differences),
+            accuracy=accuracy_table(evaluation),
             places=places,
             labels=labels,
-            differences=difference_table(found) if found.differences else None,
-            groups=[group_table(name, groups) for name, groups in found.groups.items()],
-            by_place=position_table(found),
-            disputed=[_make_disputed_view(found, one) for one in found.disputed],
-            nobody=len(found.agreement.none),
+            differences=difference_table(evaluation) if evaluation.differences else None,
+            groups=[group_table(name, groups) for name, groups in evaluation.groups.items()],
+            by_place=position_table(evaluation),
+            disputed=[_make_disputed_view(evaluation, disputed) for disputed in evaluation.disputed],
+            nobody=len(evaluation.agreement.none),
             card=_read_card(folder),
-            command=_format_command(found, about),
+            command=_format_command(evaluation, about),
         )
     )
 
 
-def _board_rows(found: SelectionEvaluation) -> tuple[list[BoardRow], Markup | None]:
-    """A line a system, its accuracy drawn on an axis on which chance is marked."""
-    chance = found.selected.chance
-    plain = make_axis([end for one in found.standings for end in one.accuracy] + [chance], (0.0, 1.0))
+def _board_rows(evaluation: SelectionEvaluation) -> tuple[list[BoardRow], Markup | None]:
+    """One line per system, with its accuracy drawn on an axis where chance is marked."""
+    chance = evaluation.selected.chance
+    plain = make_axis([end for standing in evaluation.standings for end in standing.accuracy] + [chance], (0.0, 1.0))
     along = Axis(plain.low, plain.high, tuple(sorted({*plain.ticks, chance}))) if plain else None
-    ahead = _find_beaten(found)
+    ahead = _find_beaten(evaluation)
     places = [
         BoardRow(
-            one.system,
-            format_rank_range(one) or "–",
-            one.accuracy,
-            one.n,
-            one.unanswered,
-            interval_bar(f"accuracy of {one.system}", one.accuracy, along, chance) if along and one.n else None,
-            ahead.get(one.system, "–"),
+            standing.system,
+            format_rank_range(standing) or "–",
+            standing.accuracy,
+            standing.n,
+            standing.unanswered,
+            interval_bar(f"accuracy of {standing.system}", standing.accuracy, along, chance)
+            if along and standing.n
+            else None,
+            ahead.get(standing.system, "–"),
         )
-        for one in found.standings
+        for standing in evaluation.standings
     ]
     return places, axis_labels(plain) if plain else None
 
 
-def _find_beaten(found: SelectionEvaluation) -> dict[str, str]:
+def _find_beaten(evaluation: SelectionEvaluation) -> dict[str, str]:
     beaten: dict[str, list[str]] = {}
-    for one in found.differences:
-        if one.survives:
-            first, second = (one.first, one.second) if one.difference.value > 0 else (one.second, one.first)
+    for difference in evaluation.differences:
+        if difference.survives:
+            first, second = (
+                (difference.first, difference.second)
+                if difference.difference.value > 0
+                else (difference.second, difference.first)
+            )
             beaten.setdefault(first, []).append(second)
-    others = len(found.standings) - 1
+    others = len(evaluation.standings) - 1
     return {
         system: ", ".join(names) if len(names) <= _MAX_NAMES else f"{len(names)} of {others}"
         for system, names in beaten.items()
     }
 
 
-def _make_disputed_view(found: SelectionEvaluation, one: DisputedQuestion) -> DisputedView:
-    question, good = found.selected.questions[one.place], found.selected.right[one.place]
+def _make_disputed_view(evaluation: SelectionEvaluation, disputed: DisputedQuestion) -> DisputedView:
+    question, right = evaluation.selected.questions[disputed.place], evaluation.selected.right[disputed.place]
     return DisputedView(
         question,
-        one.share,
-        [CandidateView(c, place in good, one.convinced[place]) for place, c in enumerate(question.candidates)],
+        disputed.share,
+        [CandidateView(c, place in right, disputed.convinced[place]) for place, c in enumerate(question.candidates)],
     )
 
 
 def _read_card(folder: Path) -> str:
-    """The card of the test set in words, where the run has one."""
+    """The text of the test set's card, if the run has one."""
     path = folder / "card.md"
     return path.read_text(encoding="utf-8", errors="replace")[:_MAX_CARD] if path.is_file() else ""
 
 
-def _format_command(found: SelectionEvaluation, about: Mapping[str, Any]) -> str:
-    given = "-" if about["input"]["name"] == "<stdin>" else about["input"]["name"]
-    systems = [word for system in found.selected.systems for word in ("--system", system)]
-    seed = ["--seed", str(found.seed)] if found.seed else []
-    return quote_command(["rejoinder", "select", given, *systems, *seed, "-o", "RUN", "--report", "report.html"])
+def _format_command(evaluation: SelectionEvaluation, about: Mapping[str, Any]) -> str:
+    input_name = "-" if about["input"]["name"] == "<stdin>" else about["input"]["name"]
+    systems = [word for system in evaluation.selected.systems for word in ("--system", system)]
+    seed = ["--seed", str(evaluation.seed)] if evaluation.seed else []
+    return quote_command(["rejoinder", "select", input_name, *systems, *seed, "-o", "RUN", "--report", "report.html"])

@@ -1,4 +1,4 @@
-"""A run in a few sentences: what was scored, what was found, what people gave, and what to type to get it again."""
+"""A run in a few sentences: what was scored, the verdicts, the ratings, and the commands that repeat it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 
 from rejoinder.comparison import trust_tables
 from rejoinder.reports.findings import Findings
+from rejoinder.table import format_count
 
 _SHELL_CHARACTERS = frozenset('"$`\\!')  # what a shell reads within double quotes
 
 
 def quote_command(words: Sequence[str]) -> str:
-    """The words of a command, quoted where they must be; one with quotes in it stands in double quotes, to be read."""
+    """The words of a command, quoted where needed; a word with single quotes goes in double quotes, to be readable."""
     return " ".join(_quote_word(word) for word in words)
 
 
@@ -32,11 +33,11 @@ _KINDS = {
     "preference": ("preference", "preferences"),
 }
 _MAX_INPUTS = 3
-_MAX_OPEN = 2  # metrics under which nothing is sure, each with a sentence of its own
+_MAX_OPEN = 2  # undecided metrics that get a sentence each
 
 
 def describe_inputs(findings: Findings) -> str:
-    """The names of what was scored."""
+    """The names of the inputs."""
     names = [one["name"] for one in findings.about["inputs"]]
     more = f" and {len(names) - _MAX_INPUTS} more" if len(names) > _MAX_INPUTS else ""
     return ", ".join(names[:_MAX_INPUTS]) + more
@@ -44,60 +45,62 @@ def describe_inputs(findings: Findings) -> str:
 
 def describe_records(findings: Findings) -> str:
     """How many records of each kind there are."""
-    return ", ".join(many(n, *_KINDS.get(kind, (kind, kind))) for kind, n in findings.about["counts"].items())
+    return ", ".join(format_count(n, *_KINDS.get(kind, (kind, kind))) for kind, n in findings.about["counts"].items())
 
 
 def describe_run(findings: Findings) -> str:
     """What was scored with what, in one sentence."""
     scores = findings.scores
     return (
-        f"{many(len(scores), 'reply', 'replies')} of {many(len(scores.systems), 'system', 'systems')} to "
-        f"{many(len(set(scores.items)), 'item', 'items')} {'was' if len(scores) == 1 else 'were'} scored with "
-        f"{many(len(scores.metrics), 'metric', 'metrics')}."
+        f"{format_count(len(scores), 'reply', 'replies')} of {format_count(len(scores.systems), 'system')} to "
+        f"{format_count(len(set(scores.items)), 'item')} {'was' if len(scores) == 1 else 'were'} scored with "
+        f"{format_count(len(scores.metrics), 'metric')}."
     )
 
 
-def many(n: int, one: str, several: str) -> str:
-    """A number of things in words."""
-    return f"{n:,} {one if n == 1 else several}"
-
-
 def verdict_sentences(findings: Findings) -> list[str]:
-    """The verdicts in plain words; what would be said again and again is said once."""
-    told = [trust_tables.sentence(found) for found in findings.trusts]
+    """The verdicts in plain words, without repetition."""
+    advice = [trust_tables.sentence(trust) for trust in findings.trusts]
     if len(findings.scores.systems) == 1:
-        return [f"There is one system ({findings.scores.systems[0]}), so there is nothing to compare it with.", *told]
-    compared = findings.comparisons
-    open_ = [one.metric for one in compared if one.differences and not any(d.survives for d in one.differences)]
-    if len(open_) <= _MAX_OPEN:
-        open_ = []
-    said = [one.sentence() for one in compared if one.metric not in open_]
-    if open_:
-        said.append(f"{', '.join(open_)}: no difference between systems survives correction.")
-    return said + told
+        return [
+            f"There is only one system ({findings.scores.systems[0]}), so there is nothing to compare it with.",
+            *advice,
+        ]
+    comparisons = findings.comparisons
+    undecided = [
+        comparison.metric
+        for comparison in comparisons
+        if comparison.differences and not any(d.survives for d in comparison.differences)
+    ]
+    if len(undecided) <= _MAX_OPEN:
+        undecided = []
+    sentences = [comparison.sentence() for comparison in comparisons if comparison.metric not in undecided]
+    if undecided:
+        sentences.append(f"{', '.join(undecided)}: no difference between systems survives correction.")
+    return sentences + advice
 
 
 def describe_ratings(findings: Findings) -> str:
     """One line about the judgements in the data, empty where there are none."""
-    given = [r for r in findings.data.ratings if r.response is not None]
-    whole = len(findings.data.ratings) - len(given)
-    told = []
-    if given:
-        raters, rated = len({r.rater for r in given}), len({r.response for r in given})
-        named = ", ".join(dict.fromkeys(r.aspect for r in given))
-        told.append(
-            f"{many(len(given), 'rating', 'ratings')} by {many(raters, 'rater', 'raters')} of "
-            f"{rated:,} of the {len(findings.scores):,} replies ({named})"
+    ratings = [r for r in findings.data.ratings if r.response is not None]
+    n_dialogue_ratings = len(findings.data.ratings) - len(ratings)
+    parts = []
+    if ratings:
+        n_raters, n_rated = len({r.rater for r in ratings}), len({r.response for r in ratings})
+        aspects = ", ".join(dict.fromkeys(r.aspect for r in ratings))
+        parts.append(
+            f"{format_count(len(ratings), 'rating')} by {format_count(n_raters, 'rater')} of "
+            f"{n_rated:,} of the {len(findings.scores):,} replies ({aspects})"
         )
-    if whole:
-        told.append(f"{many(whole, 'rating', 'ratings')} of whole dialogues, which this page does not use")
+    if n_dialogue_ratings:
+        parts.append(f"{format_count(n_dialogue_ratings, 'rating')} of whole dialogues, which this page does not use")
     if findings.data.preferences:
-        told.append(f"{many(len(findings.data.preferences), 'preference', 'preferences')}, which it does not use")
-    return "; ".join(told) + "." if told else ""
+        parts.append(f"{format_count(len(findings.data.preferences), 'preference')}, which it does not use")
+    return "; ".join(parts) + "." if parts else ""
 
 
 def repeat_commands(findings: Findings) -> list[str]:
-    """What to type to get this page again."""
+    """The commands that make this page again."""
     about: Mapping[str, Any] = findings.about
     score = ["rejoinder", "score"]
     names = ["-" if one["name"] == "<stdin>" else one["name"] for one in about["inputs"]]

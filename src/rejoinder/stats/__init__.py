@@ -7,11 +7,11 @@ bootstrap, resampling                intervals by resampling items, systems, dia
 permutation, williams, pairwise      whether one metric agrees better than another; accuracy on pairs
 interval, paired_difference, mcnemar the mean of a system, a share; whether one system is better than another
 holm, rank_range, bradley_terry      several comparisons; ranks; strengths from pairwise judgements
-agreement, agreement_interval        how well people agree: alpha, kappas, each rater against the rest
-ceiling, rating_matrix, quality      what people reach themselves; ratings as a matrix; whom to look at
+agreement, agreement_interval        how well people agree: alpha, kappas, each rater against the others
+ceiling, rating_matrix, quality      what people themselves reach; ratings as a matrix; raters to look at
 aggregation                          one label from several raters'
 sensitivity, calibration, ndcg       how a metric holds up over data sets; whether scores are probabilities; rankings
 power, rating_noise                  how many items and raters the next comparison needs
 
-``arrays`` and ``significance`` are what these are made of. See docs/statistics.md.
+``arrays``, ``weighted_correlation`` and ``significance`` hold what these share. See docs/statistics.md.
 """

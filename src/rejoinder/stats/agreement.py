@@ -38,61 +38,61 @@ def cohen_kappa(
 ) -> Agreement:
     """Cohen's kappa of two raters, row by row; weighted by the distance between categories, or its square.
 
-    Distance is counted in categories: those that occur, in order, unless the whole scale is given.
+    Distance is counted in categories: those that occur, in order, unless ``categories`` lists the whole scale.
     """
     x, y = as_paired_floats(first=first, second=second)
     check_one_of(weights, Weights, "weighting")
     known = ~(np.isnan(x) | np.isnan(y))
     (a, b), size = _encode_ratings([x[known], y[known]], categories)
     n = int(known.sum())
-    found = Agreement(NAN, NAN, NAN, 2 * n, n, len(known) - n)
+    empty = Agreement(NAN, NAN, NAN, 2 * n, n, len(known) - n)
     if not n:
-        return found._replace(reason="no unit has two ratings")
+        return empty._replace(reason="no unit has two ratings")
     table = np.bincount(a * size + b, minlength=size**2).reshape(size, size) / n
     distance = np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(np.float64)
     cost = {"none": (distance > 0).astype(np.float64), "linear": distance, "quadratic": distance**2}[weights]
     observed = float((cost * table).sum())
     expected = float((cost * np.outer(table.sum(axis=1), table.sum(axis=0))).sum())
-    return _beyond_chance(found, observed, expected)
+    return _beyond_chance(empty, observed, expected)
 
 
 def fleiss_kappa(ratings: Numbers) -> Agreement:
-    """Fleiss' kappa of a matrix, units by raters, of categories; raters need not be the same from unit to unit.
+    """Fleiss' kappa of a matrix of categories, units by raters; raters need not be the same from unit to unit.
 
-    Units may have different numbers of ratings: the agreement inside each counts alike, and chance goes by the share
-    of each category among all ratings used.
+    Units may have different numbers of ratings: the agreement inside each unit has the same weight, and chance
+    agreement comes from the share of each category among all ratings used.
     """
     matrix = as_floats(ratings, "ratings", ndim=2)
     present = ~np.isnan(matrix)
     sizes = present.sum(axis=1)
     used = sizes >= 2
     unit, _ = np.nonzero(present & used[:, None])
-    found = Agreement(NAN, NAN, NAN, len(unit), int(used.sum()), int((~used).sum()))
+    empty = Agreement(NAN, NAN, NAN, len(unit), int(used.sum()), int((~used).sum()))
     if not len(unit):
-        return found._replace(reason="no unit has two ratings")
+        return empty._replace(reason="no unit has two ratings")
     (codes,), n_categories = _encode_ratings([matrix[present & used[:, None]]], None)
     counts = np.bincount(unit * n_categories + codes, minlength=len(matrix) * n_categories)
     counts = counts.reshape(len(matrix), n_categories)[used]
     n = sizes[used]
     observed = 1 - float((((counts**2).sum(axis=1) - n) / (n * (n - 1))).mean())
     expected = 1 - float(((counts.sum(axis=0) / n.sum()) ** 2).sum())
-    return _beyond_chance(found, observed, expected)
+    return _beyond_chance(empty, observed, expected)
 
 
-def _beyond_chance(found: Agreement, observed: float, expected: float) -> Agreement:
-    found = found._replace(observed=observed, expected=expected)
+def _beyond_chance(agreement: Agreement, observed: float, expected: float) -> Agreement:
+    agreement = agreement._replace(observed=observed, expected=expected)
     if expected <= 1e-14:
-        return found._replace(reason="no disagreement is expected: all ratings are the same")
-    return found._replace(value=1 - observed / expected)
+        return agreement._replace(reason="no disagreement is expected: all ratings are the same")
+    return agreement._replace(value=1 - observed / expected)
 
 
 def _encode_ratings(columns: list[Floats], categories: Numbers | None) -> tuple[list[Ints], int]:
     """Ratings as positions on the scale, and the scale's length."""
-    seen = np.unique(np.concatenate(columns))
-    scale = seen if categories is None else np.unique(as_floats(categories, "categories"))
-    strange = seen[~np.isin(seen, scale)]
-    if len(strange):
-        raise InputError(f"the rating {strange[0]:g} is not among the categories; give the whole scale")
+    values = np.unique(np.concatenate(columns))
+    scale = values if categories is None else np.unique(as_floats(categories, "categories"))
+    unknown = values[~np.isin(values, scale)]
+    if len(unknown):
+        raise InputError(f"the rating {unknown[0]:g} is not among the categories; list the whole scale")
     return [np.searchsorted(scale, column) for column in columns], len(scale)
 
 
@@ -101,20 +101,20 @@ _CELLS = 2**20
 
 
 def krippendorff_alpha(ratings: Numbers, scale: Scale = "ordinal") -> Agreement:
-    """Alpha of a matrix, units by raters, NaN where a rating is missing."""
+    """Krippendorff's alpha of a matrix, units by raters, NaN where a rating is missing."""
     check_one_of(scale, Scale, "scale")
     matrix = as_floats(ratings, "ratings", ndim=2)
     present = np.isfinite(matrix)
     used = present.sum(axis=1) >= 2
     unit, _ = np.nonzero(present & used[:, None])
     values = matrix[present & used[:, None]]
-    found = Agreement(NAN, NAN, NAN, len(values), int(used.sum()), int((~used).sum()))
+    empty = Agreement(NAN, NAN, NAN, len(values), int(used.sum()), int((~used).sum()))
     if not len(values):
-        return found._replace(reason="no unit has two ratings")
+        return empty._replace(reason="no unit has two ratings")
     if scale == "ratio" and (values < 0).any():
-        raise InputError(f"a ratio scale has no negative ratings; found {values.min():g}: use interval")
+        raise InputError(f"a ratio scale has no negative ratings (found {values.min():g}); use the interval scale")
     if (values == values[0]).all():
-        return found._replace(
+        return empty._replace(
             observed=0.0, expected=0.0, reason="no disagreement is expected: all ratings are the same"
         )
     unit = np.unique(unit, return_inverse=True)[1]
@@ -124,11 +124,11 @@ def krippendorff_alpha(ratings: Numbers, scale: Scale = "ordinal") -> Agreement:
         observed, expected = _ratio(values, unit)
     else:
         observed, expected = _squares(midranks(values) if scale == "ordinal" else _rescale(values), unit)
-    return found._replace(value=1 - observed / expected, observed=observed, expected=expected)
+    return empty._replace(value=1 - observed / expected, observed=observed, expected=expected)
 
 
 def _squares(values: Floats, unit: Ints) -> tuple[float, float]:
-    """Mean squared differences, inside units and of all; twice the sum of squares around the mean makes the pairs."""
+    """Mean squared differences of pairs, inside units and overall, from the sums of squares around the mean."""
     n, sizes = len(values), np.bincount(unit)
     inside = values - (sum_by_code(unit, values, len(sizes)) / sizes)[unit]
     observed = 2 * float((inside**2 * (sizes / (sizes - 1))[unit]).sum()) / n
@@ -148,14 +148,14 @@ def _nominal(values: Floats, unit: Ints) -> tuple[float, float]:
 
 def _ratio(values: Floats, unit: Ints) -> tuple[float, float]:
     n, sizes = len(values), np.bincount(unit)
-    first, second, of_unit = pairs_within(unit)
-    each = _relative_squares(values[first], values[second])
-    observed = 2 * float((each / (sizes - 1)[of_unit]).sum()) / n
+    first, second, pair_unit = pairs_within(unit)
+    squares = _relative_squares(values[first], values[second])
+    observed = 2 * float((squares / (sizes - 1)[pair_unit]).sum()) / n
     distinct, counts = np.unique(values, return_counts=True)
     total = 0.0
-    at_once = max(1, _CELLS // len(distinct))
-    for start in range(0, len(distinct), at_once):
-        part = slice(start, start + at_once)
+    batch_size = max(1, _CELLS // len(distinct))
+    for start in range(0, len(distinct), batch_size):
+        part = slice(start, start + batch_size)
         total += float(counts[part] @ _relative_squares(distinct[part, None], distinct[None, :]) @ counts)
     return observed, total / (n * (n - 1))
 
@@ -168,6 +168,6 @@ def _relative_squares(a: Floats, b: Floats) -> Floats:
 
 
 def _rescale(values: Floats) -> Floats:
-    """The values on a scale where no square overflows; alpha does not change by it."""
+    """The values on a scale where no square overflows, which leaves alpha unchanged."""
     scaled: Floats = values / np.abs(values).max()
     return scaled

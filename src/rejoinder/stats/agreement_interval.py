@@ -1,7 +1,7 @@
-"""Krippendorff's alpha and Fleiss' kappa with intervals by drawing units again: all raters of a unit stay together.
+"""Krippendorff's alpha and Fleiss' kappa with bootstrap intervals over units: all ratings of a unit stay together.
 
-The values are those of ``agreement`` and ``alpha``; they are computed once more from coincidences (Krippendorff 2011)
-and counts, which a resample only weighs anew.
+The values equal those of ``agreement``. Here they are computed from coincidences (Krippendorff 2011) and counts, so
+that a resample only changes the weights.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from rejoinder.stats.rating_matrix import unit_interval
 from rejoinder.stats.resampling import IntervalKind, percentile_interval, resample_counts
 
 MAX_CATEGORIES = 200
-TOO_MANY_CATEGORIES = f"more than {MAX_CATEGORIES} different ratings: these are no classes"
+TOO_MANY_CATEGORIES = f"more than {MAX_CATEGORIES} different ratings: these are not classes"
 _CELLS = 2**22
 
 
 @dataclass(frozen=True)
 class UnitCounts:
-    """What each unit adds to each cell, kept sparse: a unit touches few cells."""
+    """What each unit adds to each cell, as a sparse matrix: a unit touches few cells."""
 
     cells: Any  # scipy.sparse.csr_matrix, units by cells
     n_ratings: int
@@ -57,11 +57,11 @@ class UnitCounts:
         n_left_out: int,
         clusters: Ints | None = None,
     ) -> UnitCounts:
-        """From rows: this unit adds this amount to this cell; without clusters every unit is its own."""
+        """Build from rows: this unit adds this amount to this cell; without clusters every unit is its own cluster."""
         from scipy.sparse import csr_matrix
 
-        together = np.arange(shape[0]) if clusters is None else clusters
-        return cls(csr_matrix((amount, (unit, cell)), shape), n_ratings, n_left_out, together)
+        cluster_codes = np.arange(shape[0]) if clusters is None else clusters
+        return cls(csr_matrix((amount, (unit, cell)), shape), n_ratings, n_left_out, cluster_codes)
 
     @property
     def n_units(self) -> int:
@@ -69,7 +69,7 @@ class UnitCounts:
         return int(self.cells.shape[0])
 
     def whole(self) -> Floats:
-        """The counts of the data themselves, as one line."""
+        """The counts of the data themselves, as one row."""
         return np.asarray(self.cells.sum(axis=0), dtype=np.float64).reshape(1, -1)
 
     def interval(
@@ -81,15 +81,17 @@ class UnitCounts:
         level: float = 0.95,
         kind: IntervalKind = "corrected",
     ) -> list[Interval]:
-        """The intervals of the values (one column each) that a statistic gives for lines of counts."""
+        """The intervals of the values (one column each) that a statistic returns for rows of counts."""
         check_at_least(n_resamples, 1, "n_resamples")
         values = statistic(self.whole())[0]
         random = make_generator(seed)
         n_clusters = int(self.clusters.max(initial=-1)) + 1
-        at_once = max(1, _CELLS // max(self.n_units, self.cells.shape[1], 1))
+        batch_size = max(1, _CELLS // max(self.n_units, self.cells.shape[1], 1))
         samples = []
-        for start in range(0, n_resamples, at_once):
-            weights = resample_counts(n_clusters, min(at_once, n_resamples - start), random).take(self.clusters, axis=1)
+        for start in range(0, n_resamples, batch_size):
+            weights = resample_counts(n_clusters, min(batch_size, n_resamples - start), random).take(
+                self.clusters, axis=1
+            )
             samples.append(statistic(np.asarray((self.cells.T @ weights.T.astype(np.float64)).T)))
         columns = np.concatenate(samples).T
         counts = self.n_ratings, self.n_left_out, n_clusters
@@ -100,7 +102,7 @@ class UnitCounts:
 
 
 def used_clusters(matrix: Floats, clusters: Labels | None) -> Ints | None:
-    """The clusters of the units with two ratings or more, numbered anew."""
+    """The clusters of the units with two ratings or more, renumbered from 0."""
     if clusters is None:
         return None
     check_same_length(ratings=matrix, clusters=clusters)
@@ -113,7 +115,7 @@ def _used(matrix: Floats) -> Bools:
 
 
 def encode_units(matrix: Floats) -> tuple[Floats, Ints, Ints, Floats, int]:
-    """The units with two ratings or more: their lines, and each rating's unit and category; the categories."""
+    """The units with two or more ratings: their rows, each rating's unit and category, the categories, n left out."""
     known = np.isfinite(matrix)
     used = _used(matrix)
     part = np.where(known, matrix, NAN)[used]
@@ -123,16 +125,16 @@ def encode_units(matrix: Floats) -> tuple[Floats, Ints, Ints, Floats, int]:
 
 
 def ordered_pairs(unit: Ints) -> tuple[Ints, Ints]:
-    """All pairs of two different ratings of one unit, both ways round; the units come in order."""
+    """All pairs of two different ratings of one unit, in both orders; the units come in order."""
     first, second, _ = pairs_within(unit)
     return np.concatenate([first, second]), np.concatenate([second, first])
 
 
 def beyond_chance(observed: Floats, expected: Floats) -> Floats:
-    """One less observed over expected disagreement; NaN where none is expected."""
+    """One minus observed over expected disagreement; NaN where none is expected."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        found: Floats = np.where(expected > 1e-14, 1 - observed / np.where(expected > 1e-14, expected, 1.0), NAN)
-    return found
+        values: Floats = np.where(expected > 1e-14, 1 - observed / np.where(expected > 1e-14, expected, 1.0), NAN)
+    return values
 
 
 def alpha_interval(
@@ -144,19 +146,19 @@ def alpha_interval(
     seed: int = 0,
     level: float = 0.95,
 ) -> Interval:
-    """Krippendorff's alpha of a matrix, units by raters, with its interval; units of a cluster are drawn together."""
+    """Krippendorff's alpha of a matrix, units by raters, with its interval; clusters are resampled whole."""
     check_one_of(scale, Scale, "scale")
     matrix = as_floats(ratings, "ratings", ndim=2)
-    whole = krippendorff_alpha(matrix, scale)  # says what is wrong with the ratings, too
+    whole = krippendorff_alpha(matrix, scale)  # raises if the ratings are invalid
     if whole.reason:
         return Interval(whole.value, NAN, NAN, whole.n, whole.n_left_out, whole.n_units, whole.reason)
     part, unit, code, values, left_out = encode_units(matrix)
-    together = used_clusters(matrix, clusters)
+    cluster_codes = used_clusters(matrix, clusters)
     if len(values) > MAX_CATEGORIES:
         return unit_interval(
             part,
             lambda m: krippendorff_alpha(m, scale).value,
-            together,
+            cluster_codes,
             n_resamples=n_resamples,
             seed=seed,
             level=level,
@@ -166,16 +168,16 @@ def alpha_interval(
     (first, second), sizes = ordered_pairs(unit), np.bincount(unit)
     amount = 1 / (sizes[unit[first]] - 1)
     counts = UnitCounts.of(
-        unit[first], code[first] * size + code[second], amount, (len(part), size**2), len(unit), left_out, together
+        unit[first], code[first] * size + code[second], amount, (len(part), size**2), len(unit), left_out, cluster_codes
     )
 
-    def alphas(lines: Floats) -> Floats:
-        together = lines.reshape(-1, size, size)
-        totals = together.sum(axis=2)
+    def alphas(rows: Floats) -> Floats:
+        coincidences = rows.reshape(-1, size, size)
+        totals = coincidences.sum(axis=2)
         n = totals.sum(axis=1)
         distance = _distances(scale, values, totals)
-        observed = (together * distance).sum(axis=(1, 2)) * (n - 1)
-        expected = np.einsum("bc,bck,bk->b", totals, np.broadcast_to(distance, together.shape), totals)
+        observed = (coincidences * distance).sum(axis=(1, 2)) * (n - 1)
+        expected = np.einsum("bc,bck,bk->b", totals, np.broadcast_to(distance, coincidences.shape), totals)
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(expected > 0, 1 - observed / expected, NAN)[:, None]
 
@@ -190,7 +192,7 @@ def fleiss_interval(
     seed: int = 0,
     level: float = 0.95,
 ) -> Interval:
-    """Fleiss' kappa of a matrix, units by raters, of categories, with its interval."""
+    """Fleiss' kappa of a matrix of categories, units by raters, with its interval."""
     matrix = as_floats(ratings, "ratings", ndim=2)
     part, unit, code, values, left_out = encode_units(matrix)
     if not len(unit):
@@ -213,19 +215,19 @@ def fleiss_interval(
         used_clusters(matrix, clusters),
     )
 
-    def kappas(lines: Floats) -> Floats:
-        shares = lines[:, :size] / lines[:, :size].sum(axis=1, keepdims=True)
-        return beyond_chance(1 - lines[:, size] / lines[:, size + 1], 1 - (shares**2).sum(axis=1))[:, None]
+    def kappas(samples: Floats) -> Floats:
+        shares = samples[:, :size] / samples[:, :size].sum(axis=1, keepdims=True)
+        return beyond_chance(1 - samples[:, size] / samples[:, size + 1], 1 - (shares**2).sum(axis=1))[:, None]
 
     return counts.interval(kappas, n_resamples=n_resamples, seed=seed, level=level)[0]
 
 
 def _distances(scale: Scale, values: Floats, totals: Floats) -> Floats:
-    """Squared differences of the categories, one matrix a resample (or one for all)."""
+    """Squared differences of the categories, one matrix per resample (or one for all)."""
     a, b = values[:, None], values[None, :]
     if scale == "nominal":
-        differ: Floats = (a != b).astype(np.float64)
-        return differ[None]
+        unequal: Floats = (a != b).astype(np.float64)
+        return unequal[None]
     if scale == "interval":
         scaled = values / max(float(np.abs(values).max()), 1e-300)
         difference: Floats = (scaled[:, None] - scaled[None, :]) ** 2
@@ -246,7 +248,7 @@ class RaterAgreement(NamedTuple):
     """Cohen's kappa over pairs of raters, and of each rater with the others.
 
     ``mean`` is over the ``n_pairs`` pairs of raters with enough common units, weighted by how many. ``raters`` has one
-    entry a column of the matrix: the kappa of the rater's rating with another rater's, over all others and all shared
+    entry per column of the matrix: the kappa of the rater's rating with another rater's, over all others and all shared
     units; ``shared`` counts those units.
     """
 
@@ -273,27 +275,29 @@ def cohen_intervals(
     rater = np.nonzero(np.isfinite(part))[1]
     n_raters, size = matrix.shape[1], len(values)
     if size > MAX_CATEGORIES:
-        nothing = Interval(NAN, NAN, NAN, len(unit), left_out, len(part), TOO_MANY_CATEGORIES)
-        return RaterAgreement(nothing, 0, [nothing] * n_raters, np.zeros(n_raters, dtype=np.int64))
-    together = used_clusters(matrix, clusters)
+        empty = Interval(NAN, NAN, NAN, len(unit), left_out, len(part), TOO_MANY_CATEGORIES)
+        return RaterAgreement(empty, 0, [empty] * n_raters, np.zeros(n_raters, dtype=np.int64))
+    cluster_codes = used_clusters(matrix, clusters)
     first, second = ordered_pairs(unit)
     shared = np.bincount(np.unique(unit[first] * n_raters + rater[first]) % n_raters, minlength=n_raters)
     cost = _costs(weights, size)
-    # Each rater's table counts them in its lines and all others in its columns; each pair's table stands behind those.
+    # Each rater's table has their ratings in its rows and all others' in its columns; the tables of pairs follow.
     pair = np.minimum(rater[first], rater[second]) * n_raters + np.maximum(rater[first], rater[second])
-    met, number, often = np.unique(pair, return_inverse=True, return_counts=True)
-    kept = np.flatnonzero(often // 2 >= least_shared)
-    place = np.full(len(met), -1)
-    place[kept] = np.arange(len(kept))
-    once = (rater[first] < rater[second]) & (place[number] >= 0)
+    pairs, pair_codes, pair_counts = np.unique(pair, return_inverse=True, return_counts=True)
+    frequent = np.flatnonzero(pair_counts // 2 >= least_shared)
+    table_index = np.full(len(pairs), -1)
+    table_index[frequent] = np.arange(len(frequent))
+    once = (rater[first] < rater[second]) & (table_index[pair_codes] >= 0)
     cell = code[first] * size + code[second]
-    cells = np.concatenate([rater[first] * size**2 + cell, (n_raters + place[number[once]]) * size**2 + cell[once]])
+    cells = np.concatenate(
+        [rater[first] * size**2 + cell, (n_raters + table_index[pair_codes[once]]) * size**2 + cell[once]]
+    )
     units = np.concatenate([unit[first], unit[first][once]])
-    shape = len(part), (n_raters + len(kept)) * size**2
-    counts = UnitCounts.of(units, cells, np.ones(len(cells)), shape, len(unit), left_out, together)
+    shape = len(part), (n_raters + len(frequent)) * size**2
+    counts = UnitCounts.of(units, cells, np.ones(len(cells)), shape, len(unit), left_out, cluster_codes)
 
-    def kappas(lines: Floats) -> Floats:
-        tables = lines.reshape(len(lines), n_raters + len(kept), size, size)
+    def kappas(rows: Floats) -> Floats:
+        tables = rows.reshape(len(rows), n_raters + len(frequent), size, size)
         each = _table_kappas(tables, cost)
         n = tables[:, n_raters:].sum(axis=(2, 3))
         n = np.where(np.isnan(each[:, n_raters:]), 0, n)
@@ -301,9 +305,9 @@ def cohen_intervals(
             mean = (np.nan_to_num(each[:, n_raters:]) * n).sum(axis=1, keepdims=True) / n.sum(axis=1, keepdims=True)
         return np.concatenate([mean, each[:, :n_raters]], axis=1)
 
-    found = counts.interval(kappas, n_resamples=n_resamples, seed=seed, level=level)
-    mean = found[0] if len(kept) else found[0]._replace(reason=f"no two raters share {least_shared} units")
-    return RaterAgreement(mean, len(kept), found[1:], shared)
+    intervals = counts.interval(kappas, n_resamples=n_resamples, seed=seed, level=level)
+    mean = intervals[0] if len(frequent) else intervals[0]._replace(reason=f"no two raters share {least_shared} units")
+    return RaterAgreement(mean, len(frequent), intervals[1:], shared)
 
 
 def _costs(weights: Weights, size: int) -> Floats:
@@ -313,7 +317,7 @@ def _costs(weights: Weights, size: int) -> Floats:
 
 
 def _table_kappas(tables: Floats, cost: Floats) -> Floats:
-    """Cohen's kappa of tables in the last two axes."""
+    """Cohen's kappa of each table (the last two axes)."""
     n = tables.sum(axis=(-2, -1))
     with np.errstate(invalid="ignore", divide="ignore"):
         observed = (tables * cost).sum(axis=(-2, -1)) / n

@@ -1,4 +1,4 @@
-"""What every statistic takes: arrays of numbers in which NaN is missing, and labels that say what belongs together."""
+"""What every statistic takes: arrays of numbers where NaN means missing, and labels that group rows."""
 
 from __future__ import annotations
 
@@ -42,62 +42,62 @@ def as_floats(values: Numbers, name: str, ndim: int = 1) -> Floats:
 
 
 def as_paired_floats(**named: Numbers) -> tuple[Floats, ...]:
-    """Arrays of numbers that go together row by row."""
+    """Arrays of numbers that match row by row."""
     arrays = {name: as_floats(values, name) for name, values in named.items()}
     check_same_length(**arrays)
     return tuple(arrays.values())
 
 
 def check_same_length(**named: Sequence[Any] | npt.NDArray[Any]) -> None:
-    """An error where arrays that go together have different lengths."""
+    """Raise an error where arrays that should match row by row have different lengths."""
     lengths = {name: len(values) for name, values in named.items()}
     if len(set(lengths.values())) > 1:
-        found = ", ".join(f"{name} {n}" for name, n in lengths.items())
-        raise InputError(f"arrays that go together have different lengths ({found}); give one value a row in each")
+        listing = ", ".join(f"{name} {n}" for name, n in lengths.items())
+        raise InputError(f"arrays have different lengths ({listing}); give each of them one value per row")
 
 
 def encode_labels(labels: Labels, name: str) -> tuple[Ints, list[Any]]:
     """Labels as the numbers 0, 1, ... in the order in which they first appear, and the labels themselves."""
-    listed = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
+    values = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
     seen: dict[Any, int] = {}
     try:
-        codes = [seen.setdefault(label, len(seen)) for label in listed]
+        codes = [seen.setdefault(label, len(seen)) for label in values]
     except TypeError:
-        raise InputError(f"{name} must be strings or numbers, one a row; found {brief(listed)}") from None
+        raise InputError(f"{name} must be strings or numbers, one per row; found {brief(values)}") from None
     for label in seen:
         if label is None or label != label:
-            raise InputError(f"row {listed.index(label) + 1} of {name} has no label; give every row one")
+            raise InputError(f"row {values.index(label) + 1} of {name} has no label; give every row one")
     return np.array(codes, dtype=np.int64), list(seen)
 
 
 def as_finite(values: Numbers, name: str) -> Floats:
-    """Like ``floats``, but a value without a finite square is missing too: it has no place in a mean or a variance."""
+    """Like ``as_floats``, but values without a finite square are missing too: no mean or variance could hold them."""
     numbers = as_floats(values, name)
     return np.where(np.abs(numbers) <= LARGEST, numbers, NAN)
 
 
 def check_one_of(value: str, choices: Any, what: str) -> None:
-    """An error unless the value is one of those that a Literal type allows."""
+    """Raise an error unless the value is one of those that a Literal type allows."""
     if value not in get_args(choices):
         raise SpecError(f"no {what} is called {value!r}; known: {', '.join(get_args(choices))}")
 
 
 def check_probability(value: float, name: str) -> float:
-    """A number strictly between 0 and 1."""
+    """Return the value; raise an error unless it lies strictly between 0 and 1."""
     if not 0 < value < 1:
-        raise InputError(f"{name} must lie between 0 and 1, not {value}; 0.95 stands for 95 percent")
+        raise InputError(f"{name} must lie between 0 and 1, not {value}; write 0.95 for 95 percent")
     return value
 
 
 def check_at_least(value: int, least: int, name: str) -> int:
-    """A whole number that is not too small."""
+    """Return the value; raise an error unless it is a whole number and not too small."""
     if not (isinstance(value, (int, float, np.integer)) and value >= least and float(value).is_integer()):
         raise InputError(f"{name} must be a whole number of at least {least}, not {value}")
     return int(value)
 
 
 def make_generator(seed: int, *stream: int) -> np.random.Generator:
-    """The source of randomness that a seed names; streams of one seed are independent of each other."""
+    """The random generator of a seed; streams of one seed are independent of each other."""
     return np.random.default_rng([check_at_least(seed, 0, "seed"), *stream])
 
 
@@ -107,5 +107,5 @@ def sum_by_code(codes: Ints, values: Floats, size: int) -> Floats:
 
 
 def is_constant(values: Floats) -> bool:
-    """Whether all values are one and the same (or there are none)."""
+    """Whether all values are the same (or there are none)."""
     return bool(values.size == 0 or (values == values[0]).all())

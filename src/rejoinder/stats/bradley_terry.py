@@ -4,9 +4,9 @@ Strengths add up to 0, and a system with strength a is expected to get 1 / (1 + 
 against one with strength b. Intervals come from the robust (sandwich) covariance with the factor G / (G - 1), over
 judgements or over clusters of them (raters, items), and Student's t with G - 1 degrees of freedom.
 
-Strengths exist when nobody can be split off who only won or only lost; otherwise ``reason`` says whom, and
-``shrinkage`` (a penalty of shrinkage / 2 times the sum of squared strengths) makes them finite. Systems that never met,
-even through others, cannot be compared at all.
+Strengths exist unless some systems only won or only lost against all others; otherwise ``reason`` names them, and
+``shrinkage`` (a penalty of shrinkage / 2 times the sum of squared strengths) makes the strengths finite. Systems that
+never met, even through others, cannot be compared at all.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _MAX_STEPS = 100
 
 
 def explain_no_strengths(won: Floats, names: list[Any], shrinkage: float) -> str | None:
-    """Why points, each system's (line) against each other (column), give no strengths; None where they do."""
+    """Why these points (one row per system, against each system in a column) give no strengths; None if they do."""
     if len(names) < 2:
         return "fewer than 2 systems"
-    met = won + won.T > 0
-    part = find_reachable(met)[0]
-    if not part.all():
-        apart = ", ".join(str(name) for name, here in zip(names, part, strict=True) if not here)
-        return f"no judgement connects {names[0]} with {apart}"
+    compared = won + won.T > 0
+    reachable = find_reachable(compared)[0]
+    if not reachable.all():
+        others = ", ".join(str(name) for name, is_reachable in zip(names, reachable, strict=True) if not is_reachable)
+        return f"no judgement connects {names[0]} with {others}"
     if shrinkage > 0:
         return None
     beats = find_reachable(won > 0)
@@ -52,7 +52,7 @@ def explain_no_strengths(won: Floats, names: list[Any], shrinkage: float) -> str
 
 
 def find_reachable(edges: Bools) -> Bools:
-    """Which node reaches which along edges, itself included."""
+    """Which nodes each node reaches along edges, itself included."""
     reach: Bools = edges | np.eye(len(edges), dtype=bool)
     for middle in range(len(reach)):
         reach |= reach[:, middle][:, None] & reach[middle][None, :]
@@ -90,7 +90,7 @@ def _expected_points(ahead: Floats) -> Floats:
 
 
 def _information(strengths: Floats, played: Floats, shrinkage: float) -> Floats:
-    """The negative second derivative, made invertible along the one direction that means nothing."""
+    """The negative second derivative, made invertible along the one direction without meaning."""
     expected = _expected_points(strengths[:, None] - strengths[None, :])
     weights = played * expected * (1 - expected)
     return np.diag(weights.sum(axis=1) + shrinkage) - weights + 1 / len(strengths)

@@ -1,4 +1,4 @@
-"""How well people agree with each other, in the terms in which a metric is judged: the ceiling for any metric."""
+"""How well people agree with each other, measured as for a metric: the ceiling for any metric."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from rejoinder.stats.arrays import (
 )
 from rejoinder.stats.bradley_terry import Ranking
 from rejoinder.stats.correlation import Correlation, Method, correlate
-from rejoinder.stats.levels import pairwise_correlation
 from rejoinder.stats.rating_matrix import compact_ratings
 from rejoinder.stats.resampling import resample_counts
+from rejoinder.stats.weighted_correlation import pairwise_correlation
 
 
 class Ceiling(NamedTuple):
@@ -54,7 +54,7 @@ class SplitHalf(NamedTuple):
 
 
 def one_against_rest(ratings: Numbers, method: Method = "spearman") -> Ceiling:
-    """Each rater's correlation with the mean of the other raters, over the units (lines) that they share.
+    """Each rater's correlation with the mean of the other raters, over the units (rows) that they share.
 
     A rater with fewer than three such units, or with the same rating for all, has none and is left out of the mean.
     Where raters rated few units each, look at ``pooled``: every rating against the mean of the others on its unit.
@@ -68,10 +68,10 @@ def one_against_rest(ratings: Numbers, method: Method = "spearman") -> Ceiling:
     rows = np.flatnonzero(present.ravel())
     pooled = correlate(matrix.ravel()[rows], rest.ravel()[rows], method)
     defined = each[~np.isnan(each)]
-    found = Ceiling(NAN, len(defined), len(each) - len(defined), each, pooled)
+    empty = Ceiling(NAN, len(defined), len(each) - len(defined), each, pooled)
     if not len(defined):
-        return found._replace(reason="no rater shares 3 units that vary with another")
-    return found._replace(value=float(defined.mean()))
+        return empty._replace(reason="no rater shares 3 units that vary with another")
+    return empty._replace(value=float(defined.mean()))
 
 
 def split_half(
@@ -79,8 +79,8 @@ def split_half(
 ) -> SplitHalf:
     """Rank systems by two random halves of each unit's ratings and correlate the rankings (Sato et al. 2020, 4.2).
 
-    ``systems`` says whose response each unit (line) is. Units with one rating are left out; of an odd number, the
-    second half has one more.
+    ``systems`` names the system of each unit (row). Units with one rating are left out; with an odd number of ratings,
+    the second half has one more.
     """
     matrix = compact_ratings(finite_matrix(ratings))
     check_same_length(ratings=matrix, systems=systems)
@@ -90,16 +90,16 @@ def split_half(
     used = sizes >= 2
     codes = np.unique(codes[used], return_inverse=True)[1]
     n_systems = int(codes.max(initial=-1)) + 1
-    found = SplitHalf(NAN, NAN, NAN, n_splits, n_systems, int(used.sum()), int((~used).sum()))
+    empty = SplitHalf(NAN, NAN, NAN, n_splits, n_systems, int(used.sum()), int((~used).sum()))
     if n_systems < 3:
-        return found._replace(reason="fewer than 3 systems with two ratings on a unit")
+        return empty._replace(reason="fewer than 3 systems with two ratings on a unit")
     first, second = _halves(matrix[used], codes, n_systems, n_splits, seed)
     values = pairwise_correlation(method, first, second, np.ones(first.shape, dtype=np.int64))
     values = values[~np.isnan(values)]
     if not len(values):
-        return found._replace(reason="the systems' means are all the same")
+        return empty._replace(reason="the systems' means are all the same")
     low, high = np.quantile(values, (0.025, 0.975))
-    return found._replace(value=float(values.mean()), low=float(low), high=float(high))
+    return empty._replace(value=float(values.mean()), low=float(low), high=float(high))
 
 
 def _halves(matrix: Floats, codes: Ints, n_systems: int, n_splits: int, seed: int) -> tuple[Floats, Floats]:
@@ -112,10 +112,10 @@ def _halves(matrix: Floats, codes: Ints, n_systems: int, n_splits: int, seed: in
     means: tuple[list[Floats], list[Floats]] = ([], [])
     for _ in range(n_splits):
         keys = np.where(missing, 2.0, random.random(matrix.shape))
-        place = keys.argsort(axis=1).argsort(axis=1)
-        for of_half, chosen in zip(means, (place < half, (place >= half) & ~missing), strict=True):
-            counts = sum_by_code(system[chosen], np.ones(int(chosen.sum())), n_systems)
-            of_half.append(sum_by_code(system[chosen], filled[chosen], n_systems) / counts)
+        position = keys.argsort(axis=1).argsort(axis=1)
+        for half_means, in_half in zip(means, (position < half, (position >= half) & ~missing), strict=True):
+            counts = sum_by_code(system[in_half], np.ones(int(in_half.sum())), n_systems)
+            half_means.append(sum_by_code(system[in_half], filled[in_half], n_systems) / counts)
     return np.array(means[0]), np.array(means[1])
 
 
@@ -126,7 +126,7 @@ def finite_matrix(ratings: Numbers) -> Floats:
 
 
 class ReachableCorrelation(NamedTuple):
-    """The correlation that the truth itself would have with the ratings."""
+    """The correlation that the true values themselves would have with the ratings."""
 
     value: float
     n: int
@@ -135,36 +135,36 @@ class ReachableCorrelation(NamedTuple):
 
 
 def reachable_by_labels(values: Numbers, expected: Numbers, spread: Numbers) -> ReachableCorrelation:
-    """For labels whose classes have probabilities: their mean and standard deviation in each unit."""
+    """The reachable correlation of labels, from the mean and standard deviation of each unit's class probabilities."""
     v, e, s = as_finite(values, "values"), as_finite(expected, "expected"), as_finite(spread, "spread")
     check_same_length(values=v, expected=e, spread=s)
     known = ~np.isnan(v + e + s)
     v, e, s = v[known], e[known], s[known]
-    found = ReachableCorrelation(NAN, len(v), int((~known).sum()))
+    empty = ReachableCorrelation(NAN, len(v), int((~known).sum()))
     if len(v) < 3:
-        return found._replace(reason="fewer than 3 units say how sure they are")
+        return empty._replace(reason="fewer than 3 units state their uncertainty")
     if is_constant(v):
-        return found._replace(reason="the labels are all the same")
+        return empty._replace(reason="the labels are all the same")
     truth = float(e.var() + (s**2).mean())
     value = float(np.mean((v - v.mean()) * (e - e.mean()))) / math.sqrt(float(v.var()) * truth)
-    return found._replace(value=min(1.0, value))
+    return empty._replace(value=min(1.0, value))
 
 
 def reachable_by_means(values: Numbers, errors: Numbers) -> ReachableCorrelation:
-    """For means with their standard errors; units without one (a single rating) are left out."""
+    """The reachable correlation of means, from their standard errors; units without one (one rating) are left out."""
     v, s = as_finite(values, "values"), as_finite(errors, "errors")
     check_same_length(values=v, errors=s)
     known = ~np.isnan(v + s)
     v, s = v[known], s[known]
-    found = ReachableCorrelation(NAN, len(v), int((~known).sum()))
+    empty = ReachableCorrelation(NAN, len(v), int((~known).sum()))
     if len(v) < 3:
-        return found._replace(reason="fewer than 3 units say how sure they are")
+        return empty._replace(reason="fewer than 3 units state their uncertainty")
     if is_constant(v):
-        return found._replace(reason="the means are all the same")
+        return empty._replace(reason="the means are all the same")
     share = 1 - float((s**2).mean()) / float(v.var(ddof=1))
     if share <= 0:
-        return found._replace(value=0.0, reason="the means vary no more than their errors do")
-    return found._replace(value=math.sqrt(share))
+        return empty._replace(value=0.0, reason="the means vary no more than their errors do")
+    return empty._replace(value=math.sqrt(share))
 
 
 _CELLS = 2**20
@@ -173,27 +173,27 @@ _CELLS = 2**20
 def order_uncertainty(table: Floats, *, n_resamples: int = 1000, seed: int = 0) -> Floats:
     """For every two systems, twice the smaller share of resamples in which one of them is ahead: (systems, systems).
 
-    The table has a line an item and a column a system, NaN where there is no value; means are taken over the items
-    drawn, and equal means count as half. A system that has no value is a toss-up against everybody.
+    The table has one row per item and one column per system, NaN where there is no value; means are taken over the
+    resampled items, and equal means count as half. A system without values is a toss-up against all others.
     """
     check_at_least(n_resamples, 1, "n_resamples")
     values = as_finite(table.ravel(), "table").reshape(table.shape)
-    there = ~np.isnan(values)
+    present = ~np.isnan(values)
     n_items, n_systems = table.shape
     ahead = np.zeros((n_systems, n_systems))
-    counted = np.zeros((n_systems, n_systems))
+    n_known = np.zeros((n_systems, n_systems))
     random = make_generator(seed)
-    at_once = max(1, _CELLS // max(n_items, n_systems**2, 1))
-    for start in range(0, n_resamples, at_once):
-        counts = resample_counts(n_items, min(at_once, n_resamples - start), random).astype(np.float64)
-        sizes = counts @ there
+    batch_size = max(1, _CELLS // max(n_items, n_systems**2, 1))
+    for start in range(0, n_resamples, batch_size):
+        counts = resample_counts(n_items, min(batch_size, n_resamples - start), random).astype(np.float64)
+        sizes = counts @ present
         means = counts @ np.nan_to_num(values) / np.where(sizes > 0, sizes, NAN)
         difference = means[:, :, None] - means[:, None, :]
         known = ~np.isnan(difference)
         equal = np.abs(np.nan_to_num(difference)) <= 1e-12 * np.abs(np.nan_to_num(means))[:, :, None]
         ahead += np.where(known, np.where(equal, 0.5, difference > 0), 0.0).sum(axis=0)
-        counted += known.sum(axis=0)
-    share = np.where(counted > 0, ahead / np.maximum(counted, 1), 0.5)
+        n_known += known.sum(axis=0)
+    share = np.where(n_known > 0, ahead / np.maximum(n_known, 1), 0.5)
     uncertain: Floats = 2 * np.minimum(share, 1 - share)
     np.fill_diagonal(uncertain, 0.0)
     return uncertain
@@ -202,14 +202,14 @@ def order_uncertainty(table: Floats, *, n_resamples: int = 1000, seed: int = 0) 
 def strength_uncertainty(ranking: Ranking) -> dict[tuple[str, str], float]:
     """For every two systems, the two-sided p-value of their difference in strength; 1 where there are no strengths.
 
-    The errors of the two are taken as independent, which is near enough to choose what to ask next.
+    The two errors are treated as independent, which is accurate enough to choose what to ask next.
     """
     from scipy.special import ndtr
 
-    found = {}
+    p_values = {}
     for a in ranking.strengths:
         for b in ranking.strengths:
             error = np.hypot(a.high - a.low, b.high - b.low) / (2 * 1.96)
-            apart = abs(a.value - b.value) / error if error > 0 else NAN
-            found[str(a.system), str(b.system)] = 1.0 if np.isnan(apart) else float(2 * ndtr(-apart))
-    return found
+            distance = abs(a.value - b.value) / error if error > 0 else NAN
+            p_values[str(a.system), str(b.system)] = 1.0 if np.isnan(distance) else float(2 * ndtr(-distance))
+    return p_values

@@ -15,7 +15,7 @@ from rejoinder.stats.arrays import NAN, Floats, Ints, Numbers, as_paired_floats,
 
 
 class Ties(NamedTuple):
-    """An array as its sorted distinct values: which of them each entry is, and how often each occurs."""
+    """An array in terms of its sorted distinct values: the code of each entry, and how often each value occurs."""
 
     codes: Ints
     counts: Ints
@@ -54,7 +54,7 @@ class Correlation(NamedTuple):
 
 
 def correlate(first: Numbers, second: Numbers, method: Method = "spearman") -> Correlation:
-    """The correlation of two arrays by the method that is named."""
+    """The correlation of two arrays by the given method."""
     check_one_of(method, Method, "correlation")
     return {"pearson": pearson, "spearman": spearman, "kendall": kendall}[method](first, second)
 
@@ -63,31 +63,31 @@ def pearson(first: Numbers, second: Numbers) -> Correlation:
     """Pearson's r; p from the exact distribution of r under normality."""
     from scipy.special import betainc
 
-    x, y, nothing = _complete_pairs(first, second)
-    if nothing.reason:
-        return nothing
+    x, y, empty = _complete_pairs(first, second)
+    if empty.reason:
+        return empty
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
-        return nothing._replace(reason="infinite values")
+        return empty._replace(reason="infinite values")
     r = _product_moment(x, y)
     if math.isnan(r):
-        return nothing._replace(reason="nearly constant: the values differ by rounding only")
+        return empty._replace(reason="nearly constant: the values differ by rounding only")
     half = len(x) / 2 - 1
-    return nothing._replace(value=r, p=float(2 * betainc(half, half, (1 - abs(r)) / 2)))
+    return empty._replace(value=r, p=float(2 * betainc(half, half, (1 - abs(r)) / 2)))
 
 
 def spearman(first: Numbers, second: Numbers) -> Correlation:
     """Spearman's rho, Pearson's r of the mid-ranks; p from Student's t with n - 2 degrees of freedom."""
     from scipy.special import stdtr
 
-    x, y, nothing = _complete_pairs(first, second)
-    if nothing.reason:
-        return nothing
-    # Twice the rank less n + 1 is a whole number around 0: the sums are exact, and so is a rho of 1.
+    x, y, empty = _complete_pairs(first, second)
+    if empty.reason:
+        return empty
+    # Twice the rank minus n + 1 is a whole number around 0: the sums are exact, and so is a rho of 1.
     u, v = (2 * midranks(values) - (len(x) + 1) for values in (x, y))
     rho = float(u @ v) / math.sqrt(float(u @ u) * float(v @ v))
     freedom = len(x) - 2
     t = math.inf if abs(rho) == 1 else abs(rho) * math.sqrt(freedom / ((1 + rho) * (1 - rho)))
-    return nothing._replace(value=rho, p=float(2 * stdtr(freedom, -t)))
+    return empty._replace(value=rho, p=float(2 * stdtr(freedom, -t)))
 
 
 def kendall(first: Numbers, second: Numbers) -> Correlation:
@@ -96,27 +96,27 @@ def kendall(first: Numbers, second: Numbers) -> Correlation:
     p is exact when there are no ties and n is at most 33 (or at most one pair is out of order), else normal with the
     variance corrected for ties.
     """
-    x, y, nothing = _complete_pairs(first, second)
-    if nothing.reason:
-        return nothing
+    x, y, empty = _complete_pairs(first, second)
+    if empty.reason:
+        return empty
     n = len(x)
-    of_x, of_y = ties(x), ties(y)
-    together = ties((of_x.codes * n + of_y.codes).astype(np.float64)).counts
+    ties_x, ties_y = ties(x), ties(y)
+    joint_counts = ties((ties_x.codes * n + ties_y.codes).astype(np.float64)).counts
     total = n * (n - 1) // 2
-    tied_x, tied_y, tied_both = (_pairs_within(counts) for counts in (of_x.counts, of_y.counts, together))
-    discordant = count_inversions(of_y.codes[np.lexsort((of_y.codes, of_x.codes))])
+    tied_x, tied_y, tied_both = (_pairs_within(counts) for counts in (ties_x.counts, ties_y.counts, joint_counts))
+    discordant = count_inversions(ties_y.codes[np.lexsort((ties_y.codes, ties_x.codes))])
     surplus = total - tied_x - tied_y + tied_both - 2 * discordant  # concordant minus discordant pairs
     tau = surplus / math.sqrt(total - tied_x) / math.sqrt(total - tied_y)
     few = min(discordant, total - discordant)
     if tied_x == 0 == tied_y and (n <= _EXACT_UP_TO or few <= 1):
         p = _exact_p(n, few)
     else:
-        p = _normal_p(n, surplus, of_x.counts, of_y.counts)
-    return nothing._replace(value=max(-1.0, min(1.0, tau)), p=p)
+        p = _normal_p(n, surplus, ties_x.counts, ties_y.counts)
+    return empty._replace(value=max(-1.0, min(1.0, tau)), p=p)
 
 
 def count_inversions(codes: Ints) -> int:
-    """The number of pairs that stand in decreasing order.
+    """The number of pairs in decreasing order.
 
     Bit by bit from the highest: two numbers that agree in all higher bits are inverted when the earlier has a one and
     the later a zero; the numbers are kept stably sorted by the higher bits.
@@ -135,7 +135,7 @@ def count_inversions(codes: Ints) -> int:
 
 
 def _complete_pairs(first: Numbers, second: Numbers) -> tuple[Floats, Floats, Correlation]:
-    """The complete pairs, and the answer where they allow none (without a reason where they do)."""
+    """The complete pairs, and a correlation of NaN, with a reason where they allow no other."""
     x, y = as_paired_floats(first=first, second=second)
     known = ~(np.isnan(x) | np.isnan(y))
     x, y = x[known], y[known]
@@ -150,8 +150,8 @@ def _complete_pairs(first: Numbers, second: Numbers) -> tuple[Floats, Floats, Co
 
 
 def _product_moment(x: Floats, y: Floats) -> float:
-    """Pearson's r of finite values that are not constant; NaN when all they differ by is rounding."""
-    centred = []
+    """Pearson's r of finite values that are not constant; NaN when they differ only by rounding."""
+    deviations = []
     for values in (x, y):
         scaled = np.ldexp(values, -math.frexp(np.abs(values).max())[1])  # exact, and no square overflows
         mean = scaled.mean()
@@ -160,8 +160,8 @@ def _product_moment(x: Floats, y: Floats) -> float:
         norm = float(largest * np.linalg.norm(deviation / largest)) if largest else 0.0
         if norm <= 1e-13 * abs(mean):
             return NAN
-        centred.append(deviation / norm)
-    return max(-1.0, min(1.0, float(centred[0] @ centred[1])))
+        deviations.append(deviation / norm)
+    return max(-1.0, min(1.0, float(deviations[0] @ deviations[1])))
 
 
 def _pairs_within(counts: Ints) -> int:

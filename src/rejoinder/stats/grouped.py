@@ -3,7 +3,7 @@
 A pooled correlation mixes two things: telling systems apart, and telling good from bad replies of one system. The mean
 of the correlations inside groups is a plain mean, as in Deutsch et al. 2021 (the Fisher transformation would be
 infinite for small groups that agree perfectly); groups without a correlation are left out of it and counted. Infinite
-values are missing values here, for they have no mean.
+values count as missing here, because they have no mean.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class LevelCorrelations(NamedTuple):
 def correlate_at_levels(
     scores: Numbers, ratings: Numbers, systems: Labels, items: Labels, method: Method = "spearman"
 ) -> LevelCorrelations:
-    """The correlation of scores with ratings at every level; the bootstrap has the intervals."""
+    """The correlation of scores with ratings at every level; see ``bootstrap`` for intervals."""
     scores, ratings = as_finite(scores, "scores"), as_finite(ratings, "ratings")
     return LevelCorrelations(
         correlate(scores, ratings, method),
@@ -66,12 +66,12 @@ def correlate_within(
     present, dense = np.unique(codes[known], return_inverse=True)
     values[present] = within_groups(method, x[known], y[known], dense)
     defined = values[~np.isnan(values)]
-    found = GroupedCorrelation(
+    empty = GroupedCorrelation(
         NAN, len(defined), len(names) - len(defined), int(known.sum()), int((~known).sum()), tuple(names), values, sizes
     )
     if not len(defined):
-        return found._replace(reason="no group has 3 pairs that vary")
-    return found._replace(value=float(defined.mean()))
+        return empty._replace(reason="no group has 3 pairs that vary")
+    return empty._replace(value=float(defined.mean()))
 
 
 def correlate_between(scores: Numbers, ratings: Numbers, systems: Labels, method: Method = "spearman") -> Correlation:
@@ -83,6 +83,6 @@ def correlate_between(scores: Numbers, ratings: Numbers, systems: Labels, method
     sizes = np.bincount(codes[known], minlength=len(names))
     with np.errstate(invalid="ignore"):  # a system without rows has no mean: 0 / 0
         means = [np.bincount(codes[known], weights=v[known], minlength=len(names)) / sizes for v in (x, y)]
-    found = correlate(means[0], means[1], method)
-    reason = "fewer than 3 systems" if found.reason == "fewer than 3 pairs" else found.reason
-    return found._replace(n_missing=int((~known).sum()), reason=reason)
+    correlation = correlate(means[0], means[1], method)
+    reason = "fewer than 3 systems" if correlation.reason == "fewer than 3 pairs" else correlation.reason
+    return correlation._replace(n_missing=int((~known).sum()), reason=reason)

@@ -5,7 +5,7 @@ The standard error is the cluster-robust one (Liang and Zeger 1986, with the fac
     se^2 = G / (G - 1) * sum over clusters g of (sum of (x_i - mean) over i in g)^2 / N^2,
 
 and the interval is mean ± t * se with Student's t of G - 1 degrees of freedom. Without clusters every row is its own
-and this is the ordinary t interval. A share has Wilson's interval (1927), which has a width at 0 and 1, too.
+cluster and this is the ordinary t interval. A share has Wilson's interval (1927), which has a width at 0 and 1 too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from rejoinder.stats.arrays import (
 
 
 class Interval(NamedTuple):
-    """An estimate between the ends of its confidence interval, and how much stands behind it."""
+    """An estimate, the ends of its confidence interval, and how much data it rests on."""
 
     value: float
     low: float
@@ -54,50 +54,54 @@ def mean_interval(values: Numbers, clusters: Labels | None = None, level: float 
     codes = np.unique(codes[known], return_inverse=True)[1]
     x = x[known]
     n_clusters = int(codes.max(initial=-1)) + 1
-    nothing = Interval(NAN, NAN, NAN, len(x), len(known) - len(x), n_clusters)
+    empty = Interval(NAN, NAN, NAN, len(x), len(known) - len(x), n_clusters)
     if not len(x):
-        return nothing._replace(reason="no values")
+        return empty._replace(reason="no values")
     if not np.isfinite(x).all():
-        return nothing._replace(reason="infinite values")
+        return empty._replace(reason="infinite values")
     mean = scaled_mean(x)
     if n_clusters < 2:
-        return nothing._replace(value=mean, reason="fewer than 2 clusters")
+        return empty._replace(value=mean, reason="fewer than 2 clusters")
     with np.errstate(over="ignore"):  # values near the largest float give an infinite interval
         sums = np.bincount(codes, weights=(x - mean) / len(x))
         error = math.sqrt(n_clusters / (n_clusters - 1)) * float(np.linalg.norm(sums))
     margin = float(stdtrit(n_clusters - 1, (1 + level) / 2)) * error
-    return nothing._replace(value=mean, low=mean - margin, high=mean + margin)
+    return empty._replace(value=mean, low=mean - margin, high=mean + margin)
 
 
 def share_interval(values: Numbers, clusters: Labels | None = None, level: float = 0.95) -> Interval:
-    """The mean of values from 0 to 1 with Wilson's interval (1927), for as many rows as the clusters are worth.
+    """The mean of values from 0 to 1 with Wilson's interval (1927), with the effective number of rows.
 
     The number of rows is divided by the design effect: the cluster-robust variance of the mean over that of independent
-    zeros and ones, and never less than 1 (Korn and Graubard 1998). Where all values are 0 or all are 1 no variance can
-    be seen, and each cluster counts as one row. Student's t stands for the normal quantile.
+    zeros and ones, and never less than 1 (Korn and Graubard 1998). Where all values are 0 or all are 1 there is no
+    variance, and each cluster counts as one row. Student's t replaces the normal quantile.
     """
     from scipy.special import stdtrit
 
-    found = mean_interval(values, clusters, level)
-    mean, n = found.value, found.n
-    if math.isnan(mean) or found.n_clusters < 2:
-        return found._replace(low=NAN, high=NAN)
-    t = float(stdtrit(found.n_clusters - 1, (1 + level) / 2))
-    independent = mean * (1 - mean) / n * found.n_clusters / (found.n_clusters - 1)
-    effect = n / found.n_clusters
-    if independent > 0 and found.high > found.low:
-        effect = max(1.0, ((found.high - mean) / t) ** 2 / independent)
-    worth = n / effect
-    middle = (mean + t * t / (2 * worth)) / (1 + t * t / worth)
-    reach = t / (1 + t * t / worth) * math.sqrt(mean * (1 - mean) / worth + t * t / (4 * worth * worth))
-    # At the ends of the scale the formula gives 0 and 1 but for rounding.
-    return found._replace(low=min(mean, max(0.0, middle - reach)), high=max(mean, min(1.0, middle + reach)))
+    interval = mean_interval(values, clusters, level)
+    mean, n = interval.value, interval.n
+    if math.isnan(mean) or interval.n_clusters < 2:
+        return interval._replace(low=NAN, high=NAN)
+    t = float(stdtrit(interval.n_clusters - 1, (1 + level) / 2))
+    independent = mean * (1 - mean) / n * interval.n_clusters / (interval.n_clusters - 1)
+    effect = n / interval.n_clusters
+    if independent > 0 and interval.high > interval.low:
+        effect = max(1.0, ((interval.high - mean) / t) ** 2 / independent)
+    effective_n = n / effect
+    middle = (mean + t * t / (2 * effective_n)) / (1 + t * t / effective_n)
+    reach = (
+        t
+        / (1 + t * t / effective_n)
+        * math.sqrt(mean * (1 - mean) / effective_n + t * t / (4 * effective_n * effective_n))
+    )
+    # At the ends of the scale the formula gives 0 and 1 up to rounding.
+    return interval._replace(low=min(mean, max(0.0, middle - reach)), high=max(mean, min(1.0, middle + reach)))
 
 
 def equal_shares_interval(value: float, n: int, n_clusters: int, level: float = 0.95) -> Interval:
-    """The mean of n values from 0 to 1 that are all the same, so that resampling them shows no variance.
+    """The interval of the mean of n equal values from 0 to 1, where resampling shows no variance.
 
-    Wilson's interval says which share of all values may be others; they may be 0 or 1.
+    Wilson's interval bounds the share of values that could be different; these could be 0 or 1.
     """
     others = 1 - share_interval(np.ones(n_clusters), level=level).low
     return Interval(value, value - others * value, value + others * (1 - value), n, 0, n_clusters)
@@ -115,7 +119,7 @@ def scaled_mean(x: Floats) -> float:
 
 @dataclass(frozen=True)
 class Moments:
-    """What is known of some values; the sums are of what lies beyond the centre."""
+    """Sums over some values, from which their mean and interval follow; values are counted from the centre."""
 
     n: int = 0
     n_missing: int = 0
@@ -127,30 +131,30 @@ class Moments:
     centre: float = 0.0
 
     def __add__(self, other: Moments) -> Moments:
-        """Of both together; they share no cluster, and have one centre."""
+        """The moments of both together; they must share no cluster and have the same centre."""
         if self.centre != other.centre:
-            raise ValueError(f"moments around {self.centre} and around {other.centre} do not add up")
-        summed = {one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(self)}
-        return Moments(**{**summed, "centre": self.centre})
+            raise ValueError(f"moments around {self.centre} and around {other.centre} cannot be added")
+        sums = {item.name: getattr(self, item.name) + getattr(other, item.name) for item in fields(self)}
+        return Moments(**{**sums, "centre": self.centre})
 
     def interval(self, level: float = 0.95) -> Interval:
-        """The mean with its interval, as ``mean_interval`` gives it."""
+        """The mean with its interval, as ``mean_interval`` computes it."""
         from scipy.special import stdtrit
 
         check_probability(level, "level")
-        nothing = Interval(NAN, NAN, NAN, self.n, self.n_missing, self.n_clusters)
+        empty = Interval(NAN, NAN, NAN, self.n, self.n_missing, self.n_clusters)
         if not self.n:
-            return nothing._replace(reason="no values")
+            return empty._replace(reason="no values")
         if not math.isfinite(self.total):
-            return nothing._replace(reason="infinite values")
+            return empty._replace(reason="infinite values")
         mean = self.total / self.n
         if self.n_clusters < 2:
-            return nothing._replace(value=self.centre + mean, reason="fewer than 2 clusters")
+            return empty._replace(value=self.centre + mean, reason="fewer than 2 clusters")
         spread = max(0.0, self.squares - 2 * mean * self.products + mean * mean * self.sizes)
         error = math.sqrt(self.n_clusters / (self.n_clusters - 1) * spread) / self.n
         margin = float(stdtrit(self.n_clusters - 1, (1 + level) / 2)) * error
         value = self.centre + mean
-        return nothing._replace(value=value, low=value - margin, high=value + margin)
+        return empty._replace(value=value, low=value - margin, high=value + margin)
 
 
 def compute_moments(values: Numbers, clusters: Labels, centre: float = 0.0) -> Moments:
@@ -160,13 +164,13 @@ def compute_moments(values: Numbers, clusters: Labels, centre: float = 0.0) -> M
     codes, _ = encode_labels(clusters, "clusters")
     known = ~np.isnan(x)
     codes = np.unique(codes[known], return_inverse=True)[1]
-    away = x[known] - centre
-    if not len(away):
+    deviations = x[known] - centre
+    if not len(deviations):
         return Moments(n_missing=len(x), centre=centre)
-    sums, sizes = np.bincount(codes, weights=away), np.bincount(codes).astype(float)
+    sums, sizes = np.bincount(codes, weights=deviations), np.bincount(codes).astype(float)
     return Moments(
-        len(away),
-        len(x) - len(away),
+        len(deviations),
+        len(x) - len(deviations),
         len(sums),
         math.fsum(sums),
         math.fsum(sums * sums),

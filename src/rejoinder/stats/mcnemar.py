@@ -1,6 +1,6 @@
 """McNemar's test: do two systems that were right or wrong on the same items differ?
 
-Only the items on which they disagree speak: b where the first alone is right, c where the second alone is.
+Only the items on which they disagree count: b where only the first is right, c where only the second is.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ McNemarMethod: TypeAlias = Literal["exact", "mid_p", "chi2", "chi2_corrected"]
 
 
 def mcnemar_test(first: Numbers, second: Numbers, method: McNemarMethod = "mid_p") -> Significance:
-    """The test on two arrays of right (1) and wrong (0), row by row; missing rows are left out and counted."""
+    """McNemar's test on two arrays of right (1) and wrong (0), row by row; missing rows are left out and counted."""
     x, y = as_paired_floats(first=first, second=second)
     known = ~(np.isnan(x) | np.isnan(y))
     x, y = x[known], y[known]
     if not (np.isin(x, (0, 1)).all() and np.isin(y, (0, 1)).all()):
-        raise InputError("McNemar's test needs right (1) and wrong (0) only; set a threshold on the scores first")
-    found = mcnemar_from_counts(int((x > y).sum()), int((y > x).sum()), method)
+        raise InputError("McNemar's test needs 1 (right) and 0 (wrong) only; apply a threshold to the scores first")
+    result = mcnemar_from_counts(int((x > y).sum()), int((y > x).sum()), method)
     if not len(x):
-        found = found._replace(reason="no pairs", statistic=NAN, p=NAN)
-    return found._replace(n=len(x), n_missing=int((~known).sum()))
+        result = result._replace(reason="no pairs", statistic=NAN, p=NAN)
+    return result._replace(n=len(x), n_missing=int((~known).sum()))
 
 
 def mcnemar_from_counts(b: int, c: int, method: McNemarMethod = "mid_p") -> Significance:
-    """The test from the two counts of disagreement.
+    """McNemar's test from the two counts of disagreement.
 
-    exact: binomial, statistic min(b, c). mid_p: exact less half the chance of what was seen (Fagerland et al. 2013),
-    which keeps the level and is less cautious. chi2: (b - c)^2 / (b + c), one degree of freedom; chi2_corrected: with
-    Edwards' (|b - c| - 1)^2. Without a disagreement nothing speaks against equality and p is 1.
+    exact: binomial, statistic min(b, c). mid_p: exact minus half the probability of the observed counts (Fagerland et
+    al. 2013), which keeps the level and is less conservative. chi2: (b - c)^2 / (b + c), one degree of freedom;
+    chi2_corrected: with Edwards' (|b - c| - 1)^2. Without any disagreement p is 1.
     """
     from scipy.special import bdtr
 

@@ -1,4 +1,4 @@
-"""nDCG of one ranking (Järvelin and Kekäläinen 2002), with linear gains and honest about ties."""
+"""nDCG of one ranking (Järvelin and Kekäläinen 2002), with linear gains; ties are averaged."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ DEFAULT_K = 3
 
 
 def ndcg(gains: Sequence[float], scores: Sequence[float], k: int = DEFAULT_K) -> float:
-    """nDCG@k with linear gains, over all orders that equal scores allow.
+    """nDCG@k with linear gains, averaged over all orders that equal scores allow.
 
-    NaN where a candidate has no score, and where all gains are equal: then every order is as good as every other.
+    NaN where a candidate has no score, and where all gains are equal: then every order is equally good.
     """
     if any(map(math.isnan, scores)) or len(set(gains)) < 2:
         return NAN
-    order = sorted(range(len(scores)), key=lambda place: -scores[place])
+    order = sorted(range(len(scores)), key=lambda index: -scores[index])
     expected: list[float] = []
-    for _, tied in groupby(order, key=lambda place: scores[place]):
-        of_tied = [gains[place] for place in tied]
-        expected += [math.fsum(of_tied) / len(of_tied)] * len(of_tied)
+    for _, indices in groupby(order, key=lambda index: scores[index]):
+        tied_gains = [gains[index] for index in indices]
+        expected += [math.fsum(tied_gains) / len(tied_gains)] * len(tied_gains)
     return _discount(expected, k) / _discount(sorted(gains, reverse=True), k)
 
 
 def _discount(gains: Sequence[float], k: int) -> float:
-    return math.fsum(gain / math.log2(place + 2) for place, gain in enumerate(gains[:k]))
+    return math.fsum(gain / math.log2(index + 2) for index, gain in enumerate(gains[:k]))

@@ -1,7 +1,7 @@
-"""Is one system better than another? Paired differences, with whole dialogues (clusters) drawn or flipped together.
+"""Is one system better than another? Paired differences, with whole dialogues (clusters) resampled or flipped together.
 
 ``first`` and ``second`` hold both systems' scores of the same items, row by row; pairs with a missing side are left out
-and counted. Without clusters every pair is its own.
+and counted. Without clusters every pair is its own cluster.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def difference_interval(
     level: float = 0.95,
     kind: IntervalKind = "expanded",
 ) -> Interval:
-    """The mean of first minus second, with a bootstrap interval that draws whole clusters again."""
+    """The mean of first minus second, with a bootstrap interval over whole clusters."""
     check_at_least(n_resamples, 1, "n_resamples")
     differences, codes, n_missing = paired_differences(first, second, clusters)
     n_clusters = int(codes.max(initial=-1)) + 1
@@ -47,9 +47,9 @@ def difference_interval(
     sums, sizes = np.bincount(codes, weights=differences - mean), np.bincount(codes)
     random = make_generator(seed)
     samples = []
-    at_once = max(1, _CELLS // n_clusters)
-    for start in range(0, n_resamples, at_once):
-        counts = resample_counts(n_clusters, min(at_once, n_resamples - start), random)
+    batch_size = max(1, _CELLS // n_clusters)
+    for start in range(0, n_resamples, batch_size):
+        counts = resample_counts(n_clusters, min(batch_size, n_resamples - start), random)
         samples.append(mean + (counts @ sums) / (counts @ sizes))
     return percentile_interval(
         mean, np.concatenate(samples), len(differences), n_missing, n_clusters, level=level, kind=kind
@@ -64,36 +64,36 @@ def sign_flip_test(
     n_permutations: int = 9999,
     seed: int = 0,
 ) -> Significance:
-    """Approximate randomisation (Noreen 1989): in how many ways to swap the systems, cluster by cluster, is the mean
-    difference at least as large? Where there are no more ways than ``n_permutations``, all are tried and p is exact.
+    """Approximate randomisation (Noreen 1989): the share of ways to swap the systems, cluster by cluster, in which the
+    mean difference is at least as large. With at most ``n_permutations`` ways, all are tried and p is exact.
     """
     check_at_least(n_permutations, 1, "n_permutations")
     differences, codes, n_missing = paired_differences(first, second, clusters)
-    nothing = Significance(NAN, NAN, len(differences), n_missing)
+    empty = Significance(NAN, NAN, len(differences), n_missing)
     if not len(differences):
-        return nothing._replace(reason="no pairs")
+        return empty._replace(reason="no pairs")
     scale = float(np.abs(differences).max())
     mean = scaled_mean(differences)
     if scale == 0:
-        return nothing._replace(statistic=0.0, p=1.0)
+        return empty._replace(statistic=0.0, p=1.0)
     sums = np.bincount(codes, weights=differences / scale)
     sums = sums[sums != 0]
-    enough = abs(float(sums.sum())) - 1e-12 * float(np.abs(sums).sum())
+    threshold = abs(float(sums.sum())) - 1e-12 * float(np.abs(sums).sum())
     if len(sums) <= 30 and 2 ** len(sums) <= n_permutations:
         signs = 1 - 2 * ((np.arange(2 ** len(sums))[:, None] >> np.arange(len(sums))) & 1)
-        return nothing._replace(statistic=mean, p=float((np.abs(signs @ sums) >= enough).mean()))
+        return empty._replace(statistic=mean, p=float((np.abs(signs @ sums) >= threshold).mean()))
     random = make_generator(seed)
-    as_large = 0
-    at_once = max(1, _CELLS // len(sums))
-    for start in range(0, n_permutations, at_once):
-        size = min(at_once, n_permutations - start)
+    n_as_large = 0
+    batch_size = max(1, _CELLS // len(sums))
+    for start in range(0, n_permutations, batch_size):
+        size = min(batch_size, n_permutations - start)
         signs = 1 - 2 * random.integers(0, 2, (size, len(sums)))
-        as_large += int((np.abs(signs @ sums) >= enough).sum())
-    return nothing._replace(statistic=mean, p=(1 + as_large) / (1 + n_permutations))
+        n_as_large += int((np.abs(signs @ sums) >= threshold).sum())
+    return empty._replace(statistic=mean, p=(1 + n_as_large) / (1 + n_permutations))
 
 
 def paired_differences(first: Numbers, second: Numbers, clusters: Labels | None) -> tuple[Floats, Ints, int]:
-    """The differences that exist, the cluster of each, and how many are missing."""
+    """The differences that are not missing, the cluster of each, and the number missing."""
     x, y = as_finite(first, "first"), as_finite(second, "second")
     check_same_length(first=x, second=y)
     codes = np.arange(len(x))

@@ -4,7 +4,7 @@ Of two responses, ratings say which is better or that they are equal, and so do 
 most epsilon. The accuracy is the share of pairs on which both say the same. Calibration takes the smallest epsilon,
 among 0 and the differences that occur, with the highest accuracy; as epsilon is chosen on the data, so is the accuracy.
 
-With groups (items, as a rule) only pairs inside a group count, and the accuracy is the mean over the groups that have a
+With groups (usually items) only pairs inside a group count, and the accuracy is the mean over the groups that have a
 pair; without, it is over all pairs.
 """
 
@@ -21,7 +21,7 @@ MOST_PAIRS = 20_000_000
 
 
 class PairwiseAccuracy(NamedTuple):
-    """The share of pairs that scores and ratings order alike, and the difference up to which scores are equal."""
+    """The share of pairs that scores and ratings order the same way, and the largest difference of equal scores."""
 
     value: float
     epsilon: float
@@ -34,22 +34,22 @@ class PairwiseAccuracy(NamedTuple):
 def pairwise_accuracy(
     scores: Numbers, ratings: Numbers, groups: Labels | None = None, epsilon: float = 0.0
 ) -> PairwiseAccuracy:
-    """acc_eq at a given epsilon."""
+    """The accuracy (acc_eq) at an epsilon."""
     if not epsilon >= 0:
         raise InputError(f"epsilon must be 0 or more, not {epsilon}")
-    distances, weights, found = _weigh_pairs(scores, ratings, groups)
-    if found.reason:
-        return found
+    distances, weights, empty = _weigh_pairs(scores, ratings, groups)
+    if empty.reason:
+        return empty
     agree, tied = weights
     near = distances <= epsilon
-    return found._replace(value=float(agree[~near].sum() + tied[near].sum()), epsilon=float(epsilon))
+    return empty._replace(value=float(agree[~near].sum() + tied[near].sum()), epsilon=float(epsilon))
 
 
 def calibrated_accuracy(scores: Numbers, ratings: Numbers, groups: Labels | None = None) -> PairwiseAccuracy:
-    """acc_eq at the smallest epsilon that makes it largest."""
-    distances, weights, found = _weigh_pairs(scores, ratings, groups)
-    if found.reason:
-        return found
+    """The accuracy (acc_eq) at the smallest epsilon that maximises it."""
+    distances, weights, empty = _weigh_pairs(scores, ratings, groups)
+    if empty.reason:
+        return empty
     order = np.argsort(distances, kind="stable")
     distances, (agree, tied) = distances[order], weights[:, order]
     # Raising epsilon past a pair makes its scores equal: right where the ratings are, wrong where they agreed.
@@ -62,7 +62,7 @@ def calibrated_accuracy(scores: Numbers, ratings: Numbers, groups: Labels | None
 
 
 def _weigh_pairs(scores: Numbers, ratings: Numbers, groups: Labels | None) -> tuple[Floats, Floats, PairwiseAccuracy]:
-    """Each pair's distance in scores, its weight if it is ordered alike and if its ratings are tied, and the counts."""
+    """Each pair's distance in scores, its weights if ordered the same way and if its ratings tie, and the counts."""
     x, y = as_finite(scores, "scores"), as_finite(ratings, "ratings")
     check_same_length(scores=x, ratings=y)
     codes = np.zeros(len(x), dtype=np.int64)
@@ -72,17 +72,17 @@ def _weigh_pairs(scores: Numbers, ratings: Numbers, groups: Labels | None) -> tu
     rows = np.flatnonzero(~np.isnan(x + y))
     first, second, group = pairs_within(codes[rows])
     n_groups = len(np.unique(group))
-    found = PairwiseAccuracy(NAN, NAN, len(first), n_groups, len(x) - len(rows))
+    empty = PairwiseAccuracy(NAN, NAN, len(first), n_groups, len(x) - len(rows))
     if not len(first):
-        return np.empty(0), np.empty((2, 0)), found._replace(reason="no two rows to compare")
+        return np.empty(0), np.empty((2, 0)), empty._replace(reason="no two rows to compare")
     x, y = x[rows], y[rows]
     weight = 1 / (n_groups * np.bincount(group)[group])
     score, rating = x[first] / 2 - x[second] / 2, np.sign(y[first] / 2 - y[second] / 2)
     if not rating.any():
-        return np.empty(0), np.empty((2, 0)), found._replace(reason="all ratings that are compared are the same")
+        return np.empty(0), np.empty((2, 0)), empty._replace(reason="all ratings that are compared are the same")
     agree = np.where((rating != 0) & (np.sign(score) == rating), weight, 0.0)
     tied = np.where(rating == 0, weight, 0.0)
-    return 2 * np.abs(score), np.stack([agree, tied]), found
+    return 2 * np.abs(score), np.stack([agree, tied]), empty
 
 
 def pairs_within(codes: Ints) -> tuple[Ints, Ints, Ints]:
@@ -91,13 +91,15 @@ def pairs_within(codes: Ints) -> tuple[Ints, Ints, Ints]:
     sizes = np.bincount(codes) if len(codes) else np.zeros(0, dtype=np.int64)
     n_pairs = int((sizes * (sizes - 1) // 2).sum())
     if n_pairs > MOST_PAIRS:
-        raise InputError(f"there are {n_pairs:,} pairs, more than {MOST_PAIRS:,}; give groups such as the items")
+        raise InputError(f"there are {n_pairs:,} pairs, more than {MOST_PAIRS:,}; pass groups, such as the items")
     starts = np.cumsum(sizes) - sizes
     parts = [[np.empty(0, dtype=np.int64)] * 3]
     for size in np.unique(sizes[sizes > 1]):
-        of_size = np.flatnonzero(sizes == size)
+        group_codes = np.flatnonzero(sizes == size)
         left, right = np.triu_indices(int(size), 1)
-        begin = starts[of_size][:, None]
-        parts.append([order[begin + left].ravel(), order[begin + right].ravel(), np.repeat(of_size, len(left))])
+        group_starts = starts[group_codes][:, None]
+        parts.append(
+            [order[group_starts + left].ravel(), order[group_starts + right].ravel(), np.repeat(group_codes, len(left))]
+        )
     first, second, group = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     return first, second, group

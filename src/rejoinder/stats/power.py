@@ -1,6 +1,6 @@
-"""How many items a planned paired comparison needs, what power it has, and what difference it can find.
+"""How many items a planned paired comparison needs, what power it has, and what difference it can detect.
 
-The paired t test on n differences with standard deviation sd finds a true mean difference with the power of the
+The paired t test on n differences with standard deviation sd detects a true mean difference with the power of the
 noncentral t distribution. Clusters of m rows whose differences correlate by icc inflate the variance of the mean by the
 design effect 1 + (m - 1) icc (Kish 1965) and leave n / m - 1 degrees of freedom.
 """
@@ -20,7 +20,7 @@ _MAX_ROWS = 10**12
 
 
 class PowerEstimate(NamedTuple):
-    """A plan: with n rows a true difference is found with this power."""
+    """A plan: with n rows a true difference is detected with this power."""
 
     power: float
     n: float
@@ -38,13 +38,13 @@ def power_at(
     if not (n > 0 and math.isfinite(n) and math.isfinite(difference)):
         raise InputError(f"n must be a positive number and difference a number, not {n} and {difference}")
     effect = 1 + (cluster_size - 1) * icc
-    found = PowerEstimate(NAN, n, difference, n / effect, effect)
+    estimate = PowerEstimate(NAN, n, difference, n / effect, effect)
     freedom = n / cluster_size - 1
     if not freedom > 0:
-        return found._replace(reason="fewer than 2 clusters")
+        return estimate._replace(reason="fewer than 2 clusters")
     if sd == 0:
-        return found._replace(reason="the differences do not vary")
-    return found._replace(power=_power(abs(difference) / sd * math.sqrt(n / effect), freedom, alpha))
+        return estimate._replace(reason="the differences do not vary")
+    return estimate._replace(power=_power(abs(difference) / sd * math.sqrt(n / effect), freedom, alpha))
 
 
 def rows_needed(
@@ -56,7 +56,7 @@ def rows_needed(
     icc: float = 0.0,
     alpha: float = 0.05,
 ) -> PowerEstimate:
-    """The fewest rows with which a true difference is found with at least the given power."""
+    """The fewest rows that detect a true difference with at least the given power."""
     check_probability(power, "power")
     high = math.floor(cluster_size) + 1
 
@@ -64,7 +64,7 @@ def rows_needed(
         return power_at(n, difference, sd, cluster_size=cluster_size, icc=icc, alpha=alpha)
 
     if difference == 0 or sd == 0:
-        reason = "a difference of 0 cannot be found" if difference == 0 else "the differences do not vary"
+        reason = "a difference of 0 cannot be detected" if difference == 0 else "the differences do not vary"
         return at(high)._replace(power=NAN, n=NAN, effective_n=NAN, reason=reason)
     low = high - 1
     while at(high).power < power:
@@ -80,13 +80,14 @@ def rows_needed(
 def detectable_difference(
     n: float, sd: float, *, power: float = 0.8, cluster_size: float = 1.0, icc: float = 0.0, alpha: float = 0.05
 ) -> PowerEstimate:
-    """The smallest true difference that n rows find with the given power."""
+    """The smallest true difference that n rows detect with the given power."""
     check_probability(power, "power")
-    found = power_at(n, 0.0, sd, cluster_size=cluster_size, icc=icc, alpha=alpha)._replace(difference=NAN)
-    if found.reason:
-        return found
+    estimate = power_at(n, 0.0, sd, cluster_size=cluster_size, icc=icc, alpha=alpha)._replace(difference=NAN)
+    if estimate.reason:
+        return estimate
     if power <= alpha:
-        return found._replace(power=power, difference=0.0, reason="even no difference is found that often")
+        reason = "a test finds a difference that often even where there is none"
+        return estimate._replace(power=power, difference=0.0, reason=reason)
     freedom = n / cluster_size - 1
     low, high = 0.0, 1.0
     while _power(high, freedom, alpha) < power:
@@ -94,11 +95,11 @@ def detectable_difference(
     for _ in range(200):
         middle = (low + high) / 2
         low, high = (low, middle) if _power(middle, freedom, alpha) >= power else (middle, high)
-    return found._replace(power=power, difference=high * sd / math.sqrt(found.effective_n))
+    return estimate._replace(power=power, difference=high * sd / math.sqrt(estimate.effective_n))
 
 
 def _power(noncentrality: float, freedom: float, alpha: float) -> float:
-    """Both tails of the noncentral t beyond the critical value; normal where its series gives up."""
+    """Both tails of the noncentral t beyond the critical value; normal where its series fails."""
     from scipy.special import nctdtr, ndtr, stdtrit
 
     critical = float(stdtrit(freedom, 1 - alpha / 2))
@@ -122,7 +123,7 @@ def _check_arguments(sd: float, cluster_size: float, icc: float, alpha: float) -
 
 
 class DifferenceSpread(NamedTuple):
-    """The standard deviation of paired differences, their correlation within clusters, and rows a cluster."""
+    """The standard deviation of paired differences, their correlation within clusters, and rows per cluster."""
 
     sd: float
     icc: float
@@ -134,26 +135,26 @@ class DifferenceSpread(NamedTuple):
 
 
 def estimate_spread(first: Numbers, second: Numbers, clusters: Labels | None = None) -> DifferenceSpread:
-    """The numbers to plan with, from a pilot: sd of the differences, intraclass correlation, rows a cluster.
+    """The numbers to plan with, from a pilot: sd of the differences, intraclass correlation, rows per cluster.
 
-    The correlation is the one of the analysis of variance, not below 0; the size is that which the design effect needs
-    when clusters differ, the sum of squared sizes over the rows.
+    The correlation is the one of the analysis of variance, not below 0; the cluster size is the one that the design
+    effect needs when clusters differ, the sum of squared sizes over the rows.
     """
     differences, codes, n_missing = paired_differences(first, second, clusters)
     n, sizes = len(differences), np.bincount(codes).astype(np.float64)
-    found = DifferenceSpread(NAN, NAN, NAN, n, n_missing, len(sizes))
+    spread = DifferenceSpread(NAN, NAN, NAN, n, n_missing, len(sizes))
     if n < 2:
-        return found._replace(reason="fewer than 2 pairs")
+        return spread._replace(reason="fewer than 2 pairs")
     scale = float(np.abs(differences).max()) or 1.0
     x = differences / scale
-    found = found._replace(sd=float(x.std(ddof=1)) * scale, cluster_size=float((sizes**2).sum() / n))
+    spread = spread._replace(sd=float(x.std(ddof=1)) * scale, cluster_size=float((sizes**2).sum() / n))
     if len(sizes) == n:
-        return found._replace(icc=0.0)
+        return spread._replace(icc=0.0)
     if len(sizes) < 2:
-        return found._replace(reason="fewer than 2 clusters")
+        return spread._replace(reason="fewer than 2 clusters")
     means = sum_by_code(codes, x, len(sizes)) / sizes
     between = float((sizes * (means - x.mean()) ** 2).sum()) / (len(sizes) - 1)
     inside = float(((x - means[codes]) ** 2).sum()) / (n - len(sizes))
     typical = (n - float((sizes**2).sum()) / n) / (len(sizes) - 1)
     total = between + (typical - 1) * inside
-    return found._replace(icc=max(0.0, (between - inside) / total) if total > 0 else 0.0)
+    return spread._replace(icc=max(0.0, (between - inside) / total) if total > 0 else 0.0)

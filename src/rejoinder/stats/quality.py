@@ -1,13 +1,13 @@
-"""Raters whose answers should be looked at before they are used: four simple signs, each with its threshold.
+"""Raters whose answers should be checked before they are used: four simple signs, each with its threshold.
 
-checks      fewer than 75% of at least 2 checks (questions whose answer is known) were right
+checks      fewer than 75% of at least 2 checks (questions with a known answer) were right
 speed       the median time is below a third of the other raters' median (their medians' median), over 5 answers or more
 alike       at least 90% of 10 or more answers are the same one, which the others gave to the same units at least 20
-            points less often: where everybody says the same, nobody is suspected
+            points less often: where everybody answers the same, nobody is suspected
 alone       kappa with the others is below .1 on 10 or more shared units, while the others reach an alpha of .2 or more
-            without this rater: where nobody agrees with anybody, it is the task and not the rater
+            without this rater: where nobody agrees with anybody, the problem is the task, not the rater
 
-A sign is a reason to look, not a verdict: leaving raters out by what they said changes the result.
+A sign is a reason to look, not a verdict: leaving raters out because of their answers changes the result.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Sign: TypeAlias = Literal["checks", "speed", "alike", "alone"]
 
 @dataclass(frozen=True)
 class Thresholds:
-    """From where on a rater is suspected."""
+    """The limits beyond which a rater is suspected."""
 
     right: float = 0.75
     least_checks: int = 2
@@ -44,11 +44,11 @@ DEFAULT = Thresholds()
 
 
 class Suspicion(NamedTuple):
-    """One sign against one rater (by place): what was found, and the threshold that it passed."""
+    """One sign against one rater (by index): the value, and the threshold that it crossed."""
 
     rater: int
     sign: Sign
-    found: float
+    value: float
     threshold: float
     n: int
 
@@ -65,23 +65,23 @@ def find_failed_checks(
 
 
 def find_too_fast(seconds: Sequence[Sequence[float]], thresholds: Thresholds = DEFAULT) -> list[Suspicion]:
-    """Raters whose median time is far below that of the others; each rater's times in a list of their own."""
+    """Raters whose median time is far below that of the others; one list of times per rater."""
     known = [[s for s in times if math.isfinite(s)] for times in seconds]
     medians = [float(np.median(t)) if len(t) >= thresholds.least_times else NAN for t in known]
-    found = []
+    suspicions = []
     for rater, median in enumerate(medians):
         others = [m for other, m in enumerate(medians) if other != rater and not math.isnan(m)]
         if others and not math.isnan(median):
             limit = thresholds.share_of_median * float(np.median(others))
             if median < limit:
-                found.append(Suspicion(rater, "speed", median, limit, len(known[rater])))
-    return found
+                suspicions.append(Suspicion(rater, "speed", median, limit, len(known[rater])))
+    return suspicions
 
 
 def find_straight_liners(ratings: Numbers, thresholds: Thresholds = DEFAULT) -> list[Suspicion]:
-    """Raters who (nearly) always gave the same answer, to units to which others gave others."""
+    """Raters who (nearly) always gave the same answer to units where others gave different ones."""
     matrix = as_floats(ratings, "ratings", ndim=2)
-    found = []
+    suspicions = []
     for rater, column in enumerate(matrix.T):
         known = ~np.isnan(column)
         n = int(known.sum())
@@ -89,17 +89,17 @@ def find_straight_liners(ratings: Numbers, thresholds: Thresholds = DEFAULT) -> 
             continue
         share, answer = most_frequent_answer(column)
         others = np.delete(matrix[known], rater, axis=1)
-        given = others[~np.isnan(others)]
-        theirs = float((given == answer).mean()) if len(given) else NAN
-        if share >= thresholds.same and not theirs > share - thresholds.more_than_others:
-            found.append(Suspicion(rater, "alike", share, thresholds.same, n))
-    return found
+        other_answers = others[~np.isnan(others)]
+        others_share = float((other_answers == answer).mean()) if len(other_answers) else NAN
+        if share >= thresholds.same and not others_share > share - thresholds.more_than_others:
+            suspicions.append(Suspicion(rater, "alike", share, thresholds.same, n))
+    return suspicions
 
 
 def find_disagreeing(
     kappas: Floats, shared: Sequence[int], alpha_without: Floats, thresholds: Thresholds = DEFAULT
 ) -> list[Suspicion]:
-    """Raters whose kappa with the others is about none, though the others agree with each other."""
+    """Raters whose kappa with the others is near zero, although the others agree with each other."""
     return [
         Suspicion(rater, "alone", float(kappa), thresholds.kappa, int(n))
         for rater, (kappa, n, rest) in enumerate(zip(kappas, shared, alpha_without, strict=True))
@@ -108,9 +108,9 @@ def find_disagreeing(
 
 
 def most_frequent_answer(column: Floats) -> tuple[float, float]:
-    """The answer given most often, behind its share; NaN for a rater without answers."""
-    given = column[~np.isnan(column)]
-    if not len(given):
+    """The share of the most frequent answer, and that answer; NaN for a rater without answers."""
+    answers = column[~np.isnan(column)]
+    if not len(answers):
         return NAN, NAN
-    values, counts = np.unique(given, return_counts=True)
-    return float(counts.max() / len(given)), float(values[counts.argmax()])
+    values, counts = np.unique(answers, return_counts=True)
+    return float(counts.max() / len(answers)), float(values[counts.argmax()])

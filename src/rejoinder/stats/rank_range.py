@@ -1,4 +1,4 @@
-"""The ranks that each system may have: where its mean stands among the others when the items are drawn again."""
+"""The ranks that each system may have: the rank of its mean when the items are resampled."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def rank_ranges(
     seed: int = 0,
     level: float = 0.95,
 ) -> RankRanges:
-    """Every system's range of ranks when whole clusters (items, dialogues) are drawn again for all systems together.
+    """Every system's range of ranks when whole clusters (items, dialogues) are resampled for all systems together.
 
-    Equal means share the best rank of the tie as ``rank``; a range reaches over both ends of ties.
+    Equal means share the best rank of the tie as ``rank``; a range includes both ends of ties.
     """
     x = as_finite(values, "values")
     check_same_length(values=x, systems=systems, clusters=clusters)
@@ -96,10 +96,10 @@ def rank_ranges(
 def _resample_ranks(sums: Floats, sizes: Floats, n_resamples: int, seed: int) -> tuple[Floats, Floats]:
     """Each system's best and worst rank in every resample."""
     random = make_generator(seed)
-    at_once = max(1, _CELLS // max(len(sums), sums.shape[1] ** 2))
+    batch_size = max(1, _CELLS // max(len(sums), sums.shape[1] ** 2))
     parts = []
-    for start in range(0, n_resamples, at_once):
-        counts = resample_counts(len(sums), min(at_once, n_resamples - start), random)
+    for start in range(0, n_resamples, batch_size):
+        counts = resample_counts(len(sums), min(batch_size, n_resamples - start), random)
         parts.append(_ranks(_means(counts, sums, sizes)))
     best, worst = zip(*parts, strict=True)
     return np.concatenate(best), np.concatenate(worst)
@@ -114,9 +114,9 @@ def _means(counts: Floats | Ints, sums: Floats, sizes: Floats) -> Floats:
 
 def _ranks(means: Floats) -> tuple[Floats, Floats]:
     """The best and the worst rank that ties allow; NaN for a system without a mean."""
-    mine, others = means[:, :, None], means[:, None, :]
-    tolerance = 1e-12 * np.abs(np.nan_to_num(mine))  # means of the same numbers in another order are equal
-    best = 1.0 + (others > mine + tolerance).sum(axis=2)
-    worst = (others >= mine - tolerance).sum(axis=2).astype(np.float64)
+    own, others = means[:, :, None], means[:, None, :]
+    tolerance = 1e-12 * np.abs(np.nan_to_num(own))  # means of the same numbers in another order are equal
+    best = 1.0 + (others > own + tolerance).sum(axis=2)
+    worst = (others >= own - tolerance).sum(axis=2).astype(np.float64)
     missing = np.isnan(means)
     return np.where(missing, NAN, best), np.where(missing, NAN, worst)

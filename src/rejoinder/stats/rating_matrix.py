@@ -1,4 +1,4 @@
-"""Ratings as a matrix, units by raters, NaN where a rater did not rate; and intervals by drawing units again."""
+"""Ratings as a matrix, units by raters, NaN where a rater did not rate; bootstrap intervals over units."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from rejoinder.stats.resampling import IntervalKind, percentile_interval
 
 
 class RatingMatrix(NamedTuple):
-    """Ratings with one line a unit (what was rated) and one column a rater."""
+    """Ratings with one row per unit (what was rated) and one column per rater."""
 
     values: Floats
     units: tuple[Any, ...]
@@ -33,7 +33,7 @@ class RatingMatrix(NamedTuple):
 
 
 def rating_matrix(units: Labels, raters: Labels, ratings: Numbers) -> RatingMatrix:
-    """The matrix of ratings that are given one a row; a rater may rate a unit once."""
+    """The matrix of a list of ratings; a rater may rate each unit once."""
     values = as_floats(ratings, "ratings")
     check_same_length(units=units, raters=raters, ratings=values)
     unit, unit_names = encode_labels(units, "units")
@@ -47,23 +47,23 @@ def rating_matrix(units: Labels, raters: Labels, ratings: Numbers) -> RatingMatr
     for row in np.flatnonzero(np.abs(values) > LARGEST)[:1]:
         raise InputError(
             f"rater {rater_names[rater[row]]} gave {unit_names[unit[row]]} the rating {values[row]:g}, "
-            f"which is too large to take a mean of; keep ratings within {LARGEST:g}"
+            f"which is too large for a mean; keep ratings within {LARGEST:g}"
         )
     matrix[unit, rater] = values
     return RatingMatrix(matrix, tuple(unit_names), tuple(rater_names))
 
 
 def compact_ratings(ratings: Numbers) -> Floats:
-    """The ratings of each unit moved to the left, and no more columns than a unit has ratings.
+    """The ratings of each unit moved to the left, with no more columns than needed.
 
-    Columns are no raters any more; for what does not ask who rated, this is the same data and much faster when
-    everybody rated little.
+    Columns no longer stand for raters. For statistics that ignore who rated, these are the same data, and much faster
+    to use when everybody rated little.
     """
     matrix = as_floats(ratings, "ratings", ndim=2)
     missing = np.isnan(matrix)
     width = int((~missing).sum(axis=1).max(initial=0))
-    moved: Floats = np.take_along_axis(matrix, np.argsort(missing, axis=1, kind="stable"), axis=1)[:, :width]
-    return moved
+    compacted: Floats = np.take_along_axis(matrix, np.argsort(missing, axis=1, kind="stable"), axis=1)[:, :width]
+    return compacted
 
 
 def unit_interval(
@@ -76,7 +76,7 @@ def unit_interval(
     level: float = 0.95,
     kind: IntervalKind = "expanded",
 ) -> Interval:
-    """Any statistic of a matrix of ratings with a bootstrap interval that draws units, or clusters of them, again."""
+    """Any statistic of a matrix of ratings, with a bootstrap interval over units or clusters of them."""
     matrix = as_floats(ratings, "ratings", ndim=2)
     check_at_least(n_resamples, 1, "n_resamples")
     n_missing = int(np.isnan(matrix).sum())
@@ -88,6 +88,6 @@ def unit_interval(
         return Interval(NAN, NAN, NAN, *counts, "no ratings")
     random = make_generator(seed)
     members = [np.flatnonzero(codes == code) for code in range(size)] if clusters is not None else list(codes[:, None])
-    drawn = (np.concatenate([members[c] for c in random.integers(0, size, size)]) for _ in range(n_resamples))
-    samples = np.array([statistic(matrix[rows]) for rows in drawn])
+    resamples = (np.concatenate([members[c] for c in random.integers(0, size, size)]) for _ in range(n_resamples))
+    samples = np.array([statistic(matrix[rows]) for rows in resamples])
     return percentile_interval(float(statistic(matrix)), samples, *counts, level=level, kind=kind)

@@ -1,12 +1,12 @@
-"""What a difference between two systems varies by, apart: the items, and the people who rate them.
+"""Two sources of variation in a difference between two systems: the items, and the people who rate them.
 
 The difference on one item varies from item to item by ``between``, and by the noise of its ratings, each of which
-misses its reply's mean by ``within``. With r people rating each reply its variance is between^2 + sides * within^2 / r:
-two sides where replies are rated, one where pairs are compared. More raters take away the second part only, more items
-both; so a pilot tells which of the two to ask for.
+deviates from its reply's mean by ``within``. With r people rating each reply its variance is between^2 + sides *
+within^2 / r: two sides where replies are rated, one where pairs are compared. More raters reduce the second part only,
+more items both; so a pilot shows which of the two to add.
 
-The noise is taken as independent from rating to rating. Somebody who is strict with all replies cancels out of a
-difference when the same people rate both sides, and then the plan is on the safe side.
+The noise is treated as independent from rating to rating. A rater who is strict with all replies cancels out of a
+difference when the same people rate both sides; then the plan is on the safe side.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from rejoinder.stats.power import PowerEstimate, detectable_difference, estimate
 class RatingNoise(NamedTuple):
     """The standard deviation of true differences between items, and of one rating around its reply's mean.
 
-    ``difference`` is the pilot's own; ``raters`` how many ratings a reply had there (their harmonic mean); ``icc`` and
+    ``difference`` is the pilot's own; ``raters`` the number of ratings per reply there (harmonic mean); ``icc`` and
     ``cluster_size`` are of the dialogues that items come from.
     """
 
@@ -39,18 +39,18 @@ class RatingNoise(NamedTuple):
     reason: str | None = None
 
     def sd(self, raters: float) -> float:
-        """The standard deviation of a difference when each reply is rated by so many people."""
+        """The standard deviation of a difference when each reply has this many raters."""
         return math.sqrt(self.between**2 + self.sides * self.within**2 / raters)
 
     def icc_at(self, raters: float) -> float:
-        """The correlation within clusters then: they share nothing of the raters' noise."""
+        """The correlation within clusters with this many raters, whose noise clusters do not share."""
         if math.isnan(self.raters) or self.sd(raters) == 0:
             return self.icc
         return min(1.0, self.icc * (self.sd(self.raters) / self.sd(raters)) ** 2)
 
 
 class RatingPlan(NamedTuple):
-    """So many items with so many ratings each: the power, or what is needed for it."""
+    """A number of raters per reply, with the power or what is needed for it."""
 
     raters: float
     power: PowerEstimate
@@ -58,7 +58,7 @@ class RatingPlan(NamedTuple):
 
 
 def estimate_noise(first: Numbers, second: Numbers | None = None, clusters: Labels | None = None) -> RatingNoise:
-    """The noise in a pilot: matrices of both systems' ratings of the same items (lines), or one matrix of points."""
+    """The noise in a pilot: matrices of both systems' ratings of the same items (rows), or one matrix of points."""
     x = as_floats(first, "first", ndim=2)
     sides = [x] if second is None else [x, as_floats(second, "second", ndim=2)]
     check_same_length(first=x, second=sides[-1])
@@ -66,19 +66,19 @@ def estimate_noise(first: Numbers, second: Numbers | None = None, clusters: Labe
     rated = np.all([n > 0 for n in counts], axis=0)
     within = _spread_within([side[rated] for side in sides])
     zeros = np.zeros(len(x)) if second is None else means[1]
-    found = estimate_spread(np.where(rated, means[0], NAN), np.where(rated, zeros, NAN), clusters)
-    nothing = RatingNoise(NAN, within, len(sides), n=found.n)
-    if found.n < 2:
-        return nothing._replace(reason="fewer than 2 items are rated on both sides")
+    spread = estimate_spread(np.where(rated, means[0], NAN), np.where(rated, zeros, NAN), clusters)
+    empty = RatingNoise(NAN, within, len(sides), n=spread.n)
+    if spread.n < 2:
+        return empty._replace(reason="fewer than 2 items are rated on both sides")
     raters = float(len(sides) * rated.sum() / sum((1 / n[rated]).sum() for n in counts))
     difference = float((means[0] - zeros)[rated].mean())
-    described = nothing._replace(difference=difference, raters=raters, icc=found.icc, cluster_size=found.cluster_size)
+    noise = empty._replace(difference=difference, raters=raters, icc=spread.icc, cluster_size=spread.cluster_size)
     if math.isnan(within):
-        # All noise is put down to the items: more raters will then seem of no use, which the reason must say.
-        return described._replace(
-            between=found.sd, within=0.0, reason="no reply has two ratings, so what raters add cannot be told"
+        # All noise is attributed to the items: more raters will then seem useless, so the reason must say it.
+        return noise._replace(
+            between=spread.sd, within=0.0, reason="no reply has two ratings, so the noise of raters cannot be estimated"
         )
-    return described._replace(between=math.sqrt(max(0.0, found.sd**2 - len(sides) * within**2 / raters)))
+    return noise._replace(between=math.sqrt(max(0.0, spread.sd**2 - len(sides) * within**2 / raters)))
 
 
 def _means(matrix: Floats) -> tuple[Floats, Floats]:
@@ -106,17 +106,17 @@ def plan_ratings(
     power: float = 0.8,
     alpha: float = 0.05,
 ) -> RatingPlan:
-    """What is left open: the power where difference and items are given, else the items, else the difference."""
+    """Compute what is not given: the power from difference and items, else the items, else the difference."""
     if not raters >= 1:
         raise InputError(f"raters must be 1 or more, not {raters:g}")
     if difference is None and items is None:
-        raise InputError("give the difference to find, or the number of items, or both")
+        raise InputError("give the difference to detect, or the number of items, or both")
     sd = noise.sd(raters)
     clusters = {"cluster_size": noise.cluster_size, "icc": noise.icc_at(raters)}
     if items is None and difference is not None:
-        found = rows_needed(difference, sd, power=power, alpha=alpha, **clusters)
+        estimate = rows_needed(difference, sd, power=power, alpha=alpha, **clusters)
     elif difference is None and items is not None:
-        found = detectable_difference(items, sd, power=power, alpha=alpha, **clusters)
+        estimate = detectable_difference(items, sd, power=power, alpha=alpha, **clusters)
     else:
-        found = power_at(items or 0, difference or 0.0, sd, alpha=alpha, **clusters)
-    return RatingPlan(raters, found, noise.sides * raters * found.n)
+        estimate = power_at(items or 0, difference or 0.0, sd, alpha=alpha, **clusters)
+    return RatingPlan(raters, estimate, noise.sides * raters * estimate.n)

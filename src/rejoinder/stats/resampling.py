@@ -1,4 +1,4 @@
-"""Resampling rows, items, dialogues or systems with replacement; a draw is how often each of them counts."""
+"""Resampling rows, items, dialogues or systems with replacement; a draw holds how often each of them counts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from rejoinder.stats.arrays import (
 from rejoinder.stats.interval import Interval
 
 ResamplingUnit: TypeAlias = Literal["rows", "items", "dialogues", "systems", "both"]
-_CELLS = 2**14  # resamples times rows that are held at once: few enough to stay in the processor's cache
+_CELLS = 2**14  # resamples times rows held at once: few enough to stay in the processor's cache
 
 
 class Draw(NamedTuple):
@@ -37,7 +37,7 @@ class Draw(NamedTuple):
 
 @dataclass(frozen=True)
 class Design:
-    """Which system, which item and which dialogue each row belongs to; an item lies in one dialogue."""
+    """Which system, which item and which dialogue each row belongs to; an item belongs to one dialogue."""
 
     systems: Ints
     items: Ints
@@ -49,32 +49,33 @@ class Design:
     ) -> Design:
         """A design from labels.
 
-        Without systems all rows are of one; without items every row is its own; without dialogues every item is.
+        Without systems all rows belong to one; without items every row is its own item; without dialogues every item is
+        its own dialogue.
         """
         for name, labels in {"systems": systems, "items": items, "dialogues": dialogues}.items():
             if labels is not None:
                 check_same_length(**{"rows": range(n), name: labels})
-        of_items = np.arange(n) if items is None else encode_labels(items, "items")[0]
-        found = cls(
+        item_codes = np.arange(n) if items is None else encode_labels(items, "items")[0]
+        design = cls(
             np.zeros(n, dtype=np.int64) if systems is None else encode_labels(systems, "systems")[0],
-            of_items,
-            of_items if dialogues is None else encode_labels(dialogues, "dialogues")[0],
+            item_codes,
+            item_codes if dialogues is None else encode_labels(dialogues, "dialogues")[0],
         )
-        for row in np.flatnonzero(found.dialogue_of_item()[of_items] != found.dialogues)[:1]:
+        for row in np.flatnonzero(design.dialogue_of_item()[item_codes] != design.dialogues)[:1]:
             name = row if items is None else items[row]
-            raise InputError(f"item {name} lies in two dialogues; give the items of each dialogue names of their own")
-        return found
+            raise InputError(f"item {name} belongs to two dialogues; give the items of each dialogue their own names")
+        return design
 
     def only(self, rows: Ints) -> Design:
-        """The design of some of the rows, with systems, items and dialogues numbered anew."""
+        """The design of some of the rows, with systems, items and dialogues renumbered."""
         parts = (self.systems, self.items, self.dialogues)
         return Design(*(np.unique(codes[rows], return_inverse=True)[1] for codes in parts))
 
     def dialogue_of_item(self) -> Ints:
         """The dialogue of each item."""
-        found = np.zeros(self.n_items, dtype=np.int64)
-        found[self.items] = self.dialogues
-        return found
+        dialogue_codes = np.zeros(self.n_items, dtype=np.int64)
+        dialogue_codes[self.items] = self.dialogues
+        return dialogue_codes
 
     @property
     def n_systems(self) -> int:
@@ -92,49 +93,49 @@ class Design:
         return int(self.dialogues.max(initial=-1)) + 1
 
     def n_units(self, unit: ResamplingUnit) -> int:
-        """How many units are drawn; of both, the fewer, which limit what can be known."""
+        """The number of units to resample; of both, the smaller, which limits the precision."""
         check_one_of(unit, ResamplingUnit, "unit of resampling")
         if unit == "both":
             return min(self.n_dialogues, self.n_systems)
-        return self.n_systems if unit == "systems" else self._n_drawn(unit)
+        return self.n_systems if unit == "systems" else self._n_draws(unit)
 
-    def _n_drawn(self, unit: ResamplingUnit) -> int:
-        """How many things the second generator draws: rows, items or (with both) dialogues; none for systems alone."""
+    def _n_draws(self, unit: ResamplingUnit) -> int:
+        """How many units the second generator draws: rows, items or (with both) dialogues; none for systems alone."""
         sizes = {"rows": len(self.systems), "items": self.n_items}
         return 0 if unit == "systems" else sizes.get(unit, self.n_dialogues)
 
-    def as_it_is(self) -> Draw:
+    def full_sample(self) -> Draw:
         """The data themselves: everything counts once."""
         return Draw(*(np.ones((1, n), dtype=np.int64) for n in (len(self.systems), self.n_systems, self.n_items)))
 
     def draws(self, unit: ResamplingUnit, n_resamples: int, seed: int) -> Iterator[Draw]:
-        """Seeded resamples, some at a time; how many at a time changes nothing."""
-        return self.drawn(unit, n_resamples, make_generators(seed))
+        """Seeded resamples, in batches; the size of a batch changes no number."""
+        return self.draws_from(unit, n_resamples, make_generators(seed))
 
     @property
-    def at_once(self) -> int:
-        """How many resamples are held at a time; levels compare systems with systems, so many systems count too."""
+    def batch_size(self) -> int:
+        """How many resamples are held at a time; levels compare all pairs of systems, so many systems count too."""
         return max(1, _CELLS // max(1, len(self.systems), self.n_systems**2 // 64))
 
     def skip(self, unit: ResamplingUnit, n_resamples: int, generators: Sequence[np.random.Generator]) -> None:
-        """Leave out so many resamples: the generators stand where they would after drawing them."""
-        at_once = self.at_once
-        for start in range(0, n_resamples, at_once):
-            size = min(at_once, n_resamples - start)
+        """Skip this many resamples: the generators end where they would after drawing them."""
+        batch_size = self.batch_size
+        for start in range(0, n_resamples, batch_size):
+            size = min(batch_size, n_resamples - start)
             if unit in ("systems", "both") and self.n_systems:
                 generators[0].integers(0, self.n_systems, (size, self.n_systems))
-            drawn = self._n_drawn(unit)
-            if drawn:
-                generators[1].integers(0, drawn, (size, drawn))
+            n_draws = self._n_draws(unit)
+            if n_draws:
+                generators[1].integers(0, n_draws, (size, n_draws))
 
-    def drawn(
+    def draws_from(
         self, unit: ResamplingUnit, n_resamples: int, generators: Sequence[np.random.Generator]
     ) -> Iterator[Draw]:
-        """Resamples from where the generators stand."""
+        """Resamples from the current state of the generators."""
         check_one_of(unit, ResamplingUnit, "unit of resampling")
-        at_once = self.at_once
-        for start in range(0, n_resamples, at_once):
-            size = min(at_once, n_resamples - start)
+        batch_size = self.batch_size
+        for start in range(0, n_resamples, batch_size):
+            size = min(batch_size, n_resamples - start)
             systems, items = (np.ones((size, n), dtype=np.int64) for n in (self.n_systems, self.n_items))
             if unit in ("systems", "both"):
                 systems = resample_counts(self.n_systems, size, generators[0])
@@ -151,26 +152,26 @@ class Design:
     def _rows(self, systems: Ints, items: Ints, unit: ResamplingUnit) -> Ints:
         if unit == "systems":
             return systems.take(self.systems, axis=1)
-        of_items = items.take(self.items, axis=1)
-        return of_items * systems.take(self.systems, axis=1) if unit == "both" else of_items
+        item_counts = items.take(self.items, axis=1)
+        return item_counts * systems.take(self.systems, axis=1) if unit == "both" else item_counts
 
 
 def make_generators(seed: int) -> list[np.random.Generator]:
-    """What draws systems, and what draws dialogues, items or rows."""
+    """The generator for systems, and the one for dialogues, items or rows."""
     return [make_generator(seed, stream) for stream in range(2)]
 
 
 def resample_counts(n: int, n_resamples: int, random: np.random.Generator) -> Ints:
-    """How often each of n things is drawn in n draws with replacement, one line a resample."""
+    """How often each of n things is drawn in n draws with replacement, one row per resample."""
     if n == 0:
         return np.zeros((n_resamples, 0), dtype=np.int64)
-    drawn = random.integers(0, n, (n_resamples, n))
-    drawn += n * np.arange(n_resamples)[:, None]
-    return np.bincount(drawn.ravel(), minlength=n_resamples * n).reshape(n_resamples, n)
+    indices = random.integers(0, n, (n_resamples, n))
+    indices += n * np.arange(n_resamples)[:, None]
+    return np.bincount(indices.ravel(), minlength=n_resamples * n).reshape(n_resamples, n)
 
 
 IntervalKind: TypeAlias = Literal["percentile", "expanded", "corrected"]
-_OFF_CENTRE = 0.025  # fewer resamples than this on one side of the estimate: they do not estimate it
+_OFF_CENTRE = 0.025  # a smaller share of resamples on one side of the estimate: they do not estimate it
 _UNDEFINED = 0.1  # the share of resamples without a value above which there is no interval
 
 
@@ -183,34 +184,34 @@ def percentile_interval(
     level: float = 0.95,
     kind: IntervalKind = "expanded",
 ) -> Interval:
-    """The interval around an estimate from its values on resamples; NaN among them are resamples without one."""
+    """The interval around an estimate from its values on resamples; NaN marks a resample without one."""
     check_probability(level, "level")
     check_one_of(kind, IntervalKind, "interval")
-    nothing = Interval(value, NAN, NAN, n, n_missing, n_units)
+    empty = Interval(value, NAN, NAN, n, n_missing, n_units)
     defined = samples[~np.isnan(samples)]
-    lost = len(samples) - len(defined)
+    n_undefined = len(samples) - len(defined)
     if math.isnan(value):
-        return nothing._replace(reason="the estimate is undefined")
+        return empty._replace(reason="the estimate is undefined")
     if n_units < 2:
-        return nothing._replace(reason="fewer than 2 units to resample")
-    reason = f"undefined in {lost} of {len(samples)} resamples" if lost else None
-    if not len(defined) or lost > _UNDEFINED * len(samples):
-        return nothing._replace(reason=reason or "no resamples")
-    same = np.isclose(defined, value, rtol=1e-12, atol=1e-12)  # a perfect correlation may be 1 or all but 1
+        return empty._replace(reason="fewer than 2 units to resample")
+    reason = f"undefined in {n_undefined} of {len(samples)} resamples" if n_undefined else None
+    if not len(defined) or n_undefined > _UNDEFINED * len(samples):
+        return empty._replace(reason=reason or "no resamples")
+    same = np.isclose(defined, value, rtol=1e-12, atol=1e-12)  # a perfect correlation may differ from 1 by rounding
     below = float((~same & (defined < value)).sum() + same.sum() / 2) / len(defined)
-    missed = nothing._replace(reason="the resamples miss the estimate; resample other units")
+    off_centre = empty._replace(reason="the resamples miss the estimate; resample other units")
     if not _OFF_CENTRE <= below <= 1 - _OFF_CENTRE:
-        return missed
+        return off_centre
     low, high = np.quantile(defined, _probabilities(below, n_units, level, kind))
     if not low - 1e-12 <= value <= high + 1e-12:
-        return missed
-    return nothing._replace(low=float(low), high=float(high), reason=reason)
+        return off_centre
+    return empty._replace(low=float(low), high=float(high), reason=reason)
 
 
 def bootstrap_p_value(samples: Floats, n_units: int, kind: IntervalKind = "expanded") -> float:
-    """The two-sided p of an estimate above 0, from its values on resamples: twice the share of them that are not.
+    """The two-sided p-value of an estimate above 0: twice the share of its values on resamples that are not above 0.
 
-    Of the expanded kind, the share is widened as the interval is, so that p is below 1 - level where the interval of
+    For the expanded kind, the share is widened as the interval is, so that p is below 1 - level where the interval of
     that level lies above 0. The estimate itself counts as a resample, so p is never 0.
     """
     from scipy.special import ndtri, stdtr

@@ -12,7 +12,7 @@ from rejoinder.stats.arrays import NAN, Numbers, as_floats
 
 
 class Sensitivity(NamedTuple):
-    """How much a metric's correlation depends on the data set: 1 is not at all; negative or infinite is worst."""
+    """How much a metric's correlation depends on the data set: 1 means not at all; negative or infinite is worst."""
 
     value: float
     best: float
@@ -23,22 +23,22 @@ class Sensitivity(NamedTuple):
 
 
 def domain_sensitivity(correlations: Numbers) -> Sensitivity:
-    """best / worst of a metric's correlations, one a data set.
+    """The ratio best / worst of a metric's correlations, one per data set.
 
     It is negative when the metric is negatively correlated somewhere and infinite when the worst is 0. Without a
-    positive correlation the ratio says nothing (two negative ones would look good) and is NaN.
+    positive correlation the ratio has no meaning (two negative ones would look good) and is NaN.
     """
     values = as_floats(correlations, "correlations")
     known = values[~np.isnan(values)]
     if (np.abs(known) > 1).any():
         raise InputError(f"correlations must lie between -1 and 1; found {known[np.abs(known) > 1][0]:g}")
-    found = Sensitivity(NAN, NAN, NAN, len(known), len(values) - len(known))
+    result = Sensitivity(NAN, NAN, NAN, len(known), len(values) - len(known))
     if not len(known):
-        return found._replace(reason="no correlations")
+        return result._replace(reason="no correlations")
     best, worst = float(known.max()), float(known.min())
-    found = found._replace(best=best, worst=worst)
+    result = result._replace(best=best, worst=worst)
     if len(known) < 2:
-        return found._replace(reason="fewer than 2 data sets")
+        return result._replace(reason="fewer than 2 data sets")
     if not best > 0:
-        return found._replace(reason="no correlation is positive")
-    return found._replace(value=best / worst if worst else math.inf)
+        return result._replace(reason="no correlation is positive")
+    return result._replace(value=best / worst if worst else math.inf)

@@ -1,4 +1,4 @@
-"""What a test of significance returns."""
+"""The result of a significance test."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ With r12 and r13 the correlations of two metrics with the ratings and r23 that o
     K = 1 - r12^2 - r13^2 - r23^2 + 2 r12 r13 r23,
 
 has Student's distribution with n - 3 degrees of freedom for Pearson's r of normal variables; with rank correlations it
-is an approximation. It takes rows as independent: where items or systems repeat, use the permutation test.
+is an approximation. It treats rows as independent: where items or systems repeat, use the permutation test.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ def williams_test(first: Numbers, second: Numbers, ratings: Numbers, method: Met
     x, y, z = as_paired_floats(first=first, second=second, ratings=ratings)
     known = ~(np.isnan(x) | np.isnan(y) | np.isnan(z))
     n = int(known.sum())
-    nothing = Significance(NAN, NAN, n, len(known) - n)
+    empty = Significance(NAN, NAN, n, len(known) - n)
     if n < 4:
-        return nothing._replace(reason="fewer than 4 rows")
+        return empty._replace(reason="fewer than 4 rows")
     correlations = [correlate(a[known], b[known], method) for a, b in ((x, z), (y, z), (x, y))]
-    for found in correlations:
-        if found.reason:
-            return nothing._replace(reason=found.reason)
-    first_r, second_r, between = (found.value for found in correlations)
+    for correlation in correlations:
+        if correlation.reason:
+            return empty._replace(reason=correlation.reason)
+    first_r, second_r, between = (correlation.value for correlation in correlations)
     return williams_from_correlations(first_r, second_r, between, n)._replace(n_missing=len(known) - n)
 
 
@@ -40,13 +40,13 @@ def williams_from_correlations(first: float, second: float, between: float, n: i
     """The test from the two correlations with the ratings and the one between the metrics, over n rows."""
     from scipy.special import stdtr
 
-    nothing = Significance(NAN, NAN, n, 0)
+    empty = Significance(NAN, NAN, n, 0)
     if n < 4:
-        return nothing._replace(reason="fewer than 4 rows")
+        return empty._replace(reason="fewer than 4 rows")
     determinant = 1 - first**2 - second**2 - between**2 + 2 * first * second * between
     mean = (first + second) / 2
     spread = 2 * max(determinant, 0.0) * (n - 1) / (n - 3) + mean**2 * (1 - between) ** 3
     if not spread > 0:
-        return nothing._replace(reason="the metrics agree perfectly")
+        return empty._replace(reason="the metrics agree perfectly")
     t = (first - second) * math.sqrt((n - 1) * (1 + between) / spread)
-    return nothing._replace(statistic=t, p=float(2 * stdtr(n - 3, -abs(t))))
+    return empty._replace(statistic=t, p=float(2 * stdtr(n - 3, -abs(t))))

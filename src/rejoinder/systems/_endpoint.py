@@ -44,14 +44,14 @@ class Endpoint:
         """Have every request answered, at /completions with ``plain``; what was answered before is not sent."""
         try:
             settings, store = _settings(self.url, self.key), self.store
-            with store.claimed():
+            with store.claim():
                 send_requests(requests, settings, store, readable, plain)
         except JudgeError as error:
             raise JudgeError(f"{self.system}: {_reword_error(str(error), bool(self.url))}") from None
 
     def answers(self, request: Request) -> Iterator[tuple[Answer, Completion]]:
         """The kept answers to a request in the order in which they came, refusals among them; nothing is sent."""
-        for answer in self.store.of(request.key):
+        for answer in self.store.answers_to(request.key):
             yield answer, read_body(answer.body.encode())
 
     def spent(self, requests: Iterable[Request]) -> AnswerCounts:

@@ -77,4 +77,4 @@ def _draw_chart(name: str, findings: Findings, found: Trust, spec: str) -> tuple
         for one in points
     ]
     labels = (f"mean rating: {evidence.aspect}", spec)
-    return draw_scatter("scatter", evidence.mean, scores, labels, most=MAX_POINTS, targets=targets), points
+    return draw_scatter("scatter", evidence.mean, scores, labels, max_dots=MAX_POINTS, targets=targets), points

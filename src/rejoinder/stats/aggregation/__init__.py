@@ -1,6 +1,6 @@
-"""Aggregation: one label a unit from what several raters gave, with how sure it is. One file a model.
+"""Aggregation: one label per unit from several raters, with its uncertainty. One file per model.
 
-A model's file holds ``aggregate``, which takes votes and gives an ``Aggregated``. See docs/agreement.md.
+A model's file holds ``aggregate``, which takes votes and returns an ``Aggregated``. See docs/agreement.md.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from rejoinder.registry import Registry
 from rejoinder.stats.aggregation._votes import Aggregated, Votes
 from rejoinder.stats.arrays import Numbers
 
-__all__ = ["Aggregated", "Votes", "aggregate", "methods"]
+__all__ = ["Aggregated", "Votes", "aggregate", "list_methods"]
 
 
 _REGISTRY: Registry[Callable[[Votes], Aggregated]] = Registry(
@@ -20,15 +20,15 @@ _REGISTRY: Registry[Callable[[Votes], Aggregated]] = Registry(
 
 
 def list_methods() -> list[str]:
-    """The models by name."""
+    """The names of the models."""
     return _REGISTRY.names()
 
 
 def aggregate(ratings: Numbers | Votes, method: str = "mean") -> Aggregated:
-    """One label for each line of a matrix, units by raters, NaN where a rater did not rate; by the model named."""
+    """One label for each row of a matrix, units by raters, NaN where a rater did not rate."""
     model = _REGISTRY.load(method)
     votes = ratings if isinstance(ratings, Votes) else Votes.of(ratings)
-    found = model(votes)
-    if not isinstance(found, Aggregated):
-        raise TypeError(f"{method} gave {type(found).__name__}, not an Aggregated")
-    return found
+    result = model(votes)
+    if not isinstance(result, Aggregated):
+        raise TypeError(f"{method} returned {type(result).__name__}, not an Aggregated")
+    return result

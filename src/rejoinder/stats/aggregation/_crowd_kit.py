@@ -1,4 +1,4 @@
-"""Models that crowd-kit computes: votes go over as task, worker and label, and come back as probabilities."""
+"""Models that crowd-kit computes: it receives votes as task, worker and label, and returns probabilities."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rejoinder.stats.arrays import NAN
 
 
 def aggregate_with_crowd_kit(votes: Votes, model: str, purpose: str, **settings: Any) -> Aggregated:
-    """What a class of crowd-kit's says of the votes."""
+    """The labels that a class of crowd-kit finds for the votes."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -23,12 +23,12 @@ def aggregate_with_crowd_kit(votes: Votes, model: str, purpose: str, **settings:
         raise MissingExtraError("crowd-kit", "crowd", purpose) from None
     if len(votes.categories) == 1:
         return label_units(votes, votes.shares)
-    # The order in which votes come changes what crowd-kit finds by a little: always the same one.
+    # The order of the votes changes crowd-kit's result slightly: always use the same one.
     order = np.lexsort((votes.rater, votes.unit))
     columns = {"task": votes.unit[order], "worker": votes.rater[order], "label": votes.label[order]}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # deprecations between it and pandas are no user's affair
-        found = getattr(library, model)(**settings).fit_predict_proba(pandas.DataFrame(columns))
+        warnings.simplefilter("ignore")  # its deprecation warnings about pandas are not the user's concern
+        table = getattr(library, model)(**settings).fit_predict_proba(pandas.DataFrame(columns))
     probabilities = np.full((votes.n_units, len(votes.categories)), NAN)
-    probabilities[np.ix_(found.index.to_numpy(dtype=np.int64), found.columns.to_numpy(dtype=np.int64))] = found
+    probabilities[np.ix_(table.index.to_numpy(dtype=np.int64), table.columns.to_numpy(dtype=np.int64))] = table
     return label_units(votes, probabilities)

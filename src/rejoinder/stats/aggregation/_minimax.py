@@ -1,19 +1,19 @@
-"""Minimax conditional entropy (Zhou, Liu, Platt and Meek 2014), regularised, for classes with an order or without.
+"""Minimax conditional entropy (Zhou, Liu, Platt and Meek 2014), regularised, for ordered and unordered classes.
 
 Rater i gives unit j of class c the label k with probability proportional to exp(s_i(c, k) + t_j(c, k)): s is how the
 rater confuses classes, t how the unit lets them be confused. Among all distributions of labels that keep, for every
-rater and every unit, how often class c got label k, this one has the largest entropy; and the classes are those which
-make that entropy least. Penalties let the counts be kept only nearly, as few votes demand. In the dual, with the
-probabilities of the classes put in at their best, it is the largest
+rater and every unit, how often class c got label k, this one has the largest entropy; and the classes are those that
+minimise that entropy. Penalties let the counts be matched only approximately, as few votes demand. In the dual, with
+the optimal class probabilities, it is the maximum of
 
     sum over units of log(sum over classes of the product of P(label | class) over the unit's votes)
-        - a/2 sum |s_i|^2 - b/2 sum |t_j|^2,          b = a * votes a rater / votes a unit,
+        - a/2 sum |s_i|^2 - b/2 sum |t_j|^2,          b = a * votes per rater / votes per unit,
 
-climbed by L-BFGS, from where a first climb with the shares of the votes as probabilities leads.
+found by L-BFGS, starting from the result of a first run with the shares of the votes as probabilities.
 
-One thing is added: weights that all votes share, free of any penalty (``shared``). Without them the penalties pull a
+One thing is added: weights that all votes share, without a penalty (``shared``). Without them the penalties pull a
 rater with few votes towards answering at random, and classes drift away from the labels that they are named after; with
-five votes a unit the model is then often worse than the most frequent label (docs/agreement.md). Without
+five votes per unit the model is then often worse than the most frequent label (docs/agreement.md). Without
 ``shared`` and with a = classes^2 / 4 it is what the authors published.
 """
 
@@ -29,11 +29,11 @@ from rejoinder.stats.arrays import Floats
 STRENGTH = 1 / 6  # of classes^2: the penalty of raters; chosen on simulated raters, other draws than the tests use
 PUBLISHED_STRENGTH = 1 / 4
 _FIRST, _MOST = 15, 1000
-_BIAS_PENALTY = 1e-2  # next to no penalty: keeps the shared weights finite where nobody ever errs
+_BIAS_PENALTY = 1e-2  # almost no penalty: keeps the shared weights finite where nobody ever errs
 
 
 class Structure(NamedTuple):
-    """Features of (class, label), line by line: what is shared, what is a rater's own, what is a unit's own."""
+    """Features of each (class, label): shared by all votes, of each rater, of each unit."""
 
     shared: Floats
     raters: Floats
@@ -41,7 +41,7 @@ class Structure(NamedTuple):
 
 
 class _Dual:
-    """The value to climb, over all weights in one array, and its slope."""
+    """The function to maximise, over all weights in one array, and its gradient."""
 
     def __init__(self, votes: Votes, structure: Structure, strength: float) -> None:
         from scipy.sparse import csr_matrix
@@ -52,16 +52,16 @@ class _Dual:
         ones = np.ones(len(votes))
         self.by_rater = csr_matrix((ones, (votes.rater, self.rows)), (votes.n_raters, len(votes)))
         self.by_unit = csr_matrix((ones, (votes.unit, self.rows)), (votes.n_units, len(votes)))
-        of_raters = strength * self.size**2
-        of_units = of_raters * int((votes.sizes > 0).sum()) / len(np.unique(votes.rater))
-        self.penalties = _BIAS_PENALTY, of_raters, of_units
+        rater_penalty = strength * self.size**2
+        unit_penalty = rater_penalty * int((votes.sizes > 0).sum()) / len(np.unique(votes.rater))
+        self.penalties = _BIAS_PENALTY, rater_penalty, unit_penalty
         heights = 1, votes.n_raters, votes.n_units
         self.shapes = [(n, features.shape[1]) for n, features in zip(heights, structure, strict=True)]
         self.ends = np.cumsum([height * width for height, width in self.shapes])
         self.steepness = self._steepness()
 
     def _steepness(self) -> Floats:
-        """About how curved the value is along each weight: measured in its root, weights are climbed in fewer steps."""
+        """The approximate curvature along each weight; scaled by its root, the weights need fewer steps."""
         votes = [np.array([len(self.votes)]), np.bincount(self.votes.rater, minlength=self.votes.n_raters)]
         votes.append(self.votes.sizes)
         parts = zip(votes, self.penalties, self.shapes, strict=True)
@@ -70,42 +70,42 @@ class _Dual:
 
     def classes(self, weights: Floats) -> Floats:
         """The probabilities of each unit's classes."""
-        scores = self.by_unit @ self._given(self._logs(weights)).T
+        scores = self.by_unit @ self._label_logs(self._logs(weights)).T
         scores = np.exp(scores - scores.max(axis=1, keepdims=True))
-        found: Floats = scores / scores.sum(axis=1, keepdims=True)
-        return found
+        probabilities: Floats = scores / scores.sum(axis=1, keepdims=True)
+        return probabilities
 
-    def scaled(self, scaled: Floats, probabilities: Floats | None = None) -> tuple[float, Floats]:
-        """The same over weights that are measured in the root of their steepness."""
+    def scaled_value(self, scaled_weights: Floats, probabilities: Floats | None = None) -> tuple[float, Floats]:
+        """The same over weights scaled by the root of their steepness."""
         scale = np.sqrt(self.steepness)
-        value, slope = self.value(scaled / scale, probabilities)
+        value, slope = self.value(scaled_weights / scale, probabilities)
         return value, slope / scale
 
     def value(self, weights: Floats, probabilities: Floats | None = None) -> tuple[float, Floats]:
-        """The value, turned round for a minimiser, and its slope; at given probabilities, or at the best ones."""
+        """The negative value, for a minimiser, and its gradient; at these probabilities, or at the best ones."""
         logs = self._logs(weights)
-        given = self._given(logs)
+        label_logs = self._label_logs(logs)
         if probabilities is None:
-            scores = self.by_unit @ given.T
-            most = scores.max(axis=1, keepdims=True)
-            likely = np.exp(scores - most)
-            total = likely.sum(axis=1, keepdims=True)
-            value = float((most + np.log(total)).sum())
-            expected = (likely / total)[self.votes.unit].T
+            scores = self.by_unit @ label_logs.T
+            highest = scores.max(axis=1, keepdims=True)
+            likelihoods = np.exp(scores - highest)
+            total = likelihoods.sum(axis=1, keepdims=True)
+            value = float((highest + np.log(total)).sum())
+            expected = (likelihoods / total)[self.votes.unit].T
         else:
             expected = probabilities[self.votes.unit].T
-            value = float((expected * given).sum())
+            value = float((expected * label_logs).sum())
         slope = np.exp(logs, out=logs)
         slope *= -expected[:, None, :]
         slope[:, self.votes.label, self.rows] += expected
         slope = slope.reshape(self.size**2, -1)
         upwards = slope.sum(axis=1)[None, :], self.by_rater @ slope.T, self.by_unit @ slope.T
         slopes = []
-        for part, up, features, penalty in zip(
+        for part, gradient, features, penalty in zip(
             self._parts(weights), upwards, self.structure, self.penalties, strict=True
         ):
             value -= penalty / 2 * float((part**2).sum())
-            slopes.append((up @ features - penalty * part).ravel())
+            slopes.append((gradient @ features - penalty * part).ravel())
         return -value, -np.concatenate(slopes)
 
     def _parts(self, weights: Floats) -> list[Floats]:
@@ -113,7 +113,7 @@ class _Dual:
         return [part.reshape(shape) for part, shape in zip(parts, self.shapes, strict=True)]
 
     def _logs(self, weights: Floats) -> Floats:
-        """log P(label | class) of every vote: (classes, labels, votes), so that sums run over long lines."""
+        """log P(label | class) of every vote: (classes, labels, votes), so that sums run over long rows."""
         parts = zip(self._parts(weights), self.structure, strict=True)
         shared, raters, units = (features @ part.T for part, features in parts)
         scores: Floats = (shared + raters[:, self.votes.rater]) + units[:, self.votes.unit]
@@ -122,10 +122,10 @@ class _Dual:
         scores -= np.log(np.exp(scores).sum(axis=1, keepdims=True))
         return scores
 
-    def _given(self, logs: Floats) -> Floats:
-        """The entries of the labels that were given: (classes, votes)."""
-        found: Floats = logs[:, self.votes.label, self.rows]
-        return found
+    def _label_logs(self, logs: Floats) -> Floats:
+        """The entries of the votes' own labels: (classes, votes)."""
+        label_logs: Floats = logs[:, self.votes.label, self.rows]
+        return label_logs
 
 
 def fit_minimax(votes: Votes, structure: Structure, strength: float = STRENGTH) -> Aggregated:
@@ -136,10 +136,10 @@ def fit_minimax(votes: Votes, structure: Structure, strength: float = STRENGTH) 
         return label_units(votes, votes.shares)  # without two votes on a unit there is nothing to learn from
     dual = _Dual(votes, structure, strength)
     start = np.zeros(int(dual.ends[-1]))
-    first = minimize(
-        dual.scaled, start, (np.nan_to_num(votes.shares),), "L-BFGS-B", jac=True, options={"maxiter": _FIRST}
+    first_fit = minimize(
+        dual.scaled_value, start, (np.nan_to_num(votes.shares),), "L-BFGS-B", jac=True, options={"maxiter": _FIRST}
     )
     settings = {"maxiter": _MOST, "maxfun": 2 * _MOST, "ftol": 1e-10, "gtol": 1e-6}
-    done = minimize(dual.scaled, first.x, (), "L-BFGS-B", jac=True, options=settings)
-    probabilities = dual.classes(done.x / np.sqrt(dual.steepness))
-    return label_units(votes, probabilities, int(first.nit + done.nit), bool(done.success))
+    fit = minimize(dual.scaled_value, first_fit.x, (), "L-BFGS-B", jac=True, options=settings)
+    probabilities = dual.classes(fit.x / np.sqrt(dual.steepness))
+    return label_units(votes, probabilities, int(first_fit.nit + fit.nit), bool(fit.success))

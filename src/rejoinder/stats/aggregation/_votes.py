@@ -1,4 +1,4 @@
-"""Votes in, labels out: who gave which unit which label, as numbers, and what a model of aggregation makes of it."""
+"""Votes in, labels out: the votes of raters as arrays of codes, and the result of an aggregation model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_CATEGORIES = 30
 
 @dataclass(frozen=True)
 class Votes:
-    """One vote a row: the unit, the rater and the place of the label among the categories, which are in order."""
+    """One vote per row: the unit, the rater and the index of the label in the sorted categories."""
 
     unit: Ints
     rater: Ints
@@ -30,7 +30,7 @@ class Votes:
         matrix = as_floats(ratings, "ratings", ndim=2)
         unit, rater = np.nonzero(np.isfinite(matrix))
         if not len(unit):
-            raise InputError("there are no ratings to aggregate; name a file that has some")
+            raise InputError("there are no ratings to aggregate; give ratings that are finite numbers")
         categories, label = np.unique(matrix[unit, rater], return_inverse=True)
         return cls(unit, rater, label, categories + 0.0, *matrix.shape)  # -0 is 0
 
@@ -39,7 +39,7 @@ class Votes:
 
     @property
     def values(self) -> Floats:
-        """The votes as they were given."""
+        """The votes as ratings."""
         return self.categories[self.label]
 
     @property
@@ -57,19 +57,19 @@ class Votes:
         return shares
 
     def by_unit(self, rows: Floats) -> Floats:
-        """The sums of rows (one a vote) over the votes of each unit."""
+        """The sums of rows (one per vote) over the votes of each unit."""
         return _sum_rows(self.unit, rows, self.n_units)
 
     def by_rater(self, rows: Floats) -> Floats:
-        """The sums of rows (one a vote) over the votes of each rater."""
+        """The sums of rows (one per vote) over the votes of each rater."""
         return _sum_rows(self.rater, rows, self.n_raters)
 
     def as_classes(self, method: str) -> Votes:
-        """The votes themselves; an error where there are so many different ones that they are measures, not classes."""
+        """The votes themselves; an error where there are too many different ones to be classes."""
         if len(self.categories) > MAX_CATEGORIES:
             raise InputError(
                 f"{method} needs classes, but the ratings take {len(self.categories)} different values "
-                f"(at most {MAX_CATEGORIES}); take mean instead"
+                f"(at most {MAX_CATEGORIES}); use mean instead"
             )
         return self
 
@@ -81,12 +81,12 @@ def _sum_rows(codes: Ints, rows: Floats, size: int) -> Floats:
 
 
 class Aggregated(NamedTuple):
-    """One label a unit (NaN where there is none), in the order of the units.
+    """One label per unit (NaN where there is none), in the order of the units.
 
     A model of classes gives ``probabilities``, units by ``categories``; from them come ``expected``, their mean, and
     ``error``, their standard deviation. A mean has no probabilities: its ``error`` is its standard error, NaN where the
     unit has one rating. ``low`` and ``high`` hold 95% of the probability, or are the mean's confidence interval.
-    ``n`` counts each unit's ratings; ``steps`` how often a model went round, None where it does not.
+    ``n`` counts each unit's ratings; ``steps`` is the number of iterations, None where a model has none.
     """
 
     values: Floats
@@ -105,10 +105,10 @@ class Aggregated(NamedTuple):
         """The probability of the label; NaN for a mean."""
         if self.probabilities is None:
             return np.full(len(self.values), NAN)
-        place = np.searchsorted(self.categories, self.values)
+        index = np.searchsorted(self.categories, self.values)
         known = np.isfinite(self.values)
-        found: Floats = self.probabilities[np.arange(len(place)), np.where(known, place, 0)]
-        return np.where(known, found, NAN)
+        label_probabilities: Floats = self.probabilities[np.arange(len(index)), np.where(known, index, 0)]
+        return np.where(known, label_probabilities, NAN)
 
 
 def label_units(votes: Votes, probabilities: Floats, steps: int | None = None, converged: bool = True) -> Aggregated:

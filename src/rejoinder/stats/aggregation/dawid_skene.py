@@ -1,7 +1,7 @@
 """The model of Dawid and Skene (1979): each rater has a matrix of how true classes turn into labels; fitted by EM.
 
-It starts from the shares of the votes, as crowd-kit's does, and stops when no probability moves any more. A count of 0
-in a rater's matrix is taken as 1e-10 among the labels which that rater ever used, so that no product is lost.
+It starts from the shares of the votes, as crowd-kit's does, and stops when no probability changes any more. A count of
+0 in a rater's matrix becomes 1e-10 for labels that the rater used at all, so that no product becomes 0.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from rejoinder.stats.arrays import Floats, sum_by_code
 MIN_PROBABILITY = 1e-10
 
 
-def aggregate(votes: Votes, most_steps: int = 2000, still: float = 1e-7) -> Aggregated:
-    """The most probable class of each unit; EM ends when no probability moves by more than ``still``."""
+def aggregate(votes: Votes, max_steps: int = 2000, tolerance: float = 1e-7) -> Aggregated:
+    """The most probable class of each unit; EM stops when no probability changes by more than ``tolerance``."""
     votes = votes.as_classes("dawid_skene")
     rated = votes.sizes > 0
     probabilities = np.nan_to_num(votes.shares)
-    moved, steps = np.inf, 0
-    while moved > still and steps < most_steps:
+    change, steps = np.inf, 0
+    while change > tolerance and steps < max_steps:
         priors = np.maximum(probabilities[rated].mean(axis=0), MIN_PROBABILITY)
-        given = estimate_confusions(votes, probabilities)[votes.rater, votes.label]
-        scores = np.log(priors) + votes.by_unit(np.log(given))
+        label_probabilities = estimate_confusions(votes, probabilities)[votes.rater, votes.label]
+        scores = np.log(priors) + votes.by_unit(np.log(label_probabilities))
         scores = np.exp(scores - scores.max(axis=1, keepdims=True))
         after = scores / scores.sum(axis=1, keepdims=True)
-        moved, steps = float(np.abs(after - probabilities)[rated].max()), steps + 1
+        change, steps = float(np.abs(after - probabilities)[rated].max()), steps + 1
         probabilities = after
-    return label_units(votes, probabilities, steps, moved <= still)
+    return label_units(votes, probabilities, steps, change <= tolerance)
 
 
 def estimate_confusions(votes: Votes, probabilities: Floats) -> Floats:
-    """How probably each rater (first) gives each label (second) to a unit of each class (third)."""
+    """The probability that each rater (first) gives each label (second) to a unit of each class (third)."""
     size = len(votes.categories)
     cells = (((votes.rater * size + votes.label) * size)[:, None] + np.arange(size)).ravel()
     counts = sum_by_code(cells, probabilities[votes.unit].ravel(), votes.n_raters * size**2).reshape(-1, size, size)
@@ -40,5 +40,5 @@ def estimate_confusions(votes: Votes, probabilities: Floats) -> Floats:
     used[votes.rater, votes.label] = True
     counts = np.where(used[:, :, None], np.maximum(counts, MIN_PROBABILITY), 0.0)
     total = counts.sum(axis=1, keepdims=True)
-    found: Floats = counts / np.where(total > 0, total, 1.0)
-    return found
+    confusions: Floats = counts / np.where(total > 0, total, 1.0)
+    return confusions

@@ -1,4 +1,4 @@
-"""MACE (Hovy et al. 2013): each rater knows the class or spams with labels of their own. Computed by crowd-kit."""
+"""MACE (Hovy et al. 2013): each rater knows the class or spams with their own labels. Computed by crowd-kit."""
 
 from __future__ import annotations
 

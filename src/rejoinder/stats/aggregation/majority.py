@@ -1,4 +1,4 @@
-"""The label that more than half of a unit's raters gave; a unit without one gets none, so that a tie is not hidden."""
+"""The label that more than half of a unit's raters gave; a unit without one gets none, so that ties are not hidden."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from rejoinder.stats.arrays import NAN
 
 def aggregate(votes: Votes) -> Aggregated:
     """The label of more than half, where there is one."""
-    found = label_units(votes.as_classes("majority"), votes.shares)
+    labels = label_units(votes.as_classes("majority"), votes.shares)
     with np.errstate(invalid="ignore"):
-        return found._replace(values=np.where(found.confidence > 0.5 + 1e-12, found.values, NAN))
+        return labels._replace(values=np.where(labels.confidence > 0.5 + 1e-12, labels.values, NAN))

@@ -1,4 +1,4 @@
-"""Minimax conditional entropy for classes without an order (Zhou, Liu, Platt and Meek 2014, section 2)."""
+"""Minimax conditional entropy for unordered classes (Zhou, Liu, Platt and Meek 2014, section 2)."""
 
 from __future__ import annotations
 

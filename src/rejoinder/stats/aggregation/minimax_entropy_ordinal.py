@@ -1,11 +1,11 @@
 """Minimax conditional entropy for ordered classes (Zhou, Liu, Platt and Meek 2014, section 3).
 
-Neighbouring classes are easily taken for each other, distant ones are not. So what is kept of raters and units is this:
-for every place s where the scale can be cut, how often a class below or above s got a label below or above s. That is
-4 (classes - 1) weights each instead of classes^2.
+Neighbouring classes are easily confused, distant ones are not. So the model counts for raters and units: for every cut
+s of the scale, how often a class below or above s got a label below or above s. That is 4 (classes - 1) weights each
+instead of classes^2.
 
-Such weights cannot say that somebody rates everything one class too low. So a rater has, beside them, the weights of
-the model without an order too, unless the model is wanted ``as_published``.
+Such weights cannot express that somebody rates everything one class too low. So a rater also has the weights of the
+model without an order, unless the model is used ``as_published``.
 """
 
 from __future__ import annotations
@@ -31,6 +31,6 @@ def cut_features(size: int) -> Floats:
     """Whether class and label lie below or above each cut: (class and label, cut and sides)."""
     above = (np.arange(size)[:, None] >= np.arange(1, size)[None, :]).astype(np.float64)
     sides = np.stack([1 - above, above])
-    together = np.einsum("acs,bks->cksab", sides, sides)
-    found: Floats = together.reshape(size**2, -1)
-    return found
+    products = np.einsum("acs,bks->cksab", sides, sides)
+    features: Floats = products.reshape(size**2, -1)
+    return features
