@@ -21,9 +21,8 @@ from rejoinder.papers.chosen.answers import (
     make_request,
     save_answers,
 )
-from rejoinder.papers.chosen.chosen import draw_boxes
+from rejoinder.papers.chosen.chosen import draw_boxes, list_notes
 from rejoinder.papers.chosen.measures import Kind, Ladder
-from rejoinder.papers.chosen.notes import list_notes
 from rejoinder.papers.chosen.sets import Sets
 from rejoinder.selection.build import BuiltTestSet
 from rejoinder.types import Candidate, Item, Question, Reference, Turn

@@ -15,16 +15,21 @@ from rejoinder.judges import PairComparison
 from rejoinder.judges.pairs import ResponsePair as Asked
 from rejoinder.metric import metric_names, parse
 from rejoinder.papers.base import Figure, Reproduction, to_tables, write_results
-from rejoinder.papers.own import modern
-from rejoinder.papers.own.modern_measures import (
+from rejoinder.papers.own.modern import modern
+from rejoinder.papers.own.modern.measures import (
+    SETS,
+    DuelSet,
     MetricPreferences,
+    PublishedSet,
+    RatedDuel,
+    collect_duels,
     compare_annotators,
     mean_with_interval,
     rank_agreement,
+    read_duels,
     score_decided,
     score_with_ties,
 )
-from rejoinder.papers.own.modern_rows import SETS, DuelSet, PublishedSet, RatedDuel, collect_duels, read_duels
 from rejoinder.stats.bootstrap import BootstrapPlan
 from rejoinder.types import Choice, Item, Preference, Record, Response, Turn
 

@@ -16,8 +16,8 @@ from scipy import stats
 
 from rejoinder.data.collection import Collection, collect
 from rejoinder.papers.base import Figure, Reproduction, to_tables, write_results
-from rejoinder.papers.own import relevance
-from rejoinder.papers.own.relevance_measures import (
+from rejoinder.papers.own.relevance import relevance
+from rejoinder.papers.own.relevance.measures import (
     ColumnCorrelation,
     ScoredColumn,
     correlate,
@@ -26,9 +26,18 @@ from rejoinder.papers.own.relevance_measures import (
     score_rows,
     sensitivity,
 )
-from rejoinder.papers.own.relevance_notes import _OURS, list_notes
-from rejoinder.papers.own.relevance_published import FIVE, FLOORS, PUBLISHED, SIX
-from rejoinder.papers.own.relevance_rows import COLUMNS, UNKNOWN, Column, RelevanceRows, join_systems, read_rows
+from rejoinder.papers.own.relevance.relevance import _OWN, list_notes
+from rejoinder.papers.own.relevance.rows import (
+    COLUMNS,
+    FIVE,
+    SIX,
+    UNKNOWN,
+    Column,
+    RelevanceRows,
+    join_systems,
+    read_rows,
+)
+from rejoinder.papers.own.relevance.tables import FLOORS, PUBLISHED
 from rejoinder.stats.bootstrap import BootstrapPlan
 from rejoinder.stats.grouped import correlate_within
 from rejoinder.stats.interval import Interval
@@ -256,7 +265,7 @@ def test_the_metrics_that_need_nothing_fetched_are_in_the_table() -> None:
     assert {"cosine", "idk", "nsp", "aptness"} <= set(relevance.SPECS)
     said = list(list_notes([score_rows(made_up(COLUMNS[0], 7), ["length"])], 50))
     assert not any("BERT's" in note for note in said)
-    assert set(_OURS) <= set(relevance.SPECS)
+    assert set(_OWN) <= set(relevance.SPECS)
 
 
 def test_the_two_columns_of_fed_are_drawn_together() -> None:

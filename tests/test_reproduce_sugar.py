@@ -17,12 +17,11 @@ from rejoinder.data.questions import INPUTS
 from rejoinder.errors import InputError
 from rejoinder.papers.base import Reproduction, write_results
 from rejoinder.papers.base import to_tables as shown_tables
+from rejoinder.papers.loader import load_published
 from rejoinder.papers.sugar import answers, folds, jobs, measures, statistics, sugar, tables
-from rejoinder.papers.sugar import published as figures_of_the_paper
-from rejoinder.papers.sugar.notes import list_notes
-from rejoinder.papers.sugar.rankers import CROSS, OURS, VARIANTS, RankerJob, find_job
+from rejoinder.papers.sugar.rankers import CROSS, OURS, TFIDF, VARIANTS, RankerJob, find_job
 from rejoinder.papers.sugar.rankers import list_jobs as all_jobs
-from rejoinder.papers.sugar.sugar import draw_bars, draw_curves
+from rejoinder.papers.sugar.sugar import draw_bars, draw_curves, list_notes
 from rejoinder.selection.ranking.result import NDCG, PRECISION, RankingResult
 from rejoinder.systems import System
 from rejoinder.types import Question
@@ -48,7 +47,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
         measures,
         "_tfidf",
         lambda fold, split, given: RankingResult(
-            questions(fold, split), given, {figures_of_the_paper.TFIDF: [(1.0, 1.0, 0.0)] * SIZES[split]}
+            questions(fold, split), given, {TFIDF: [(1.0, 1.0, 0.0)] * SIZES[split]}
         ),
     )
 
@@ -105,14 +104,12 @@ def test_figure_4_is_counted(published: Path) -> None:
 
 def test_tfidf_is_as_near_to_the_paper_as_asked(published: Path) -> None:
     for given in ("u", "u+S1", "u+S"):
-        score = figures_of_the_paper.TABLE_4[figures_of_the_paper.TFIDF, given]
+        score = load_published("sugar")["Table 4"][TFIDF][given]
         whole = measures._rank_all(given, "test").evaluated()
-        first = dataclasses.replace(
-            whole, scores={"x": measures.break_ties_by_place(whole.scores[figures_of_the_paper.TFIDF])}
-        )
+        first = dataclasses.replace(whole, scores={"x": measures.break_ties_by_place(whole.scores[TFIDF])})
         (shared,), (broken,) = measures.standings(whole), measures.standings(first)
-        assert broken.measures[PRECISION].estimate.value == pytest.approx(score.precision, abs=0.012)
-        assert shared.measures[NDCG].estimate.value == pytest.approx(score.ndcg, abs=0.02)
+        assert broken.measures[PRECISION].estimate.value == pytest.approx(score["precision"], abs=0.012)
+        assert shared.measures[NDCG].estimate.value == pytest.approx(score["ndcg"], abs=0.02)
         assert len(whole.questions) == 1484
 
 

@@ -7,7 +7,7 @@ ranks them is held against ladders of known order instead of people.
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from rejoinder.papers.chosen.answers import (
     load_answers,
     make_request,
 )
-from rejoinder.papers.chosen.ladders import FRACTION_SIZE, list_ladders, list_rungs, list_ten_systems
+from rejoinder.papers.chosen.ladders import FRACTION_SIZE, SNAPSHOTS, list_ladders, list_rungs, list_ten_systems
 from rejoinder.papers.chosen.measures import (
     CORRUPTED_SHARES,
     ChosenMeasures,
@@ -38,55 +38,17 @@ from rejoinder.papers.chosen.measures import (
     corrupt_losses,
     corrupt_replies,
     draw_corrupted,
+    measure_set_agreement,
     score_choices,
     score_replies,
+    summarise_spread,
 )
-from rejoinder.papers.chosen.notes import list_notes
-from rejoinder.papers.chosen.sets import Sets, build_sets
+from rejoinder.papers.chosen.sets import SHARE, Sets, build_sets
+from rejoinder.papers.loader import load_notes
+from rejoinder.selection.overlap import measure_overlap
 from rejoinder.types import Question
 
-_WIDTH, _ROW, _LEFT, _RIGHT, _HEAD = 760, 54, 310, 24, 40
-_STYLE = (
-    "<style>text{font:12px sans-serif;fill:#333}.grid{stroke:#ddd}.box{fill:#dfe8ef;stroke:#2f6f9f}"
-    ".line{stroke:#2f6f9f}.dot{fill:#c8553d;fill-opacity:.6}.y{text-anchor:end}.x{text-anchor:middle}</style>"
-)
-
-
-def draw_boxes(title: str, rows: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> str:
-    """A row a name: the box of the first coefficients (quartiles, ends), a dot for each of the second."""
-    known = [v for first, second in rows.values() for v in (*first, *second)] or [0.0, 1.0]
-    low, high = min(0.0, min(known)), 1.0
-    height = _HEAD + _ROW * len(rows) + 44
-
-    def at(value: float) -> float:
-        return _LEFT + (_WIDTH - _LEFT - _RIGHT) * (value - low) / (high - low)
-
-    parts = [f'<text x="{_WIDTH / 2}" y="18" class="x">{html.escape(title)}</text>']
-    for tick in np.arange(np.ceil(low * 5) / 5, 1.001, 0.2):
-        parts.append(f'<line class="grid" x1="{at(tick):.1f}" x2="{at(tick):.1f}" y1="{_HEAD}" y2="{height - 34}"/>')
-        parts.append(f'<text class="x" x="{at(tick):.1f}" y="{height - 18}">{tick:.1f}</text>')
-    for place, (name, (first, second)) in enumerate(rows.items()):
-        y = _HEAD + _ROW * place + _ROW / 2
-        parts.append(f'<text class="y" x="{_LEFT - 10}" y="{y + 4}">{html.escape(name)}</text>')
-        parts += _draw_box(first, y, at)
-        parts += [f'<circle class="dot" cx="{at(v):.1f}" cy="{y + 14:.1f}" r="4"/>' for v in second]
-    parts.append(f'<text x="{_LEFT}" y="{height - 3}">box: random sets; dots: chosen sets</text>')
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" role="img">'
-    ground = f'<rect width="{_WIDTH}" height="{height}" fill="#fff"/>'
-    return f"{head}<title>{html.escape(title)}</title>{_STYLE}{ground}{''.join(parts)}</svg>\n"
-
-
-def _draw_box(values: Sequence[float], y: float, at: Callable[[float], float]) -> list[str]:
-    if not values:
-        return []
-    least, first, middle, third, most = (at(float(v)) for v in np.quantile(values, (0, 0.25, 0.5, 0.75, 1)))
-    return [
-        f'<line class="line" x1="{least:.1f}" x2="{most:.1f}" y1="{y:.1f}" y2="{y:.1f}"/>',
-        f'<rect class="box" x="{first:.1f}" y="{y - 9:.1f}" width="{max(1.0, third - first):.1f}" height="18"/>',
-        f'<line class="line" x1="{middle:.1f}" x2="{middle:.1f}" y1="{y - 9:.1f}" y2="{y + 9:.1f}" stroke-width="3"/>',
-    ]
-
-
+_NOTES = load_notes("chosen")
 SUMMARY = "CHOSEN: ten systems and ladders of known order, by well-chosen and by random false candidates (Tables 1, 3)"
 METRICS = {
     "BLEU-1": "bleu(n=1)",
@@ -95,6 +57,11 @@ METRICS = {
     "ROUGE-L": "rouge_l",
     "aptness of the replies": "aptness",
 }
+_WIDTH, _ROW, _LEFT, _RIGHT, _HEAD = 760, 54, 310, 24, 40
+_STYLE = (
+    "<style>text{font:12px sans-serif;fill:#333}.grid{stroke:#ddd}.box{fill:#dfe8ef;stroke:#2f6f9f}"
+    ".line{stroke:#2f6f9f}.dot{fill:#c8553d;fill-opacity:.6}.y{text-anchor:end}.x{text-anchor:middle}</style>"
+)
 
 
 def reproduce() -> Reproduction:
@@ -206,3 +173,102 @@ class Measurement:
 
     def _scores(self, replies: list[str]) -> dict[str, Values]:
         return score_replies(METRICS, self.asked.contexts, self._truths, replies)
+
+
+def list_notes(found: ChosenMeasures, sets: Sets, steps: Sequence[int]) -> list[str]:
+    """Sentences with figures, then those without; ``steps`` are those that the ten systems were trained for."""
+    return [
+        _describe_sets(sets),
+        *_describe_findings(found),
+        _NOTES.text("people"),
+        _NOTES.text("training", steps=_format_range(list(steps)), snapshots=", ".join(map(str, SNAPSHOTS))),
+        _NOTES.text("choice"),
+        _NOTES.text("judges"),
+    ]
+
+
+def _describe_sets(sets: Sets) -> str:
+    first = sets.chosen[0]
+    shared = measure_overlap(first.questions)
+    sizes = _format_range([len(built.questions) for built in sets.chosen[1:]])
+    return _NOTES.text(
+        "sets",
+        items=len(sets.items),
+        first=len(first.questions),
+        others=len(sets.chosen) - 1,
+        sizes=sizes,
+        share=SHARE,
+        random=len(sets.random),
+        random_size=len(sets.random[0]),
+        shared=shared.all.value,
+        possible=shared.where_possible.value,
+    )
+
+
+def _describe_findings(found: ChosenMeasures) -> Iterator[str]:
+    chosen = [summarise_spread(ladder.coefficients(Kind.CHOSEN)) for ladder in found.ladders]
+    drawn = [summarise_spread(ladder.coefficients(Kind.RANDOM)) for ladder in found.ladders]
+    means = [float(np.mean([one.mean for one in many])) for many in (chosen, drawn)]
+    wide = [float(np.mean([one.deviation for one in many])) for many in (chosen, drawn)]
+    yield _NOTES.text(
+        "ladders",
+        n=len(chosen),
+        mean_chosen=means[0],
+        mean_random=means[1],
+        mean_verdict=_judge(means[0] >= means[1]),
+        deviation_chosen=wide[0],
+        deviation_random=wide[1],
+        deviation_verdict=_judge(wide[0] <= wide[1] / 2),
+    )
+    alike = {
+        kind: measure_set_agreement(np.nanmean(found.right[kind], axis=2).T[1 if kind is Kind.CHOSEN else 0 :])
+        for kind in Kind
+    }
+    yield _NOTES.text(
+        "agreement",
+        means=" and ".join(f"{one.mean:.3f} ({kind.value}, at least {one.low:.3f})" for kind, one in alike.items()),
+        deviations=" and ".join(f"{one.deviation:.4f}" for one in alike.values()),
+    )
+
+
+def _judge(reached: bool) -> str:
+    return "reached" if reached else "MISSED"
+
+
+def _format_range(sizes: list[int]) -> str:
+    return f"{min(sizes):,} to {max(sizes):,}" if min(sizes) != max(sizes) else f"{sizes[0]:,}"
+
+
+def draw_boxes(title: str, rows: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> str:
+    """A row a name: the box of the first coefficients (quartiles, ends), a dot for each of the second."""
+    known = [v for first, second in rows.values() for v in (*first, *second)] or [0.0, 1.0]
+    low, high = min(0.0, min(known)), 1.0
+    height = _HEAD + _ROW * len(rows) + 44
+
+    def at(value: float) -> float:
+        return _LEFT + (_WIDTH - _LEFT - _RIGHT) * (value - low) / (high - low)
+
+    parts = [f'<text x="{_WIDTH / 2}" y="18" class="x">{html.escape(title)}</text>']
+    for tick in np.arange(np.ceil(low * 5) / 5, 1.001, 0.2):
+        parts.append(f'<line class="grid" x1="{at(tick):.1f}" x2="{at(tick):.1f}" y1="{_HEAD}" y2="{height - 34}"/>')
+        parts.append(f'<text class="x" x="{at(tick):.1f}" y="{height - 18}">{tick:.1f}</text>')
+    for place, (name, (first, second)) in enumerate(rows.items()):
+        y = _HEAD + _ROW * place + _ROW / 2
+        parts.append(f'<text class="y" x="{_LEFT - 10}" y="{y + 4}">{html.escape(name)}</text>')
+        parts += _draw_box(first, y, at)
+        parts += [f'<circle class="dot" cx="{at(v):.1f}" cy="{y + 14:.1f}" r="4"/>' for v in second]
+    parts.append(f'<text x="{_LEFT}" y="{height - 3}">box: random sets; dots: chosen sets</text>')
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" role="img">'
+    ground = f'<rect width="{_WIDTH}" height="{height}" fill="#fff"/>'
+    return f"{head}<title>{html.escape(title)}</title>{_STYLE}{ground}{''.join(parts)}</svg>\n"
+
+
+def _draw_box(values: Sequence[float], y: float, at: Callable[[float], float]) -> list[str]:
+    if not values:
+        return []
+    least, first, middle, third, most = (at(float(v)) for v in np.quantile(values, (0, 0.25, 0.5, 0.75, 1)))
+    return [
+        f'<line class="line" x1="{least:.1f}" x2="{most:.1f}" y1="{y:.1f}" y2="{y:.1f}"/>',
+        f'<rect class="box" x="{first:.1f}" y="{y - 9:.1f}" width="{max(1.0, third - first):.1f}" height="18"/>',
+        f'<line class="line" x1="{middle:.1f}" x2="{middle:.1f}" y1="{y - 9:.1f}" y2="{y + 9:.1f}" stroke-width="3"/>',
+    ]

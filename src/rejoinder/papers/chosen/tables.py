@@ -18,6 +18,7 @@ from rejoinder.papers.chosen.measures import (
     summarise_spread,
 )
 from rejoinder.papers.chosen.sets import Sets
+from rejoinder.papers.loader import load_published
 from rejoinder.paths import data_home
 from rejoinder.selection.acceptability_file import load_acceptability
 from rejoinder.selection.settings import JUDGE
@@ -26,15 +27,7 @@ from rejoinder.stats.interval import Interval, mean_interval
 from rejoinder.types import Question
 
 SCORES = "judgements/eval_via_selection/human_scores.jsonl"
-TFIDF = {Kind.CHOSEN: 0.461, Kind.RANDOM: 0.671}
-PUBLISHED_SPEARMAN = {
-    "BLEU-1": -0.36,
-    "BLEU-2": 0.085,
-    "METEOR": 0.073,
-    "ROUGE-L": 0.35,
-    "RANDOM": 0.43,
-    "CHOSEN": 0.48,
-}
+_PUBLISHED = load_published("chosen")
 
 
 def list_figures(found: ChosenMeasures, sets: Sets) -> list[Figure]:
@@ -54,8 +47,9 @@ def agreement_figures(root: Path | None = None) -> Iterator[Figure]:
     lines = ((root or data_home()) / SCORES).read_bytes().splitlines()
     scores = np.array([five for line in lines for five in orjson.loads(line)], np.float64)
     table = "Table 1: Fleiss' kappa of the released scores"
-    for row, values, published in (("six classes", scores, 0.22), ("two classes", scores > 3, 0.63)):
-        yield _to_figure(table, row, "kappa", fleiss_interval(values.astype(np.float64)), published)
+    for row, values in (("six classes", scores), ("two classes", scores > 3)):
+        kappa = fleiss_interval(values.astype(np.float64))
+        yield _to_figure(table, row, "kappa", kappa, _PUBLISHED["Table 1"][row])
 
 
 def tfidf_figures(sets: Sets) -> Iterator[Figure]:
@@ -66,7 +60,7 @@ def tfidf_figures(sets: Sets) -> Iterator[Figure]:
     table = "TF-IDF, accuracy (section 3.2)"
     for kind, questions in ((Kind.CHOSEN, sets.chosen[0].questions), (Kind.RANDOM, sets.random[0])):
         hits = score_hits(system.score(questions), questions)
-        yield _to_figure(table, kind.value, "accuracy", mean_interval(hits), TFIDF[kind])
+        yield _to_figure(table, kind.value, "accuracy", mean_interval(hits), _PUBLISHED["Section 3.2"][kind.value])
 
 
 def score_hits(scores: Sequence[Sequence[float]], questions: Sequence[Question]) -> list[float]:
@@ -105,8 +99,8 @@ def system_figures(found: ChosenMeasures) -> Iterator[Figure]:
 def ladder_figures(found: ChosenMeasures) -> Iterator[Figure]:
     """Spearman with the known order, for each way to rank."""
     table = "Spearman with the order of a ladder (published: with people, ten systems, Table 3)"
-    rows = {"CHOSEN": 0.48, "RANDOM": 0.43} | {name: PUBLISHED_SPEARMAN.get(name) for name in found.replies}
-    for row, published in rows.items():
+    for row in ("CHOSEN", "RANDOM", *found.replies):
+        published = _PUBLISHED["Table 3"].get(row)
         if published is not None:
             yield Figure(table, row, "people (not measured here)", published, float("nan"))
         for ladder in found.ladders:

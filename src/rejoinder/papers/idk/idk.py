@@ -18,12 +18,18 @@ from rejoinder.papers.idk import figures as drawings
 from rejoinder.papers.idk import tables
 from rejoinder.papers.idk.claims import describe_large_weights, list_findings
 from rejoinder.papers.idk.masking import MaskedAccuracy, measure_masking, read_model_head
-from rejoinder.papers.idk.notes import NOTES, SAMPLED
-from rejoinder.papers.idk.rows import RatedColumn, read_test_rows, read_valid_rows, score_column
-from rejoinder.papers.idk.sample import SAMPLE_ROWS, score_samples
+from rejoinder.papers.idk.rows import (
+    SAMPLE_ROWS,
+    RatedColumn,
+    read_test_rows,
+    read_valid_rows,
+    score_column,
+    score_samples,
+)
 from rejoinder.papers.idk.variants import Runs, Variant, train_all
-from rejoinder.papers.own.relevance import split_usable
-from rejoinder.papers.own.relevance_published import FIVE
+from rejoinder.papers.loader import load_notes
+from rejoinder.papers.own.relevance.relevance import split_usable
+from rejoinder.papers.own.relevance.rows import FIVE
 from rejoinder.training.idk import Regression
 from rejoinder.types import Dialogue
 
@@ -112,8 +118,10 @@ def assemble(found: IdkMeasures, absent: Mapping[str, str]) -> Reproduction:
     ]
     figures.sort(key=lambda figure: int(figure.table.split()[1].rstrip(":")))  # in the paper's order
     whole = {row: run for row, run in others.items() if row not in found.sampled}
-    sentences = [*list_findings(test, head, found.masked, whole), describe_large_weights(found.runs), *NOTES]
-    sentences += [SAMPLED.format(rows=SAMPLE_ROWS)] if found.sampled else []
+    notes = load_notes("idk")
+    sentences = [*list_findings(test, head, found.masked, whole), describe_large_weights(found.runs)]
+    sentences += notes.paragraphs("method")
+    sentences += notes.paragraphs("sample", rows=SAMPLE_ROWS) if found.sampled else []
     sentences += absent.values()
     return Reproduction("idk", "IDK: relevance by one fixed negative", figures, sentences, _draw_figures(found))
 

@@ -17,13 +17,13 @@ from rejoinder.models.aptness.calibration import Numbers
 from rejoinder.models.aptness.model import AptnessModel
 from rejoinder.models.base import Vectors
 from rejoinder.models.encoder.pair_encoder import PairEncoder
-from rejoinder.papers.idk.published import KEPT
 from rejoinder.training.idk import Regression
 from rejoinder.training.next_turns import sample_next_turns, shuffle_responses
 from rejoinder.types import Dialogue
 
 HELD_OUT = ("dailydialog", "friends", "irc_ubuntu")  # a textbook, a television series, a help channel
 PAIRS = 400  # contexts of each
+KEPT = 7  # dimensions of the vector, as in the paper's Table 7
 _FOR_HEAD = 600  # pairs that the head is read from: more than it has weights
 _LARGEST_REST = 1e-3
 

@@ -5,30 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rejoinder.papers.base import Figure
-from rejoinder.papers.idk.masking import MaskedAccuracy
-from rejoinder.papers.idk.published import (
-    KEPT,
-    PEARSON,
-    RATIOS,
-    SPEARMAN,
-    TABLE_5,
-    TABLE_7,
-    TABLE_8,
-    TABLE_9,
-    TABLE_10,
-    TABLE_11,
-    TEST,
-    VALID,
-    PrintedFigure,
-    PrintedRows,
-)
-from rejoinder.papers.idk.rows import RatedColumn
+from rejoinder.papers.idk.masking import KEPT, MaskedAccuracy
+from rejoinder.papers.idk.rows import PEARSON, SPEARMAN, RatedColumn
 from rejoinder.papers.idk.variants import Runs, Variant
-from rejoinder.papers.own.relevance_published import FIVE, PUBLISHED
+from rejoinder.papers.loader import load_published
+from rejoinder.papers.own.relevance.rows import FIVE
+from rejoinder.papers.own.relevance.tables import PUBLISHED
 from rejoinder.stats.interval import Interval
 from rejoinder.stats.sensitivity import domain_sensitivity
 from rejoinder.training.idk import Regression
@@ -43,8 +30,33 @@ TRIPLET, NEGATIVES = (
 DEVIATION = ", standard deviation over three runs"
 HEAD = "BERT NSP"
 ACCURACY, AHEAD = "accuracy", "true reply ahead"
+TEST = tuple(f"{column} {kind}" for column in FIVE for kind in (SPEARMAN, PEARSON))
+VALID = tuple(f"{column} {kind}" for column in ("HUMOD", "USR-TC") for kind in (SPEARMAN, PEARSON))
 RunCorrelations = dict[str, float]  # cell -> correlation
 Correlations = Mapping[Variant, Sequence[RunCorrelations]]
+
+
+class PrintedFigure(NamedTuple):
+    """A printed figure, and its standard deviation over runs where there is one."""
+
+    mean: float
+    deviation: float | None = None
+
+
+PrintedRows = Mapping[str, Mapping[str, PrintedFigure]]
+
+
+def _read_rows(table: Mapping[str, Mapping[str, Any]]) -> PrintedRows:
+    """The rows of a printed table; a cell is a figure, or a mean over three runs and its deviation."""
+    return {
+        row: {cell: PrintedFigure(*value) if isinstance(value, list) else PrintedFigure(value) for cell, value in cells}
+        for row, cells in ((row, cells.items()) for row, cells in table.items())
+    }
+
+
+_PRINTED = load_published("idk")
+# A row of Tables 5 and 9 is named by what it has: the training set, L1, the negative.
+TABLE_5, TABLE_8, TABLE_9, TABLE_10, TABLE_11 = (_read_rows(_PRINTED[f"Table {n}"]) for n in (5, 8, 9, 10, 11))
 
 
 def correlate_all(runs: Runs, judged: Sequence[RatedColumn]) -> Correlations:
@@ -159,7 +171,8 @@ def ratio_figures(
     test: Correlations, head: RunCorrelations, others: Mapping[str, RunCorrelations], labels: Mapping[str, str]
 ) -> Iterator[Figure]:
     """Table 4: how much each metric depends on the test set."""
-    printed = {row: known.ratio for row, known in PUBLISHED.items() if known.source.startswith("IDK")} | RATIOS
+    printed = {row: known.ratio for row, known in PUBLISHED.items() if known.source.startswith("IDK")}
+    printed |= _PRINTED["Table 4"]
     measured = {row: sensitivity_ratio([run]) for row, run in {**others, HEAD: head}.items()}
     for variant, runs in test.items():
         if _is_as_proposed(variant):
@@ -176,9 +189,9 @@ def sensitivity_ratio(runs: Sequence[RunCorrelations]) -> float:
 
 def masking_figures(masked: Mapping[str, MaskedAccuracy]) -> Iterator[Figure]:
     """Table 7: the paper's corpora as printed, ours as measured."""
-    for corpus, (whole, kept) in TABLE_7.items():
-        yield Figure(MASKING, f"{corpus} (BERT)", f"{ACCURACY}, whole", whole, math.nan)
-        yield Figure(MASKING, f"{corpus} (BERT)", f"{ACCURACY}, kept", kept, math.nan)
+    for corpus, accuracies in _PRINTED["Table 7"].items():
+        yield Figure(MASKING, f"{corpus} (BERT)", f"{ACCURACY}, whole", accuracies["whole"], math.nan)
+        yield Figure(MASKING, f"{corpus} (BERT)", f"{ACCURACY}, kept", accuracies["kept"], math.nan)
     for corpus, found in masked.items():
         yield Figure(MASKING, corpus, f"{ACCURACY}, whole", None, found.whole, n=found.n)
         yield Figure(MASKING, corpus, f"{ACCURACY}, kept", None, found.kept, n=found.n)

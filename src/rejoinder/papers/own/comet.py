@@ -13,6 +13,7 @@ from rejoinder.data.knowledge import ATOMIC, normalise_persons
 from rejoinder.errors import InputError
 from rejoinder.metric import parse
 from rejoinder.papers.base import Figure, Reproduction
+from rejoinder.papers.loader import load_notes
 from rejoinder.paths import data_home
 from rejoinder.stats.interval import mean_interval
 from rejoinder.types import Item, Pair, Reference, Response
@@ -40,7 +41,7 @@ def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
     from rejoinder.models.comet.model import open_comet
 
     if metrics:
-        raise InputError("reproduce comet compares tails, not metrics; leave out -m")
+        raise InputError("reproduce comet compares tails, not metrics; leave out the parameter metrics")
     comet = open_comet()
     found = {relation: list(_draw_prompts(relation)) for relation in ATOMIC}
     figures = []
@@ -52,12 +53,7 @@ def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
         for column in (OURS, THEIRS):
             mean = np.mean([f.measured for f in figures if (f.table, f.column) == (table, column)])
             figures.append(Figure(table, "macro average", column, None, float(mean)))
-    notes = [
-        f"{EACH} prompts of each of the nine relations (seed {SEED}) for which people named something and COMET-BART "
-        'wrote something other than "none"; tails in lower case, without a full stop, "none" left out of both.',
-        "Ours was trained on 89,864 triples of ATOMIC and ConceptNet without these heads, theirs on the train split of "
-        "ATOMIC-2020. Tails of ours by a beam of ten, of theirs the first of the published generations.",
-    ]
+    notes = load_notes("own").paragraphs("comet", each=EACH, seed=SEED)
     return Reproduction("comet", "Our own COMET beside COMET-BART", figures, notes)
 
 

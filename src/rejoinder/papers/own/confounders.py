@@ -7,6 +7,7 @@ from rejoinder.data.collection import Collection
 from rejoinder.data.inputs import read
 from rejoinder.metric import parse
 from rejoinder.papers.base import Figure, Reproduction
+from rejoinder.papers.loader import load_notes
 from rejoinder.scoring.api import score
 
 SUMMARY = "pooled against within-system correlations, beside an oracle of system identity, on rated sets"
@@ -26,10 +27,7 @@ REFERENCED = ("bleu", "bleu(smoothing='epsilon')", "rouge_l", "meteor", "chrf")
 def reproduce() -> Reproduction:
     """Hold overlap metrics and trivial baselines against the ratings of every set."""
     figures: list[Figure] = []
-    notes = [
-        "Spearman with 95% bootstrap intervals over dialogues, or over items where none has several. The oracle gives "
-        "each reply its system's mean rating."
-    ]
+    notes = load_notes("own").paragraphs("confounders")
     for name, aspect in SETS:
         data = read(f"dataset:{name}", allow_empty=True)
         found = trust(score(data, _metrics(data)), data, aspect)
@@ -54,8 +52,14 @@ def _figures(table: str, found: Trust) -> list[Figure]:
 def _finding(name: str, aspect: str, found: Trust) -> str:
     oracle = found.baselines[0].levels["pooled"]
     best = max([*found.metrics, *found.baselines[1:]], key=lambda m: m.levels["pooled"].value)
-    pooled, within = best.levels["pooled"].value, best.levels["within_system"].value
-    return (
-        f"{name}, {aspect}: the oracle reaches {oracle.value:.3f} [{oracle.low:.3f}, {oracle.high:.3f}] pooled; the "
-        f"best other column, {best.name}, {pooled:.3f} pooled and {within:.3f} within systems."
+    return load_notes("own").text(
+        "confounders, one set",
+        name=name,
+        aspect=aspect,
+        oracle=oracle.value,
+        low=oracle.low,
+        high=oracle.high,
+        best=best.name,
+        pooled=best.levels["pooled"].value,
+        within=best.levels["within_system"].value,
     )

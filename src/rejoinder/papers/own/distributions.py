@@ -6,6 +6,7 @@ import numpy as np
 
 from rejoinder.data.inputs import read
 from rejoinder.papers.base import Figure, Reproduction
+from rejoinder.papers.loader import load_notes
 from rejoinder.scoring.api import score
 
 SUMMARY = (
@@ -41,8 +42,5 @@ def reproduce() -> Reproduction:
                 for quartile, share in QUARTILES.items():
                     value = float(np.quantile(mine, share))
                     figures.append(Figure(table, spec, f"{band}, {quartile}", None, value, n=len(mine)))
-    notes = [
-        "Gupta's 500 replies of five systems to 100 DailyDialog contexts, mean ratings of appropriateness from 1 to 5.",
-        "The bands overlap widely: a single score says little about a single reply.",
-    ]
+    notes = load_notes("own").paragraphs("distributions")
     return Reproduction("distributions", "What a good score is", figures, notes)

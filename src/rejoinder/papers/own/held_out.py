@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rejoinder.errors import InputError
 from rejoinder.metric import NAN, Metric, parse
 from rejoinder.papers.base import Figure, Reproduction
+from rejoinder.papers.loader import load_notes
 from rejoinder.probes.attack import records_of
 from rejoinder.probes.attacks import other_dialogue
 from rejoinder.probes.result import score_wins
@@ -54,12 +55,7 @@ def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
     for metric in named:
         scores = np.asarray(score_pairs(metric, pairs)).reshape(-1, 2)
         figures += _figures(metric, scores, np.array(corpora), np.array(dialogues))
-    notes = [
-        f"{len(corpora):,} contexts of 1 to 5 turns, drawn evenly over the corpora's split test (seed {SEED}).",
-        "A score is the probability that the reply is the true one of two; the error is the mean distance between that "
-        "and what happened, in ten bins of equal width. Few hundred contexts a corpus make it come out .01 to .02 too "
-        "high even of a perfect score.",
-    ]
+    notes = load_notes("own").paragraphs("held-out", n=len(corpora), seed=SEED)
     return Reproduction("held-out", "Aptness on held-out dialogues", figures, notes)
 
 

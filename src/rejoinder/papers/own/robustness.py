@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rejoinder.papers.base import Figure, Reproduction
+from rejoinder.papers.loader import load_notes
 from rejoinder.probes.attack import AttackPlan, attack, records_of
 
 SUMMARY = "worse replies that the true one beats and harmless edits that move the score, macro average over corpora"
@@ -30,5 +31,5 @@ def reproduce(metrics: Sequence[str] | None = None, plan: AttackPlan | None = No
         if one.corpus is None
     ]
     contexts = ", ".join(f"{name} {n}" for name, n in found.contexts.items())
-    notes = [f"Contexts: {contexts}. Ties count half. Each corpus weighs the same.", *found.notes]
+    notes = [load_notes("own").text("robustness", contexts=contexts), *found.notes]
     return Reproduction("robustness", "Attacks on metrics", figures, notes)

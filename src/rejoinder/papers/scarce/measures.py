@@ -9,12 +9,16 @@ from typing import NamedTuple
 import numpy as np
 
 from rejoinder.data.collection import Collection
+from rejoinder.data.inputs import read
 from rejoinder.metric import parse
-from rejoinder.papers.scarce.published import COSINE
+from rejoinder.papers.base import Figure
 from rejoinder.papers.scarce.sets import References
 from rejoinder.scoring.api import score
 from rejoinder.stats.arrays import Floats
+from rejoinder.stats.bootstrap import BootstrapPlan, correlation_intervals
+from rejoinder.stats.correlation import Method
 
+COSINE = "sentence cosine (there Skip-Thought)"
 CASES = ("case as published", "lower-cased")
 _AS_IS = "tokenizer='whitespace', lowercase={lower}"  # with the smoothing, the authors' settings
 OVERLAP = {
@@ -29,6 +33,10 @@ CASELESS = {
     "BERT precision": "bertscore(part='precision')",
     "BERT recall": "bertscore(part='recall')",
 }
+
+SETS = {"SINGLE": "single", "MULTI": "multi", "SCARCE-SINGLE": "scarce-single", "SCARCE-MULTI": "scarce-multi"}
+METHODS: Sequence[Method] = ("spearman", "pearson", "kendall")
+PublishedRows = Mapping[str, Mapping[str, Mapping[str, float]]]  # row -> reference set -> method -> correlation
 
 
 class Measure(NamedTuple):
@@ -91,3 +99,27 @@ def score_with_references(
         {one: np.asarray(scores[spec]) for one, spec in wanted.items()},
         {one: scores.metrics[spec] for one, spec in wanted.items()},
     )
+
+
+def reference_set_figures(
+    column: str, name: str, rows: Mapping[str, str], published: PublishedRows, about: str = ""
+) -> list[Figure]:
+    """The figures of one reference set: every row (a label and its spec) and every correlation."""
+    data = read(f"dataset:gupta/{name}")
+    specs = {row: str(parse(spec)) for row, spec in rows.items()}
+    scores = score(data, list(specs.values()))
+    columns = {row: scores[spec] for row, spec in specs.items()}
+    rated = {rating.response: rating.value for rating in data.ratings}
+    ratings = [rated[response] for response in scores.responses]
+    systems = [scores.systems[code] for code in scores.system_codes]
+    figures = []
+    for method in METHODS:
+        found = correlation_intervals(
+            columns, ratings, BootstrapPlan(method=method), systems=systems, items=scores.items
+        )
+        table = f"{method}, {about}" if about else method
+        for row, interval in found.items():
+            known = published.get(row, {}).get(column, {}).get(method)
+            measured = interval.value, interval.low, interval.high, interval.n
+            figures.append(Figure(table, row, column, known, *measured, scores.metrics[specs[row]]))
+    return figures

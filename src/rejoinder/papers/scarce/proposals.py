@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
@@ -15,8 +15,9 @@ from rejoinder.augmentation.commonsense.inference import (
     TailGenerator,
 )
 from rejoinder.augmentation.proposal import Proposal
+from rejoinder.errors import InputError
 from rejoinder.indexes.three_field.cache import ThreeFieldKind
-from rejoinder.types import Dialogue, Item, Pair, Response, Turn
+from rejoinder.types import Dialogue, Item, Pair, Reference, Response, Turn
 
 RETRIEVED = 10  # turns of the corpus an item, half of them by the past alone
 WIDE_HITS = 80  # the same of the wide search, by words and by vectors each
@@ -50,6 +51,31 @@ def space_punctuation(text: str) -> str:
 def close_punctuation(context: Sequence[Turn]) -> tuple[Turn, ...]:
     """A context without the spaces before punctuation marks: knowledge is about text as people write it."""
     return tuple(replace(turn, text=_GAP.sub("", turn.text)) for turn in context)
+
+
+def restore_spelling(items: Iterable[Item], dialogues: Mapping[str, Dialogue]) -> list[Item]:
+    """The items in the spelling of their dialogues: `73_4` ends with turn 4 of dialogue `test-73`, counted from 0."""
+    return [_restore_item(item, dialogues) for item in items]
+
+
+def _restore_item(item: Item, dialogues: Mapping[str, Dialogue]) -> Item:
+    last = int(item.id.rpartition("_")[2])
+    found = dialogues.get(item.dialogue or "")
+    turns = found.turns if found else ()
+    told = [*(turn.text for turn in item.context), item.references[0].text]
+    written = turns[max(0, last + 1 - len(item.context)) : last + 2]
+    if [_letters(text) for text in told] != [_letters(turn.text) for turn in written]:
+        raise InputError(
+            f"the item {item.id} is not what stands in {item.dialogue} of dailydialog/test; the reproduction needs the "
+            "copy of DailyDialog that `rejoinder data show dailydialog/test` describes"
+        )
+    *context, reply = written
+    return replace(item, context=tuple(context), references=(Reference(reply.text),), future=turns[last + 2 :])
+
+
+def _letters(text: str) -> str:
+    """What is left of a text when case and spacing are gone."""
+    return re.sub(r"[\W_]", "", text.lower())
 
 
 def retrieve(items: Sequence[Item], dialogues: Sequence[Dialogue]) -> list[list[Proposal]]:

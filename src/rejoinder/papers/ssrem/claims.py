@@ -13,15 +13,16 @@ from typing import NamedTuple
 
 from rejoinder.indexes.speakers import SETS
 from rejoinder.papers.base import Figure
-from rejoinder.papers.ssrem.correlations import CorrelationsBySet, mean_correlation, mean_difference
-from rejoinder.papers.ssrem.published import KIND_LABELS, KINDS, SET_LABELS
+from rejoinder.papers.loader import load_notes
 from rejoinder.papers.ssrem.rows import BASELINES
-from rejoinder.papers.ssrem.scorers import BOTH, CORPORA, Scorer, UtteranceReading
-from rejoinder.papers.ssrem.scores import HeldOutScores, PlaceScores
+from rejoinder.papers.ssrem.scorers import BOTH, CORPORA, KIND_LABELS, KINDS, Scorer, UtteranceReading
+from rejoinder.papers.ssrem.scores import SET_LABELS, HeldOutScores, PlaceScores
+from rejoinder.papers.ssrem.tables import CorrelationsBySet, mean_correlation, mean_difference
 from rejoinder.stats.interval import Interval
 
 FLOORS = {"random": 0.80, "same_conversation": 0.58}  # of SSREM's AUC
 SC, RAND = "same_conversation", "random"
+NOTES = load_notes("ssrem")
 
 
 def rule(held: Sequence[bool]) -> str:
@@ -66,10 +67,7 @@ def describe_similarity(figures: Sequence[Figure]) -> Iterator[str]:
         falling = [row for row, values in rows.items() if all(a > b for a, b in pairwise(values))]
         held += [row in falling for row in rows]
         parts.append(f"{table.removeprefix('Table 2: ')}: {', '.join(falling) or 'none'} of {len(rows)} corpora")
-    yield (
-        f"The nearer two utterances' speakers, the more alike they are, SC above SP above SS above Rand (Table 2): "
-        f"{rule(held)}; it falls in this order in {'; '.join(parts)}."
-    )
+    yield NOTES.text("similarity", verdict=rule(held), corpora="; ".join(parts))
 
 
 def describe_separation(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> Iterator[str]:
@@ -90,10 +88,7 @@ def _separates(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str
         ahead = compare_leads([own.ahead(other, SC) for other in others])
         holds += [ahead] if not reading.shipped else []
         parts.append(f"{CORPORA[corpus]}, {reading.label} {gaps}{ahead.mark}")
-    return (
-        f"SSREM separates true replies from SC better than RSREM and RUBER: {judge_leads(holds)}; standardised gaps of "
-        f"SSREM, RSREM, RUBER: {'; '.join(parts)}."
-    )
+    return NOTES.text("separation", verdict=judge_leads(holds), values="; ".join(parts))
 
 
 def _first(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
@@ -104,10 +99,7 @@ def _first(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
         ahead = compare_leads([own.more_often(other) for other in others])
         holds += [ahead] if not reading.shipped else []
         parts.append(f"{CORPORA[corpus]}, {reading.label} {shares}{ahead.mark}")
-    return (
-        f"SSREM ranks the true reply first of five more often than RSREM and RUBER: {judge_leads(holds)}; per cent by "
-        f"SSREM, RSREM, RUBER (chance 20): {'; '.join(parts)}."
-    )
+    return NOTES.text("first of five", verdict=judge_leads(holds), values="; ".join(parts))
 
 
 def _floors(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
@@ -118,7 +110,7 @@ def _floors(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
             value = own.auc(name).value
             reached = "reaches" if value >= floor else "misses"
             parts.append(f"{CORPORA[corpus]}, {reading.label}, {SET_LABELS[name]} {value:.3f} ({reached} {floor:.2f})")
-    return f"Asked of SSREM's AUC before it was measured: {'; '.join(parts)}."
+    return NOTES.text("floors", values="; ".join(parts))
 
 
 def _random(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
@@ -133,10 +125,7 @@ def _random(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
         if not reading.shipped
         for own, *others in [list_three_scorers(held, reading, corpus)]
     ]
-    return (
-        f"All three tell true replies from Rand: {rule(holds)}; and SSREM has the largest gap: {judge_leads(largest)}; "
-        f"gaps of SSREM, RSREM, RUBER: {'; '.join(parts)}."
-    )
+    return NOTES.text("random", verdict=rule(holds), largest=judge_leads(largest), values="; ".join(parts))
 
 
 def _falls(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
@@ -147,10 +136,7 @@ def _falls(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
         falling = all(a > b for a, b in pairwise(means))
         holds += [falling] if not reading.shipped else []
         parts.append(f"{CORPORA[corpus]}, {reading.label} {', '.join(f'{mean:.3f}' for mean in means)}")
-    return (
-        f"SSREM's mean score falls from true over SC, SP and SS to Rand (section 6.2): {rule(holds)}; "
-        f"{'; '.join(parts)}."
-    )
+    return NOTES.text("order of sets", verdict=rule(holds), values="; ".join(parts))
 
 
 def _others(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
@@ -161,10 +147,7 @@ def _others(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
             holds += [rsrem.gap(SC).low <= 0, *(ruber.gap(name).low <= 0 for name in SETS[:3])]
         values = [rsrem.auc(SC).value, *(ruber.auc(name).value for name in SETS[:3])]
         parts.append(f"{CORPORA[corpus]}, {reading.label} {', '.join(f'{value:.3f}' for value in values)}")
-    return (
-        f"RSREM cannot tell true replies from SC, nor RUBER from SC, SP and SS (section 6.2): {rule(holds)}; AUC of "
-        f"RSREM for SC and of RUBER for SC, SP, SS: {'; '.join(parts)}."
-    )
+    return NOTES.text("other scorers", verdict=rule(holds), values="; ".join(parts))
 
 
 def iterate_cells(readings: Sequence[UtteranceReading]) -> Iterator[tuple[UtteranceReading, str]]:
@@ -185,15 +168,13 @@ def describe_agreement(
     whole: CorrelationsBySet, alone: CorrelationsBySet, readings: Sequence[UtteranceReading]
 ) -> Iterator[str]:
     """The sentences; both of Spearman's correlation."""
-    yield _order(
-        "SSREM agrees with people more than RSREM, and RSREM more than RUBER (Tables 4 and 5)", whole, readings
-    )
-    yield _order("The same of f alone, on the six columns", alone, readings)
+    yield _order("order of scorers", whole, readings)
+    yield _order("order of scorers, f alone", alone, readings)
     yield _above(whole, readings)
     yield _baselines(whole)
 
 
-def _order(claim: str, found: CorrelationsBySet, readings: Sequence[UtteranceReading]) -> str:
+def _order(heading: str, found: CorrelationsBySet, readings: Sequence[UtteranceReading]) -> str:
     parts, holds = [], []
     for reading in readings:
         values = [_mean(found, Scorer(kind, reading).row) for kind in reversed(KINDS)]
@@ -202,7 +183,7 @@ def _order(claim: str, found: CorrelationsBySet, readings: Sequence[UtteranceRea
         ahead = mean_difference(found, own, rsrem, "spearman")
         shown = f"SSREM less RSREM {ahead.value:.3f} [{ahead.low:.3f}, {ahead.high:.3f}]"
         parts.append(f"{reading.label} {_order_of(values)} ({shown})")
-    return f"{claim}: {rule(holds)} by order; mean Spearman over {len(found)} sets: {'; '.join(parts)}."
+    return NOTES.text(heading, verdict=rule(holds), n=len(found), values="; ".join(parts))
 
 
 def _above(found: CorrelationsBySet, readings: Sequence[UtteranceReading]) -> str:
@@ -212,10 +193,7 @@ def _above(found: CorrelationsBySet, readings: Sequence[UtteranceReading]) -> st
         value = _mean(found, Scorer("ssrem", reading).row)
         holds += [value > _mean(found, best)] if not reading.shipped else []
         parts.append(f"{reading.label} {value:.3f}")
-    return (
-        f"SSREM agrees with people more than BLEU, ROUGE and EMB: {rule(holds)}; mean Spearman {', '.join(parts)} "
-        f"against {_mean(found, best):.3f} of the best of them, {best}."
-    )
+    return NOTES.text("baselines", verdict=rule(holds), values=", ".join(parts), best=_mean(found, best), row=best)
 
 
 def _baselines(found: CorrelationsBySet) -> str:
@@ -225,7 +203,7 @@ def _baselines(found: CorrelationsBySet) -> str:
             interval = rows[row].interval
             holds.append(not (interval.low > 0 or interval.high < 0))
             parts.append(f"{row} on {name} {interval.value:.3f} [{interval.low:.3f}, {interval.high:.3f}]")
-    return f"BLEU, ROUGE and EMB do not correlate with people (section 5.2): {rule(holds)}; {'; '.join(parts)}."
+    return NOTES.text("baselines and people", verdict=rule(holds), values="; ".join(parts))
 
 
 def _mean(found: CorrelationsBySet, row: str) -> float:

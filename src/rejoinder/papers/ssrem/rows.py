@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 from rejoinder.data.collection import Collection
 from rejoinder.data.inputs import read
 from rejoinder.metric import parse
-from rejoinder.papers.own.relevance_measures import ColumnCorrelation, score_rows
-from rejoinder.papers.own.relevance_rows import COLUMNS, Column, RelevanceRows, read_rows
-from rejoinder.papers.ssrem.published import BLEU, EMB, ROUGE
+from rejoinder.papers.own.relevance.measures import ColumnCorrelation, score_rows
+from rejoinder.papers.own.relevance.rows import COLUMNS, Column, RelevanceRows, read_rows
 from rejoinder.papers.ssrem.scorers import TrainedScorer
 from rejoinder.stats.bootstrap import BootstrapPlan, resample_correlations
 from rejoinder.stats.correlation import Method, correlate
 from rejoinder.types import Reference
 
 Values = NDArray[np.float64]
+BLEU, ROUGE, EMB = "BLEU", "ROUGE", "EMB"
 BASELINES = {
     BLEU: "bleu(smoothing='method7')",
     ROUGE: "rouge_l(aggregate='best')",

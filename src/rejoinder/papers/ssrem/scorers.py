@@ -20,11 +20,12 @@ from rejoinder.metric import parse
 from rejoinder.models.speaker.model import CARD_FILE, FORMAT, open_scorer
 from rejoinder.models.speaker.network import Kind
 from rejoinder.models.speaker.vectors import open_utterance_vectors
-from rejoinder.papers.ssrem.published import KIND_LABELS, KINDS
 from rejoinder.paths import cache_home
 from rejoinder.training.speaker.trainer import make_recipe, train_scorer
 from rejoinder.types import Dialogue
 
+KIND_LABELS: dict[Kind, str] = {"ruber": "RUBER", "rsrem": "RSREM", "ssrem": "SSREM"}
+KINDS: tuple[Kind, ...] = tuple(KIND_LABELS)
 CORPORA = {"cornell": "Cornell", "friends": "Friends"}
 BOTH = tuple(CORPORA)
 

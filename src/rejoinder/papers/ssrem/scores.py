@@ -71,6 +71,13 @@ def clustered_mean(values: Array, dialogues: Array) -> Interval:
     return mean_interval(values, dialogues.tolist())
 
 
+SET_LABELS = {
+    "true": "true",
+    "same_conversation": "SC",
+    "same_partner": "SP",
+    "same_speaker": "SS",
+    "random": "Rand",
+}
 SPLIT = "test"
 ANY, LAST = "any utterance of the context", "the last utterance"
 _SEED = 0

@@ -21,6 +21,7 @@ from rejoinder.indexes.speaker_similarity import (
     open_vectorizer,
 )
 from rejoinder.papers.base import Figure, Reproduction
+from rejoinder.papers.loader import load_notes, load_published
 from rejoinder.types import Dialogue
 
 SUMMARY = "SSREM, Table 2: similarity within same conversation, partner, speaker and random sets, on five corpora"
@@ -32,7 +33,7 @@ CORPORA = {
     "mrda": "MRDA",
 }
 COLUMNS = ("same conversation", "same partner", "same speaker", "random")
-PUBLISHED = (0.922, 0.919, 0.912, 0.898)
+_NOTES = load_notes("ssrem")
 
 
 @dataclass(frozen=True)
@@ -59,13 +60,9 @@ def reproduce(ways: Sequence[SimilarityMethod] = SIMILARITY_METHODS) -> Reproduc
     corpora = group_by_corpus(_dialogues())
     figures = [
         Figure(f"Frobenius norm / n: {SIMILARITY_METHODS[0].title}", "Twitter (the paper's)", column, value, math.nan)
-        for column, value in zip(COLUMNS, PUBLISHED, strict=True)
+        for column, value in load_published("ssrem")["Table 2"].items()
     ]
-    notes = [
-        "95% intervals, clustered by speaker; sets never straddle splits, and the train split alone is measured.",
-        "Each set once: the paper's way; the norm counts the diagonal of the matrix and so falls with the size of a "
-        "set. Matched: the sets of the same conversations, equally many utterances from each.",
-    ]
+    notes = _NOTES.paragraphs("speaker sets")
     for way in ways:
         found = {shown: _measure(corpora[name], way) for name, shown in CORPORA.items()}
         for shown, kinds in found.items():
@@ -99,8 +96,11 @@ def _describe_order(way: SimilarityMethod, found: dict[str, list[Similarity]]) -
     order_only = [name for name, kinds in found.items() if is_decreasing(kinds) and not is_separated(kinds)]
     neither = [name for name, kinds in found.items() if not is_decreasing(kinds)]
     sizes = ", ".join(f"{name} {kinds[0].n_sets:,}" for name, kinds in found.items())
-    return (
-        f"{way.title}: the mean cosine falls from set to set, first and last apart: {', '.join(both) or 'none'}; "
-        f"falls, but not apart: {', '.join(order_only) or 'none'}; does not fall: {', '.join(neither) or 'none'}. "
-        f"Same-conversation sets: {sizes}."
+    return _NOTES.text(
+        "order of speaker sets",
+        title=way.title,
+        both=", ".join(both) or "none",
+        order_only=", ".join(order_only) or "none",
+        neither=", ".join(neither) or "none",
+        sizes=sizes,
     )

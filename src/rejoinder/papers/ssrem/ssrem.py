@@ -6,23 +6,24 @@ Nothing is chosen by the rated rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rejoinder.data.datasets import read_dataset
 from rejoinder.errors import InputError
 from rejoinder.papers.base import Figure, Reproduction
+from rejoinder.papers.loader import load_notes
 from rejoinder.papers.ssrem import claims as findings
-from rejoinder.papers.ssrem import correlations, speakers, tables
 from rejoinder.papers.ssrem import figures as drawings
+from rejoinder.papers.ssrem import speakers, tables
 from rejoinder.papers.ssrem.claims import describe_agreement
-from rejoinder.papers.ssrem.notes import NOTES, describe_left_out
-from rejoinder.papers.ssrem.published import KIND_LABELS, KINDS, SET_LABELS
 from rejoinder.papers.ssrem.rows import BASELINES, RatedSet, score_f_alone, score_whole_metrics
 from rejoinder.papers.ssrem.scorers import (
     BOTH,
     CORPORA,
     GLOVE,
+    KIND_LABELS,
+    KINDS,
     READINGS,
     Scorer,
     TrainedScorer,
@@ -31,7 +32,7 @@ from rejoinder.papers.ssrem.scorers import (
     split_available,
     train_or_load,
 )
-from rejoinder.papers.ssrem.scores import HeldOutScores, score_held_out
+from rejoinder.papers.ssrem.scores import SET_LABELS, HeldOutScores, score_held_out
 from rejoinder.papers.ssrem.transfer import describe_copying, describe_transfer
 from rejoinder.stats.interval import Interval
 from rejoinder.types import Dialogue
@@ -40,6 +41,7 @@ SUMMARY = "SSREM, RSREM and RUBER (Tables 2, 4 and 5, Figures 2 to 5, sections 6
 # Of the ways to measure Table 2: the paper's, and the two that compare sets of the same size.
 TABLE_2_METHODS = tuple(speakers.SIMILARITY_METHODS[i] for i in (0, 3, 1))
 _RESAMPLES = 1000
+_NOTES = load_notes("ssrem")
 
 
 @dataclass(frozen=True)
@@ -74,13 +76,13 @@ def filter_usual(opened: Sequence[TrainedScorer]) -> list[TrainedScorer]:
 def assemble(found: SsremMeasures, absent: Sequence[str] = (), n_resamples: int = _RESAMPLES) -> Reproduction:
     """The figures, sentences and drawings of what was measured."""
     held, readings = found.held, found.readings
-    whole, alone = (correlations.correlate_all(one, n_resamples) for one in (found.whole, found.alone))
+    whole, alone = (tables.correlate_all(one, n_resamples) for one in (found.whole, found.alone))
     figures = [
         *found.similarity,
         *tables.separation_figures(held, readings),
         *tables.lead_figures(held, readings),
-        *correlations.correlation_figures(whole, found.whole),
-        *correlations.alone_figures(alone, found.alone),
+        *tables.correlation_figures(whole, found.whole),
+        *tables.alone_figures(alone, found.alone),
         *tables.transfer_figures(held, readings),
         *tables.copying_figures(held, readings),
     ]
@@ -90,11 +92,22 @@ def assemble(found: SsremMeasures, absent: Sequence[str] = (), n_resamples: int 
         *describe_agreement(whole["spearman"], alone["spearman"], readings),
         describe_transfer(held, readings),
         *describe_copying(held, readings),
-        *NOTES,
+        *_NOTES.paragraphs("method"),
         *describe_left_out([*found.whole, *found.alone]),
         *absent,
     ]
     return Reproduction("ssrem", "SSREM: speaker-sensitive scoring", figures, sentences, _draw_figures(found))
+
+
+def describe_left_out(judged: Sequence[RatedSet]) -> Iterator[str]:
+    """How many replies each set has, was left without, and has no score for."""
+    shown = ", ".join(f"{one.name} {len(one.ratings)} ({one.n_left_out})" for one in judged)
+    yield _NOTES.text("ratings", sets=shown)
+    for one in judged:
+        missing = {row: int((values != values).sum()) for row, values in one.scores.items()}
+        if any(missing.values()):
+            told = ", ".join(f"{row} {n}" for row, n in missing.items() if n)
+            yield _NOTES.text("missing scores", name=one.name, rows=told)
 
 
 def _draw_figures(found: SsremMeasures) -> dict[str, str]:

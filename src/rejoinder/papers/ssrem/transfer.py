@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from rejoinder.papers.ssrem.claims import RAND, SC, compare_leads, iterate_cells, judge_leads, list_three_scorers, rule
-from rejoinder.papers.ssrem.published import COPIED
+from rejoinder.papers.ssrem.claims import (
+    NOTES,
+    RAND,
+    SC,
+    compare_leads,
+    iterate_cells,
+    judge_leads,
+    list_three_scorers,
+    rule,
+)
 from rejoinder.papers.ssrem.scorers import BOTH, CORPORA, Scorer, UtteranceReading
 from rejoinder.papers.ssrem.scores import ANY, LAST, HeldOutScores, PlaceScores
+from rejoinder.papers.ssrem.tables import COPIED
 
 
 def describe_transfer(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
@@ -25,10 +34,7 @@ def describe_transfer(held: HeldOutScores, readings: Sequence[UtteranceReading])
                 f"Rand {', '.join(f'{one.gap(RAND).value:.2f}' for one in (own, *others))} (SSREM trained at home "
                 f"{at_home.gap(SC).value:.2f}, {at_home.gap(RAND).value:.2f}){ahead.mark}"
             )
-    return (
-        f"On a corpus it was not trained on, SSREM separates true replies from SC and Rand better than RSREM and RUBER "
-        f"(Figure 5): {judge_leads(holds)}; gaps of SSREM, RSREM, RUBER: {'; '.join(parts)}."
-    )
+    return NOTES.text("transfer", verdict=judge_leads(holds), values="; ".join(parts))
 
 
 def describe_copying(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> Iterator[str]:
@@ -46,11 +52,7 @@ def _describe_fooling(held: HeldOutScores, readings: Sequence[UtteranceReading])
         raised = ", ".join(f"{one.raised(ANY).value:+.3f}" for one in found)
         wins = ", ".join(f"{100 * one.won(ANY).value:.0f}" for one in found)
         parts.append(f"{CORPORA[corpus]}, {reading.label} {raised} (true reply wins {wins}%)")
-    return (
-        f"Copied utterances of the context raise SSREM's mean score less than RUBER's (section 8; printed "
-        f"+{COPIED['ssrem']} and +{COPIED['ruber']}): {rule(holds)}; copy less true by SSREM, RSREM, RUBER: "
-        f"{'; '.join(parts)}."
-    )
+    return NOTES.text("copying", **COPIED, verdict=rule(holds), values="; ".join(parts))
 
 
 def _describe_copy_training(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
@@ -63,10 +65,7 @@ def _describe_copy_training(held: HeldOutScores, readings: Sequence[UtteranceRea
             f"utterance, {_change(plain, against, lambda one: one.won(LAST).value)} against the last; AUC against SC "
             f"{_change(plain, against, lambda one: one.auc(SC).value)}"
         )
-    return (
-        f"Training against copies makes SSREM robust to them, the paper's next step: {rule(holds)}; how often the true "
-        f"reply wins goes from (without) to (with): {'; '.join(parts)}."
-    )
+    return NOTES.text("training against copies", verdict=rule(holds), values="; ".join(parts))
 
 
 def _change(plain: PlaceScores, against: PlaceScores, figure: Callable[[PlaceScores], float]) -> str:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from statistics import mean
 
 from rejoinder.data.questions import INPUTS, limit_situation
 from rejoinder.papers.sugar import folds as known
 from rejoinder.papers.sugar.answers import RankerAnswers, read_answers
-from rejoinder.papers.sugar.published import TFIDF
-from rejoinder.papers.sugar.rankers import VARIANTS, RankerJob, RankerVariant, find_job
-from rejoinder.papers.sugar.texts import rank_by_texts
+from rejoinder.papers.sugar.rankers import TFIDF, VARIANTS, RankerJob, RankerVariant, find_job
 from rejoinder.selection.answers import ScoreLine, score_questions
 from rejoinder.selection.ranking.evaluation import (
     RankerStanding,
@@ -21,9 +21,43 @@ from rejoinder.selection.ranking.evaluation import (
     merge_folds,
     standings,
 )
+from rejoinder.selection.ranking.measures import get_gains
 from rejoinder.selection.ranking.result import RankingResult, explain_exclusion, order_places
 from rejoinder.selection.ranking.train_overlap import OverlapCounts, sum_counts
 from rejoinder.systems.tfidf import Tfidf
+from rejoinder.text.normalise import normalise_text
+
+NEW = "references of training come last"
+MEMORY = "the higher a text was graded in training, the earlier it comes"
+
+
+def rank_by_texts() -> list[RankerStanding]:
+    """Both rules on all folds."""
+    folds = {}
+    for fold in known.FOLDS:
+        rules = {NEW: _make_new_rule(fold), MEMORY: _make_memory_rule(fold)}
+        of = known.questions(fold, "test")
+        scores = {
+            name: [tuple(rule(normalise_text(c.text)) for c in question.candidates) for question in of]
+            for name, rule in rules.items()
+        }
+        folds[fold] = RankingResult(of, "u", scores)
+    return standings(merge_folds(folds).evaluated())
+
+
+def _make_new_rule(fold: int) -> Callable[[str], float]:
+    references = known.read_train_overlap(fold).references
+    return lambda text: -float(text in references)
+
+
+def _make_memory_rule(fold: int) -> Callable[[str], float]:
+    grades: Mapping[str, list[float]] = defaultdict(list)
+    for question in known.questions(fold, "train"):
+        for candidate, gain in zip(question.candidates, get_gains(question), strict=True):
+            grades[normalise_text(candidate.text)].append(gain)
+    means = {text: mean(of) for text, of in grades.items()}
+    return lambda text: means.get(text, 0.0)
+
 
 AS_PUBLISHED = "TF-IDF, the first of equal ones"
 

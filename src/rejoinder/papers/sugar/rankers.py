@@ -10,6 +10,7 @@ from typing import NamedTuple
 from rejoinder.data.questions import INPUTS, RELEVANT, REQUEST, WHOLE
 from rejoinder.papers.sugar.folds import FOLDS
 
+TFIDF = "TF-IDF"  # the row of the baseline, which is not trained
 SEED = 0
 PARAMETERS = "ranker(folder={folder!r})"
 

@@ -16,10 +16,11 @@ from rejoinder.data.dataset_reader import DatasetRow, read_json_lines
 from rejoinder.data.datasets import dataset
 from rejoinder.data.questions import CATEGORIES
 from rejoinder.papers.base import Figure
-from rejoinder.papers.sugar import published
+from rejoinder.papers.loader import load_published
 from rejoinder.paths import data_home
 
 FOLDS = range(5)
+_PUBLISHED = load_published("sugar")
 GRADES = ("Bad", "Acceptable", "Best")
 _PLACE = re.compile(r"(?<=\S)'s\b")
 
@@ -48,12 +49,13 @@ def table_2(rows: Sequence[DatasetRow]) -> Iterator[Figure]:
     }
     for name, (whole, tokenised) in texts.items():
         tokens = sum(len(sentence.split()) for sentence in tokenised)
-        found = published.TABLE_2[name]
-        yield _count_figure(table, name, "different", len(set(whole)), found.different)
-        yield _count_figure(table, name, "tokens", tokens, found.tokens)
-        yield Figure(table, name, "tokens an example", found.mean, round(tokens / len(rows), 1))
-    yield _count_figure(table, "all", "examples", len(rows), published.EXAMPLES)
-    yield _count_figure(table, "all", "sentences", _count_sentences(rows), published.SENTENCES)
+        printed = _PUBLISHED["Table 2"][name]
+        yield _count_figure(table, name, "different", len(set(whole)), printed["different"])
+        yield _count_figure(table, name, "tokens", tokens, printed["tokens"])
+        yield Figure(table, name, "tokens an example", printed["mean"], round(tokens / len(rows), 1))
+    printed = _PUBLISHED["Table 2"]["all"]
+    yield _count_figure(table, "all", "examples", len(rows), printed["examples"])
+    yield _count_figure(table, "all", "sentences", _count_sentences(rows), printed["sentences"])
 
 
 def table_3(rows: Sequence[DatasetRow]) -> Iterator[Figure]:
@@ -62,17 +64,18 @@ def table_3(rows: Sequence[DatasetRow]) -> Iterator[Figure]:
     gold = [[row.texts("s.labels")[n] for n in row.wholes("s.gold.sents.indices")] for row in rows]
     counted = Counter(category for of in gold for category in of)
     for category in CATEGORIES:
-        yield _count_figure(table, category, "statements", counted[category], published.TABLE_3[category])
+        yield _count_figure(table, category, "statements", counted[category], _PUBLISHED["Table 3"][category])
     table = "Section 3.2: statements that matter"
     sizes = [len(of) for of in gold]
     told = {row.texts("s.sents.tok")[n] for row in rows for n in row.wholes("s.gold.sents.indices")}
     with_time = sum(bool({"time", "date"} & set(of)) for of in gold) / len(gold)
     with_behavior = sum("behavior" in of for of in gold) / len(gold)
-    yield Figure(table, "an example, mean", "value", published.STATEMENTS, round(mean(sizes), 1))
-    yield Figure(table, "an example, deviation", "value", published.DEVIATION, round(stdev(sizes), 1))
-    yield Figure(table, "different", "value", published.DIFFERENT, len(told))
-    yield Figure(table, "examples with time or date", "value", published.WITH_TIME, with_time)
-    yield Figure(table, "examples with behavior", "value", published.WITH_BEHAVIOR, with_behavior)
+    printed = _PUBLISHED["Section 3.2"]
+    yield Figure(table, "an example, mean", "value", printed["statements"], round(mean(sizes), 1))
+    yield Figure(table, "an example, deviation", "value", printed["deviation"], round(stdev(sizes), 1))
+    yield Figure(table, "different", "value", printed["different"], len(told))
+    yield Figure(table, "examples with time or date", "value", printed["with time"], with_time)
+    yield Figure(table, "examples with behavior", "value", printed["with behavior"], with_behavior)
 
 
 def figure_4(rows: Sequence[DatasetRow]) -> Iterator[Figure]:
@@ -81,13 +84,11 @@ def figure_4(rows: Sequence[DatasetRow]) -> Iterator[Figure]:
     for kind, n in grade_counts(rows).most_common():
         yield Figure(table, ", ".join(map(str, kind)), "examples", None, n)
     several = sum(sum(kind[1:]) > 1 for kind in map(_count_grades, rows)) / len(rows)
-    yield Figure(
-        "Section 3.2: ratings", "more than one is Best or Acceptable", "share", published.SEVERAL_GOOD, several
-    )
+    table, printed = "Section 3.2: ratings", _PUBLISHED["Section 3.2"]
+    yield Figure(table, "more than one is Best or Acceptable", "share", printed["several good"], several)
     without = sum(not kind[2] for kind in map(_count_grades, rows))
-    yield Figure(
-        "Section 3.2: ratings", "examples with three Acceptable ones (the paper removed one)", "share", 0, without
-    )
+    row = "examples with three Acceptable ones (the paper removed one)"
+    yield Figure(table, row, "share", printed["three acceptable"], without)
 
 
 def grade_counts(rows: Sequence[DatasetRow]) -> Counter[tuple[int, int, int]]:

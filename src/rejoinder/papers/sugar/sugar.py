@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, floor
 
 from rejoinder.data.dataset_reader import DatasetRow
+from rejoinder.data.questions import DISTRACTORS, RELEVANT, REQUEST, WHOLE
 from rejoinder.papers.base import Figure, Reproduction
+from rejoinder.papers.loader import load_notes
 from rejoinder.papers.sugar import statistics, tables
-from rejoinder.papers.sugar.measures import measure_rankers
-from rejoinder.papers.sugar.notes import list_notes
+from rejoinder.papers.sugar.measures import MEMORY, NEW, SugarMeasures, measure_rankers
+from rejoinder.papers.sugar.rankers import OURS, TFIDF, VARIANTS
 from rejoinder.selection.ranking.result import NDCG, PRECISION
 
+SUMMARY = "SUGAR: which reply suits a request in a situation, over five folds (Tables 2, 3, 4, Figures 4, 5)"
+FLOORS = {REQUEST: 0.70, RELEVANT: 0.86, WHOLE: 0.71, "15": 0.69}
+AIMS = {REQUEST: 0.75, RELEVANT: 0.90, WHOLE: 0.785, "15": 0.76}
+MOST_LOST = 0.02
+_NOTES = load_notes("sugar")
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 640, 360, 56, 190, 36, 44
 _COLOURS = ("#2f6f9f", "#c8553d", "#4f8a5b", "#8a5a9f", "#b58a2b", "#3b9c9c", "#a23b72", "#555555")
 _STEP = 0.05  # between two lines of the grid
@@ -20,6 +27,114 @@ _STYLE = (
     "<style>text{font:12px sans-serif;fill:#333}.grid{stroke:#ddd}.bar{fill:#2f6f9f}.x{text-anchor:middle}"
     ".y{text-anchor:end}.line{fill:none;stroke-width:2}.published{stroke-dasharray:5 4}</style>"
 )
+
+
+def reproduce() -> Reproduction:
+    """Count in the files, take what trained rankers said from the cache, and compare."""
+    rows = statistics.examples()
+    found = measure_rankers()
+    figures = [*statistics.list_figures(rows), *tables.list_figures(found)]
+    return Reproduction(
+        "sugar",
+        "SUGAR: situated, proactive response selection",
+        figures,
+        list_notes(found),
+        {
+            "figure-4": _draw_grades(rows),
+            "figure-5": _draw_curve(figures, PRECISION),
+            "figure-5-ndcg": _draw_curve(figures, NDCG),
+        },
+    )
+
+
+def _draw_grades(rows: Sequence[DatasetRow]) -> str:
+    counts = {", ".join(map(str, kind)): n for kind, n in statistics.grade_counts(rows).most_common()}
+    return draw_bars("Examples by number of Bad, Acceptable and Best candidates", counts)
+
+
+def _draw_curve(figures: Sequence[Figure], measure: str) -> str:
+    """A line a measured ranker; the published ones are those ends that the paper's text gives."""
+    mine = [figure for figure in figures if figure.table == f"Figure 5: {measure} by number of distractors"]
+    rows: dict[str, dict[str, float]] = {}
+    published: dict[str, dict[str, float]] = {}
+    for figure in mine:
+        if figure.measured == figure.measured:
+            rows.setdefault(figure.row, {})[figure.column] = figure.measured
+        elif figure.published is not None:
+            published.setdefault(f"{figure.row} (published)", {})[figure.column] = figure.published
+    return draw_curves(
+        f"{measure} by number of distractors", list(tables.STEPS.values()), rows | published, list(published)
+    )
+
+
+def list_notes(found: SugarMeasures) -> list[str]:
+    """Sentences with figures, then those without."""
+    tied = next(one.ties for one in found.by_input[REQUEST].standings if one.ranker == TFIDF)
+    n = len(found.by_input[REQUEST].ranked.questions)
+    return [
+        *_describe_missing(found),
+        *_describe_reached(found),
+        *_describe_shared(found),
+        _NOTES.text("ties", ties=tied, n=n),
+        _NOTES.text("statistics"),
+        _NOTES.text("folds"),
+    ]
+
+
+def _describe_missing(found: SugarMeasures) -> Iterator[str]:
+    if found.missing:
+        names = ", ".join(found.missing[:4]) + (" and others" if len(found.missing) > 4 else "")
+        yield _NOTES.text("missing", n=len(found.missing), names=names)
+
+
+def _describe_reached(found: SugarMeasures) -> Iterator[str]:
+    """How near our ranker came, and what distractors cost each ranker."""
+    for variant in VARIANTS:
+        values = _precisions(found, variant.row)
+        if variant == OURS and values:
+            told = [f"{given} {v:.3f} ({_compare(given, v)})" for given, v in values.items() if given in FLOORS]
+            yield _NOTES.text("precision", values=", ".join(told))
+        last = DISTRACTORS[-1]
+        if WHOLE in values and last in values:
+            lost = values[WHOLE] - values[last]
+            heading = "loss, with a limit" if variant == OURS else "loss"
+            verdict = _mark(lost <= MOST_LOST)
+            yield _NOTES.text(heading, n=last, row=variant.row, loss=lost, limit=MOST_LOST, verdict=verdict)
+
+
+def _compare(given: str, value: float) -> str:
+    return (
+        f"floor {FLOORS[given]:g}: {_mark(value >= FLOORS[given])}; aim {AIMS[given]:g}: {_mark(value >= AIMS[given])}"
+    )
+
+
+def _describe_shared(found: SugarMeasures) -> Iterator[str]:
+    counts, texts = found.shared, {one.ranker: one.measures[PRECISION].estimate.value for one in found.texts}
+    yield _NOTES.text(
+        "shared texts",
+        examples=counts.examples,
+        questions=counts.questions,
+        requests=counts.requests,
+        distractor=counts.distractor,
+        offered=counts.reference_offered,
+        new=NEW,
+        new_precision=texts[NEW],
+        memory=MEMORY,
+        memory_precision=texts[MEMORY],
+    )
+
+
+def _precisions(found: SugarMeasures, row: str) -> dict[str, float]:
+    return {
+        given: one.measures[PRECISION].estimate.value
+        for given, evaluation in found.by_input.items()
+        for one in evaluation.standings
+        if one.ranker == row
+    }
+
+
+def _mark(reached: bool) -> str:
+    return "reached" if reached else "MISSED"
 
 
 def draw_bars(title: str, counts: Mapping[str, int]) -> str:
@@ -75,44 +190,3 @@ def _wrap_svg(title: str, height: float, parts: Sequence[str]) -> str:
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height:g}" role="img">'
     ground = f'<rect width="{_WIDTH}" height="{height:g}" fill="#fff"/>'
     return f"{head}<title>{html.escape(title)}</title>{_STYLE}{ground}{''.join(parts)}</svg>\n"
-
-
-SUMMARY = "SUGAR: which reply suits a request in a situation, over five folds (Tables 2, 3, 4, Figures 4, 5)"
-
-
-def reproduce() -> Reproduction:
-    """Count in the files, take what trained rankers said from the cache, and compare."""
-    rows = statistics.examples()
-    found = measure_rankers()
-    figures = [*statistics.list_figures(rows), *tables.list_figures(found)]
-    return Reproduction(
-        "sugar",
-        "SUGAR: situated, proactive response selection",
-        figures,
-        list_notes(found),
-        {
-            "figure-4": _draw_grades(rows),
-            "figure-5": _draw_curve(figures, PRECISION),
-            "figure-5-ndcg": _draw_curve(figures, NDCG),
-        },
-    )
-
-
-def _draw_grades(rows: Sequence[DatasetRow]) -> str:
-    counts = {", ".join(map(str, kind)): n for kind, n in statistics.grade_counts(rows).most_common()}
-    return draw_bars("Examples by number of Bad, Acceptable and Best candidates", counts)
-
-
-def _draw_curve(figures: Sequence[Figure], measure: str) -> str:
-    """A line a measured ranker; the published ones are those ends that the paper's text gives."""
-    mine = [figure for figure in figures if figure.table == f"Figure 5: {measure} by number of distractors"]
-    rows: dict[str, dict[str, float]] = {}
-    published: dict[str, dict[str, float]] = {}
-    for figure in mine:
-        if figure.measured == figure.measured:
-            rows.setdefault(figure.row, {})[figure.column] = figure.measured
-        elif figure.published is not None:
-            published.setdefault(f"{figure.row} (published)", {})[figure.column] = figure.published
-    return draw_curves(
-        f"{measure} by number of distractors", list(tables.STEPS.values()), rows | published, list(published)
-    )

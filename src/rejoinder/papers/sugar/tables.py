@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from rejoinder.data.questions import DISTRACTORS, INPUTS, RELEVANT, REQUEST, WHOLE
 from rejoinder.papers.base import Figure
+from rejoinder.papers.loader import load_published
 from rejoinder.papers.sugar.measures import SugarMeasures
-from rejoinder.papers.sugar.published import FIGURE_5, FIGURE_5_NDCG, TABLE_4, TFIDF, Score
+from rejoinder.papers.sugar.rankers import TFIDF
 from rejoinder.selection.ranking.evaluation import RankerStanding, RankingEvaluation
 from rejoinder.selection.ranking.fold_means import FoldMean
 from rejoinder.selection.ranking.result import MEASURES, NDCG, PRECISION
 
+_PUBLISHED = load_published("sugar")
 STEPS = {RELEVANT: "0"} | {n: n for n in DISTRACTORS}
 TABLE_4_INPUTS = (REQUEST, RELEVANT, WHOLE)
 
@@ -34,15 +36,14 @@ def list_figures(found: SugarMeasures) -> list[Figure]:
 def table_4(found: SugarMeasures) -> Iterator[Figure]:
     """Systems by input; ties as the paper breaks them in the row that is held against the paper's."""
     table = "Table 4: five folds"
-    for (system, given), score in TABLE_4.items():
+    for system, given, printed in _list_printed_lines():
         if system == TFIDF:
             first = found.as_published[given].measures[PRECISION]
             shared = next(one for one in found.by_input[given].standings if one.ranker == TFIDF)
-            yield from _line_figures(table, f"{system}, {given}", first, shared.measures[NDCG], score)
+            yield from _line_figures(table, f"{system}, {given}", first, shared.measures[NDCG], printed)
         else:
-            nothing = float("nan")
-            yield Figure(table, f"{system}, {given}", PRECISION, score.precision, nothing)
-            yield Figure(table, f"{system}, {given}", NDCG, score.ndcg, nothing)
+            yield Figure(table, f"{system}, {given}", PRECISION, printed["precision"], float("nan"))
+            yield Figure(table, f"{system}, {given}", NDCG, printed["ndcg"], float("nan"))
     for name in found.by_input[WHOLE].ranked.rankers:
         told = f"{name}, ties shared" if name == TFIDF else name
         for given in TABLE_4_INPUTS:
@@ -51,14 +52,21 @@ def table_4(found: SugarMeasures) -> Iterator[Figure]:
                 yield from _line_figures(table, f"{told}, {given}", mine.measures[PRECISION], mine.measures[NDCG])
 
 
+def _list_printed_lines() -> Iterator[tuple[str, str, Mapping[str, float]]]:
+    """The lines of the paper's Table 4: system, input, and both measures with their deviations between folds."""
+    for system, lines in _PUBLISHED["Table 4"].items():
+        for given, line in lines.items():
+            yield system, given, line
+
+
 def figure_5(found: SugarMeasures, measure: str) -> Iterator[Figure]:
     """Systems by number of distractors; of the paper's drawing, what its text and Table 4 say."""
     table = f"Figure 5: {measure} by number of distractors"
-    of = 0 if measure == PRECISION else 2
-    told = FIGURE_5 if measure == PRECISION else FIGURE_5_NDCG
-    for system in dict.fromkeys(system for system, _ in TABLE_4):
+    key = "precision" if measure == PRECISION else "ndcg"
+    for system, lines in _PUBLISHED["Table 4"].items():
+        ends = _PUBLISHED["Figure 5"][measure].get(system, {})
         for given, n in STEPS.items():
-            published = TABLE_4[system, given][of] if given == RELEVANT else told.get((system, given))
+            published = lines[given][key] if given == RELEVANT else ends.get(given)
             mine = _find_standing(found.by_input[given], system)
             if mine is not None and measure == PRECISION:
                 mine = found.as_published[given]
@@ -145,12 +153,13 @@ def _find_standing(found: RankingEvaluation, name: str) -> RankerStanding | None
 
 
 def _line_figures(
-    table: str, row: str, precision: FoldMean, ndcg: FoldMean, published: Score | None = None
+    table: str, row: str, precision: FoldMean, ndcg: FoldMean, published: Mapping[str, float] | None = None
 ) -> Iterator[Figure]:
-    yield _to_figure(table, row, PRECISION, precision, published and published.precision)
-    yield Figure(table, row, "deviation of it", published and published.precision_deviation, precision.deviation)
-    yield _to_figure(table, row, NDCG, ndcg, published and published.ndcg)
-    yield Figure(table, row, "deviation of that", published and published.ndcg_deviation, ndcg.deviation)
+    printed = published or {}
+    yield _to_figure(table, row, PRECISION, precision, printed.get("precision"))
+    yield Figure(table, row, "deviation of it", printed.get("precision_deviation"), precision.deviation)
+    yield _to_figure(table, row, NDCG, ndcg, printed.get("ndcg"))
+    yield Figure(table, row, "deviation of that", printed.get("ndcg_deviation"), ndcg.deviation)
 
 
 def _to_figure(table: str, row: str, column: str, found: FoldMean | None, published: float | None = None) -> Figure:

@@ -16,15 +16,18 @@ from rejoinder.judges.pairs import ResponsePair as Asked
 from rejoinder.judges.pairs import order_consistency
 from rejoinder.metric import parse, signature
 from rejoinder.papers.base import Figure, Reproduction
-from rejoinder.papers.own.modern_measures import (
+from rejoinder.papers.own.modern.measures import (
     ACCURACY,
     PAIRWISE,
     PEOPLE,
     POSITION,
     RANKING,
     SAMPLE,
+    SETS,
     TIES,
+    DuelSet,
     MetricPreferences,
+    PublishedSet,
     SetPreferences,
     compare_annotators,
     mean_with_interval,
@@ -32,13 +35,13 @@ from rejoinder.papers.own.modern_measures import (
     rank_agreement,
     rank_by_metric,
     rank_by_people,
+    read_duels,
     score_decided,
     score_with_ties,
     strength_by_system,
 )
-from rejoinder.papers.own.modern_notes import list_notes
-from rejoinder.papers.own.modern_rows import SETS, DuelSet, PublishedSet, read_duels
-from rejoinder.papers.own.relevance import split_usable
+from rejoinder.papers.own.modern.notes import list_notes
+from rejoinder.papers.own.relevance.relevance import split_usable
 from rejoinder.stats.arrays import NAN, Floats
 from rejoinder.stats.bootstrap import BootstrapPlan
 

@@ -6,17 +6,31 @@ Five columns are the test rows of the IDK paper (Berlot-Attwell and Rudzicz 2022
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from rejoinder.comparison.rated_scores import ORACLE
 from rejoinder.data.collection import from_lists
 from rejoinder.errors import RejoinderError
 from rejoinder.metric import parse
 from rejoinder.papers.base import Figure, Reproduction
-from rejoinder.papers.own.relevance_measures import AUTHORS_ROW, ScoredColumn, correlate, score_rows
-from rejoinder.papers.own.relevance_notes import list_notes, list_verdicts
-from rejoinder.papers.own.relevance_rows import COLUMNS, read_rows
-from rejoinder.papers.own.relevance_tables import WITHIN, pooled_figures, row_figures, spread_figures
+from rejoinder.papers.loader import load_notes
+from rejoinder.papers.own.relevance.measures import AUTHORS_ROW, ScoredColumn, correlate, score_rows
+from rejoinder.papers.own.relevance.rows import COLUMNS, GUPTA, read_rows
+from rejoinder.papers.own.relevance.tables import (
+    FLOORS,
+    MACRO,
+    MACRO_FLOOR,
+    OVER_SIX,
+    TABLES,
+    WITHIN,
+    WORST,
+    WORST_FLOOR,
+    pooled_figures,
+    row_figures,
+    spread_figures,
+)
 from rejoinder.scoring.api import score
 from rejoinder.stats.bootstrap import BootstrapPlan
 
@@ -33,6 +47,8 @@ SPECS = (
     "aptness(model='cross')",
 )
 DEFAULT_PLAN = BootstrapPlan()
+_NOTES = load_notes("own/relevance")
+_OWN = ("cosine", "idk", "nsp")  # metrics of ours that are not quite what was published under the name
 
 
 def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
@@ -50,7 +66,7 @@ def split_usable(specs: Sequence[str]) -> tuple[list[str], list[str]]:
             score(from_lists(["Two of them, yes."], [["Is the green one in stock?"]]), metric)
             able.append(str(metric))
         except RejoinderError as error:
-            absent.append(f"Not measured: {spec} ({error}).")
+            absent.append(_NOTES.text("not measured", spec=spec, error=error))
     return able, absent
 
 
@@ -68,3 +84,41 @@ def assemble(
     figures += pooled_figures({one.rows.column.name: correlate(one, pearson) for one in scored}, signatures, pearson)
     notes = [*list_notes(scored, plan.n_resamples), *list_verdicts(figures), *absent]
     return Reproduction("relevance", "Relevance on six rated sets", figures, notes)
+
+
+def list_notes(scored: Sequence[ScoredColumn], resamples: int) -> Iterator[str]:
+    """How the figures came about."""
+    yield _NOTES.text("intervals", resamples=resamples)
+    yield from _NOTES.paragraphs("method")
+    joined = [f"{one.rows.column.name} {one.rows.n_joined} of {len(one.evidence)}" for one in scored if one.has_systems]
+    yield _NOTES.text("systems", sets=", ".join(joined))
+    yield from (_NOTES.text(f"own version of {spec}") for spec in _OWN if spec in scored[0].metrics)
+    for spec in scored[0].metrics:
+        missing = {one.rows.column.name: sum(map(math.isnan, one.evidence.scores[spec])) for one in scored}
+        if any(missing.values()):
+            shown = ", ".join(f"{name} {n}" for name, n in missing.items() if n)
+            yield _NOTES.text("missing scores", spec=spec, columns=shown)
+
+
+def list_verdicts(figures: Sequence[Figure]) -> Iterator[str]:
+    """The oracle, and aptness held against its floors."""
+    mine = (TABLES["spearman"], TABLES["spearman"] + OVER_SIX)
+    found = {(f.row, f.column): f for f in figures if f.table in mine}
+    oracle = found.get((ORACLE, GUPTA))
+    if oracle is not None:
+        yield _NOTES.text("oracle", value=oracle.measured, column=GUPTA)
+    lowest = [f"{f.note.partition(';')[0]} of {row}" for (row, column), f in found.items() if column == WORST]
+    yield _NOTES.text("worst column", columns=", ".join(lowest))
+    floors = {**FLOORS, MACRO: MACRO_FLOOR, WORST: WORST_FLOOR}
+    shown = ", ".join(f"{column} {floor:.2f}" for column, floor in floors.items())
+    yield _NOTES.text("floors", floors=shown)
+    for row in dict.fromkeys(row for row, _ in found if row.partition("(")[0] == "aptness"):
+        missed = [
+            f"{column} ({found[row, column].measured:.3f}, floor {floor:.2f})"
+            for column, floor in floors.items()
+            if not found[row, column].measured >= floor
+        ]
+        if missed:
+            yield _NOTES.text("floors missed", row=row, columns=", ".join(missed))
+        else:
+            yield _NOTES.text("floors reached", row=row)

@@ -14,7 +14,7 @@ import numpy as np
 
 from rejoinder.comparison.rated_scores import ORACLE, Evidence, Values, gather_evidence
 from rejoinder.metric import NAN
-from rejoinder.papers.own.relevance_rows import UNKNOWN, RelevanceRows
+from rejoinder.papers.own.relevance.rows import UNKNOWN, RelevanceRows
 from rejoinder.scoring.api import score
 from rejoinder.stats.bootstrap import BootstrapPlan, resample_correlations
 from rejoinder.stats.interval import Interval

@@ -14,9 +14,11 @@ from dataclasses import dataclass, replace
 
 from rejoinder.data.collection import Collection
 from rejoinder.data.inputs import read
-from rejoinder.papers.own.relevance_published import GUPTA
 from rejoinder.types import Pair, Turn
 
+FIVE = ("HUMOD", "USR-TC", "P-DD", "FED-cor", "FED-rel")  # the columns of the IDK paper
+GUPTA = "Gupta 500"
+SIX = (*FIVE, GUPTA)
 UNKNOWN = "unknown"
 _SAME_RATING = 0.01  # the rows print USR's means of three ratings with two or three decimals
 

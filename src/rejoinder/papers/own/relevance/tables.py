@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from rejoinder.comparison.rated_scores import ORACLE
 from rejoinder.papers.base import Figure
-from rejoinder.papers.own.relevance_measures import (
+from rejoinder.papers.loader import load_published
+from rejoinder.papers.own.relevance.measures import (
     AUTHORS_ROW,
     ColumnCorrelation,
     find_worst,
     macro_average,
     sensitivity,
 )
-from rejoinder.papers.own.relevance_published import FIVE, FLOORS, PUBLISHED, SAME, SIX
+from rejoinder.papers.own.relevance.rows import FIVE, GUPTA, SIX
 from rejoinder.stats.bootstrap import BootstrapPlan
 from rejoinder.stats.correlation import Method
 from rejoinder.stats.interval import Interval
@@ -25,7 +27,63 @@ OVER_SIX = " over all six"
 SPREAD = "Spearman over the first five"
 MACRO, WORST = "macro average", "worst column"
 MEAN_OF_FIVE, WORST_OF_FIVE, RATIO = "mean of five", "worst of five", "best over worst"
+# A metric of ours that is one of the published ones: its row shows their figures beside its own.
+SAME = {
+    "norm_prob": "NORM-PROB",
+    "nsp": "BERT NSP",
+    "nup": "NUP-BERT (H)",
+    "idk": "IDK (H)",
+    "grade": "GRADE",
+    "dynaeval": "DYNA-EVAL",
+}
+# Spearman that aptness was asked to reach, set before it was trained.
+FLOORS = dict(zip(SIX, (0.62, 0.28, 0.70, 0.25, 0.31, 0.59), strict=True))
+MACRO_FLOOR, WORST_FLOOR = 0.45, 0.25
 CorrelationsByColumn = Mapping[str, Mapping[str, ColumnCorrelation]]  # column -> row -> correlation
+
+
+@dataclass(frozen=True)
+class PublishedRow:
+    """One published row; ``ratio`` is the domain sensitivity as printed (None where none or an infinite one is)."""
+
+    source: str
+    spearman: Mapping[str, float]
+    pearson: Mapping[str, float]
+    ratio: float | None = None
+
+
+def _read_published() -> dict[str, PublishedRow]:
+    """The rows of the IDK paper, and the best of SCARCE's Table 1 from its authors' logs."""
+    idk, scarce = load_published("idk"), load_published("scarce")
+    trained = {row: {cell: _get_mean(value) for cell, value in cells.items()} for row, cells in idk["Table 11"].items()}
+    cells = {
+        **{("IDK, Table 2", row): cells for row, cells in idk["Table 2"].items()},
+        **{("IDK, Table 2", row): cells for row, cells in trained.items() if row.startswith("NUP-BERT")},
+        ("IDK, Table 11", "BERT NSP"): trained["BERT NSP"],
+        **{("IDK, Table 3", row): trained[row] for row in ("IDK (H)", "IDK (TC-S)")},
+    }
+    rows = {
+        row: PublishedRow(
+            source,
+            {column: of_row[f"{column} S"] for column in FIVE},
+            {column: of_row[f"{column} P"] for column in FIVE},
+            idk["Table 4"].get(row),
+        )
+        for (source, row), of_row in cells.items()
+    }
+    best = scarce["Table 1, result logs"]["BERT precision"]["SCARCE-MULTI"]
+    rows["SCARCE-MULTI, BERT precision"] = PublishedRow(
+        "SCARCE, Table 1", {GUPTA: best["spearman"]}, {GUPTA: best["pearson"]}
+    )
+    return rows
+
+
+def _get_mean(value: float | Sequence[float]) -> float:
+    """The mean of a printed cell, which may have a deviation beside it."""
+    return value[0] if isinstance(value, Sequence) else value
+
+
+PUBLISHED = _read_published()
 
 
 def pooled_figures(found: CorrelationsByColumn, signatures: Mapping[str, str], plan: BootstrapPlan) -> Iterator[Figure]:

@@ -7,43 +7,37 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from rejoinder.papers.base import Figure
-from rejoinder.papers.own.modern_measures import (
+from rejoinder.papers.loader import load_notes
+from rejoinder.papers.own.modern.measures import (
     ACCURACY,
     PAIRWISE,
     PEOPLE,
     RANKING,
     SAMPLE,
+    DuelSet,
     SetPreferences,
     score_decided,
 )
-from rejoinder.papers.own.modern_rows import DuelSet
 from rejoinder.stats.arrays import Floats
 from rejoinder.stats.bootstrap import BootstrapPlan
 from rejoinder.stats.paired_difference import difference_interval
 
 _LENGTH = "length"
+_NOTES = load_notes("own/modern")
 
 
 def list_notes(measured: Sequence[SetPreferences], figures: Sequence[Figure], plan: BootstrapPlan) -> Iterator[str]:
     """How the figures came about, and what they say."""
-    yield (
-        f"Intervals: 95% bootstrap, {plan.n_resamples:,} resamples of items with all their pairs. People decided: more "
-        "than half of them prefer the same reply. A metric prefers the reply with the higher score; equal scores are "
-        "half right; a pair with an empty reply has no score and is left out. length prefers the longer reply."
-    )
+    yield _NOTES.text("method", resamples=plan.n_resamples)
     yield from (_describe_people(one.rows) for one in measured)
     sizes = " and ".join(f"{len(one.sample.duels)} of {len(one.rows.duels)} {one.rows.name} pairs" for one in measured)
-    yield f"The sample, for metrics that need a language model: {sizes}, drawn with a fixed seed."
-    yield (
-        "With ties: people's ties count as a third answer. A metric says tie only where two scores are equal, which "
-        "few do, so this table cannot reach 1. A metric that scores each reply by itself has no position bias."
-    )
+    yield _NOTES.text("sample", sizes=sizes)
+    yield _NOTES.text("ties")
     for one in measured:
         if one.orders is not None:
-            yield (
-                f"{PAIRWISE}, {one.rows.name}: the same choice in both orders in {one.orders.same:.0%} of "
-                f"{one.orders.n} pairs, the reply shown first taken in {one.orders.first_position:.0%} of the answers "
-                "(50% where the order means nothing)."
+            orders = one.orders
+            yield _NOTES.text(
+                "position", row=PAIRWISE, name=one.rows.name, same=orders.same, n=orders.n, first=orders.first_position
             )
     for one in measured:
         yield from _compare_with_length(one)
@@ -56,10 +50,8 @@ def _describe_people(rows: DuelSet) -> str:
     n, tied, split = len(majorities), majorities.count("tie"), majorities.count(None)
     first = majorities.count("first")
     n_decided = n - tied - split
-    return (
-        f"{rows.name}: {n:,} pairs, of which people decided {n_decided:,} ({first / max(n_decided, 1):.0%} for the "
-        f"reply listed first), called {tied:,} a tie and did not agree on {split:,}."
-    )
+    share = first / max(n_decided, 1)
+    return _NOTES.text("people", name=rows.name, n=n, decided=n_decided, first=share, tied=tied, split=split)
 
 
 def _compare_with_length(one: SetPreferences) -> Iterator[str]:
@@ -82,9 +74,8 @@ def _compare_with_length(one: SetPreferences) -> Iterator[str]:
             better.append(shown)
         elif at.high < 0:
             worse.append(shown)
-    yield (
-        f"Against taking the longer reply on {one.rows.name}, in accuracy on the same pairs: surely better "
-        f"{', '.join(better) or 'none'}; surely worse {', '.join(worse) or 'none'}; for the others it cannot be told."
+    yield _NOTES.text(
+        "length", name=one.rows.name, better=", ".join(better) or "none", worse=", ".join(worse) or "none"
     )
 
 
@@ -101,15 +92,8 @@ def _describe_transfer(figures: Sequence[Figure]) -> Iterator[str]:
             chance = [f.row for f in mine if f.low is not None and f.high is not None and f.low <= 0.5 <= f.high]
             if chance:
                 where = column if table == ACCURACY else f"{column} (sample)"
-                yield f"On {where} these cannot be told from a coin: {', '.join(chance)}."
-    yield (
-        "The scorers here were trained on chat: short turns, where the wrong reply belongs to another conversation. "
-        "Both replies of a pair here are on the subject, and what tells them apart is whether a long answer does what "
-        "was asked, is correct and is complete. Nothing in their training asks for that, and it does not carry over: "
-        "do not use them to choose between two answers to an instruction, and read a score on such an answer as 'on "
-        "the subject' at most. The embedded judge is too small to follow a rubric; a large model at an endpoint is "
-        "what judges are for."
-    )
+                yield _NOTES.text("chance", set=where, rows=", ".join(chance))
+    yield _NOTES.text("transfer")
 
 
 def _describe_rankings(figures: Sequence[Figure]) -> Iterator[str]:
@@ -117,8 +101,4 @@ def _describe_rankings(figures: Sequence[Figure]) -> Iterator[str]:
     found = [f for f in figures if f.table == RANKING and f.column.startswith("Spearman")]
     if found:
         shown = ", ".join(f"{f.row} {f.measured:.1f}" for f in sorted(found, key=lambda f: -f.measured))
-        yield (
-            f"Spearman of the {found[0].n} systems' strengths with the annotators': {shown}. So few systems have few "
-            "orders: a row may come near the annotators' by chance, and the length of replies alone comes near it. "
-            "Rows of the sample rest on its few pairs."
-        )
+        yield _NOTES.text("rankings", n=found[0].n, rows=shown)
