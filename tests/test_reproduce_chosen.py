@@ -163,7 +163,7 @@ def test_ladders_climb_and_every_table_has_its_figures(measured: tuple[object, S
     told = list_notes(found, sets, [300, 300])  # type: ignore[arg-type]
     assert any(", 300 steps, " in note for note in told)
     assert any("human ranking" in note for note in told)
-    assert any("Deviation over sets" in note for note in told)
+    assert any("Standard deviation over sets" in note for note in told)
 
 
 def test_kappas_come_from_the_released_file(tmp_path: Path) -> None:

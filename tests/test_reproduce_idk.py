@@ -180,10 +180,10 @@ def test_a_prior_metric_has_the_interval_of_its_column_by_units(found: Reproduct
 
 
 def test_a_sampled_row_says_so_and_counts_its_rows(found: Reproduction) -> None:
-    figure = at(found, tables.PRIOR, "NORM-PROB, 100 rows a column", "HUMOD S")
+    figure = at(found, tables.PRIOR, "NORM-PROB, 100 rows per column", "HUMOD S")
     assert (figure.published, figure.measured, figure.n) == (0.19, pytest.approx(1.0), 20)
-    assert any("drawn once by the column's seed" in note for note in found.notes)
-    assert at(found, tables.RATIO, "NORM-PROB, 100 rows a column", "ratio").measured == pytest.approx(1.0)
+    assert any("sampled once with the column's seed" in note for note in found.notes)
+    assert at(found, tables.RATIO, "NORM-PROB, 100 rows per column", "ratio").measured == pytest.approx(1.0)
     [said] = [note for note in found.notes if note.startswith("IDK depends least")]
     assert "NORM-PROB" not in said, "a sample's ratio is no rival"
 
@@ -257,7 +257,7 @@ def test_each_finding_is_said_in_one_sentence_with_its_figures(found: Reproducti
         "The training set hardly matters: ",
         "IDK does not beat the raw next-sentence head on Spearman: ",
         "IDK depends least on the test set: ",
-        "Asked of IDK on the embedded features before it was measured: HUMOD ",
+        "Targets for IDK on the embedded features, set before it was measured: HUMOD ",
         "Random negatives make more weights large: ",
     )
     for start, note in zip(starts, found.notes, strict=False):
@@ -286,7 +286,7 @@ def test_findings_follow_the_numbers() -> None:
     assert "fixed negative: confirmed in part; Spearman on HUMOD is 0.58 with and 0.42 without on H" in said[0]
     assert said[1].startswith("7 dimensions suffice: refuted; ")
     assert said[2].startswith("The training set hardly matters: refuted; Spearman differs most on HUMOD, 0.58")
-    assert ": refuted; the mean over five columns is 0.356 against 0.320" in said[3]
+    assert ": refuted; the mean over five columns is 0.356 vs. 0.320" in said[3]
     assert "ahead on HUMOD;" in said[3]
     assert "lower: BERT NSP (1.3)" in said[4]
     assert "HUMOD 0.58 (reaches 0.50), FED-rel 0.30 (reaches 0.20)" in said[5]
@@ -415,12 +415,12 @@ def test_with_the_models_their_rows_are_measured_on_a_sample(small: None, own_ca
     found = idk.reproduce()
     for row in idk.SLOW:
         for table, cell in ((tables.PRIOR, "FED-rel P"), (tables.PRIOR_VALID, "USR-TC S")):
-            figure = at(found, table, f"{row}, 100 rows a column", cell)
+            figure = at(found, table, f"{row}, 100 rows per column", cell)
             assert not math.isnan(figure.measured)
             assert figure.n == 12
     whole = idk.reproduce(["fed"])
     named = at(whole, tables.PRIOR, "FED-RELEVANT", "HUMOD S")
-    sampled = at(found, tables.PRIOR, "FED-RELEVANT, 100 rows a column", "HUMOD S")
+    sampled = at(found, tables.PRIOR, "FED-RELEVANT, 100 rows per column", "HUMOD S")
     assert named.measured == pytest.approx(sampled.measured), "all rows, by the usual way, where the metric is named"
     assert named.published == sampled.published
 

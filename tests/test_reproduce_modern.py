@@ -149,7 +149,7 @@ def test_made_up_pairs_give_what_was_put_into_them(tmp_path: Path) -> None:
             expected.append(0.5 if ahead == 0 else float((ahead > 0) == (d.majority == "first")))
     figure = at(found, modern.ACCURACY, "length", "PandaLM")
     assert (figure.measured, figure.n) == (pytest.approx(np.mean(expected)), len(expected))
-    assert at(found, modern.ACCURACY, "one annotator against the others", "PandaLM").measured > 0.8
+    assert at(found, modern.ACCURACY, "one annotator vs. the others", "PandaLM").measured > 0.8
     assert at(found, modern.SAMPLE, "length(unit='characters')", "PandaLM").n is not None
     assert judge.asked == 20
     assert at(found, modern.POSITION, modern.PAIRWISE, "PandaLM: same choice in both orders").measured == 13 / 20
@@ -167,7 +167,7 @@ def test_made_up_pairs_give_what_was_put_into_them(tmp_path: Path) -> None:
         modern.RANKING,
     ]
     notes = "\n".join(found.notes)
-    assert "cannot be told from a coin" in notes
+    assert "cannot be told from chance" in notes
     assert "Not measured: nup" in notes
     assert "trained on chat" in notes
     assert "20 of 180 PandaLM pairs" in notes

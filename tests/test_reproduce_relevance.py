@@ -204,7 +204,7 @@ def test_figures_agree_with_scipy_and_with_their_definitions() -> None:
         values.append(expected)
     assert at(found, "Spearman over all six", "idk", "macro average").measured == pytest.approx(np.mean(values))
     assert at(found, "Spearman over all six", "idk", "worst column").measured == pytest.approx(min(values))
-    ratio = at(found, "Spearman over the first five", "idk", "best over worst")
+    ratio = at(found, "Spearman over the first five", "idk", "ratio of best to worst")
     assert ratio.measured == pytest.approx(max(values[:5]) / min(values[:5]))
     assert ratio.published == 3.9
     inside = correlate_within(scored[5].evidence.scores["idk"], scored[5].evidence.mean, scored[5].evidence.systems)
@@ -218,7 +218,7 @@ def test_figures_agree_with_scipy_and_with_their_definitions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("noise", "said"), [(0.01, "aptness reaches every floor."), (50.0, "aptness misses the floor of HUMOD (")]
+    ("noise", "said"), [(0.01, "aptness reaches every minimum."), (50.0, "aptness misses the minimum on HUMOD (")]
 )
 def test_the_floors_of_aptness_are_said(noise: float, said: str) -> None:
     found = relevance.assemble(pretended("aptness", noise), plan=FEW)

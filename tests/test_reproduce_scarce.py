@@ -185,7 +185,7 @@ def test_both_the_text_and_what_it_was_adapted_to_are_references() -> None:
 def test_what_was_not_tried_is_told() -> None:
     assert describe_adaptation(augmented(), 3) == (
         "Adaptation: retrieval: 2 of 2 (1 taken, 1 less likely); common sense: 1 of 1 (1 taken); retrieval, 5% of the "
-        "corpus: 0 of 0; common sense, matched: 0 of 1. No more than the first 3 were asked for (--adapt 3)."
+        "corpus: 0 of 0; common sense, matched: 0 of 1. Limited to the first 3 texts (--adapt 3)."
     )
 
 
@@ -315,8 +315,8 @@ def test_case_changes_overlap_alone_and_the_notes_say_what_was_not_adapted(cheap
     lower = {f.row for f in found.figures if f.table == f"Table 1: Spearman, {CASES[1]}"}
     assert lower == set(measures.OVERLAP)
     assert "retrieval: 0 of 36;" in found.notes[2]
-    assert found.notes[2].endswith("No more than the first 0 were asked for (--adapt 0).")
-    assert found.notes[3].startswith("References an item: SINGLE 1.0, ")
+    assert found.notes[2].endswith("Limited to the first 0 texts (--adapt 0).")
+    assert found.notes[3].startswith("References per item: SINGLE 1.0, ")
     diverse = [f for f in found.figures if f.table == tables.DIVERSITY]
     assert {f.row for f in diverse} == {"ours", "paraphrase"}  # the others have no four references
     assert {f.published for f in diverse} == {0.134, 0.36, None}

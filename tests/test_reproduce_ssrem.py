@@ -115,7 +115,7 @@ def made_judged(name: str, seed: int, rows: Sequence[str], n: int = 60) -> Rated
 
 
 def made_similarity() -> list[Figure]:
-    table = "Table 2: Frobenius norm / n: GloVe, each set once (as the paper)"
+    table = "Table 2: Frobenius norm / n: GloVe, each set once (as in the paper)"
     rows = {"Cornell": (0.9, 0.8, 0.7, 0.6), "Friends": (0.9, 0.8, 0.85, 0.6), "Twitter (the paper's)": (np.nan,) * 4}
     names = ("same conversation", "same partner", "same speaker", "random")
     return [Figure(table, row, name, None, v) for row, vs in rows.items() for name, v in zip(names, vs, strict=True)]
@@ -355,8 +355,8 @@ def test_every_table_of_the_paper_is_there_with_its_printed_figures(found: Repro
     assert not [f for f in found.figures if f.row == "SSREM, MiniLM" and f.column == TWITTER]
     bounded = at(found, "Tables 4 and 5: p of Spearman, whole metrics", "SSREM, GloVe", MOVIE)
     assert (bounded.published, bounded.note) == (0.001, "printed as < 0.001")
-    assert at(found, "Section 8: copying, Cornell test", "RUBER, GloVe", "copy less true").published == 0.07
-    assert at(found, "Section 8: copying, Cornell test", "RUBER, GloVe, --copies", "copy less true").published is None
+    assert at(found, "Section 8: copying, Cornell test", "RUBER, GloVe", "copy minus true").published == 0.07
+    assert at(found, "Section 8: copying, Cornell test", "RUBER, GloVe, --copies", "copy minus true").published is None
     for shown in CORPORA.values():
         for short in SET_LABELS.values():
             one = at(found, f"Figure 3: mean score, {shown} test", "SSREM, shipped †", short)
@@ -378,7 +378,7 @@ def test_the_findings_say_what_holds_where(found: Reproduction) -> None:
     assert ": confirmed;" in sentence(found, "Training against copies")
     assert ": confirmed in part;" in sentence(found, "On a corpus it was not trained on")
     assert ": confirmed by order;" in sentence(found, "SSREM agrees with people more than RSREM")
-    assert "reaches 0.80" in sentence(found, "Asked of SSREM's AUC")
+    assert "reaches 0.80" in sentence(found, "Targets for SSREM's AUC")
     assert "Cornell of 2 corpora" in sentence(found, "The nearer two utterances' speakers")
     assert ": refuted;" in sentence(found, "RSREM cannot tell") or ": confirmed in part;" in sentence(
         found, "RSREM can"
@@ -390,11 +390,11 @@ def test_a_lead_within_its_interval_is_said_to_be_one_of_order_only() -> None:
     sure, unsure, behind = ([Interval(v, v - 0.1, v + 0.1, 9, 0, 9)] for v in (0.2, 0.05, -0.05))
     assert findings.judge_leads([findings.compare_leads(sure), findings.compare_leads(sure)]) == "confirmed"
     assert findings.judge_leads([findings.compare_leads(sure), findings.compare_leads(unsure)]).startswith(
-        "confirmed in order, not"
+        "confirmed by order, but"
     )
     assert findings.judge_leads([findings.compare_leads(sure), findings.compare_leads(behind)]) == "confirmed in part"
     assert findings.judge_leads([findings.compare_leads(behind)]) == "refuted"
-    assert findings.compare_leads([*sure, *unsure]).mark == " (ahead, not apart)"
+    assert findings.compare_leads([*sure, *unsure]).mark == " (ahead, interval includes 0)"
     assert findings.judge_leads([]) == "not measured"
 
 

@@ -79,9 +79,9 @@ def model_pass_figures() -> Iterator[Figure]:
     known = load_acceptability(parse(JUDGE))
     table = f"The model pass, {JUDGE}, on DailyDialog++ (threshold chosen on dev)"
     for split, rates in (("dev", known.chosen), ("test", known.measured)):
-        yield _to_figure(table, split, "AUC, positive against adversarial", rates.auc)
-        yield _to_figure(table, split, "acceptable ones kept as false", rates.missed)
-        yield _to_figure(table, split, "adversarial ones removed", rates.passed["adversarial"])
+        yield _to_figure(table, split, "AUC, positive vs. adversarial", rates.auc)
+        yield _to_figure(table, split, "acceptable candidates kept as false", rates.missed)
+        yield _to_figure(table, split, "adversarial candidates removed", rates.passed["adversarial"])
 
 
 def system_figures(found: ChosenMeasures) -> Iterator[Figure]:
@@ -118,13 +118,13 @@ def spread_figures(found: ChosenMeasures) -> Iterator[Figure]:
     for ladder in found.ladders:
         for kind in Kind:
             told = summarise_spread(ladder.coefficients(kind))
-            for column, value in (("mean", told.mean), ("deviation", told.deviation), ("least", told.low)):
+            for column, value in (("mean", told.mean), ("standard deviation", told.deviation), ("minimum", told.low)):
                 yield Figure(table, ladder.name, f"{kind.value} {column}", None, value, n=len(told.all))
     table = "The ten systems: Spearman of one set's ranking with that of all others of its kind"
     for kind in Kind:
         accuracies = np.nanmean(found.right[kind], axis=2).T[1 if kind is Kind.CHOSEN else 0 :]
         told = measure_set_agreement(accuracies)
-        for column, value in (("mean", told.mean), ("deviation", told.deviation), ("least", told.low)):
+        for column, value in (("mean", told.mean), ("standard deviation", told.deviation), ("minimum", told.low)):
             yield Figure(table, kind.value, column, None, value, n=len(told.all))
 
 

@@ -108,7 +108,7 @@ def assemble(found: IdkMeasures, absent: Mapping[str, str]) -> Reproduction:
         row: {cell: value for one in found.test for cell, value in one.correlations(one.others[spec]).items()}
         for row, spec in found.specs.items()
     }
-    labels = {row: f"{row}, {SAMPLE_ROWS} rows a column" for row in found.sampled}
+    labels = {row: f"{row}, {SAMPLE_ROWS} rows per column" for row in found.sampled}
     figures = [
         *tables.prior_figures(found.test, found.valid, found.specs, absent, labels),
         *tables.own_figures(test, head, others),

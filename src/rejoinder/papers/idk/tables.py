@@ -20,7 +20,11 @@ from rejoinder.stats.interval import Interval
 from rejoinder.stats.sensitivity import domain_sensitivity
 from rejoinder.training.idk import Regression
 
-PRIOR, OWN, RATIO = "Table 2: prior metrics, test rows", "Table 3: IDK, test rows", "Table 4: best over worst Spearman"
+PRIOR, OWN, RATIO = (
+    "Table 2: prior metrics, test rows",
+    "Table 3: IDK, test rows",
+    "Table 4: ratio of best to worst Spearman",
+)
 ABLATIONS, MASKING = "Table 5: ablations, test rows", f"Table 7: next turns with {KEPT} dimensions"
 PRIOR_VALID, ALL_VALID = "Table 8: prior metrics, validation rows", "Table 10: all variants, validation rows"
 TRIPLET, NEGATIVES = (

@@ -20,8 +20,12 @@ from rejoinder.types import Item, Pair, Reference, Response
 
 SUMMARY = "the tails of our own COMET and of COMET-BART against those of people, on prompts of ATOMIC-2020's test file"
 FILE = "knowledge/atomic2020/comet_bart_generations.jsonl"
-FIRST, BEST, HIT = "ROUGE-L of the first tail", "ROUGE-L of the best of five tails", "One of five tails is a person's"
-OURS, THEIRS = "ours (135M)", "COMET-BART (406M)"
+FIRST, BEST, HIT = (
+    "ROUGE-L of the first tail",
+    "ROUGE-L of the best of five tails",
+    "One of five tails matches a person's",
+)
+OURS, THEIRS = "our COMET (135M)", "COMET-BART (406M)"
 EACH = 25  # prompts a relation
 TAILS_PER_PROMPT = 5
 SEED = 1

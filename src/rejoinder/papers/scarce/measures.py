@@ -18,7 +18,7 @@ from rejoinder.stats.arrays import Floats
 from rejoinder.stats.bootstrap import BootstrapPlan, correlation_intervals
 from rejoinder.stats.correlation import Method
 
-COSINE = "sentence cosine (there Skip-Thought)"
+COSINE = "sentence cosine (paper: Skip-Thought)"
 CASES = ("case as published", "lower-cased")
 _AS_IS = "tokenizer='whitespace', lowercase={lower}"  # with the smoothing, the authors' settings
 OVERLAP = {

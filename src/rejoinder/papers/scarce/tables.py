@@ -103,7 +103,7 @@ def _correlate_rows(
 DRAWN = 4  # references an item (Appendix A.3)
 DRAWS = 20  # by so many seeds, the mean of which is the figure
 DIVERSITY = f"Appendix A.3: self-BLEU-4 of {DRAWN} references drawn at random (lower is more diverse)"
-QUALITY = "Appendix A.2: quality of references (there RUBER, here aptness)"
+QUALITY = "Appendix A.2: quality of references (paper: RUBER; here: aptness)"
 _SELF_BLEU = "self_bleu(n=4, over='references', smoothing='epsilon', tokenizer='whitespace', lowercase={lower})"
 _SMOOTHED = "self_bleu(n=4, over='references')"
 _QUALITY = "aptness"

@@ -41,7 +41,7 @@ class Lead(NamedTuple):
     @property
     def mark(self) -> str:
         """What is said behind a cell."""
-        return "" if self.apart else " (ahead, not apart)" if self.order else " (not ahead)"
+        return "" if self.apart else " (ahead, interval includes 0)" if self.order else " (not ahead)"
 
 
 def compare_leads(differences: Sequence[Interval]) -> Lead:
@@ -52,7 +52,7 @@ def compare_leads(differences: Sequence[Interval]) -> Lead:
 def judge_leads(cells: Sequence[Lead]) -> str:
     """What comparisons make of a claim."""
     if cells and all(cell.order for cell in cells) and not all(cell.apart for cell in cells):
-        return "confirmed in order, not apart everywhere"
+        return "confirmed by order, but some intervals include 0"
     return rule([cell.order for cell in cells])
 
 
@@ -181,7 +181,7 @@ def _order(heading: str, found: CorrelationsBySet, readings: Sequence[UtteranceR
         holds += [values[0] > values[1] > values[2]] if not reading.shipped else []
         own, rsrem, _ = (Scorer(kind, reading).row for kind in reversed(KINDS))
         ahead = mean_difference(found, own, rsrem, "spearman")
-        shown = f"SSREM less RSREM {ahead.value:.3f} [{ahead.low:.3f}, {ahead.high:.3f}]"
+        shown = f"SSREM minus RSREM {ahead.value:.3f} [{ahead.low:.3f}, {ahead.high:.3f}]"
         parts.append(f"{reading.label} {_order_of(values)} ({shown})")
     return NOTES.text(heading, verdict=rule(holds), n=len(found), values="; ".join(parts))
 

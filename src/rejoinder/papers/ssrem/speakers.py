@@ -47,7 +47,7 @@ class SimilarityMethod:
 
 
 SIMILARITY_METHODS = (
-    SimilarityMethod("GloVe, each set once (as the paper)", "glove-6b-50d", "each set once", SetSampling(20_000)),
+    SimilarityMethod("GloVe, each set once (as in the paper)", "glove-6b-50d", "each set once", SetSampling(20_000)),
     SimilarityMethod("MiniLM, matched", "minilm", "matched", SetSampling(500, 5)),
     SimilarityMethod("TF-IDF, matched", "tfidf", "matched", SetSampling(20_000)),
     SimilarityMethod("GloVe, matched", "glove-6b-50d", "matched", SetSampling(20_000)),

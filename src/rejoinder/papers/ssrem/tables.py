@@ -46,7 +46,7 @@ def separation_figures(held: HeldOutScores, readings: Sequence[UtteranceReading]
             row = scorer.row
             for name, short in SET_LABELS.items():
                 yield to_figure(f"Figure 3: mean score, {shown} test", row, short, found.mean(name))
-            table = f"Section 6: true against each set, {shown} test"
+            table = f"Section 6: true replies vs. each set, {shown} test"
             for name in SETS:
                 yield to_figure(table, row, f"gap, {SET_LABELS[name]}", found.gap(name), "standardised")
             for name in SETS:
@@ -57,12 +57,12 @@ def separation_figures(held: HeldOutScores, readings: Sequence[UtteranceReading]
 def lead_figures(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> Iterator[Figure]:
     """How much more SSREM tells apart than the others at the same places, by one V."""
     for corpus, shown in CORPORA.items():
-        table = f"Section 6: SSREM less the others, {shown} test"
+        table = f"Section 6: SSREM minus the others, {shown} test"
         for reading in readings:
             own = held[Scorer("ssrem", reading), corpus]
             for kind in KINDS[:2]:
                 other = held[Scorer(kind, reading), corpus]
-                row = f"less {KIND_LABELS[kind]}, {reading.label}"
+                row = f"minus {KIND_LABELS[kind]}, {reading.label}"
                 for name in SETS:
                     yield to_figure(table, row, f"gap, {SET_LABELS[name]}", own.ahead(other, name))
                 yield to_figure(table, row, "first of five", own.more_often(other))
@@ -98,7 +98,7 @@ def copying_figures(held: HeldOutScores, readings: Sequence[UtteranceReading]) -
                     note = "published: Twitter" if printed is not None else ""
                     yield to_figure(table, row, "mean, true", found.mean("true"))
                     yield to_figure(table, row, "mean, copy", found.mean(ANY))
-                    yield to_figure(table, row, "copy less true", found.raised(ANY), note, printed)
+                    yield to_figure(table, row, "copy minus true", found.raised(ANY), note, printed)
                     yield to_figure(table, row, "true wins, any copy", found.won(ANY))
                     yield to_figure(table, row, "true wins, last copied", found.won(LAST))
                     yield to_figure(table, row, "AUC, SC", found.auc("same_conversation"))

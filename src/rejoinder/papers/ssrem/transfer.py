@@ -27,12 +27,12 @@ def describe_transfer(held: HeldOutScores, readings: Sequence[UtteranceReading])
             own, *others = list_three_scorers(held, reading, test, (on,))
             ahead = compare_leads([own.ahead(other, name) for other in others for name in (SC, RAND)])
             holds.append(ahead)
-            at_home = held[Scorer("ssrem", reading, (test,)), test]
+            same = held[Scorer("ssrem", reading, (test,)), test]
             parts.append(
                 f"{CORPORA[on]} to {CORPORA[test]}, {reading.label}: "
                 f"SC {', '.join(f'{one.gap(SC).value:.2f}' for one in (own, *others))}, "
-                f"Rand {', '.join(f'{one.gap(RAND).value:.2f}' for one in (own, *others))} (SSREM trained at home "
-                f"{at_home.gap(SC).value:.2f}, {at_home.gap(RAND).value:.2f}){ahead.mark}"
+                f"Rand {', '.join(f'{one.gap(RAND).value:.2f}' for one in (own, *others))} "
+                f"(SSREM trained on the same corpus {same.gap(SC).value:.2f}, {same.gap(RAND).value:.2f}){ahead.mark}"
             )
     return NOTES.text("transfer", verdict=judge_leads(holds), values="; ".join(parts))
 

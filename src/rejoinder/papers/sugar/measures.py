@@ -27,8 +27,8 @@ from rejoinder.selection.ranking.train_overlap import OverlapCounts, sum_counts
 from rejoinder.systems.tfidf import Tfidf
 from rejoinder.text.normalise import normalise_text
 
-NEW = "references of training come last"
-MEMORY = "the higher a text was graded in training, the earlier it comes"
+NEW = "references of the training split come last"
+MEMORY = "texts with higher grades in training come first"
 
 
 def rank_by_texts() -> list[RankerStanding]:
@@ -59,7 +59,7 @@ def _make_memory_rule(fold: int) -> Callable[[str], float]:
     return lambda text: means.get(text, 0.0)
 
 
-AS_PUBLISHED = "TF-IDF, the first of equal ones"
+AS_PUBLISHED = "TF-IDF, first of ties wins"
 
 
 @dataclass(frozen=True)

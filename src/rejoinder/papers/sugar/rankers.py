@@ -34,10 +34,15 @@ ALL_CANDIDATES = "--all-candidates"  # as the paper does: also those that are re
 PAPER = ("--epochs", "10", "--negatives", "0")  # its candidates and no others
 OURS = RankerVariant("situated", "our ranker", "situated", (WHOLE,), False)
 OURS_EVERY = RankerVariant(
-    "situated-every", "our ranker, every candidate trained on", "situated", (WHOLE,), False, (ALL_CANDIDATES,)
+    "situated-every", "our ranker, all candidates", "situated", (WHOLE,), False, (ALL_CANDIDATES,)
 )
 OURS_AS_GIVEN = RankerVariant(
-    "situated-given", "our ranker, no distractors mixed in", "situated", (WHOLE,), False, ("--no-distractors",)
+    "situated-given",
+    "our ranker, no added distractors",
+    "situated",
+    (WHOLE,),
+    False,
+    ("--no-distractors",),
 )
 CROSS = RankerVariant("cross", "plain cross-encoder", "cross", INPUTS, True, (*PAPER, ALL_CANDIDATES))
 CROSS_OWN = RankerVariant(

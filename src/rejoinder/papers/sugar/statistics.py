@@ -52,7 +52,7 @@ def table_2(rows: Sequence[DatasetRow]) -> Iterator[Figure]:
         printed = _PUBLISHED["Table 2"][name]
         yield _count_figure(table, name, "different", len(set(whole)), printed["different"])
         yield _count_figure(table, name, "tokens", tokens, printed["tokens"])
-        yield Figure(table, name, "tokens an example", printed["mean"], round(tokens / len(rows), 1))
+        yield Figure(table, name, "tokens per example", printed["mean"], round(tokens / len(rows), 1))
     printed = _PUBLISHED["Table 2"]["all"]
     yield _count_figure(table, "all", "examples", len(rows), printed["examples"])
     yield _count_figure(table, "all", "sentences", _count_sentences(rows), printed["sentences"])
@@ -71,8 +71,8 @@ def table_3(rows: Sequence[DatasetRow]) -> Iterator[Figure]:
     with_time = sum(bool({"time", "date"} & set(of)) for of in gold) / len(gold)
     with_behavior = sum("behavior" in of for of in gold) / len(gold)
     printed = _PUBLISHED["Section 3.2"]
-    yield Figure(table, "an example, mean", "value", printed["statements"], round(mean(sizes), 1))
-    yield Figure(table, "an example, deviation", "value", printed["deviation"], round(stdev(sizes), 1))
+    yield Figure(table, "per example, mean", "value", printed["statements"], round(mean(sizes), 1))
+    yield Figure(table, "per example, standard deviation", "value", printed["deviation"], round(stdev(sizes), 1))
     yield Figure(table, "different", "value", printed["different"], len(told))
     yield Figure(table, "examples with time or date", "value", printed["with time"], with_time)
     yield Figure(table, "examples with behavior", "value", printed["with behavior"], with_behavior)
@@ -85,9 +85,9 @@ def figure_4(rows: Sequence[DatasetRow]) -> Iterator[Figure]:
         yield Figure(table, ", ".join(map(str, kind)), "examples", None, n)
     several = sum(sum(kind[1:]) > 1 for kind in map(_count_grades, rows)) / len(rows)
     table, printed = "Section 3.2: ratings", _PUBLISHED["Section 3.2"]
-    yield Figure(table, "more than one is Best or Acceptable", "share", printed["several good"], several)
+    yield Figure(table, "more than one candidate is Best or Acceptable", "share", printed["several good"], several)
     without = sum(not kind[2] for kind in map(_count_grades, rows))
-    row = "examples with three Acceptable ones (the paper removed one)"
+    row = "examples with three Acceptable candidates (the paper removed one)"
     yield Figure(table, row, "share", printed["three acceptable"], without)
 
 

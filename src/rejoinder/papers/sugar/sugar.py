@@ -173,8 +173,8 @@ def draw_curves(
         parts.append(f'<text class="x" x="{x(step):.1f}" y="{_HEIGHT - 22}">{html.escape(step)}</text>')
     parts.append(f'<text class="x" x="{(_LEFT + _WIDTH - _RIGHT) / 2}" y="{_HEIGHT - 5}">distractors</text>')
     if dashed:
-        parts.append(f'<text x="{_WIDTH - _RIGHT + 16}" y="{_HEIGHT - 22}">dashed: of the drawing,</text>')
-        parts.append(f'<text x="{_WIDTH - _RIGHT + 16}" y="{_HEIGHT - 7}">the text tells the dots alone</text>')
+        parts.append(f'<text x="{_WIDTH - _RIGHT + 16}" y="{_HEIGHT - 22}">dashed: published (the text</text>')
+        parts.append(f'<text x="{_WIDTH - _RIGHT + 16}" y="{_HEIGHT - 7}">gives only the dots)</text>')
     for place, (name, of) in enumerate(rows.items()):
         colour, kind = _COLOURS[place % len(_COLOURS)], "line published" if name in dashed else "line"
         points = " ".join(f"{x(step):.1f},{y(value):.1f}" for step, value in of.items())

@@ -86,7 +86,7 @@ def difference_figures(found: SugarMeasures) -> Iterator[Figure]:
         for given in INPUTS:
             for one in found.by_input[given].differences:
                 if one.measure == measure:
-                    row = f"{one.second} less {one.first}, {given}"
+                    row = f"{one.second} minus {one.first}, {given}"
                     value, low, high = one.difference
                     yield Figure(table, row, "difference", None, -value, -high, -low, one.n)
                     yield Figure(table, row, "p (Holm)", None, one.corrected, n=one.n)
@@ -106,7 +106,7 @@ def breakdown_figures(found: RankingEvaluation) -> Iterator[Figure]:
 
 def reading_figures(found: SugarMeasures) -> Iterator[Figure]:
     """Which statements rankers read, against those that matter and against chance."""
-    table = "Statements read, against those that matter"
+    table = "Statements read vs. statements that matter"
     for given in (WHOLE, *DISTRACTORS):
         for one in found.by_input[given].readings:
             row = f"{one.ranker}, for {one.candidate}, {given}"
@@ -119,7 +119,7 @@ def reading_figures(found: SugarMeasures) -> Iterator[Figure]:
 
 def overlap_figures(found: SugarMeasures) -> Iterator[Figure]:
     """What test questions share with the training split of their fold, and what that gives away."""
-    table = "Seen in training: test questions of all folds"
+    table = "Test questions of all folds: what was seen in training"
     counts = found.shared
     told = {
         "the same example": counts.examples,
@@ -133,7 +133,7 @@ def overlap_figures(found: SugarMeasures) -> Iterator[Figure]:
     for row, n in told.items():
         yield Figure(table, row, "questions", None, n, n=counts.questions)
         yield Figure(table, row, "share", None, n / counts.questions, n=counts.questions)
-    table = "What texts alone give away: no request, no situation is read"
+    table = "What the texts alone give away (neither request nor situation is read)"
     for one in found.texts:
         for measure in MEASURES:
             yield _to_figure(table, one.ranker, measure, one.measures[measure])
@@ -157,9 +157,9 @@ def _line_figures(
 ) -> Iterator[Figure]:
     printed = published or {}
     yield _to_figure(table, row, PRECISION, precision, printed.get("precision"))
-    yield Figure(table, row, "deviation of it", printed.get("precision_deviation"), precision.deviation)
+    yield Figure(table, row, "Precision@1, standard deviation", printed.get("precision_deviation"), precision.deviation)
     yield _to_figure(table, row, NDCG, ndcg, printed.get("ndcg"))
-    yield Figure(table, row, "deviation of that", printed.get("ndcg_deviation"), ndcg.deviation)
+    yield Figure(table, row, "nDCG@3, standard deviation", printed.get("ndcg_deviation"), ndcg.deviation)
 
 
 def _to_figure(table: str, row: str, column: str, found: FoldMean | None, published: float | None = None) -> Figure:

@@ -98,10 +98,14 @@ def collect_duels(name: str, records: Iterable[Record], has_systems: bool) -> Du
     return DuelSet(name, tuple(duels), has_systems)
 
 
-ACCURACY, SAMPLE, TIES = "Accuracy where people decided", "The same on a sample", "Accuracy with ties"
+ACCURACY, SAMPLE, TIES = (
+    "Accuracy where people decided",
+    "Accuracy where people decided, on a sample",
+    "Accuracy with ties",
+)
 POSITION, RANKING = "Position", "Bradley-Terry strengths on PandaLM"
 PAIRWISE = "judge, both replies at once"
-PEOPLE = "one annotator against the others"
+PEOPLE = "one annotator vs. the others"
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ WITHIN = "Spearman within systems"
 OVER_SIX = " over all six"
 SPREAD = "Spearman over the first five"
 MACRO, WORST = "macro average", "worst column"
-MEAN_OF_FIVE, WORST_OF_FIVE, RATIO = "mean of five", "worst of five", "best over worst"
+MEAN_OF_FIVE, WORST_OF_FIVE, RATIO = "mean of five", "worst of five", "ratio of best to worst"
 # A metric of ours that is one of the published ones: its row shows their figures beside its own.
 SAME = {
     "norm_prob": "NORM-PROB",
