@@ -379,7 +379,7 @@ def test_the_findings_say_what_holds_where(found: Reproduction) -> None:
     assert ": confirmed in part;" in sentence(found, "On a corpus it was not trained on")
     assert ": confirmed by order;" in sentence(found, "SSREM agrees with people more than RSREM")
     assert "reaches 0.80" in sentence(found, "Targets for SSREM's AUC")
-    assert "Cornell of 2 corpora" in sentence(found, "The nearer two utterances' speakers")
+    assert "Cornell of 2 corpora" in sentence(found, "The closer the speakers of two utterances")
     assert ": refuted;" in sentence(found, "RSREM cannot tell") or ": confirmed in part;" in sentence(
         found, "RSREM can"
     )
