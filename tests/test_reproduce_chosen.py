@@ -131,9 +131,9 @@ def test_what_is_asked_holds_each_text_once_and_answers_belong_to_it(
     assert np.array_equal(load_answers(tmp_path / "a", asked).losses, answers_of(1.0, asked, 0).losses)
     other = make_request(all_questions(sets)[:50])
     assert other.digest != asked.digest
-    with pytest.raises(InputError, match="answers to something else"):
+    with pytest.raises(InputError, match="answers to another request"):
         load_answers(tmp_path / "a", other)
-    with pytest.raises(InputError, match="holds no answers"):
+    with pytest.raises(InputError, match="has no answers"):
         load_answers(tmp_path / "b", asked)
     monkeypatch.setenv("REJOINDER_CACHE", str(tmp_path / "cache"))
     assert answers_home(asked).is_relative_to(tmp_path)

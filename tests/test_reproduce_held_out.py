@@ -172,7 +172,7 @@ def test_the_same_pairs_are_drawn_each_time(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_corpus_of_one_dialogue_has_no_other_reply(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(held_out, "other_dialogue", lambda rng, exchange: None)
-    with pytest.raises(InputError, match="no corpus has a reply from another dialogue"):
+    with pytest.raises(InputError, match="no corpus has a second dialogue"):
         held_out.reproduce(["length"])
 
 

@@ -181,7 +181,7 @@ def test_empty_replies_are_left_out_and_not_shown_to_the_judge() -> None:
     judge = Longest()
     one = modern.measure(PublishedSet("x", "x", False, 2), rows, ["length"], [], judge)
     assert judge.asked == 1
-    assert math.isnan(one.found[0].advantages[0])
+    assert math.isnan(one.preferences[0].advantages[0])
     assert math.isnan(one.on_sample[-1].advantages[0])
 
 

@@ -225,7 +225,7 @@ def test_the_floors_of_aptness_are_said(noise: float, said: str) -> None:
     assert [note for note in found.notes if note.startswith(said)]
     assert any("HUMOD 0.62, USR-TC 0.28" in note for note in found.notes)
     held = at(found, "Spearman", "aptness", "HUMOD").note
-    assert held == f"made up; floor 0.62: {'reached' if noise < 1 else 'missed'}"
+    assert held == f"made up; minimum 0.62: {'reached' if noise < 1 else 'missed'}"
 
 
 def test_the_results_can_be_written_and_have_all_columns(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_an_item_gets_the_spelling_and_the_future_of_its_dialogue() -> None:
 
 @pytest.mark.parametrize("dialogues", [{}, {"test-7": replace(TALK, turns=TALK.turns[1:])}])
 def test_an_item_that_is_not_in_its_dialogue_is_an_error(dialogues: dict[str, Dialogue]) -> None:
-    with pytest.raises(InputError, match="the item 7_2 is not what stands in test-7"):
+    with pytest.raises(InputError, match="item 7_2 differs from test-7"):
         restore_spelling([ITEM], dialogues)
 
 
@@ -446,7 +446,7 @@ def invoke(arguments: Sequence[str]) -> str:
 
 def test_a_result_cannot_name_a_file_outside_the_caches(own_cache: Path) -> None:
     for name in ("../x.jsonl", "scores/x.jsonl", "tails/../x.jsonl", "tails/x.txt"):
-        with pytest.raises(InputError, match="is no file of the caches"):
+        with pytest.raises(InputError, match="is not a file of the caches"):
             _scarce_jobs.fill_caches([{"file": name, "line": {}}])
 
 

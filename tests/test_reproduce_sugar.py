@@ -128,7 +128,7 @@ def test_every_ranker_is_trained_once_a_fold_and_input() -> None:
     assert len({job.name for job in wanted}) == len(wanted)
     assert {job.name for job in all_jobs(["situated"])} == {f"situated-u+S-{fold}" for fold in range(5)}
     assert find_job(CROSS, "15", 2).name == "cross-15-2"
-    assert find_job(OURS, "15", 2).asked == INPUTS
+    assert find_job(OURS, "15", 2).inputs == INPUTS
     command = RankerJob(CROSS, "u+S1", 3).command(Path("there"), ["run", "it"])
     assert command[:4] == ["run", "it", "train", "ranker"]
     assert " ".join(command[4:]) == (
@@ -185,7 +185,7 @@ def test_broken_answers_are_not_loaded(tmp_path: Path) -> None:
     assert done.exit_code == 1
     assert "57 answers instead of 60" in done.output
     path.write_text("nothing")
-    assert "holds no answers" in CliRunner().invoke(jobs.commands, ["load", str(tmp_path)]).output
+    assert "has no answers" in CliRunner().invoke(jobs.commands, ["load", str(tmp_path)]).output
 
 
 # Tables
@@ -219,7 +219,7 @@ def test_with_answers_every_row_and_what_was_reached(tmp_path: Path) -> None:
     assert [value[curve, CROSS.row, n] for n in ("0", "5", "10", "15")] == [1.0, 0.0, 0.0, 0.0]
     told = " ".join(list_notes(found))
     assert "loses +0.000 of Precision@1 (target: at most 0.02: reached)" in told
-    assert "aim 0.785: reached" in told
+    assert "target 0.785: reached" in told
     assert any(figure.table == "By polarity, u+S" for figure in figures)
     read = value["Statements read vs. statements that matter", "our ranker, for the first, u+S", "F1"]
     assert read == 1.0, "it reads the one statement that matters"

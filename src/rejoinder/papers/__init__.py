@@ -1,4 +1,4 @@
-"""The papers and what is measured of them: one folder per paper, behind ``rejoinder reproduce``.
+"""The papers and what we measure of them: one folder per paper, behind ``rejoinder reproduce``.
 
 A folder, or a folder in it, names its reproductions in ``REPRODUCTIONS``; each is a module with ``SUMMARY`` and
 ``reproduce()``.
@@ -53,7 +53,7 @@ def load_reproduction(name: str) -> ModuleType:
 
 
 def _module_paths() -> dict[str, str]:
-    """The module of each reproduction, in the folders of this one and in theirs."""
+    """Return the module path of each reproduction, from the folders below this one and the folders in those."""
     folders = [f"{__name__}.{paper}" for paper in list_packages(__name__)]
     folders += [f"{folder}.{part}" for folder in folders for part in list_packages(folder)]
     return {name: f"{folder}.{name}" for folder in folders for name in importlib.import_module(folder).REPRODUCTIONS}

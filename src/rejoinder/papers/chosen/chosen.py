@@ -1,7 +1,7 @@
 """The CHOSEN paper (Sato et al. 2020): test sets with well-chosen false candidates against random ones.
 
-The human ranking of the paper's ten systems was not released. Here ten systems of the same sizes are trained, and what
-ranks them is held against ladders of known order instead of people.
+The human ranking of the paper's ten systems was not released. Here ten systems of the same sizes are trained, and
+rankings are compared with ladders of known order instead of people.
 """
 
 from __future__ import annotations
@@ -65,36 +65,36 @@ _STYLE = (
 
 
 def reproduce() -> Reproduction:
-    """Build the sets, take what the networks said from the cache, and compare."""
+    """Build the sets, read the networks' answers from the cache, and compare."""
     sets = build_sets()
     questions = [q for built in sets.chosen for q in built.questions] + [q for one in sets.random for q in one]
-    asked = make_request(questions)
-    answers = {rung.name: _read_cached_answers(rung.folder, asked) for rung in list_rungs()}
-    found = Measurement(sets, asked, answers).measure()
-    drawn = {
-        ladder.name: (ladder.coefficients(Kind.RANDOM), ladder.coefficients(Kind.CHOSEN)) for ladder in found.ladders
+    request = make_request(questions)
+    answers = {rung.name: _read_cached_answers(rung.folder, request) for rung in list_rungs()}
+    measures = Measurement(sets, request, answers).measure()
+    coefficients = {
+        ladder.name: (ladder.coefficients(Kind.RANDOM), ladder.coefficients(Kind.CHOSEN)) for ladder in measures.ladders
     }
     return Reproduction(
         "chosen",
         "CHOSEN: ranking systems by response selection",
-        tables.list_figures(found, sets),
-        list_notes(found, sets, [read_steps(answers_home(asked) / rung.folder) for rung in list_ten_systems()]),
-        {"figure-2": draw_boxes("Spearman with the ladder's order", drawn)},
+        tables.list_figures(measures, sets),
+        list_notes(measures, sets, [read_steps(answers_home(request) / rung.folder) for rung in list_ten_systems()]),
+        {"figure-2": draw_boxes("Spearman with the ladder's order", coefficients)},
     )
 
 
-def _read_cached_answers(folder: str, asked: LossRequest) -> NetworkAnswers:
-    place = answers_home(asked) / folder.replace("/", ".")
+def _read_cached_answers(folder: str, request: LossRequest) -> NetworkAnswers:
+    place = answers_home(request) / folder.replace("/", ".")
     if not place.is_dir():
         raise InputError(
-            f"the answers of {folder} are not in the cache: training and asking are work for a GPU; run "
+            f"the answers of {folder} are not in the cache; training the networks needs a GPU, see "
             "python -m rejoinder.papers.chosen.jobs --help"
         )
-    return load_answers(place, asked)
+    return load_answers(place, request)
 
 
 def read_steps(folder: Path) -> int:
-    """How long a network was trained, by the card that came with its answers."""
+    """Return how many steps a network was trained for, according to the card beside its answers."""
     try:
         return int(orjson.loads((folder / "generator.json").read_bytes())["about"]["recipe"]["steps"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -103,23 +103,23 @@ def read_steps(folder: Path) -> int:
 
 @dataclass
 class Measurement:
-    """From sets and answers to what the tables show."""
+    """Computes what the tables show from sets and answers."""
 
     sets: Sets
-    asked: LossRequest
+    request: LossRequest
     answers: dict[str, NetworkAnswers]
 
     def __post_init__(self) -> None:
         # By the questions, whose texts were tidied, and not by the items that they were made of.
-        self._truths = [""] * len(self.asked.contexts)
+        self._truths = [""] * len(self.request.contexts)
         for question in (q for one in self.sets.random for q in one):
-            self._truths[self.asked.order[context_texts(question)]] = candidate_texts(question)[0]
+            self._truths[self.request.order[context_texts(question)]] = candidate_texts(question)[0]
         for built in self.sets.chosen:
             for question in built.questions:
-                self._truths[self.asked.order[context_texts(question)]] = candidate_texts(question)[0]
+                self._truths[self.request.order[context_texts(question)]] = candidate_texts(question)[0]
         if not all(self._truths):
-            raise InputError("a context that was asked has no true reply; build the sets again")
-        counts = [len(texts) for texts in self.asked.texts]
+            raise InputError("a context of the request has no true reply; build the sets again")
+        counts = [len(texts) for texts in self.request.texts]
         self._owners = np.repeat(np.arange(len(counts)), counts)
         self._at = {
             Kind.CHOSEN: [self._places(built.questions) for built in self.sets.chosen],
@@ -128,24 +128,24 @@ class Measurement:
         self._scored: dict[str, dict[str, Values]] = {}
 
     def measure(self) -> ChosenMeasures:
-        """Everything."""
+        """Measure the ten systems and all ladders."""
         names = [rung.name for rung in list_ten_systems()]
         right = {kind: np.stack([self._right(self.answers[n].losses, kind) for n in names]) for kind in Kind}
         replies = {name: np.stack([self._replies(n)[name] for n in names]) for name in METRICS}
         return ChosenMeasures(names, right, replies, [*self._ladders(), self._corrupted()])
 
     def _ladders(self) -> list[Ladder]:
-        found = []
+        ladders = []
         for name, steps in list_ladders().items():
             right = {kind: np.stack([self._right(self.answers[s.name].losses, kind) for s in steps]) for kind in Kind}
             replies = {metric: np.stack([self._replies(s.name)[metric] for s in steps]) for metric in METRICS}
-            found.append(Ladder(name, right, replies))
-        return found
+            ladders.append(Ladder(name, right, replies))
+        return ladders
 
     def _corrupted(self) -> Ladder:
-        """One system whose answers to a growing share of contexts are noise, or replies to other contexts."""
+        """A ladder of one system, with a share of its answers replaced by noise or by replies to other contexts."""
         base = self.answers[FRACTION_SIZE.name]
-        names = [" / ".join(context) for context in self.asked.contexts]
+        names = [" / ".join(context) for context in self.request.contexts]
         which = [draw_corrupted(names, share, "spoilt") for share in CORRUPTED_SHARES]
         right = {
             kind: np.stack([self._right(corrupt_losses(base.losses, self._owners, w), kind) for w in which])
@@ -156,12 +156,12 @@ class Measurement:
         return Ladder(f"corrupted output, {FRACTION_SIZE.name}", right, replies)
 
     def _places(self, questions: Sequence[Question]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        contexts = np.array([self.asked.order[context_texts(q)] for q in questions], np.int64)
-        return self.asked.at(questions), contexts
+        contexts = np.array([self.request.order[context_texts(q)] for q in questions], np.int64)
+        return self.request.at(questions), contexts
 
     def _right(self, losses: NDArray[np.float32], kind: Kind) -> Values:
-        """Sets, contexts: where a network chose the true reply."""
-        size = len(self.asked.contexts)
+        """Where a network chose the true reply: sets, contexts."""
+        size = len(self.request.contexts)
         return np.stack(
             [align_to_contexts(score_choices(losses, at), contexts, size) for at, contexts in self._at[kind]]
         )
@@ -172,14 +172,14 @@ class Measurement:
         return self._scored[name]
 
     def _scores(self, replies: list[str]) -> dict[str, Values]:
-        return score_replies(METRICS, self.asked.contexts, self._truths, replies)
+        return score_replies(METRICS, self.request.contexts, self._truths, replies)
 
 
-def list_notes(found: ChosenMeasures, sets: Sets, steps: Sequence[int]) -> list[str]:
+def list_notes(measures: ChosenMeasures, sets: Sets, steps: Sequence[int]) -> list[str]:
     """Sentences with figures, then those without; ``steps`` are those that the ten systems were trained for."""
     return [
         _describe_sets(sets),
-        *_describe_findings(found),
+        *_describe_findings(measures),
         _NOTES.text("people"),
         _NOTES.text("training", steps=_format_range(list(steps)), snapshots=", ".join(map(str, SNAPSHOTS))),
         _NOTES.text("choice"),
@@ -205,29 +205,29 @@ def _describe_sets(sets: Sets) -> str:
     )
 
 
-def _describe_findings(found: ChosenMeasures) -> Iterator[str]:
-    chosen = [summarise_spread(ladder.coefficients(Kind.CHOSEN)) for ladder in found.ladders]
-    drawn = [summarise_spread(ladder.coefficients(Kind.RANDOM)) for ladder in found.ladders]
-    means = [float(np.mean([one.mean for one in many])) for many in (chosen, drawn)]
-    wide = [float(np.mean([one.deviation for one in many])) for many in (chosen, drawn)]
+def _describe_findings(measures: ChosenMeasures) -> Iterator[str]:
+    chosen = [summarise_spread(ladder.coefficients(Kind.CHOSEN)) for ladder in measures.ladders]
+    random = [summarise_spread(ladder.coefficients(Kind.RANDOM)) for ladder in measures.ladders]
+    means = [float(np.mean([one.mean for one in many])) for many in (chosen, random)]
+    deviations = [float(np.mean([one.deviation for one in many])) for many in (chosen, random)]
     yield _NOTES.text(
         "ladders",
         n=len(chosen),
         mean_chosen=means[0],
         mean_random=means[1],
         mean_verdict=_judge(means[0] >= means[1]),
-        deviation_chosen=wide[0],
-        deviation_random=wide[1],
-        deviation_verdict=_judge(wide[0] <= wide[1] / 2),
+        deviation_chosen=deviations[0],
+        deviation_random=deviations[1],
+        deviation_verdict=_judge(deviations[0] <= deviations[1] / 2),
     )
-    alike = {
-        kind: measure_set_agreement(np.nanmean(found.right[kind], axis=2).T[1 if kind is Kind.CHOSEN else 0 :])
+    agreement = {
+        kind: measure_set_agreement(np.nanmean(measures.right[kind], axis=2).T[1 if kind is Kind.CHOSEN else 0 :])
         for kind in Kind
     }
     yield _NOTES.text(
         "agreement",
-        means=" and ".join(f"{one.mean:.3f} ({kind.value}, at least {one.low:.3f})" for kind, one in alike.items()),
-        deviations=" and ".join(f"{one.deviation:.4f}" for one in alike.values()),
+        means=" and ".join(f"{one.mean:.3f} ({kind.value}, at least {one.low:.3f})" for kind, one in agreement.items()),
+        deviations=" and ".join(f"{one.deviation:.4f}" for one in agreement.values()),
     )
 
 
@@ -240,7 +240,7 @@ def _format_range(sizes: list[int]) -> str:
 
 
 def draw_boxes(title: str, rows: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> str:
-    """A row a name: the box of the first coefficients (quartiles, ends), a dot for each of the second."""
+    """Draw one row per name: a box for the first coefficients (quartiles, ends), a dot for each of the second."""
     known = [v for first, second in rows.values() for v in (*first, *second)] or [0.0, 1.0]
     low, high = min(0.0, min(known)), 1.0
     height = _HEAD + _ROW * len(rows) + 44

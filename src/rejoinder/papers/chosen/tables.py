@@ -30,20 +30,20 @@ SCORES = "judgements/eval_via_selection/human_scores.jsonl"
 _PUBLISHED = load_published("chosen")
 
 
-def list_figures(found: ChosenMeasures, sets: Sets) -> list[Figure]:
-    """All of them, in the order of the page."""
+def list_figures(measures: ChosenMeasures, sets: Sets) -> list[Figure]:
+    """Return all figures, in the order of the page."""
     return [
         *agreement_figures(),
         *tfidf_figures(sets),
         *model_pass_figures(),
-        *system_figures(found),
-        *ladder_figures(found),
-        *spread_figures(found),
+        *system_figures(measures),
+        *ladder_figures(measures),
+        *spread_figures(measures),
     ]
 
 
 def agreement_figures(root: Path | None = None) -> Iterator[Figure]:
-    """Table 1: how far five people agree on the released scores."""
+    """Table 1: how well five people agree on the released scores."""
     lines = ((root or data_home()) / SCORES).read_bytes().splitlines()
     scores = np.array([five for line in lines for five in orjson.loads(line)], np.float64)
     table = "Table 1: Fleiss' kappa of the released scores"
@@ -64,7 +64,7 @@ def tfidf_figures(sets: Sets) -> Iterator[Figure]:
 
 
 def score_hits(scores: Sequence[Sequence[float]], questions: Sequence[Question]) -> list[float]:
-    """1 where the true reply has the highest score; a share where others have the same."""
+    """Return 1 if the true reply has the highest score, a fraction if others tie with it."""
     hits = []
     for row, question in zip(scores, questions, strict=True):
         top = [place for place, score in enumerate(row) if score == max(row)]
@@ -73,7 +73,7 @@ def score_hits(scores: Sequence[Sequence[float]], questions: Sequence[Question])
 
 
 def model_pass_figures() -> Iterator[Figure]:
-    """What the model pass is worth: positive against adversarial replies of DailyDialog++."""
+    """How good the model pass is: positive vs. adversarial replies of DailyDialog++."""
     from rejoinder.metric import parse
 
     known = load_acceptability(parse(JUDGE))
@@ -84,26 +84,26 @@ def model_pass_figures() -> Iterator[Figure]:
         yield _to_figure(table, split, "adversarial candidates removed", rates.passed["adversarial"])
 
 
-def system_figures(found: ChosenMeasures) -> Iterator[Figure]:
+def system_figures(measures: ChosenMeasures) -> Iterator[Figure]:
     """The ten systems by everything that ranks them."""
     table = "The ten systems of Table 6, trained here"
-    for number, name in enumerate(found.names):
+    for number, name in enumerate(measures.names):
         for kind in Kind:
-            of_sets = found.right[kind][number]
+            of_sets = measures.right[kind][number]
             first = of_sets[0] if kind is Kind.CHOSEN else np.nanmean(of_sets, axis=0)
             yield _to_figure(table, name, f"{kind.value} accuracy", mean_interval(first))
-        for metric, values in found.replies.items():
+        for metric, values in measures.replies.items():
             yield _to_figure(table, name, metric, mean_interval(values[number]))
 
 
-def ladder_figures(found: ChosenMeasures) -> Iterator[Figure]:
+def ladder_figures(measures: ChosenMeasures) -> Iterator[Figure]:
     """Spearman with the known order, for each way to rank."""
     table = "Spearman with the order of a ladder (published: with people, ten systems, Table 3)"
-    for row in ("CHOSEN", "RANDOM", *found.replies):
+    for row in ("CHOSEN", "RANDOM", *measures.replies):
         published = _PUBLISHED["Table 3"].get(row)
         if published is not None:
             yield Figure(table, row, "people (not measured here)", published, float("nan"))
-        for ladder in found.ladders:
+        for ladder in measures.ladders:
             if row in ladder.replies:
                 values = ladder.replies[row]
             else:
@@ -112,21 +112,25 @@ def ladder_figures(found: ChosenMeasures) -> Iterator[Figure]:
             yield _to_figure(table, row, ladder.name, rank_correlation(values, list(ladder.places)))
 
 
-def spread_figures(found: ChosenMeasures) -> Iterator[Figure]:
-    """How much a coefficient depends on the draw of the false candidates."""
+def spread_figures(measures: ChosenMeasures) -> Iterator[Figure]:
+    """How much a coefficient depends on which false candidates are sampled."""
     table = "Spearman with a ladder over sets of one kind: 20 chosen, 100 random"
-    for ladder in found.ladders:
+    for ladder in measures.ladders:
         for kind in Kind:
-            told = summarise_spread(ladder.coefficients(kind))
-            for column, value in (("mean", told.mean), ("standard deviation", told.deviation), ("minimum", told.low)):
-                yield Figure(table, ladder.name, f"{kind.value} {column}", None, value, n=len(told.all))
+            spread = summarise_spread(ladder.coefficients(kind))
+            for column, value in (
+                ("mean", spread.mean),
+                ("standard deviation", spread.deviation),
+                ("minimum", spread.low),
+            ):
+                yield Figure(table, ladder.name, f"{kind.value} {column}", None, value, n=len(spread.all))
     table = "The ten systems: Spearman of one set's ranking with that of all others of its kind"
     for kind in Kind:
-        accuracies = np.nanmean(found.right[kind], axis=2).T[1 if kind is Kind.CHOSEN else 0 :]
-        told = measure_set_agreement(accuracies)
-        for column, value in (("mean", told.mean), ("standard deviation", told.deviation), ("minimum", told.low)):
-            yield Figure(table, kind.value, column, None, value, n=len(told.all))
+        accuracies = np.nanmean(measures.right[kind], axis=2).T[1 if kind is Kind.CHOSEN else 0 :]
+        spread = measure_set_agreement(accuracies)
+        for column, value in (("mean", spread.mean), ("standard deviation", spread.deviation), ("minimum", spread.low)):
+            yield Figure(table, kind.value, column, None, value, n=len(spread.all))
 
 
-def _to_figure(table: str, row: str, column: str, found: Interval, published: float | None = None) -> Figure:
-    return Figure(table, row, column, published, found.value, found.low, found.high, found.n)
+def _to_figure(table: str, row: str, column: str, interval: Interval, published: float | None = None) -> Figure:
+    return Figure(table, row, column, published, interval.value, interval.low, interval.high, interval.n)

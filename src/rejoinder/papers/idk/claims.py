@@ -1,4 +1,4 @@
-"""What the IDK paper found, each in a sentence with its figure: confirmed or refuted on the embedded features.
+"""The findings of the IDK paper, one sentence each with its figure: confirmed or refuted on the embedded features.
 
 What counts as a difference was set before anything was measured.
 """
@@ -39,7 +39,7 @@ def list_findings(
     masked: Mapping[str, MaskedAccuracy],
     others: Mapping[str, RunCorrelations],
 ) -> Iterator[str]:
-    """The sentences."""
+    """The sentences, one per finding."""
     yield _regularization(test)
     yield _dimensions(masked)
     yield _training_set(test)
@@ -69,14 +69,14 @@ def _regularization(test: Correlations) -> str:
 
 
 def _dimensions(masked: Mapping[str, MaskedAccuracy]) -> str:
-    held = [found.whole - found.kept <= _LOST for found in masked.values()]
-    shown = ", ".join(
-        f"{corpus} {found.whole:.3f} to {found.kept:.3f} (true reply ahead {found.whole_ahead:.3f} to "
-        f"{found.kept_ahead:.3f})"
-        for corpus, found in masked.items()
+    held = [accuracy.whole - accuracy.kept <= _LOST for accuracy in masked.values()]
+    values = ", ".join(
+        f"{corpus} {accuracy.whole:.3f} to {accuracy.kept:.3f} (true reply ahead {accuracy.whole_ahead:.3f} to "
+        f"{accuracy.kept_ahead:.3f})"
+        for corpus, accuracy in masked.items()
     )
     printed = ", ".join(f"{one['whole']} to {one['kept']}" for one in load_published("idk")["Table 7"].values())
-    return _NOTES.text("dimensions", kept=KEPT, verdict=_judge(held), values=shown, printed=printed, limit=_LOST)
+    return _NOTES.text("dimensions", kept=KEPT, verdict=_judge(held), values=values, printed=printed, limit=_LOST)
 
 
 def _training_set(test: Correlations) -> str:
@@ -91,14 +91,14 @@ def _training_set(test: Correlations) -> str:
 
 def _head(test: Correlations, head: RunCorrelations) -> str:
     own, bare = mean_spearmans(test[Variant("H")]), mean_spearmans([head])
-    mine, theirs = (float(np.mean(list(values.values()))) for values in (own, bare))
+    own_mean, bare_mean = (float(np.mean(list(values.values()))) for values in (own, bare))
     ahead = [column for column in FIVE if own[column] > bare[column]]
     printed = [np.mean([TABLE_11[row][f"{c} {SPEARMAN}"].mean for c in FIVE]) for row in ("IDK (H)", HEAD)]
     return _NOTES.text(
         "head",
-        verdict=_judge([mine - theirs <= _BEATS]),
-        own=mine,
-        head=theirs,
+        verdict=_judge([own_mean - bare_mean <= _BEATS]),
+        own=own_mean,
+        head=bare_mean,
         own_printed=printed[0],
         head_printed=printed[1],
         ahead=", ".join(ahead) or "none",
@@ -107,11 +107,11 @@ def _head(test: Correlations, head: RunCorrelations) -> str:
 
 
 def _sensitivity(test: Correlations, head: RunCorrelations, others: Mapping[str, RunCorrelations]) -> str:
-    found = {HEAD: sensitivity_ratio([head]), **{row: sensitivity_ratio([run]) for row, run in others.items()}}
+    ratios = {HEAD: sensitivity_ratio([head]), **{row: sensitivity_ratio([run]) for row, run in others.items()}}
     own = sensitivity_ratio(test[Variant("H")])
-    better = [f"{row} ({ratio:.1f})" for row, ratio in found.items() if 0 < ratio < own]
+    better = [f"{row} ({ratio:.1f})" for row, ratio in ratios.items() if 0 < ratio < own]
     held = own > 0 and not better
-    rivals = f"; lower: {', '.join(better)}" if better else f" among {len(found)} others measured here"
+    rivals = f"; lower: {', '.join(better)}" if better else f" among {len(ratios)} others measured here"
     return _NOTES.text("sensitivity", verdict=_judge([held]), ratio=own, rivals=rivals)
 
 

@@ -26,16 +26,16 @@ from rejoinder.types import Pair, Response
 
 Names: TypeAlias = NDArray[np.str_]
 
-SUMMARY = "the true reply against one from another dialogue on the split test, corpus by corpus; calibration error"
+SUMMARY = "the true reply vs. one from another dialogue, on the test split of each corpus; calibration error"
 SPECS = ("aptness", "aptness(model='bi')", "aptness(model='cross')")
 WINS, ERROR = "True reply above one from another dialogue", "Expected calibration error (10 bins)"
-CONTEXTS = 9_800  # 700 a corpus where it has as many
+CONTEXTS = 9_800  # 700 per corpus that has as many
 SEED = 1
 
 
 def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
-    """Score the true reply and another one to each context; both are as likely, so 0.5 is the chance of each."""
-    named = [parse(spec) for spec in metrics or SPECS]  # a wrong name is told before anything is read
+    """Score the true reply and another one to each context; both are equally likely a priori, so chance is 0.5."""
+    named = [parse(spec) for spec in metrics or SPECS]  # a wrong name is an error before anything is read
     rng = random.Random(SEED)
     pairs, corpora, dialogues = [], [], []
     for exchange in draw_exchanges(records_of(()), CONTEXTS, "test", SEED):
@@ -50,7 +50,7 @@ def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
             for kind, text in (("true", exchange.reply), ("other", other))
         ]
     if not pairs:
-        raise InputError("no corpus has a reply from another dialogue to compare with; give it more dialogues")
+        raise InputError("no corpus has a second dialogue to take another reply from; add more dialogues")
     figures = []
     for metric in named:
         scores = np.asarray(score_pairs(metric, pairs)).reshape(-1, 2)
@@ -60,15 +60,15 @@ def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
 
 
 def _figures(metric: Metric, scores: Floats, corpora: Names, dialogues: Names) -> list[Figure]:
-    """Of one metric; a pair without both scores counts nowhere, and what is no probability has no calibration error."""
+    """Figures of one metric; pairs without both scores are left out; only probabilities have a calibration error."""
     spec, sign = str(metric), -1.0 if metric.higher_is_better is False else 1.0
     wins = score_wins(sign * (scores[:, 0] - scores[:, 1]))
     figures, errors = [], []
     for name in np.unique(corpora):
-        mine = corpora == name
-        interval = mean_interval(wins[mine], dialogues[mine])
+        in_corpus = corpora == name
+        interval = mean_interval(wins[in_corpus], dialogues[in_corpus])
         figures.append(Figure(WINS, str(name), spec, None, interval.value, interval.low, interval.high, interval.n))
-        known = scores[mine & ~np.isnan(wins)]
+        known = scores[in_corpus & ~np.isnan(wins)]
         if metric.range == (0.0, 1.0):
             outcomes = np.r_[np.ones(len(known)), np.zeros(len(known))]
             errors.append(

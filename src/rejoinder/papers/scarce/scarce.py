@@ -66,9 +66,9 @@ _NOTES = load_notes("scarce")
 
 
 def reproduce(adapt: int | None = None) -> Reproduction:
-    """Augment, score and compare; ``adapt`` is how many texts are adapted (0: none), all where it is not given."""
+    """Augment, score and compare; ``adapt`` is how many texts are adapted (0: none, None: all)."""
     if adapt is not None and adapt < 0:
-        raise InputError(f"--adapt must be 0 or more, not {adapt}")
+        raise InputError(f"adapt must be 0 or more, not {adapt}")
     replies = collect_rated(read("dataset:gupta/single"))
     multi = human_references(read("dataset:gupta/multi").items.values())
     released = human_references(read("dataset:gupta/scarce-single").items.values())
@@ -79,8 +79,8 @@ def reproduce(adapt: int | None = None) -> Reproduction:
 
 def items_to_augment() -> list[Item]:
     """The 100 items, in the spelling of DailyDialog's test file and with the turns that follow."""
-    found = (record for record in read_dataset("gupta/single") if isinstance(record, Item))
-    return restore_spelling(found, _dialogues("test"))
+    items = (record for record in read_dataset("gupta/single") if isinstance(record, Item))
+    return restore_spelling(items, _dialogues("test"))
 
 
 def propose(items: Sequence[Item], generator: TailGenerator) -> dict[str, list[list[Proposal]]]:
@@ -99,7 +99,7 @@ def propose(items: Sequence[Item], generator: TailGenerator) -> dict[str, list[l
 def assemble(
     replies: RatedResponses, multi: References, released: References, augmented: AugmentedReferences, adapt: int | None
 ) -> Reproduction:
-    """The figures and sentences of what was found."""
+    """The figures and sentences of the reproduction."""
     single = human_references(replies.data.items.values())
     columns, rows = table_1_references(single, multi, augmented), table_2_references(single, augmented)
     sets = {name: score_with_references(replies, references) for name, references in columns.items()}
@@ -147,36 +147,38 @@ def _dialogues(split: str) -> dict[str, Dialogue]:
     return {one.id: one for one in read_dataset(f"dailydialog/{split}") if isinstance(one, Dialogue)}
 
 
-def adapt_first(items: Sequence[Item], found: Mapping[str, Proposals], most: int | None = None) -> AugmentedReferences:
-    """The proposals, the first ``most`` of them adapted (all, where no number is given).
+def adapt_first(
+    items: Sequence[Item], proposals: Mapping[str, Proposals], most: int | None = None
+) -> AugmentedReferences:
+    """Return the proposals, the first ``most`` of them adapted (None: all).
 
-    The number counts what is known already, too: so a result does not hang on what a cache happens to hold.
+    Cached adaptations count too, so that the result does not depend on what is in the cache.
     """
-    places = list_adaptations(found)
+    places = list_adaptations(proposals)
     outcomes: list[AdaptationOutcome] = []
     if wanted := places[:most]:
-        outcomes = adapt([_context_and_proposal(items, found, place) for place in wanted])
-    return combine_outcomes([item.id for item in items], found, places, outcomes)
+        outcomes = adapt([_context_and_proposal(items, proposals, place) for place in wanted])
+    return combine_outcomes([item.id for item in items], proposals, places, outcomes)
 
 
-def count_cached(items: Sequence[Item], found: Mapping[str, Proposals]) -> tuple[int, int]:
-    """How many of the first texts the cache has, up to the first that it lacks; and how many there are."""
-    places = list_adaptations(found)
-    outcomes = adapt([_context_and_proposal(items, found, place) for place in places], most=0) if places else []
+def count_cached(items: Sequence[Item], proposals: Mapping[str, Proposals]) -> tuple[int, int]:
+    """Return how many texts are cached up to the first one that is missing, and how many there are."""
+    places = list_adaptations(proposals)
+    outcomes = adapt([_context_and_proposal(items, proposals, place) for place in places], most=0) if places else []
     lacking = (number for number, outcome in enumerate(outcomes) if outcome.verdict == "not tried")
     return next(lacking, len(places)), len(places)
 
 
 def _context_and_proposal(
-    items: Sequence[Item], found: Mapping[str, Proposals], place: ProposalPlace
+    items: Sequence[Item], proposals: Mapping[str, Proposals], place: ProposalPlace
 ) -> tuple[Sequence[Turn], Proposal]:
-    return items[place.item].context, found[place.source][place.item][place.rank]
+    return items[place.item].context, proposals[place.source][place.item][place.rank]
 
 
 def list_notes(
     figures: Sequence[Figure], sets: Mapping[str, References], augmented: AugmentedReferences, most: int | None
 ) -> list[str]:
-    """All sentences."""
+    """Return all sentences."""
     return [
         _NOTES.text("how", retrieved=RETRIEVED, wide=WIDE_HITS, aptness=MIN_APTNESS, each=EACH),
         _NOTES.text("history"),
@@ -190,8 +192,8 @@ def list_notes(
 
 
 def describe_adaptation(augmented: AugmentedReferences, most: int | None) -> str:
-    """How much was adapted, and what came of it."""
-    told = []
+    """How many texts were adapted, and with what outcomes."""
+    parts = []
     for source, verdicts in augmented.verdicts.items():
         if source not in ORDER:
             continue
@@ -202,29 +204,31 @@ def describe_adaptation(augmented: AugmentedReferences, most: int | None) -> str
             for verdict, count in sorted(verdicts.items())
             if verdict not in ("adapted", "not tried")
         )
-        came = f" ({verdicts.get('adapted', 0):,} taken{', ' * bool(others)}{others})" if tried else ""
-        told.append(f"{source}: {tried:,} of {whole:,}{came}")
+        outcome = f" ({verdicts.get('adapted', 0):,} taken{', ' * bool(others)}{others})" if tried else ""
+        parts.append(f"{source}: {tried:,} of {whole:,}{outcome}")
     if most is None:
-        return _NOTES.text("adaptation", sources="; ".join(told))
-    return _NOTES.text("adaptation, limited", sources="; ".join(told), most=most)
+        return _NOTES.text("adaptation", sources="; ".join(parts))
+    return _NOTES.text("adaptation, limited", sources="; ".join(parts), most=most)
 
 
 def _describe_sizes(sets: Mapping[str, References]) -> str:
-    """How many references an item has."""
-    means = {column: sum(map(len, found.values())) / max(1, len(found)) for column, found in sets.items()}
+    """The mean number of references per item, by set."""
+    means = {
+        column: sum(map(len, references.values())) / max(1, len(references)) for column, references in sets.items()
+    }
     return _NOTES.text("references", sizes=", ".join(f"{column} {mean:.1f}" for column, mean in means.items()))
 
 
 def list_findings(figures: Sequence[Figure]) -> list[str]:
-    """What the figures say of BLEU-4."""
-    found = {(figure.table, figure.row, figure.column): figure for figure in figures}
+    """What the figures show for BLEU-4."""
+    by_cell = {(figure.table, figure.row, figure.column): figure for figure in figures}
     row = "BLEU-4"
 
     def rho(case: str, column: str) -> float:
-        return found[f"Table 1: {tables.SPEARMAN}, {case}", row, column].measured
+        return by_cell[f"Table 1: {tables.SPEARMAN}, {case}", row, column].measured
 
     def gain(case: str, way: str) -> str:
-        one = found[tables.gain_title(OURS_SINGLE, SINGLE), row, f"{way}, {case}"]
+        one = by_cell[tables.gain_title(OURS_SINGLE, SINGLE), row, f"{way}, {case}"]
         if one.low is None or one.high is None or one.low != one.low:
             return f"{one.measured:.3f}, without an interval"
         side = "excludes" if one.low > 0 or one.high < 0 else "includes"

@@ -45,7 +45,7 @@ def reproduce() -> Reproduction:
 
 
 def _distance(figures: Sequence[Figure], row: str) -> str:
-    """How far the measured figures of some rows are from the published ones, at most."""
+    """The largest distance of the measured figures of some rows from the published ones."""
     off = [(abs(f.measured - f.published), f) for f in figures if f.published is not None and f.row.startswith(row)]
     largest, where = max(off, key=lambda pair: pair[0])
     spearman = max(distance for distance, f in off if f.table.startswith("spearman"))
@@ -54,7 +54,7 @@ def _distance(figures: Sequence[Figure], row: str) -> str:
 
 
 def _case(figures: Sequence[Figure]) -> str:
-    """What lower-casing does to the gain that SCARCE reports."""
+    """The effect of lower-casing on the gain that SCARCE reports."""
     value = {(f.table, f.row, f.column): f.measured for f in figures}
     as_published, lower = (f"spearman, {case}" for case in CASES)
     row, one, many = "BLEU-4", "SINGLE", "SCARCE-SINGLE"

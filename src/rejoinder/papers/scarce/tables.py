@@ -1,4 +1,4 @@
-"""Tables 1, 2 and 4 of SCARCE out of scores and ratings, and what our references gain over the human ones."""
+"""Tables 1, 2 and 4 and Appendix A of SCARCE, and what our references gain over the human ones."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def table_1(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -> Itera
 
 
 def table_2(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -> Iterator[Figure]:
-    """Table 2: what the parts are worth beside the single human reference."""
+    """Table 2: the contribution of each part, added to the single human reference."""
     for case in CASES:
         for way in (SPEARMAN, WITHIN):
             for row, scored in sets.items():
@@ -57,7 +57,7 @@ def table_2(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -> Itera
 
 
 def table_4(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -> Iterator[Figure]:
-    """Table 4: the p of Spearman's rho, every reply counted as if it stood alone."""
+    """Table 4: the p-value of Spearman's rho, with all replies treated as independent."""
     for case in CASES:
         for column, scored in sets.items():
             for row, values in scored.of(case).items():
@@ -67,7 +67,7 @@ def table_4(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -> Itera
 
 
 def gain_figures(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -> Iterator[Figure]:
-    """By how much further references raise Spearman's rho; both sets see the same resamples."""
+    """How much additional references raise Spearman's rho; both sets use the same resamples."""
     for more, human in GAINS:
         for case in CASES:
             for way in (SPEARMAN, WITHIN):
@@ -93,10 +93,13 @@ def gain_title(more: str, human: str) -> str:
 def _correlate_rows(
     replies: RatedResponses, scored: MeasureScores, case: str, plan: BootstrapPlan
 ) -> dict[str, tuple[float, float, float, int, str]]:
-    """Of each row what a figure shows beside the published number: value, interval, n, signature."""
-    found = correlation_intervals(scored.of(case), replies.ratings, plan, systems=replies.systems, items=replies.items)
+    """For each row, what a figure shows beside the published number: value, interval, n, signature."""
+    intervals = correlation_intervals(
+        scored.of(case), replies.ratings, plan, systems=replies.systems, items=replies.items
+    )
     return {
-        row: (one.value, one.low, one.high, one.n, scored.signatures[Measure(case, row)]) for row, one in found.items()
+        row: (one.value, one.low, one.high, one.n, scored.signatures[Measure(case, row)])
+        for row, one in intervals.items()
     }
 
 
@@ -110,21 +113,21 @@ _QUALITY = "aptness"
 
 
 def diversity_figures(items: Mapping[str, Item], sets: Mapping[str, References]) -> Iterator[Figure]:
-    """The mean self-BLEU of references drawn from each set; items with fewer are left out."""
+    """The mean self-BLEU of references sampled from each set; items with too few are left out."""
     typed = {case: _SELF_BLEU.format(lower=bool(n)) for n, case in enumerate(CASES)}
     typed["smoothed as sacrebleu does, lower-cased"] = _SMOOTHED
     columns = {column: str(parse(spec)) for column, spec in typed.items()}
     for row, references in sets.items():
-        drawn = Collection()
+        samples = Collection()
         for name, item in items.items():
             if len(references[name]) >= DRAWN:
                 for draw in range(DRAWS):
                     few = tuple(random.Random(f"{draw} {name}").sample(references[name], DRAWN))
                     one = replace(item, id=f"{name} {draw}", references=few)
-                    drawn.add(one)
-                    drawn.add(Response(one.id, one.id, row, "."))
-        if drawn.items:
-            scores = score(drawn, list(columns.values()))
+                    samples.add(one)
+                    samples.add(Response(one.id, one.id, row, "."))
+        if samples.items:
+            scores = score(samples, list(columns.values()))
             clusters = [name.rpartition(" ")[0] for name in scores.items]
             for column, spec in columns.items():
                 at = mean_interval(scores[spec], clusters)
@@ -133,7 +136,7 @@ def diversity_figures(items: Mapping[str, Item], sets: Mapping[str, References])
 
 
 def quality_figures(items: Mapping[str, Item], sets: Mapping[str, References]) -> Iterator[Figure]:
-    """The mean aptness of the references of each set, as if they were replies."""
+    """The mean aptness of the references of each set, scored like replies."""
     for row, references in sets.items():
         replies = [(name, one) for name in items for one in references[name]]
         if not replies:

@@ -1,7 +1,7 @@
-"""SSREM (Bak and Oh 2020), Table 2: how alike the utterances within each speaker set are.
+"""SSREM (Bak and Oh 2020), Table 2: how similar the utterances within each speaker set are.
 
-The paper's corpus (Twitter conversations) and vectors (GloVe Twitter 200d) are not to be had; its figures stand beside
-those of other corpora with GloVe 6B 50d. Only the train split is measured.
+The paper's corpus (Twitter conversations) and vectors (GloVe Twitter 200d) are not available; its figures are shown
+beside those of other corpora with GloVe 6B 50d. Only the train split is measured.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _NOTES = load_notes("ssrem")
 
 @dataclass(frozen=True)
 class SimilarityMethod:
-    """One way of measuring."""
+    """One way of measuring similarity."""
 
     title: str
     encoder: str
@@ -56,7 +56,7 @@ SIMILARITY_METHODS = (
 
 
 def reproduce(ways: Sequence[SimilarityMethod] = SIMILARITY_METHODS) -> Reproduction:
-    """Measure every corpus in some ways."""
+    """Measure every corpus with each method."""
     corpora = group_by_corpus(_dialogues())
     figures = [
         Figure(f"Frobenius norm / n: {SIMILARITY_METHODS[0].title}", "Twitter (the paper's)", column, value, math.nan)
@@ -64,10 +64,10 @@ def reproduce(ways: Sequence[SimilarityMethod] = SIMILARITY_METHODS) -> Reproduc
     ]
     notes = _NOTES.paragraphs("speaker sets")
     for way in ways:
-        found = {shown: _measure(corpora[name], way) for name, shown in CORPORA.items()}
-        for shown, kinds in found.items():
-            figures += _figures(shown, kinds, way)
-        notes.append(_describe_order(way, found))
+        similarities = {label: _measure(corpora[name], way) for name, label in CORPORA.items()}
+        for label, kinds in similarities.items():
+            figures += _figures(label, kinds, way)
+        notes.append(_describe_order(way, similarities))
     figures.sort(key=lambda figure: figure.table.startswith("mean cosine"))
     return Reproduction("speakers", "SSREM, Table 2: similarity within speaker sets", figures, notes)
 
@@ -84,18 +84,18 @@ def _measure(corpus: Corpus, way: SimilarityMethod) -> list[Similarity]:
 
 def _figures(row: str, kinds: Sequence[Similarity], way: SimilarityMethod) -> Iterator[Figure]:
     for column, one in zip(COLUMNS, kinds, strict=True):
-        for statistic, found in (("Frobenius norm / n", one.frobenius), ("mean cosine", one.cosine)):
+        for statistic, interval in (("Frobenius norm / n", one.frobenius), ("mean cosine", one.cosine)):
             note = f"{one.n_sets} sets of {one.n_speakers} speakers, {one.n_utterances:.1f} utterances each"
             table = f"{statistic}: {way.title}"
-            yield Figure(table, row, column, None, found.value, found.low, found.high, one.n_sets, note)
+            yield Figure(table, row, column, None, interval.value, interval.low, interval.high, one.n_sets, note)
 
 
-def _describe_order(way: SimilarityMethod, found: dict[str, list[Similarity]]) -> str:
-    """On which corpora the mean cosine falls from set to set, and on which the ends are apart too."""
-    both = [name for name, kinds in found.items() if is_decreasing(kinds) and is_separated(kinds)]
-    order_only = [name for name, kinds in found.items() if is_decreasing(kinds) and not is_separated(kinds)]
-    neither = [name for name, kinds in found.items() if not is_decreasing(kinds)]
-    sizes = ", ".join(f"{name} {kinds[0].n_sets:,}" for name, kinds in found.items())
+def _describe_order(way: SimilarityMethod, similarities: dict[str, list[Similarity]]) -> str:
+    """On which corpora the mean cosine falls from set to set, and where the first and last are clearly apart."""
+    both = [name for name, kinds in similarities.items() if is_decreasing(kinds) and is_separated(kinds)]
+    order_only = [name for name, kinds in similarities.items() if is_decreasing(kinds) and not is_separated(kinds)]
+    neither = [name for name, kinds in similarities.items() if not is_decreasing(kinds)]
+    sizes = ", ".join(f"{name} {kinds[0].n_sets:,}" for name, kinds in similarities.items())
     return _NOTES.text(
         "order of speaker sets",
         title=way.title,

@@ -31,7 +31,7 @@ CorrelationsBySet = Mapping[str, Mapping[str, ColumnCorrelation]]  # set -> row 
 
 
 def similarity_figures(figures: Sequence[Figure]) -> Iterator[Figure]:
-    """Table 2: the norm in the paper's way, and the mean cosine, which a set's size does not decide."""
+    """Table 2: the norm as in the paper, and the mean cosine, which does not depend on the size of a set."""
     for figure in figures:
         statistic, _, way = figure.table.partition(": ")
         if statistic.startswith("Frobenius") == way.startswith("GloVe, each set once"):
@@ -40,24 +40,24 @@ def similarity_figures(figures: Sequence[Figure]) -> Iterator[Figure]:
 
 def separation_figures(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> Iterator[Figure]:
     """Section 6: mean scores (Figure 3), standardised gaps, AUCs, and how often the true reply is the first of five."""
-    for corpus, shown in CORPORA.items():
+    for corpus, label in CORPORA.items():
         for scorer in _list_scorers(readings):
-            found = held[scorer, corpus]
+            scores = held[scorer, corpus]
             row = scorer.row
             for name, short in SET_LABELS.items():
-                yield to_figure(f"Figure 3: mean score, {shown} test", row, short, found.mean(name))
-            table = f"Section 6: true replies vs. each set, {shown} test"
+                yield to_figure(f"Figure 3: mean score, {label} test", row, short, scores.mean(name))
+            table = f"Section 6: true replies vs. each set, {label} test"
             for name in SETS:
-                yield to_figure(table, row, f"gap, {SET_LABELS[name]}", found.gap(name), "standardised")
+                yield to_figure(table, row, f"gap, {SET_LABELS[name]}", scores.gap(name), "standardised")
             for name in SETS:
-                yield to_figure(table, row, f"AUC, {SET_LABELS[name]}", found.auc(name))
-            yield to_figure(table, row, "first of five", found.first(), "chance: .2")
+                yield to_figure(table, row, f"AUC, {SET_LABELS[name]}", scores.auc(name))
+            yield to_figure(table, row, "first of five", scores.first(), "chance: .2")
 
 
 def lead_figures(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> Iterator[Figure]:
-    """How much more SSREM tells apart than the others at the same places, by one V."""
-    for corpus, shown in CORPORA.items():
-        table = f"Section 6: SSREM minus the others, {shown} test"
+    """How much better SSREM separates than the others at the same places, with the same V."""
+    for corpus, label in CORPORA.items():
+        table = f"Section 6: SSREM minus the others, {label} test"
         for reading in readings:
             own = held[Scorer("ssrem", reading), corpus]
             for kind in KINDS[:2]:
@@ -69,39 +69,39 @@ def lead_figures(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> I
 
 
 def transfer_figures(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> Iterator[Figure]:
-    """Section 7.1 (Figure 5): trained on one corpus, told apart on the other and, beside, on its own."""
+    """Section 7.1 (Figure 5): scorers trained on one corpus, measured on the other and on the same one."""
     for on in BOTH:
         for test in sorted(BOTH, key=lambda name: name == on):
             table = f"Figure 5: trained on {CORPORA[on]}, {CORPORA[test]} test"
             for reading in readings:
                 for kind in KINDS if not reading.shipped else ():
                     scorer = Scorer(kind, reading, (on,))
-                    found = held[scorer, test]
+                    scores = held[scorer, test]
                     for name in ("true", "same_conversation", "random"):
-                        yield to_figure(table, scorer.row, SET_LABELS[name], found.mean(name))
+                        yield to_figure(table, scorer.row, SET_LABELS[name], scores.mean(name))
                     for name in ("same_conversation", "random"):
-                        yield to_figure(table, scorer.row, f"gap, {SET_LABELS[name]}", found.gap(name), "standardised")
-                        yield to_figure(table, scorer.row, f"AUC, {SET_LABELS[name]}", found.auc(name))
+                        yield to_figure(table, scorer.row, f"gap, {SET_LABELS[name]}", scores.gap(name), "standardised")
+                        yield to_figure(table, scorer.row, f"AUC, {SET_LABELS[name]}", scores.auc(name))
 
 
 def copying_figures(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> Iterator[Figure]:
     """Section 8: copied utterances of the context against the true reply, trained without and with copies."""
-    for corpus, shown in CORPORA.items():
-        table = f"Section 8: copying, {shown} test"
+    for corpus, label in CORPORA.items():
+        table = f"Section 8: copying, {label} test"
         for reading in readings:
             for copies in (False,) if reading.shipped else (False, True):
                 for kind in KINDS:
-                    found = held[Scorer(kind, reading, copies=copies), corpus]
+                    scores = held[Scorer(kind, reading, copies=copies), corpus]
                     row = f"{KIND_LABELS[kind]}, {reading.label}{', --copies' if copies else ''}"
                     # The paper reads by word averages.
                     printed = COPIED.get(kind) if reading == GLOVE and not copies else None
                     note = "published: Twitter" if printed is not None else ""
-                    yield to_figure(table, row, "mean, true", found.mean("true"))
-                    yield to_figure(table, row, "mean, copy", found.mean(ANY))
-                    yield to_figure(table, row, "copy minus true", found.raised(ANY), note, printed)
-                    yield to_figure(table, row, "true wins, any copy", found.won(ANY))
-                    yield to_figure(table, row, "true wins, last copied", found.won(LAST))
-                    yield to_figure(table, row, "AUC, SC", found.auc("same_conversation"))
+                    yield to_figure(table, row, "mean, true", scores.mean("true"))
+                    yield to_figure(table, row, "mean, copy", scores.mean(ANY))
+                    yield to_figure(table, row, "copy minus true", scores.raised(ANY), note, printed)
+                    yield to_figure(table, row, "true wins, any copy", scores.won(ANY))
+                    yield to_figure(table, row, "true wins, last copied", scores.won(LAST))
+                    yield to_figure(table, row, "AUC, SC", scores.auc("same_conversation"))
 
 
 def _list_scorers(readings: Sequence[UtteranceReading]) -> Iterator[Scorer]:
@@ -110,11 +110,11 @@ def _list_scorers(readings: Sequence[UtteranceReading]) -> Iterator[Scorer]:
 
 
 def to_figure(
-    table: str, row: str, column: str, found: Interval, note: str = "", published: float | None = None
+    table: str, row: str, column: str, interval: Interval, note: str = "", published: float | None = None
 ) -> Figure:
     """A measured figure with its interval."""
-    note = "; ".join(filter(None, (note, found.reason)))
-    return Figure(table, row, column, published, found.value, found.low, found.high, found.n, note)
+    note = "; ".join(filter(None, (note, interval.reason)))
+    return Figure(table, row, column, published, interval.value, interval.low, interval.high, interval.n, note)
 
 
 def correlate_all(judged: Sequence[RatedSet], n_resamples: int) -> dict[Method, CorrelationsBySet]:
@@ -146,26 +146,26 @@ def correlation_figures(whole: Mapping[Method, CorrelationsBySet], judged: Seque
             yield Figure("Figures 2 and 4: coefficient of the regression line", row, one.name, None, one.slope(row))
 
 
-def alone_figures(found: Mapping[Method, CorrelationsBySet], judged: Sequence[RatedSet]) -> Iterator[Figure]:
+def alone_figures(correlations: Mapping[Method, CorrelationsBySet], judged: Sequence[RatedSet]) -> Iterator[Figure]:
     """f alone against people on the six columns; then p-values."""
     for method in METHODS:
         for row in judged[0].scores:
-            yield from _row_figures(f"f alone: {_NAMES[method]}", row, found[method], method)
+            yield from _row_figures(f"f alone: {_NAMES[method]}", row, correlations[method], method)
     for method in METHODS:
         for row in judged[0].scores:
             for one in judged:
                 yield Figure(f"f alone: p of {_NAMES[method]}", row, one.name, None, one.p(row, method))
 
 
-def mean_correlation(found: CorrelationsBySet, row: str, method: Method) -> Interval:
+def mean_correlation(correlations: CorrelationsBySet, row: str, method: Method) -> Interval:
     """A row's mean correlation over the sets."""
-    each = [of_set[row] for of_set in found.values()]
+    each = [of_set[row] for of_set in correlations.values()]
     return macro_average(each, BootstrapPlan(method=method, n_resamples=len(each[0].samples)))
 
 
-def mean_difference(found: CorrelationsBySet, first: str, second: str, method: Method) -> Interval:
+def mean_difference(correlations: CorrelationsBySet, first: str, second: str, method: Method) -> Interval:
     """How much larger a row's mean correlation over the sets is than another's, on the same resamples."""
-    pairs = [(of_set[first], of_set[second]) for of_set in found.values()]
+    pairs = [(of_set[first], of_set[second]) for of_set in correlations.values()]
     each = [
         ColumnCorrelation(a.interval._replace(value=a.interval.value - b.interval.value), a.samples - b.samples)
         for a, b in pairs
@@ -173,13 +173,13 @@ def mean_difference(found: CorrelationsBySet, first: str, second: str, method: M
     return macro_average(each, BootstrapPlan(method=method, n_resamples=len(each[0].samples)))
 
 
-def _row_figures(table: str, row: str, found: CorrelationsBySet, method: Method) -> Iterator[Figure]:
-    for column, rows in found.items():
+def _row_figures(table: str, row: str, correlations: CorrelationsBySet, method: Method) -> Iterator[Figure]:
+    for column, rows in correlations.items():
         yield to_figure(table, row, column, rows[row].interval)
-    yield to_figure(table, row, MEAN, mean_correlation(found, row, method))
+    yield to_figure(table, row, MEAN, mean_correlation(correlations, row, method))
 
 
 def _find_printed_row(row: str) -> str:
-    """The printed row that a row stands beside: the paper reads by word averages."""
+    """The printed row that belongs to a row: the paper averages word vectors."""
     name, _, reading = row.partition(", ")
     return name if reading in ("", GLOVE.label) else ""

@@ -46,11 +46,11 @@ def describe_copying(held: HeldOutScores, readings: Sequence[UtteranceReading]) 
 def _describe_fooling(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
     parts, holds = [], []
     for reading, corpus in iterate_cells(readings):
-        found = list_three_scorers(held, reading, corpus)
-        own, _, ruber = (one.raised(ANY) for one in found)
+        scorers = list_three_scorers(held, reading, corpus)
+        own, _, ruber = (one.raised(ANY) for one in scorers)
         holds += [own.value < ruber.value] if not reading.shipped else []
-        raised = ", ".join(f"{one.raised(ANY).value:+.3f}" for one in found)
-        wins = ", ".join(f"{100 * one.won(ANY).value:.0f}" for one in found)
+        raised = ", ".join(f"{one.raised(ANY).value:+.3f}" for one in scorers)
+        wins = ", ".join(f"{100 * one.won(ANY).value:.0f}" for one in scorers)
         parts.append(f"{CORPORA[corpus]}, {reading.label} {raised} (true reply wins {wins}%)")
     return NOTES.text("copying", **COPIED, verdict=rule(holds), values="; ".join(parts))
 

@@ -1,7 +1,7 @@
 """Tables 2 and 3 and Figure 4 of the SUGAR paper, counted in the released files.
 
 Token counts need the tokenised sentences, which the questions do not keep, so the files are read as they are. Goals
-were not released tokenised; the paper's count comes out where ``'s`` is cut off, as the tokenised sentences have it.
+were not released tokenised; the paper's count is matched if ``'s`` is split off, as in the tokenised sentences.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def examples(root: Path | None = None) -> list[DatasetRow]:
 
 
 def list_figures(rows: Sequence[DatasetRow]) -> list[Figure]:
-    """All that is counted, published beside measured."""
+    """Return all counts, published and measured."""
     return [*table_2(rows), *table_3(rows), *figure_4(rows)]
 
 
@@ -59,27 +59,27 @@ def table_2(rows: Sequence[DatasetRow]) -> Iterator[Figure]:
 
 
 def table_3(rows: Sequence[DatasetRow]) -> Iterator[Figure]:
-    """The statements that matter, by category, and what the text says of them."""
+    """The statements that matter, by category, and the figures that the text gives."""
     table = "Table 3: statements that matter (S1)"
     gold = [[row.texts("s.labels")[n] for n in row.wholes("s.gold.sents.indices")] for row in rows]
-    counted = Counter(category for of in gold for category in of)
+    counted = Counter(category for categories in gold for category in categories)
     for category in CATEGORIES:
         yield _count_figure(table, category, "statements", counted[category], _PUBLISHED["Table 3"][category])
     table = "Section 3.2: statements that matter"
-    sizes = [len(of) for of in gold]
-    told = {row.texts("s.sents.tok")[n] for row in rows for n in row.wholes("s.gold.sents.indices")}
-    with_time = sum(bool({"time", "date"} & set(of)) for of in gold) / len(gold)
-    with_behavior = sum("behavior" in of for of in gold) / len(gold)
+    sizes = [len(categories) for categories in gold]
+    statements = {row.texts("s.sents.tok")[n] for row in rows for n in row.wholes("s.gold.sents.indices")}
+    with_time = sum(bool({"time", "date"} & set(categories)) for categories in gold) / len(gold)
+    with_behavior = sum("behavior" in categories for categories in gold) / len(gold)
     printed = _PUBLISHED["Section 3.2"]
     yield Figure(table, "per example, mean", "value", printed["statements"], round(mean(sizes), 1))
     yield Figure(table, "per example, standard deviation", "value", printed["deviation"], round(stdev(sizes), 1))
-    yield Figure(table, "different", "value", printed["different"], len(told))
+    yield Figure(table, "different", "value", printed["different"], len(statements))
     yield Figure(table, "examples with time or date", "value", printed["with time"], with_time)
     yield Figure(table, "examples with behavior", "value", printed["with behavior"], with_behavior)
 
 
 def figure_4(rows: Sequence[DatasetRow]) -> Iterator[Figure]:
-    """How many examples have how many Bad, Acceptable and Best candidates; the paper's counts are in a drawing."""
+    """Examples by number of Bad, Acceptable and Best candidates; the paper's counts are only in a drawing."""
     table = "Figure 4: examples by number of Bad, Acceptable and Best candidates"
     for kind, n in grade_counts(rows).most_common():
         yield Figure(table, ", ".join(map(str, kind)), "examples", None, n)
@@ -97,8 +97,8 @@ def grade_counts(rows: Sequence[DatasetRow]) -> Counter[tuple[int, int, int]]:
 
 
 def _count_grades(row: DatasetRow) -> tuple[int, int, int]:
-    found = [row.whole("r.label"), *(other.whole("r.label") for other in row.rows("r.distractors"))]
-    bad, acceptable, best = (found.count(grade) for grade in range(len(GRADES)))
+    grades = [row.whole("r.label"), *(other.whole("r.label") for other in row.rows("r.distractors"))]
+    bad, acceptable, best = (grades.count(grade) for grade in range(len(GRADES)))
     return bad, acceptable, best
 
 
@@ -111,5 +111,5 @@ def _count_sentences(rows: Sequence[DatasetRow]) -> int:
     return total
 
 
-def _count_figure(table: str, row: str, column: str, measured: int, asked: int) -> Figure:
-    return Figure(table, row, column, asked, measured, note="exact" if measured == asked else "")
+def _count_figure(table: str, row: str, column: str, measured: int, published: int) -> Figure:
+    return Figure(table, row, column, published, measured, note="exact" if measured == published else "")

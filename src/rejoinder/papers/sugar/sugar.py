@@ -30,15 +30,15 @@ _STYLE = (
 
 
 def reproduce() -> Reproduction:
-    """Count in the files, take what trained rankers said from the cache, and compare."""
+    """Count in the files, read the trained rankers' answers from the cache, and compare."""
     rows = statistics.examples()
-    found = measure_rankers()
-    figures = [*statistics.list_figures(rows), *tables.list_figures(found)]
+    measures = measure_rankers()
+    figures = [*statistics.list_figures(rows), *tables.list_figures(measures)]
     return Reproduction(
         "sugar",
         "SUGAR: situated, proactive response selection",
         figures,
-        list_notes(found),
+        list_notes(measures),
         {
             "figure-4": _draw_grades(rows),
             "figure-5": _draw_curve(figures, PRECISION),
@@ -53,11 +53,11 @@ def _draw_grades(rows: Sequence[DatasetRow]) -> str:
 
 
 def _draw_curve(figures: Sequence[Figure], measure: str) -> str:
-    """A line a measured ranker; the published ones are those ends that the paper's text gives."""
-    mine = [figure for figure in figures if figure.table == f"Figure 5: {measure} by number of distractors"]
+    """One line per measured ranker; of the published ones, the end points that the paper's text gives."""
+    in_table = [figure for figure in figures if figure.table == f"Figure 5: {measure} by number of distractors"]
     rows: dict[str, dict[str, float]] = {}
     published: dict[str, dict[str, float]] = {}
-    for figure in mine:
+    for figure in in_table:
         if figure.measured == figure.measured:
             rows.setdefault(figure.row, {})[figure.column] = figure.measured
         elif figure.published is not None:
@@ -67,33 +67,37 @@ def _draw_curve(figures: Sequence[Figure], measure: str) -> str:
     )
 
 
-def list_notes(found: SugarMeasures) -> list[str]:
+def list_notes(measures: SugarMeasures) -> list[str]:
     """Sentences with figures, then those without."""
-    tied = next(one.ties for one in found.by_input[REQUEST].standings if one.ranker == TFIDF)
-    n = len(found.by_input[REQUEST].ranked.questions)
+    tied = next(one.ties for one in measures.by_input[REQUEST].standings if one.ranker == TFIDF)
+    n = len(measures.by_input[REQUEST].ranked.questions)
     return [
-        *_describe_missing(found),
-        *_describe_reached(found),
-        *_describe_shared(found),
+        *_describe_missing(measures),
+        *_describe_reached(measures),
+        *_describe_shared(measures),
         _NOTES.text("ties", ties=tied, n=n),
         _NOTES.text("statistics"),
         _NOTES.text("folds"),
     ]
 
 
-def _describe_missing(found: SugarMeasures) -> Iterator[str]:
-    if found.missing:
-        names = ", ".join(found.missing[:4]) + (" and others" if len(found.missing) > 4 else "")
-        yield _NOTES.text("missing", n=len(found.missing), names=names)
+def _describe_missing(measures: SugarMeasures) -> Iterator[str]:
+    if measures.missing:
+        names = ", ".join(measures.missing[:4]) + (" and others" if len(measures.missing) > 4 else "")
+        yield _NOTES.text("missing", n=len(measures.missing), names=names)
 
 
-def _describe_reached(found: SugarMeasures) -> Iterator[str]:
-    """How near our ranker came, and what distractors cost each ranker."""
+def _describe_reached(measures: SugarMeasures) -> Iterator[str]:
+    """How close our ranker came to its targets, and what distractors cost each ranker."""
     for variant in VARIANTS:
-        values = _precisions(found, variant.row)
+        values = _precisions(measures, variant.row)
         if variant == OURS and values:
-            told = [f"{given} {v:.3f} ({_compare(given, v)})" for given, v in values.items() if given in FLOORS]
-            yield _NOTES.text("precision", values=", ".join(told))
+            parts = [
+                f"{input_name} {v:.3f} ({_compare(input_name, v)})"
+                for input_name, v in values.items()
+                if input_name in FLOORS
+            ]
+            yield _NOTES.text("precision", values=", ".join(parts))
         last = DISTRACTORS[-1]
         if WHOLE in values and last in values:
             lost = values[WHOLE] - values[last]
@@ -102,14 +106,13 @@ def _describe_reached(found: SugarMeasures) -> Iterator[str]:
             yield _NOTES.text(heading, n=last, row=variant.row, loss=lost, limit=MOST_LOST, verdict=verdict)
 
 
-def _compare(given: str, value: float) -> str:
-    return (
-        f"floor {FLOORS[given]:g}: {_mark(value >= FLOORS[given])}; aim {AIMS[given]:g}: {_mark(value >= AIMS[given])}"
-    )
+def _compare(input_name: str, value: float) -> str:
+    minimum, target = FLOORS[input_name], AIMS[input_name]
+    return f"minimum {minimum:g}: {_mark(value >= minimum)}; target {target:g}: {_mark(value >= target)}"
 
 
-def _describe_shared(found: SugarMeasures) -> Iterator[str]:
-    counts, texts = found.shared, {one.ranker: one.measures[PRECISION].estimate.value for one in found.texts}
+def _describe_shared(measures: SugarMeasures) -> Iterator[str]:
+    counts, texts = measures.shared, {one.ranker: one.measures[PRECISION].estimate.value for one in measures.texts}
     yield _NOTES.text(
         "shared texts",
         examples=counts.examples,
@@ -124,10 +127,10 @@ def _describe_shared(found: SugarMeasures) -> Iterator[str]:
     )
 
 
-def _precisions(found: SugarMeasures, row: str) -> dict[str, float]:
+def _precisions(measures: SugarMeasures, row: str) -> dict[str, float]:
     return {
-        given: one.measures[PRECISION].estimate.value
-        for given, evaluation in found.by_input.items()
+        input_name: one.measures[PRECISION].estimate.value
+        for input_name, evaluation in measures.by_input.items()
         for one in evaluation.standings
         if one.ranker == row
     }
@@ -138,7 +141,7 @@ def _mark(reached: bool) -> str:
 
 
 def draw_bars(title: str, counts: Mapping[str, int]) -> str:
-    """A bar a name, the longest first, with its number."""
+    """Draw one bar per name, the longest first, with its number."""
     row, left, height = 34, 110, 44 + 34 * len(counts)
     most = max(counts.values(), default=1)
     parts = [f'<text x="{_WIDTH / 2}" y="20" class="x">{html.escape(title)}</text>']
@@ -153,8 +156,8 @@ def draw_bars(title: str, counts: Mapping[str, int]) -> str:
 def draw_curves(
     title: str, steps: Sequence[str], rows: Mapping[str, Mapping[str, float]], dashed: Sequence[str]
 ) -> str:
-    """A line a name over the steps; names in ``dashed`` are published ones, of which only some steps are known."""
-    known = [value for of in rows.values() for value in of.values()]
+    """Draw one line per name over the steps; ``dashed`` are published ones, of which only some steps are known."""
+    known = [value for points_of_row in rows.values() for value in points_of_row.values()]
     first, last = (floor(min(known) / _STEP), ceil(max(known) / _STEP)) if known else (0, round(1 / _STEP))
     low, high = first * _STEP, max(last, first + 1) * _STEP
 
@@ -175,11 +178,13 @@ def draw_curves(
     if dashed:
         parts.append(f'<text x="{_WIDTH - _RIGHT + 16}" y="{_HEIGHT - 22}">dashed: published (the text</text>')
         parts.append(f'<text x="{_WIDTH - _RIGHT + 16}" y="{_HEIGHT - 7}">gives only the dots)</text>')
-    for place, (name, of) in enumerate(rows.items()):
+    for place, (name, points_of_row) in enumerate(rows.items()):
         colour, kind = _COLOURS[place % len(_COLOURS)], "line published" if name in dashed else "line"
-        points = " ".join(f"{x(step):.1f},{y(value):.1f}" for step, value in of.items())
+        points = " ".join(f"{x(step):.1f},{y(value):.1f}" for step, value in points_of_row.items())
         parts.append(f'<polyline class="{kind}" stroke="{colour}" points="{points}"/>')
-        parts += [f'<circle cx="{x(s):.1f}" cy="{y(v):.1f}" r="3.5" fill="{colour}"/>' for s, v in of.items()]
+        parts += [
+            f'<circle cx="{x(s):.1f}" cy="{y(v):.1f}" r="3.5" fill="{colour}"/>' for s, v in points_of_row.items()
+        ]
         at = _TOP + 18 * place
         parts.append(f'<rect x="{_WIDTH - _RIGHT + 16}" y="{at}" width="12" height="12" fill="{colour}"/>')
         parts.append(f'<text x="{_WIDTH - _RIGHT + 34}" y="{at + 10}">{html.escape(name)}</text>')

@@ -1,4 +1,4 @@
-"""The figures of ``reproduce sugar`` that rankers decide."""
+"""The figures of ``reproduce sugar`` that are about rankers."""
 
 from __future__ import annotations
 
@@ -18,98 +18,102 @@ STEPS = {RELEVANT: "0"} | {n: n for n in DISTRACTORS}
 TABLE_4_INPUTS = (REQUEST, RELEVANT, WHOLE)
 
 
-def list_figures(found: SugarMeasures) -> list[Figure]:
-    """All of them, in the order of the page."""
-    whole = found.by_input[WHOLE]
+def list_figures(measures: SugarMeasures) -> list[Figure]:
+    """Return all figures, in the order of the page."""
+    whole = measures.by_input[WHOLE]
     return [
-        *table_4(found),
-        *figure_5(found, PRECISION),
-        *figure_5(found, NDCG),
-        *difference_figures(found),
+        *table_4(measures),
+        *figure_5(measures, PRECISION),
+        *figure_5(measures, NDCG),
+        *difference_figures(measures),
         *breakdown_figures(whole),
-        *reading_figures(found),
-        *overlap_figures(found),
-        *validation_figures(found),
+        *reading_figures(measures),
+        *overlap_figures(measures),
+        *validation_figures(measures),
     ]
 
 
-def table_4(found: SugarMeasures) -> Iterator[Figure]:
-    """Systems by input; ties as the paper breaks them in the row that is held against the paper's."""
+def table_4(measures: SugarMeasures) -> Iterator[Figure]:
+    """Systems by input; in the rows compared with the paper, ties are broken as in the paper."""
     table = "Table 4: five folds"
-    for system, given, printed in _list_printed_lines():
+    for system, input_name, printed in _list_printed_lines():
         if system == TFIDF:
-            first = found.as_published[given].measures[PRECISION]
-            shared = next(one for one in found.by_input[given].standings if one.ranker == TFIDF)
-            yield from _line_figures(table, f"{system}, {given}", first, shared.measures[NDCG], printed)
+            first = measures.as_published[input_name].measures[PRECISION]
+            shared = next(one for one in measures.by_input[input_name].standings if one.ranker == TFIDF)
+            yield from _line_figures(table, f"{system}, {input_name}", first, shared.measures[NDCG], printed)
         else:
-            yield Figure(table, f"{system}, {given}", PRECISION, printed["precision"], float("nan"))
-            yield Figure(table, f"{system}, {given}", NDCG, printed["ndcg"], float("nan"))
-    for name in found.by_input[WHOLE].ranked.rankers:
-        told = f"{name}, ties shared" if name == TFIDF else name
-        for given in TABLE_4_INPUTS:
-            mine = _find_standing(found.by_input[given], name)
-            if mine is not None:
-                yield from _line_figures(table, f"{told}, {given}", mine.measures[PRECISION], mine.measures[NDCG])
+            yield Figure(table, f"{system}, {input_name}", PRECISION, printed["precision"], float("nan"))
+            yield Figure(table, f"{system}, {input_name}", NDCG, printed["ndcg"], float("nan"))
+    for name in measures.by_input[WHOLE].ranked.rankers:
+        label = f"{name}, ties shared" if name == TFIDF else name
+        for input_name in TABLE_4_INPUTS:
+            standing = _find_standing(measures.by_input[input_name], name)
+            if standing is not None:
+                yield from _line_figures(
+                    table, f"{label}, {input_name}", standing.measures[PRECISION], standing.measures[NDCG]
+                )
 
 
 def _list_printed_lines() -> Iterator[tuple[str, str, Mapping[str, float]]]:
     """The lines of the paper's Table 4: system, input, and both measures with their deviations between folds."""
     for system, lines in _PUBLISHED["Table 4"].items():
-        for given, line in lines.items():
-            yield system, given, line
+        for input_name, line in lines.items():
+            yield system, input_name, line
 
 
-def figure_5(found: SugarMeasures, measure: str) -> Iterator[Figure]:
-    """Systems by number of distractors; of the paper's drawing, what its text and Table 4 say."""
+def figure_5(measures: SugarMeasures, measure: str) -> Iterator[Figure]:
+    """Systems by number of distractors; published values are those that the paper's text and Table 4 give."""
     table = f"Figure 5: {measure} by number of distractors"
     key = "precision" if measure == PRECISION else "ndcg"
     for system, lines in _PUBLISHED["Table 4"].items():
         ends = _PUBLISHED["Figure 5"][measure].get(system, {})
-        for given, n in STEPS.items():
-            published = lines[given][key] if given == RELEVANT else ends.get(given)
-            mine = _find_standing(found.by_input[given], system)
-            if mine is not None and measure == PRECISION:
-                mine = found.as_published[given]
-            if mine is not None or published is not None:
-                yield _to_figure(table, system, n, mine and mine.measures[measure], published)
-    for name in dict.fromkeys(name for one in found.by_input.values() for name in one.ranked.rankers if name != TFIDF):
-        for given, n in STEPS.items():
-            mine = _find_standing(found.by_input[given], name)
-            if mine is not None:
-                yield _to_figure(table, name, n, mine.measures[measure])
+        for input_name, n in STEPS.items():
+            published = lines[input_name][key] if input_name == RELEVANT else ends.get(input_name)
+            standing = _find_standing(measures.by_input[input_name], system)
+            if standing is not None and measure == PRECISION:
+                standing = measures.as_published[input_name]
+            if standing is not None or published is not None:
+                yield _to_figure(table, system, n, standing and standing.measures[measure], published)
+    for name in dict.fromkeys(
+        name for one in measures.by_input.values() for name in one.ranked.rankers if name != TFIDF
+    ):
+        for input_name, n in STEPS.items():
+            standing = _find_standing(measures.by_input[input_name], name)
+            if standing is not None:
+                yield _to_figure(table, name, n, standing.measures[measure])
 
 
-def difference_figures(found: SugarMeasures) -> Iterator[Figure]:
+def difference_figures(measures: SugarMeasures) -> Iterator[Figure]:
     """Every pair of rankers on every input."""
     for measure in MEASURES:
         table = f"Differences in {measure}: rankers swapped request by request"
-        for given in INPUTS:
-            for one in found.by_input[given].differences:
+        for input_name in INPUTS:
+            for one in measures.by_input[input_name].differences:
                 if one.measure == measure:
-                    row = f"{one.second} minus {one.first}, {given}"
+                    row = f"{one.second} minus {one.first}, {input_name}"
                     value, low, high = one.difference
                     yield Figure(table, row, "difference", None, -value, -high, -low, one.n)
                     yield Figure(table, row, "p (Holm)", None, one.corrected, n=one.n)
 
 
-def breakdown_figures(found: RankingEvaluation) -> Iterator[Figure]:
+def breakdown_figures(evaluation: RankingEvaluation) -> Iterator[Figure]:
     """Both measures by kind of question, with the whole situation."""
-    for name, parts in found.parts.items():
-        table = f"By {name}, {found.ranked.given}"
+    for name, parts in evaluation.parts.items():
+        table = f"By {name}, {evaluation.ranked.given}"
         for part in parts:
             for measure in MEASURES:
-                told = part.measures[measure]
-                value, low, high = told.estimate
+                fold_mean = part.measures[measure]
+                value, low, high = fold_mean.estimate
                 column = f"{part.ranker}: {measure}"
-                yield Figure(table, f"{part.name} ({part.n})", column, None, value, low, high, told.n)
+                yield Figure(table, f"{part.name} ({part.n})", column, None, value, low, high, fold_mean.n)
 
 
-def reading_figures(found: SugarMeasures) -> Iterator[Figure]:
-    """Which statements rankers read, against those that matter and against chance."""
+def reading_figures(measures: SugarMeasures) -> Iterator[Figure]:
+    """Which statements rankers read, compared with those that matter and with chance."""
     table = "Statements read vs. statements that matter"
-    for given in (WHOLE, *DISTRACTORS):
-        for one in found.by_input[given].readings:
-            row = f"{one.ranker}, for {one.candidate}, {given}"
+    for input_name in (WHOLE, *DISTRACTORS):
+        for one in measures.by_input[input_name].readings:
+            row = f"{one.ranker}, for {one.candidate}, {input_name}"
             yield Figure(table, row, "read", None, one.read, n=one.n)
             pairs = zip(("precision", "recall", "F1"), (one.precision, one.recall, one.f1), one.chance, strict=True)
             for name, estimate, chance in pairs:
@@ -117,11 +121,11 @@ def reading_figures(found: SugarMeasures) -> Iterator[Figure]:
                 yield Figure(table, row, f"{name} by chance", None, chance, n=one.n)
 
 
-def overlap_figures(found: SugarMeasures) -> Iterator[Figure]:
+def overlap_figures(measures: SugarMeasures) -> Iterator[Figure]:
     """What test questions share with the training split of their fold, and what that gives away."""
     table = "Test questions of all folds: what was seen in training"
-    counts = found.shared
-    told = {
+    counts = measures.shared
+    numbers = {
         "the same example": counts.examples,
         "the request": counts.requests,
         "the reference, as a reference": counts.reference,
@@ -130,26 +134,26 @@ def overlap_figures(found: SugarMeasures) -> Iterator[Figure]:
         "all distractors, as references": counts.all_distractors,
         "a distractor, as a candidate": counts.distractor_offered,
     }
-    for row, n in told.items():
+    for row, n in numbers.items():
         yield Figure(table, row, "questions", None, n, n=counts.questions)
         yield Figure(table, row, "share", None, n / counts.questions, n=counts.questions)
     table = "What the texts alone give away (neither request nor situation is read)"
-    for one in found.texts:
+    for one in measures.texts:
         for measure in MEASURES:
             yield _to_figure(table, one.ranker, measure, one.measures[measure])
 
 
-def validation_figures(found: SugarMeasures) -> Iterator[Figure]:
+def validation_figures(measures: SugarMeasures) -> Iterator[Figure]:
     """The same measures on the validation splits, by which rankers were chosen."""
     table = "Validation splits"
-    for given in INPUTS:
-        for one in found.validation[given]:
+    for input_name in INPUTS:
+        for one in measures.validation[input_name]:
             for measure in MEASURES:
-                yield _to_figure(table, f"{one.ranker}, {given}", measure, one.measures[measure])
+                yield _to_figure(table, f"{one.ranker}, {input_name}", measure, one.measures[measure])
 
 
-def _find_standing(found: RankingEvaluation, name: str) -> RankerStanding | None:
-    return next((one for one in found.standings if one.ranker == name), None)
+def _find_standing(evaluation: RankingEvaluation, name: str) -> RankerStanding | None:
+    return next((one for one in evaluation.standings if one.ranker == name), None)
 
 
 def _line_figures(
@@ -162,7 +166,7 @@ def _line_figures(
     yield Figure(table, row, "nDCG@3, standard deviation", printed.get("ndcg_deviation"), ndcg.deviation)
 
 
-def _to_figure(table: str, row: str, column: str, found: FoldMean | None, published: float | None = None) -> Figure:
-    if found is None:
+def _to_figure(table: str, row: str, column: str, fold_mean: FoldMean | None, published: float | None = None) -> Figure:
+    if fold_mean is None:
         return Figure(table, row, column, published, float("nan"))
-    return Figure(table, row, column, published, *found.estimate, found.n)
+    return Figure(table, row, column, published, *fold_mean.estimate, fold_mean.n)

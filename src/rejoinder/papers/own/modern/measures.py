@@ -24,7 +24,7 @@ from rejoinder.types import Choice, Item, Pair, Preference, Record, Response
 
 @dataclass(frozen=True)
 class RatedDuel:
-    """Two replies to one item and what each person said of them."""
+    """Two replies to one item and each person's choice between them."""
 
     item: Item
     first: Response
@@ -33,7 +33,7 @@ class RatedDuel:
 
     @property
     def majority(self) -> Choice | None:
-        """What more than half of the people said; None where there is no such answer."""
+        """The choice of more than half of the people, or None."""
         choice, votes = Counter(self.choices).most_common(1)[0]
         return choice if 2 * votes > len(self.choices) else None
 
@@ -47,7 +47,7 @@ class DuelSet:
     has_systems: bool
 
     def drawn(self, n: int, seed: int) -> list[int]:
-        """The places of so many duels, drawn without looking at them."""
+        """Return the positions of a random sample of duels."""
         return sorted(random.Random(seed).sample(range(len(self.duels)), min(n, len(self.duels))))
 
     def only(self, places: Sequence[int]) -> DuelSet:
@@ -55,9 +55,9 @@ class DuelSet:
         return replace(self, duels=tuple(self.duels[i] for i in places))
 
     def pairs(self) -> list[Pair]:
-        """Every reply once, whatever the number of duels it is in."""
-        found = {r.id: Pair(d.item, r) for d in self.duels for r in (d.first, d.second)}
-        return list(found.values())
+        """Return every reply once, even if it is in several duels."""
+        by_response = {r.id: Pair(d.item, r) for d in self.duels for r in (d.first, d.second)}
+        return list(by_response.values())
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,8 @@ def collect_duels(name: str, records: Iterable[Record], has_systems: bool) -> Du
             case Preference():
                 choices.setdefault((record.item, record.first, record.second), []).append(record.choice)
     duels = (
-        RatedDuel(items[item], responses[first], responses[second], tuple(said))
-        for (item, first, second), said in choices.items()
+        RatedDuel(items[item], responses[first], responses[second], tuple(votes))
+        for (item, first, second), votes in choices.items()
     )
     return DuelSet(name, tuple(duels), has_systems)
 
@@ -110,7 +110,7 @@ PEOPLE = "one annotator vs. the others"
 
 @dataclass(frozen=True)
 class MetricPreferences:
-    """What one row of the tables says of every duel: above 0 the first reply, below 0 the second, NaN nothing."""
+    """A row's preference in every duel: above 0 for the first reply, below 0 for the second, NaN for no score."""
 
     row: str
     advantages: Floats
@@ -119,40 +119,40 @@ class MetricPreferences:
 
 @dataclass(frozen=True)
 class SetPreferences:
-    """What every row says of one set's duels: all of them, and a sample for the slow rows."""
+    """The preferences of every row in one set: on all duels, and on a sample for the slow rows."""
 
     rows: DuelSet
-    found: Sequence[MetricPreferences]
+    preferences: Sequence[MetricPreferences]
     sample: DuelSet
     on_sample: Sequence[MetricPreferences]
     orders: OrderConsistency | None = None
 
 
 def prefer_by_scores(metric: Metric, rows: DuelSet, note: str) -> MetricPreferences:
-    """The difference of the two replies' scores; where a metric has no direction, more counts as better."""
+    """Return the differences of the two replies' scores; without a direction, higher counts as better."""
     pairs = rows.pairs()
-    found = {p.response.id: value for p, value in zip(pairs, score_pairs(metric, pairs), strict=True)}
+    scores = {p.response.id: value for p, value in zip(pairs, score_pairs(metric, pairs), strict=True)}
     sign = -1.0 if metric.higher_is_better is False else 1.0
-    differences = [sign * (found[duel.first.id] - found[duel.second.id]) for duel in rows.duels]
+    differences = [sign * (scores[duel.first.id] - scores[duel.second.id]) for duel in rows.duels]
     return MetricPreferences(str(metric), np.array(differences, float), note)
 
 
-def score_decided(found: MetricPreferences, rows: DuelSet) -> Floats:
-    """Of the duels that people decided: 1 where the metric prefers the same reply, .5 where it prefers neither."""
+def score_decided(preferences: MetricPreferences, rows: DuelSet) -> Floats:
+    """Return, for duels that people decided, 1 if the metric prefers the same reply and .5 if it prefers neither."""
     wanted = np.array([{"first": 1.0, "second": -1.0}.get(duel.majority or "", NAN) for duel in rows.duels])
-    right: Floats = (np.sign(found.advantages) * wanted + 1) / 2
+    right: Floats = (np.sign(preferences.advantages) * wanted + 1) / 2
     return right
 
 
-def score_with_ties(found: MetricPreferences, rows: DuelSet) -> Floats:
-    """1 where the metric says what people say, a tie included; a metric's tie is a difference of 0."""
+def score_with_ties(preferences: MetricPreferences, rows: DuelSet) -> Floats:
+    """Return 1 if the metric agrees with people, ties included; a metric's tie is a difference of 0."""
     points = np.array([NAN if d.majority is None else 2 * POINTS[d.majority] - 1 for d in rows.duels])
-    known = ~np.isnan(found.advantages + points)
-    return np.where(known, np.sign(found.advantages) == points, NAN)
+    known = ~np.isnan(preferences.advantages + points)
+    return np.where(known, np.sign(preferences.advantages) == points, NAN)
 
 
 def compare_annotators(rows: DuelSet) -> tuple[list[float], list[str]]:
-    """How often one person prefers what two or more others agree on (a tie is half right), and the items of that."""
+    """Return whether each person prefers what two or more others agree on (a tie is half right), and the items."""
     right, items = [], []
     for duel in rows.duels:
         for i, choice in enumerate(duel.choices):
@@ -164,7 +164,7 @@ def compare_annotators(rows: DuelSet) -> tuple[list[float], list[str]]:
 
 
 def mean_with_interval(values: Floats, items: Sequence[str], plan: BootstrapPlan) -> Interval:
-    """The mean with its bootstrap interval; items are drawn again, with all their duels."""
+    """Return the mean with its bootstrap interval; items are resampled with all their duels."""
     known = np.flatnonzero(~np.isnan(values))
     if not len(known):
         return Interval(NAN, NAN, NAN, 0, len(values), 0, "no values")
@@ -176,19 +176,19 @@ def mean_with_interval(values: Floats, items: Sequence[str], plan: BootstrapPlan
     return plan.interval(value, samples, len(known), len(values) - len(known), design.n_units("items"))
 
 
-def rank_by_metric(found: MetricPreferences, rows: DuelSet) -> Ranking:
+def rank_by_metric(preferences: MetricPreferences, rows: DuelSet) -> Ranking:
     """Bradley-Terry strengths of the systems from the metric's preferences."""
-    points = (np.sign(found.advantages) + 1) / 2
+    points = (np.sign(preferences.advantages) + 1) / 2
     duels = rows.duels
     names = [d.first.system for d in duels], [d.second.system for d in duels]
     return rank_systems(*names, points, [d.item.id for d in duels])
 
 
 def rank_by_people(rows: DuelSet) -> Ranking:
-    """Bradley-Terry strengths of the systems from what every person said."""
-    said = [(d, choice) for d in rows.duels for choice in d.choices]
-    first, second = [d.first.system for d, _ in said], [d.second.system for d, _ in said]
-    return rank_systems(first, second, [POINTS[c] for _, c in said], [d.item.id for d, _ in said])
+    """Bradley-Terry strengths of the systems from every person's choices."""
+    votes = [(d, choice) for d in rows.duels for choice in d.choices]
+    first, second = [d.first.system for d, _ in votes], [d.second.system for d, _ in votes]
+    return rank_systems(first, second, [POINTS[c] for _, c in votes], [d.item.id for d, _ in votes])
 
 
 def strength_by_system(ranking: Ranking) -> dict[str, float]:
@@ -196,8 +196,8 @@ def strength_by_system(ranking: Ranking) -> dict[str, float]:
     return {str(one.system): one.value for one in ranking.strengths}
 
 
-def rank_agreement(found: Mapping[str, float], wanted: Mapping[str, float]) -> tuple[float, float, int]:
+def rank_agreement(strengths: Mapping[str, float], expected: Mapping[str, float]) -> tuple[float, float, int]:
     """Spearman's and Kendall's correlation of two rankings, and the number of systems."""
-    names: Sequence[str] = [name for name in wanted if name in found]
-    columns = [found[name] for name in names], [wanted[name] for name in names]
+    names: Sequence[str] = [name for name in expected if name in strengths]
+    columns = [strengths[name] for name in names], [expected[name] for name in names]
     return spearman(*columns).value, kendall(*columns).value, len(names)

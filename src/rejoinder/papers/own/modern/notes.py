@@ -1,4 +1,4 @@
-"""The sentences under the tables of language models' replies: how it was measured, and what does not carry over."""
+"""The sentences under the tables of ``reproduce modern``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NOTES = load_notes("own/modern")
 
 
 def list_notes(measured: Sequence[SetPreferences], figures: Sequence[Figure], plan: BootstrapPlan) -> Iterator[str]:
-    """How the figures came about, and what they say."""
+    """How the figures were measured, and what they show."""
     yield _NOTES.text("method", resamples=plan.n_resamples)
     yield from (_describe_people(one.rows) for one in measured)
     sizes = " and ".join(f"{len(one.sample.duels)} of {len(one.rows.duels)} {one.rows.name} pairs" for one in measured)
@@ -55,11 +55,11 @@ def _describe_people(rows: DuelSet) -> str:
 
 
 def _compare_with_length(one: SetPreferences) -> Iterator[str]:
-    """Every row that is surely better or worse than taking the longer reply, on the same pairs."""
-    found = {f.row: score_decided(f, one.sample) for f in one.on_sample}
-    found |= {f.row: score_decided(f, one.rows) for f in one.found}
+    """Every row that is clearly better or worse than choosing the longer reply, on the same pairs."""
+    values_by_row = {f.row: score_decided(f, one.sample) for f in one.on_sample}
+    values_by_row |= {f.row: score_decided(f, one.rows) for f in one.preferences}
     better, worse = [], []
-    for row, values in found.items():
+    for row, values in values_by_row.items():
         rows = one.rows if len(values) == len(one.rows.duels) else one.sample
         length = _length_scores(one, rows)
         if row == _LENGTH or length is None:
@@ -69,27 +69,27 @@ def _compare_with_length(one: SetPreferences) -> Iterator[str]:
         if len(set(clusters)) < 2:
             continue
         at = difference_interval(values[both], length[both], clusters)
-        shown = f"{row} ({at.value:+.3f} [{at.low:+.3f}, {at.high:+.3f}])"
+        text = f"{row} ({at.value:+.3f} [{at.low:+.3f}, {at.high:+.3f}])"
         if at.low > 0:
-            better.append(shown)
+            better.append(text)
         elif at.high < 0:
-            worse.append(shown)
+            worse.append(text)
     yield _NOTES.text(
         "length", name=one.rows.name, better=", ".join(better) or "none", worse=", ".join(worse) or "none"
     )
 
 
 def _length_scores(one: SetPreferences, rows: DuelSet) -> Floats | None:
-    found = one.found if rows is one.rows else one.on_sample
-    return next((score_decided(f, rows) for f in found if f.row == _LENGTH), None)
+    preferences = one.preferences if rows is one.rows else one.on_sample
+    return next((score_decided(f, rows) for f in preferences if f.row == _LENGTH), None)
 
 
 def _describe_transfer(figures: Sequence[Figure]) -> Iterator[str]:
-    """Which rows tell the better reply from the worse at all."""
+    """Which rows cannot be told from chance, and what that means."""
     for table in (ACCURACY, SAMPLE):
         for column in dict.fromkeys(f.column for f in figures if f.table == table):
-            mine = [f for f in figures if f.table == table and f.column == column and f.row != PEOPLE]
-            chance = [f.row for f in mine if f.low is not None and f.high is not None and f.low <= 0.5 <= f.high]
+            in_column = [f for f in figures if f.table == table and f.column == column and f.row != PEOPLE]
+            chance = [f.row for f in in_column if f.low is not None and f.high is not None and f.low <= 0.5 <= f.high]
             if chance:
                 where = column if table == ACCURACY else f"{column} (sample)"
                 yield _NOTES.text("chance", set=where, rows=", ".join(chance))
@@ -97,8 +97,8 @@ def _describe_transfer(figures: Sequence[Figure]) -> Iterator[str]:
 
 
 def _describe_rankings(figures: Sequence[Figure]) -> Iterator[str]:
-    """The systems' order under each row, by its correlation with the annotators'."""
-    found = [f for f in figures if f.table == RANKING and f.column.startswith("Spearman")]
-    if found:
-        shown = ", ".join(f"{f.row} {f.measured:.1f}" for f in sorted(found, key=lambda f: -f.measured))
-        yield _NOTES.text("rankings", n=found[0].n, rows=shown)
+    """The correlation of each row's order of systems with the annotators'."""
+    correlations = [f for f in figures if f.table == RANKING and f.column.startswith("Spearman")]
+    if correlations:
+        text = ", ".join(f"{f.row} {f.measured:.1f}" for f in sorted(correlations, key=lambda f: -f.measured))
+        yield _NOTES.text("rankings", n=correlations[0].n, rows=text)

@@ -1,7 +1,7 @@
-"""Relevance without references: every metric here against people on six rated sets, beside what is published.
+"""Relevance without references: metrics compared with people on six rated sets, beside published figures.
 
 Five columns are the test rows of the IDK paper (Berlot-Attwell and Rudzicz 2022), the sixth is Gupta's 500 replies
-(Gupta et al. 2019). These rows are an examination: nothing may be chosen by them.
+(Gupta et al. 2019). These rows are for the final measurement only: nothing may be chosen by them.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ _OWN = ("cosine", "idk", "nsp")  # metrics of ours that are not quite what was p
 
 
 def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
-    """Score the rows of every column and correlate with the ratings; ``metrics`` are specs to take instead of SPECS."""
+    """Score the rows of every column and correlate with the ratings; ``metrics`` are specs to use instead of SPECS."""
     specs, absent = split_usable(SPECS) if metrics is None else ([str(parse(spec)) for spec in metrics], [])
     return assemble([score_rows(read_rows(column), specs) for column in COLUMNS], absent)
 
 
 def split_usable(specs: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The specs that can be scored here, and a sentence on each that cannot; tried on a made-up reply."""
+    """Return the specs that can be scored here, tried on a made-up reply, and a sentence on each that cannot."""
     able, absent = [], []
     for spec in specs:
         try:
@@ -76,8 +76,8 @@ def assemble(
     """The figures and notes of columns that have been scored."""
     signatures = scored[0].metrics
     pearson, within = replace(plan, method="pearson"), replace(plan, at="within_system")
-    found = {one.rows.column.name: correlate(one, plan) for one in scored}
-    figures: list[Figure] = [*pooled_figures(found, signatures, plan), *spread_figures(found, list(signatures), plan)]
+    pooled = {one.rows.column.name: correlate(one, plan) for one in scored}
+    figures: list[Figure] = [*pooled_figures(pooled, signatures, plan), *spread_figures(pooled, list(signatures), plan)]
     inside = {one.rows.column.name: correlate(one, within) for one in scored if one.has_systems}
     for row in (AUTHORS_ROW, *signatures):
         figures += row_figures(WITHIN, row, inside, signatures.get(row, "the authors' scores of one run"))
@@ -87,7 +87,7 @@ def assemble(
 
 
 def list_notes(scored: Sequence[ScoredColumn], resamples: int) -> Iterator[str]:
-    """How the figures came about."""
+    """How the figures were measured."""
     yield _NOTES.text("intervals", resamples=resamples)
     yield from _NOTES.paragraphs("method")
     joined = [f"{one.rows.column.name} {one.rows.n_joined} of {len(one.evidence)}" for one in scored if one.has_systems]
@@ -96,27 +96,27 @@ def list_notes(scored: Sequence[ScoredColumn], resamples: int) -> Iterator[str]:
     for spec in scored[0].metrics:
         missing = {one.rows.column.name: sum(map(math.isnan, one.evidence.scores[spec])) for one in scored}
         if any(missing.values()):
-            shown = ", ".join(f"{name} {n}" for name, n in missing.items() if n)
-            yield _NOTES.text("missing scores", spec=spec, columns=shown)
+            columns = ", ".join(f"{name} {n}" for name, n in missing.items() if n)
+            yield _NOTES.text("missing scores", spec=spec, columns=columns)
 
 
 def list_verdicts(figures: Sequence[Figure]) -> Iterator[str]:
-    """The oracle, and aptness held against its floors."""
-    mine = (TABLES["spearman"], TABLES["spearman"] + OVER_SIX)
-    found = {(f.row, f.column): f for f in figures if f.table in mine}
-    oracle = found.get((ORACLE, GUPTA))
+    """The oracle, the worst columns, and aptness compared with its minimum values."""
+    tables = (TABLES["spearman"], TABLES["spearman"] + OVER_SIX)
+    by_cell = {(f.row, f.column): f for f in figures if f.table in tables}
+    oracle = by_cell.get((ORACLE, GUPTA))
     if oracle is not None:
         yield _NOTES.text("oracle", value=oracle.measured, column=GUPTA)
-    lowest = [f"{f.note.partition(';')[0]} of {row}" for (row, column), f in found.items() if column == WORST]
+    lowest = [f"{f.note.partition(';')[0]} of {row}" for (row, column), f in by_cell.items() if column == WORST]
     yield _NOTES.text("worst column", columns=", ".join(lowest))
     floors = {**FLOORS, MACRO: MACRO_FLOOR, WORST: WORST_FLOOR}
-    shown = ", ".join(f"{column} {floor:.2f}" for column, floor in floors.items())
-    yield _NOTES.text("floors", floors=shown)
-    for row in dict.fromkeys(row for row, _ in found if row.partition("(")[0] == "aptness"):
+    values = ", ".join(f"{column} {floor:.2f}" for column, floor in floors.items())
+    yield _NOTES.text("floors", floors=values)
+    for row in dict.fromkeys(row for row, _ in by_cell if row.partition("(")[0] == "aptness"):
         missed = [
-            f"{column} ({found[row, column].measured:.3f}, floor {floor:.2f})"
+            f"{column} ({by_cell[row, column].measured:.3f}, minimum {floor:.2f})"
             for column, floor in floors.items()
-            if not found[row, column].measured >= floor
+            if not by_cell[row, column].measured >= floor
         ]
         if missed:
             yield _NOTES.text("floors missed", row=row, columns=", ".join(missed))

@@ -86,54 +86,64 @@ def _get_mean(value: float | Sequence[float]) -> float:
 PUBLISHED = _read_published()
 
 
-def pooled_figures(found: CorrelationsByColumn, signatures: Mapping[str, str], plan: BootstrapPlan) -> Iterator[Figure]:
+def pooled_figures(
+    correlations: CorrelationsByColumn, signatures: Mapping[str, str], plan: BootstrapPlan
+) -> Iterator[Figure]:
     """Two tables: the six columns, published rows first; and over all six each metric's mean and worst column."""
     table = TABLES[plan.method]
     for row in PUBLISHED:
-        measured = {f.column: f for f in row_figures(table, row, found, "the authors' scores of one run")}
+        measured = {f.column: f for f in row_figures(table, row, correlations, "the authors' scores of one run")}
         for column in SIX:
             published = _find_published(table, row, column)
             if column in measured or published is not None:
                 only = Figure(table, row, column, published, math.nan, note=PUBLISHED[row].source)
                 yield measured.get(column, only)
     for spec, signature in signatures.items():
-        yield from row_figures(table, spec, found, signature)
-    yield from row_figures(table, ORACLE, found, "each reply gets its system's mean rating")
+        yield from row_figures(table, spec, correlations, signature)
+    yield from row_figures(table, ORACLE, correlations, "each reply gets its system's mean rating")
     for spec in signatures:
-        mine = {column: found[column][spec] for column in SIX}
-        yield _to_figure(f"{table}{OVER_SIX}", spec, MACRO, macro_average(list(mine.values()), plan), "")
-        column, interval = find_worst(mine)
+        by_column = {column: correlations[column][spec] for column in SIX}
+        yield _to_figure(f"{table}{OVER_SIX}", spec, MACRO, macro_average(list(by_column.values()), plan), "")
+        column, interval = find_worst(by_column)
         yield _to_figure(f"{table}{OVER_SIX}", spec, WORST, interval, column)
 
 
-def row_figures(table: str, row: str, found: CorrelationsByColumn, note: str) -> Iterator[Figure]:
+def row_figures(table: str, row: str, correlations: CorrelationsByColumn, note: str) -> Iterator[Figure]:
     """A row's correlation in every column that has it."""
-    for column, rows in found.items():
+    for column, rows in correlations.items():
         if row in rows:
             yield _to_figure(table, row, column, rows[row].interval, note)
 
 
-def spread_figures(found: CorrelationsByColumn, specs: Sequence[str], plan: BootstrapPlan) -> Iterator[Figure]:
-    """How the first five columns differ: their mean, the worst of them, the best over the worst."""
+def spread_figures(correlations: CorrelationsByColumn, specs: Sequence[str], plan: BootstrapPlan) -> Iterator[Figure]:
+    """How the first five columns differ: their mean, the worst of them, the ratio of best to worst."""
     for row, known in PUBLISHED.items():
         if row != AUTHORS_ROW and set(known.spearman) == set(FIVE):
             for column in (MEAN_OF_FIVE, WORST_OF_FIVE, RATIO):
                 yield Figure(SPREAD, row, column, _find_published(SPREAD, row, column), math.nan, note=known.source)
     for row in (AUTHORS_ROW, *specs):
-        mine = {column: found[column][row] for column in FIVE}
-        yield _to_figure(SPREAD, row, MEAN_OF_FIVE, macro_average(list(mine.values()), plan), "")
-        column, interval = find_worst(mine)
+        by_column = {column: correlations[column][row] for column in FIVE}
+        yield _to_figure(SPREAD, row, MEAN_OF_FIVE, macro_average(list(by_column.values()), plan), "")
+        column, interval = find_worst(by_column)
         yield _to_figure(SPREAD, row, WORST_OF_FIVE, interval, column)
-        yield _to_figure(SPREAD, row, RATIO, sensitivity(list(mine.values()), plan), "")
+        yield _to_figure(SPREAD, row, RATIO, sensitivity(list(by_column.values()), plan), "")
 
 
-def _to_figure(table: str, row: str, column: str, found: Interval, note: str) -> Figure:
-    """A measured figure beside the published one; aptness beside its floor."""
+def _to_figure(table: str, row: str, column: str, interval: Interval, note: str) -> Figure:
+    """A measured figure beside the published one; for aptness, with its minimum."""
     if table == TABLES["spearman"] and column in FLOORS and row.partition("(")[0] == "aptness":
-        note += f"; floor {FLOORS[column]}: {'reached' if found.value >= FLOORS[column] else 'missed'}"
-    note = "; ".join(filter(None, (note, found.reason)))
+        note += f"; minimum {FLOORS[column]}: {'reached' if interval.value >= FLOORS[column] else 'missed'}"
+    note = "; ".join(filter(None, (note, interval.reason)))
     return Figure(
-        table, row, column, _find_published(table, row, column), found.value, found.low, found.high, found.n, note
+        table,
+        row,
+        column,
+        _find_published(table, row, column),
+        interval.value,
+        interval.low,
+        interval.high,
+        interval.n,
+        note,
     )
 
 
