@@ -42,7 +42,7 @@ def score_choices(losses: NDArray[np.float32], at: NDArray[np.int64]) -> Values:
 
 
 def align_to_contexts(values: Values, contexts: NDArray[np.int64], size: int) -> Values:
-    """Return the values of questions in the order of all contexts, NaN for a context without a question."""
+    """Return questions' values in the order of all contexts, NaN where there is no question."""
     aligned = np.full(size, np.nan)
     aligned[contexts] = values
     return aligned

@@ -33,7 +33,7 @@ _Text: TypeAlias = tuple[tuple[Turn, ...], str]
 
 
 def draw_sample(rows: RelevanceRows, n: int = SAMPLE_ROWS) -> list[Pair]:
-    """Return a sample of a column's rows in order, by the column's seed: FED's two columns get the same replies."""
+    """Sample rows from a column, in their order, by its seed: FED's two columns get the same replies."""
     pairs = list(rows.data.pairs())
     if len(pairs) <= n:
         return pairs

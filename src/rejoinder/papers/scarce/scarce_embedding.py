@@ -1,7 +1,7 @@
 """SCARCE (Gangal et al. 2021), Table 1: metrics by vectors, with the embedded models in place of the paper's.
 
-The paper used GloVe 300d, Skip-Thought and roberta-large; here we use GloVe 50d and MiniLM, so the published figures are
-for orientation only.
+The paper used GloVe 300d, Skip-Thought and roberta-large; here we use GloVe 50d and MiniLM, so the published figures
+are for orientation only.
 """
 
 from __future__ import annotations

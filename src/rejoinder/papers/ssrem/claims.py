@@ -1,8 +1,8 @@
 """What the SSREM paper claims, each in a sentence with what was measured here: confirmed or refuted.
 
 The criteria were set before ``test`` or a rated row was measured: the order of two scorers at the same places, whether
-the interval of their difference excludes 0, and the minimum values for SSREM. Scorers over the shipped encoder are shown
-but do not count.
+the interval of their difference excludes 0, and the minimum values for SSREM. Scorers over the shipped encoder are
+shown but do not count.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Scorers and reference metrics against people, without the replies that people wrote (the SSREM paper, section 5.1).
 
 Whole metrics go where references are: Gupta's 500 replies, and USR's on Topical-Chat with the original reply as the
-reference. f alone goes to all six relevance columns. These rows are for the final measurement only: nothing is chosen by them.
+reference. f alone goes to all six relevance columns. These rows are for the final measurement only: nothing is chosen
+by them.
 """
 
 from __future__ import annotations

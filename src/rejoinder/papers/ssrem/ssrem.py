@@ -1,7 +1,7 @@
 """The SSREM paper (Bak and Oh 2020) on the available corpora: Tables 2, 4 and 5, Figures 2 to 5, sections 6, 7.1 and 8.
 
-Three scorers, RUBER, RSREM and SSREM, are trained over word averages and over MiniLM; the package's own are shown beside them.
-Nothing is chosen by the rated rows.
+Three scorers, RUBER, RSREM and SSREM, are trained over word averages and over MiniLM; the package's own are shown
+beside them. Nothing is chosen by the rated rows.
 """
 
 from __future__ import annotations
