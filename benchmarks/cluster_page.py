@@ -32,7 +32,7 @@ def write_page(entries: Sequence[dict[str, Any]], target: Path) -> None:
     target.write_text("\n".join(text))
 
 
-_KILLS = ["killed", "command", "times", "killed while running", "same result as undisturbed", "runs needed", "tasks restarted"]
+_KILLS = ["killed", "command", "times", "while running", "same result as undisturbed", "runs needed", "tasks restarted"]
 
 
 def _groups(entries: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:

@@ -204,7 +204,7 @@ def describe_adaptation(augmented: AugmentedReferences, most: int | None) -> str
             for verdict, count in sorted(verdicts.items())
             if verdict not in ("adapted", "not tried")
         )
-        outcome = f" ({verdicts.get('adapted', 0):,} taken{', ' * bool(others)}{others})" if tried else ""
+        outcome = f" ({verdicts.get('adapted', 0):,} accepted{', ' * bool(others)}{others})" if tried else ""
         parts.append(f"{source}: {tried:,} of {whole:,}{outcome}")
     if most is None:
         return _NOTES.text("adaptation", sources="; ".join(parts))
