@@ -184,8 +184,8 @@ def test_both_the_text_and_what_it_was_adapted_to_are_references() -> None:
 
 def test_what_was_not_tried_is_told() -> None:
     assert describe_adaptation(augmented(), 3) == (
-        "Adaptation: retrieval: 2 of 2 (1 accepted, 1 less likely); common sense: 1 of 1 (1 accepted); retrieval, 5% of the "
-        "corpus: 0 of 0; common sense, matched: 0 of 1. Limited to the first 3 texts (--adapt 3)."
+        "Adaptation: retrieval: 2 of 2 (1 accepted, 1 less likely); common sense: 1 of 1 (1 accepted); retrieval, 5% "
+        "of the corpus: 0 of 0; common sense, matched: 0 of 1. Limited to the first 3 texts (--adapt 3)."
     )
 
 
