@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-_HEAD = """# A cluster against one process
+_HEAD = """# A cluster compared with one process
 
 Written by `python -m benchmarks.cluster` on a real Ray cluster of node processes on one machine ({cores} cores, Python
 {python}, Ray {ray}): a head that computes nothing, and nodes of one core each.
@@ -19,20 +19,20 @@ def write_page(entries: Sequence[dict[str, Any]], target: Path) -> None:
     text = [_HEAD.format(**parts["machine"][0])]
     if parts["same"]:
         engines = list(dict.fromkeys(e["engine"] for e in parts["same"]))
-        found = {(e["command"], e["engine"]): "the same" if e["same"] else "**others**" for e in parts["same"]}
+        found = {(e["command"], e["engine"]): "the same" if e["same"] else "**different**" for e in parts["same"]}
         rows = [[name, *(found[name, one] for one in engines)] for name in dict.fromkeys(c for c, _ in found)]
-        text += ["## The bytes that are written, against one process\n", _table(["command", *engines], rows)]
+        text += ["## Output bytes, compared with one process\n", _table(["command", *engines], rows)]
     if parts["kills"]:
         text += ["## Killed at random moments\n", _table(_KILLS, map(_killed, _groups(parts["kills"])))]
     if parts["speed"]:
         rows = [[str(e["nodes"]), ", ".join(map(str, e["seconds"]))] for e in parts["speed"] if "nodes" in e]
         last = parts["speed"][-1]
-        told = f"Least against least: {last['speedup']} times as fast (at least {last['at least']} is asked for).\n"
-        text += ["## Scoring that an encoder bounds\n", _table(["nodes of one core", "seconds"], rows), told]
+        told = f"Fastest vs. fastest: {last['speedup']} times as fast (target: at least {last['at least']}).\n"
+        text += ["## Scoring limited by an encoder\n", _table(["nodes of one core", "seconds"], rows), told]
     target.write_text("\n".join(text))
 
 
-_KILLS = ["killed", "command", "times", "while it ran", "results as undisturbed", "runs needed", "tasks begun again"]
+_KILLS = ["killed", "command", "times", "while running", "same result as undisturbed", "runs needed", "tasks restarted"]
 
 
 def _groups(entries: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:

@@ -141,17 +141,17 @@ def page(entries: list[dict[str, Any]]) -> str:
         ]
         for one in entries
     ]
-    heads = ["resampled", "correlation", "dialogues", "dialogue effect", "95% intervals that hold the truth"]
+    heads = ["resampled", "correlation", "dialogues", "dialogue effect", "95% intervals that contain the true value"]
     heads += ["false alarms, bootstrap", "false alarms, permutation"]
     notes = [
         f"{entries[0]['rounds']:,} simulations per line, {RESAMPLES} resamples, {PERMUTATIONS} permutations; shares "
-        "are exact to about ± .01. `rejoinder trust` resamples dialogues; items are there to compare with.",
-        f"Bar for dialogues: {COVERED[0]:g} to {COVERED[1]:g} of the intervals, at most {ALARMS:g} false alarms.",
+        "are exact to about ± .01. `rejoinder trust` resamples dialogues; items are shown for comparison.",
+        f"Target for dialogues: {COVERED[0]:g} to {COVERED[1]:g} of the intervals, at most {ALARMS:g} false alarms.",
         "Dialogues have 2, 4 or 6 items with one reply each. Both metrics correlate with the ratings by .5. A strong "
         "effect: replies of one dialogue share half of the variance.",
         "Command: `python -m benchmarks.trust_coverage`.",
     ]
-    table = to_markdown(Table("How far to trust trust on conversations", heads, rows)).replace("### ", "# ", 1)
+    table = to_markdown(Table("How reliable trust is on conversations", heads, rows)).replace("### ", "# ", 1)
     return "\n".join([table, *(f"- {note}" for note in notes), ""])
 
 

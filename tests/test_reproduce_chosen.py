@@ -21,9 +21,8 @@ from rejoinder.papers.chosen.answers import (
     make_request,
     save_answers,
 )
-from rejoinder.papers.chosen.chosen import draw_boxes
+from rejoinder.papers.chosen.chosen import draw_boxes, list_notes
 from rejoinder.papers.chosen.measures import Kind, Ladder
-from rejoinder.papers.chosen.notes import list_notes
 from rejoinder.papers.chosen.sets import Sets
 from rejoinder.selection.build import BuiltTestSet
 from rejoinder.types import Candidate, Item, Question, Reference, Turn
@@ -132,9 +131,9 @@ def test_what_is_asked_holds_each_text_once_and_answers_belong_to_it(
     assert np.array_equal(load_answers(tmp_path / "a", asked).losses, answers_of(1.0, asked, 0).losses)
     other = make_request(all_questions(sets)[:50])
     assert other.digest != asked.digest
-    with pytest.raises(InputError, match="answers to something else"):
+    with pytest.raises(InputError, match="answers to another request"):
         load_answers(tmp_path / "a", other)
-    with pytest.raises(InputError, match="holds no answers"):
+    with pytest.raises(InputError, match="has no answers"):
         load_answers(tmp_path / "b", asked)
     monkeypatch.setenv("REJOINDER_CACHE", str(tmp_path / "cache"))
     assert answers_home(asked).is_relative_to(tmp_path)
@@ -164,7 +163,7 @@ def test_ladders_climb_and_every_table_has_its_figures(measured: tuple[object, S
     told = list_notes(found, sets, [300, 300])  # type: ignore[arg-type]
     assert any(", 300 steps, " in note for note in told)
     assert any("human ranking" in note for note in told)
-    assert any("Deviation over sets" in note for note in told)
+    assert any("Standard deviation over sets" in note for note in told)
 
 
 def test_kappas_come_from_the_released_file(tmp_path: Path) -> None:

@@ -172,7 +172,7 @@ def test_the_same_pairs_are_drawn_each_time(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_corpus_of_one_dialogue_has_no_other_reply(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(held_out, "other_dialogue", lambda rng, exchange: None)
-    with pytest.raises(InputError, match="no corpus has a reply from another dialogue"):
+    with pytest.raises(InputError, match="no corpus has a second dialogue"):
         held_out.reproduce(["length"])
 
 
@@ -215,4 +215,6 @@ def test_metrics_are_named_on_the_command_line(name: str, tmp_path: Path) -> Non
 def test_metrics_are_refused_where_a_paper_names_them(tmp_path: Path) -> None:
     done = CliRunner().invoke(program, ["reproduce", "scarce-overlap", "-m", "length", "--out", str(tmp_path)])
     assert isinstance(done.exception, SpecError)
-    assert str(done.exception) == ("scarce-overlap measures the metrics of its paper and no others; leave out -m")
+    assert str(done.exception) == (
+        "scarce-overlap measures only the metrics of its paper; leave out the parameter metrics"
+    )

@@ -21,13 +21,20 @@ from rejoinder.errors import RejoinderError
 from rejoinder.papers.base import Figure, Reproduction, write_results
 from rejoinder.papers.base import to_tables as tables_of
 from rejoinder.papers.idk import figures as drawings
-from rejoinder.papers.idk import idk, published, tables
+from rejoinder.papers.idk import idk, tables
 from rejoinder.papers.idk.masking import HELD_OUT, MaskedAccuracy, find_largest, measure_masking, read_head
-from rejoinder.papers.idk.rows import RatedColumn, read_test_rows, read_valid_rows, score_column
-from rejoinder.papers.idk.sample import draw_sample, score_samples
+from rejoinder.papers.idk.rows import (
+    RatedColumn,
+    draw_sample,
+    read_test_rows,
+    read_valid_rows,
+    score_column,
+    score_samples,
+)
 from rejoinder.papers.idk.variants import SEEDS, Variant, list_variants, train_all
-from rejoinder.papers.own.relevance_published import FIVE, PUBLISHED
-from rejoinder.papers.own.relevance_rows import Column, RelevanceRows
+from rejoinder.papers.loader import load_published
+from rejoinder.papers.own.relevance.rows import FIVE, Column, RelevanceRows
+from rejoinder.papers.own.relevance.tables import PUBLISHED
 from rejoinder.stats.bootstrap import BootstrapPlan, correlation_intervals
 from rejoinder.training.idk import Regression
 from rejoinder.types import Dialogue, Item, Rating, Response, Turn
@@ -100,28 +107,30 @@ def at(found: Reproduction, table: str, row: str, column: str) -> Figure:
 def test_the_printed_tables_agree_where_they_repeat_each_other() -> None:
     for row in ("IDK (H)", "IDK (TC-S)", "NUP-BERT (H)", "NUP-BERT (TC-S)", "NUP-BERT (TC)", "BERT NSP"):
         for column in FIVE:
-            assert published.TABLE_11[row][f"{column} S"].mean == PUBLISHED[row].spearman[column], (row, column)
-            assert published.TABLE_11[row][f"{column} P"].mean == PUBLISHED[row].pearson[column], (row, column)
+            assert tables.TABLE_11[row][f"{column} S"].mean == PUBLISHED[row].spearman[column], (row, column)
+            assert tables.TABLE_11[row][f"{column} P"].mean == PUBLISHED[row].pearson[column], (row, column)
     for data in ("H", "TC-S"):
-        assert published.TABLE_5[f"{data}, L1, idk"] == published.TABLE_11[f"IDK ({data})"]
+        assert tables.TABLE_5[f"{data}, L1, idk"] == tables.TABLE_11[f"IDK ({data})"]
 
 
 def test_the_pinned_ablations_on_humod_are_as_printed() -> None:
     rows = ("H, L1, idk", "H, idk", "H, L1, random", "H, random")
-    assert [published.TABLE_5[row]["HUMOD S"].mean for row in rows] == [0.58, 0.42, 0.61, 0.60]
+    assert [tables.TABLE_5[row]["HUMOD S"].mean for row in rows] == [0.58, 0.42, 0.61, 0.60]
 
 
 def test_the_printed_ratios_follow_from_the_printed_correlations() -> None:
-    for row, ratio in published.RATIOS.items():
-        values = [published.TABLE_11[row][f"{column} S"].mean for column in FIVE]
+    ratios = {row: ratio for row, ratio in load_published("idk")["Table 4"].items() if row.startswith("IDK-")}
+    assert len(ratios) == 4
+    for row, ratio in ratios.items():
+        values = [tables.TABLE_11[row][f"{column} S"].mean for column in FIVE]
         assert max(values) / min(values) == pytest.approx(ratio, abs=0.01), row
 
 
 def test_every_variant_has_its_printed_row() -> None:
     mine = list(list_variants())
     assert len(mine) == len(set(mine)) == 28
-    assert {v.short for v in mine if v.negative in ("idk", "random")} == set(published.TABLE_10)
-    assert {v.metric for v in mine} == {row for row in published.TABLE_11 if row.startswith("IDK")}
+    assert {v.short for v in mine if v.negative in ("idk", "random")} == set(tables.TABLE_10)
+    assert {v.metric for v in mine} == {row for row in tables.TABLE_11 if row.startswith("IDK")}
     assert Variant("TC-S", "random", "l2").short == "TC-S_Rand3750_bce_L2"
     assert Variant("H", "idk", "none", "triplet").long == "H, idk"
 
@@ -141,10 +150,10 @@ def test_a_figure_is_the_mean_over_seeds_of_the_correlation_of_scores_and_rating
         cell = f"{FIVE[column]} {kind}"
         figure = at(found, tables.OWN, "IDK (TC-S)", cell)
         assert figure.measured == pytest.approx(np.mean(values))
-        assert figure.published == published.TABLE_11["IDK (TC-S)"][cell].mean
+        assert figure.published == tables.TABLE_11["IDK (TC-S)"][cell].mean
         spread = at(found, tables.OWN + tables.DEVIATION, "IDK (TC-S)", cell)
         assert spread.measured == pytest.approx(np.std(values, ddof=1))
-        assert spread.published == published.TABLE_11["IDK (TC-S)"][cell].deviation
+        assert spread.published == tables.TABLE_11["IDK (TC-S)"][cell].deviation
         assert at(found, tables.ABLATIONS, "TC-S, L1, idk", cell).measured == figure.measured
         assert len(values) == len(SEEDS)
 
@@ -171,10 +180,10 @@ def test_a_prior_metric_has_the_interval_of_its_column_by_units(found: Reproduct
 
 
 def test_a_sampled_row_says_so_and_counts_its_rows(found: Reproduction) -> None:
-    figure = at(found, tables.PRIOR, "NORM-PROB, 100 rows a column", "HUMOD S")
+    figure = at(found, tables.PRIOR, "NORM-PROB, 100 rows per column", "HUMOD S")
     assert (figure.published, figure.measured, figure.n) == (0.19, pytest.approx(1.0), 20)
-    assert any("drawn once by the column's seed" in note for note in found.notes)
-    assert at(found, tables.RATIO, "NORM-PROB, 100 rows a column", "ratio").measured == pytest.approx(1.0)
+    assert any("sampled once with the column's seed" in note for note in found.notes)
+    assert at(found, tables.RATIO, "NORM-PROB, 100 rows per column", "ratio").measured == pytest.approx(1.0)
     [said] = [note for note in found.notes if note.startswith("IDK depends least")]
     assert "NORM-PROB" not in said, "a sample's ratio is no rival"
 
@@ -248,7 +257,7 @@ def test_each_finding_is_said_in_one_sentence_with_its_figures(found: Reproducti
         "The training set hardly matters: ",
         "IDK does not beat the raw next-sentence head on Spearman: ",
         "IDK depends least on the test set: ",
-        "Asked of IDK on the embedded features before it was measured: HUMOD ",
+        "Targets for IDK on the embedded features, set before it was measured: HUMOD ",
         "Random negatives make more weights large: ",
     )
     for start, note in zip(starts, found.notes, strict=False):
@@ -277,7 +286,7 @@ def test_findings_follow_the_numbers() -> None:
     assert "fixed negative: confirmed in part; Spearman on HUMOD is 0.58 with and 0.42 without on H" in said[0]
     assert said[1].startswith("7 dimensions suffice: refuted; ")
     assert said[2].startswith("The training set hardly matters: refuted; Spearman differs most on HUMOD, 0.58")
-    assert ": refuted; the mean over five columns is 0.356 against 0.320" in said[3]
+    assert ": refuted; the mean over five columns is 0.356 vs. 0.320" in said[3]
     assert "ahead on HUMOD;" in said[3]
     assert "lower: BERT NSP (1.3)" in said[4]
     assert "HUMOD 0.58 (reaches 0.50), FED-rel 0.30 (reaches 0.20)" in said[5]
@@ -406,12 +415,12 @@ def test_with_the_models_their_rows_are_measured_on_a_sample(small: None, own_ca
     found = idk.reproduce()
     for row in idk.SLOW:
         for table, cell in ((tables.PRIOR, "FED-rel P"), (tables.PRIOR_VALID, "USR-TC S")):
-            figure = at(found, table, f"{row}, 100 rows a column", cell)
+            figure = at(found, table, f"{row}, 100 rows per column", cell)
             assert not math.isnan(figure.measured)
             assert figure.n == 12
     whole = idk.reproduce(["fed"])
     named = at(whole, tables.PRIOR, "FED-RELEVANT", "HUMOD S")
-    sampled = at(found, tables.PRIOR, "FED-RELEVANT, 100 rows a column", "HUMOD S")
+    sampled = at(found, tables.PRIOR, "FED-RELEVANT, 100 rows per column", "HUMOD S")
     assert named.measured == pytest.approx(sampled.measured), "all rows, by the usual way, where the metric is named"
     assert named.published == sampled.published
 

@@ -15,16 +15,21 @@ from rejoinder.judges import PairComparison
 from rejoinder.judges.pairs import ResponsePair as Asked
 from rejoinder.metric import metric_names, parse
 from rejoinder.papers.base import Figure, Reproduction, to_tables, write_results
-from rejoinder.papers.own import modern
-from rejoinder.papers.own.modern_measures import (
+from rejoinder.papers.own.modern import modern
+from rejoinder.papers.own.modern.measures import (
+    SETS,
+    DuelSet,
     MetricPreferences,
+    PublishedSet,
+    RatedDuel,
+    collect_duels,
     compare_annotators,
     mean_with_interval,
     rank_agreement,
+    read_duels,
     score_decided,
     score_with_ties,
 )
-from rejoinder.papers.own.modern_rows import SETS, DuelSet, PublishedSet, RatedDuel, collect_duels, read_duels
 from rejoinder.stats.bootstrap import BootstrapPlan
 from rejoinder.types import Choice, Item, Preference, Record, Response, Turn
 
@@ -144,7 +149,7 @@ def test_made_up_pairs_give_what_was_put_into_them(tmp_path: Path) -> None:
             expected.append(0.5 if ahead == 0 else float((ahead > 0) == (d.majority == "first")))
     figure = at(found, modern.ACCURACY, "length", "PandaLM")
     assert (figure.measured, figure.n) == (pytest.approx(np.mean(expected)), len(expected))
-    assert at(found, modern.ACCURACY, "one annotator against the others", "PandaLM").measured > 0.8
+    assert at(found, modern.ACCURACY, "one annotator vs. the others", "PandaLM").measured > 0.8
     assert at(found, modern.SAMPLE, "length(unit='characters')", "PandaLM").n is not None
     assert judge.asked == 20
     assert at(found, modern.POSITION, modern.PAIRWISE, "PandaLM: same choice in both orders").measured == 13 / 20
@@ -162,7 +167,7 @@ def test_made_up_pairs_give_what_was_put_into_them(tmp_path: Path) -> None:
         modern.RANKING,
     ]
     notes = "\n".join(found.notes)
-    assert "cannot be told from a coin" in notes
+    assert "cannot be told from chance" in notes
     assert "Not measured: nup" in notes
     assert "trained on chat" in notes
     assert "20 of 180 PandaLM pairs" in notes
@@ -176,7 +181,7 @@ def test_empty_replies_are_left_out_and_not_shown_to_the_judge() -> None:
     judge = Longest()
     one = modern.measure(PublishedSet("x", "x", False, 2), rows, ["length"], [], judge)
     assert judge.asked == 1
-    assert math.isnan(one.found[0].advantages[0])
+    assert math.isnan(one.preferences[0].advantages[0])
     assert math.isnan(one.on_sample[-1].advantages[0])
 
 

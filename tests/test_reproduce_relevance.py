@@ -16,8 +16,8 @@ from scipy import stats
 
 from rejoinder.data.collection import Collection, collect
 from rejoinder.papers.base import Figure, Reproduction, to_tables, write_results
-from rejoinder.papers.own import relevance
-from rejoinder.papers.own.relevance_measures import (
+from rejoinder.papers.own.relevance import relevance
+from rejoinder.papers.own.relevance.measures import (
     ColumnCorrelation,
     ScoredColumn,
     correlate,
@@ -26,9 +26,18 @@ from rejoinder.papers.own.relevance_measures import (
     score_rows,
     sensitivity,
 )
-from rejoinder.papers.own.relevance_notes import _OURS, list_notes
-from rejoinder.papers.own.relevance_published import FIVE, FLOORS, PUBLISHED, SIX
-from rejoinder.papers.own.relevance_rows import COLUMNS, UNKNOWN, Column, RelevanceRows, join_systems, read_rows
+from rejoinder.papers.own.relevance.relevance import _OWN, list_notes
+from rejoinder.papers.own.relevance.rows import (
+    COLUMNS,
+    FIVE,
+    SIX,
+    UNKNOWN,
+    Column,
+    RelevanceRows,
+    join_systems,
+    read_rows,
+)
+from rejoinder.papers.own.relevance.tables import FLOORS, PUBLISHED
 from rejoinder.stats.bootstrap import BootstrapPlan
 from rejoinder.stats.grouped import correlate_within
 from rejoinder.stats.interval import Interval
@@ -195,7 +204,7 @@ def test_figures_agree_with_scipy_and_with_their_definitions() -> None:
         values.append(expected)
     assert at(found, "Spearman over all six", "idk", "macro average").measured == pytest.approx(np.mean(values))
     assert at(found, "Spearman over all six", "idk", "worst column").measured == pytest.approx(min(values))
-    ratio = at(found, "Spearman over the first five", "idk", "best over worst")
+    ratio = at(found, "Spearman over the first five", "idk", "ratio of best to worst")
     assert ratio.measured == pytest.approx(max(values[:5]) / min(values[:5]))
     assert ratio.published == 3.9
     inside = correlate_within(scored[5].evidence.scores["idk"], scored[5].evidence.mean, scored[5].evidence.systems)
@@ -209,14 +218,14 @@ def test_figures_agree_with_scipy_and_with_their_definitions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("noise", "said"), [(0.01, "aptness reaches every floor."), (50.0, "aptness misses the floor of HUMOD (")]
+    ("noise", "said"), [(0.01, "aptness reaches every minimum."), (50.0, "aptness misses the minimum on HUMOD (")]
 )
 def test_the_floors_of_aptness_are_said(noise: float, said: str) -> None:
     found = relevance.assemble(pretended("aptness", noise), plan=FEW)
     assert [note for note in found.notes if note.startswith(said)]
     assert any("HUMOD 0.62, USR-TC 0.28" in note for note in found.notes)
     held = at(found, "Spearman", "aptness", "HUMOD").note
-    assert held == f"made up; floor 0.62: {'reached' if noise < 1 else 'missed'}"
+    assert held == f"made up; minimum 0.62: {'reached' if noise < 1 else 'missed'}"
 
 
 def test_the_results_can_be_written_and_have_all_columns(tmp_path: Path) -> None:
@@ -256,7 +265,7 @@ def test_the_metrics_that_need_nothing_fetched_are_in_the_table() -> None:
     assert {"cosine", "idk", "nsp", "aptness"} <= set(relevance.SPECS)
     said = list(list_notes([score_rows(made_up(COLUMNS[0], 7), ["length"])], 50))
     assert not any("BERT's" in note for note in said)
-    assert set(_OURS) <= set(relevance.SPECS)
+    assert set(_OWN) <= set(relevance.SPECS)
 
 
 def test_the_two_columns_of_fed_are_drawn_together() -> None:

@@ -20,12 +20,11 @@ from rejoinder.augmentation.store import CachedTails, Tails, ValueStore, digest_
 from rejoinder.cli import program
 from rejoinder.data.collection import Collection
 from rejoinder.errors import InputError
-from rejoinder.papers.scarce import appendix, measures, scarce, scarce_embedding, scarce_overlap
+from rejoinder.papers.loader import load_published
 from rejoinder.papers.scarce import jobs as _scarce_jobs
-from rejoinder.papers.scarce import published as printed
-from rejoinder.papers.scarce.items import restore_spelling
+from rejoinder.papers.scarce import measures, scarce, tables
+from rejoinder.papers.scarce import sets as reference_sets
 from rejoinder.papers.scarce.measures import CASES, collect_rated
-from rejoinder.papers.scarce.notes import describe_adaptation
 from rejoinder.papers.scarce.proposals import (
     COMET,
     MATCHED,
@@ -38,8 +37,10 @@ from rejoinder.papers.scarce.proposals import (
     draw_part,
     generate_proposals,
     list_adaptations,
+    restore_spelling,
     space_punctuation,
 )
+from rejoinder.papers.scarce.scarce import describe_adaptation
 from rejoinder.papers.scarce.sets import (
     AugmentedReferences,
     combine_outcomes,
@@ -99,7 +100,7 @@ def test_an_item_gets_the_spelling_and_the_future_of_its_dialogue() -> None:
 
 @pytest.mark.parametrize("dialogues", [{}, {"test-7": replace(TALK, turns=TALK.turns[1:])}])
 def test_an_item_that_is_not_in_its_dialogue_is_an_error(dialogues: dict[str, Dialogue]) -> None:
-    with pytest.raises(InputError, match="the item 7_2 is not what stands in test-7"):
+    with pytest.raises(InputError, match="item 7_2 differs from test-7"):
         restore_spelling([ITEM], dialogues)
 
 
@@ -183,8 +184,8 @@ def test_both_the_text_and_what_it_was_adapted_to_are_references() -> None:
 
 def test_what_was_not_tried_is_told() -> None:
     assert describe_adaptation(augmented(), 3) == (
-        "Adaptation: retrieval: 2 of 2 (1 taken, 1 less likely); common sense: 1 of 1 (1 taken); retrieval, 5% of the "
-        "corpus: 0 of 0; common sense, matched: 0 of 1. No more than the first 3 were asked for (--adapt 3)."
+        "Adaptation: retrieval: 2 of 2 (1 accepted, 1 less likely); common sense: 1 of 1 (1 accepted); retrieval, 5% "
+        "of the corpus: 0 of 0; common sense, matched: 0 of 1. Limited to the first 3 texts (--adapt 3)."
     )
 
 
@@ -195,9 +196,19 @@ def test_a_text_stands_once_in_a_set_and_the_human_one_stays_human() -> None:
         *[("Go on .", "human"), ("It rains .", "retrieval"), ("It pours .", "retrieval")]
     ]
     rows = table_2_references(people, augmented())
-    assert list(rows) == list(printed.TABLE_2)
-    assert [one.text for one in rows[printed.SENSE]["one"]] == ["Go on .", "I feel sad .", "I am sad ."]
-    assert [one.text for one in rows[printed.MATCHED_SENSE]["two"]] == ["No .", "I want to eat ."]
+    assert list(rows) == [
+        "ours",
+        "common sense only",
+        "common sense only, from knowledge files by matching",
+        "retrieval only",
+        "retrieval only, 5 and 5 by BM25 as released",
+        "retrieval only, 5% of the corpus",
+        "without context adaptation",
+        "without the wide search",
+    ]
+    assert list(load_published("scarce")["Table 2"]) == [list(rows)[n] for n in (0, 1, 3, 5, 6)]
+    assert [one.text for one in rows[reference_sets.SENSE]["one"]] == ["Go on .", "I feel sad .", "I am sad ."]
+    assert [one.text for one in rows[reference_sets.MATCHED_SENSE]["two"]] == ["No .", "I want to eat ."]
     assert all(of_set[item][0].source == "human" for of_set in rows.values() for item in people)
 
 
@@ -214,11 +225,17 @@ def test_every_reference_gets_up_to_five_paraphrases() -> None:
 
 def test_the_published_tables_agree_with_the_authors_logs() -> None:
     """The logs have four decimals (scarce_overlap, scarce_embedding), the paper's Table 4 three and Table 1 two."""
-    logs = {**scarce_overlap.PUBLISHED, **scarce_embedding.PUBLISHED}
-    for (row, column), (spearman, _, kendall) in logs.items():
-        cell = printed.TABLE_1_AND_4[row][column.replace("SCARCE", "OURS")]
-        assert (cell.spearman, cell.kendall) == pytest.approx((spearman, kendall), abs=0.0051), (row, column)
-        assert cell.spearman == pytest.approx(spearman, abs=0.00051), (row, column)
+    published = load_published("scarce")
+    logs = {
+        (row, column): cell
+        for row, cells in published["Table 1, result logs"].items()
+        for column, cell in cells.items()
+    }
+    assert len(logs) == 37
+    for (row, column), log in logs.items():
+        cell = published["Table 1"][row][column.replace("SCARCE", "OURS")]
+        assert (cell["spearman"], cell["kendall"]) == pytest.approx((log["spearman"], log["kendall"]), abs=0.0051), row
+        assert cell["spearman"] == pytest.approx(log["spearman"], abs=0.00051), (row, column)
 
 
 @pytest.fixture
@@ -226,7 +243,7 @@ def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
     """Metrics without models."""
     rows = dict.fromkeys(measures.CASELESS, "chrf") | {"METEOR": "meteor"}
     monkeypatch.setattr(measures, "CASELESS", rows)
-    monkeypatch.setattr(appendix, "_QUALITY", "context_overlap")
+    monkeypatch.setattr(tables, "_QUALITY", "context_overlap")
 
 
 WORDS = "it rains here we go on home now and then".split()
@@ -272,7 +289,7 @@ def test_the_tables_hold_what_scipy_finds(cheap: None) -> None:
     scores = score(Collection(items=items, responses=data.responses), spec)
     ratings = [rating.value for rating in data.ratings]
     rho, tau = spearmanr(scores[spec], ratings), kendalltau(scores[spec], ratings)
-    at = "BLEU-4", printed.OURS_SINGLE
+    at = "BLEU-4", reference_sets.OURS_SINGLE
     assert figures[(f"Table 1: Spearman, {CASES[1]}", *at)].measured == pytest.approx(rho.statistic)
     assert figures[(f"Table 1: Kendall, {CASES[1]}", *at)].measured == pytest.approx(tau.statistic)
     assert figures[(f"Table 4: p of Spearman, {CASES[1]}", *at)].measured == pytest.approx(rho.pvalue)
@@ -283,10 +300,10 @@ def test_the_tables_hold_what_scipy_finds(cheap: None) -> None:
         return figures[f"Table 1: Spearman within systems, {CASES[0]}", "BLEU-2", column].measured
 
     gain = figures["Gain of OURS-SINGLE over SINGLE", "BLEU-2", f"Spearman within systems, {CASES[0]}"]
-    assert gain.measured == pytest.approx(within(printed.OURS_SINGLE) - within(printed.SINGLE))
+    assert gain.measured == pytest.approx(within(reference_sets.OURS_SINGLE) - within(reference_sets.SINGLE))
     assert gain.low is not None
     assert gain.low <= gain.measured
-    whole = figures[f"Table 2: Spearman, {CASES[1]}", printed.WHOLE, "BLEU-4"]
+    whole = figures[f"Table 2: Spearman, {CASES[1]}", reference_sets.WHOLE, "BLEU-4"]
     assert whole.measured == figures[(f"Table 1: Spearman, {CASES[1]}", *at)].measured
     assert figures[("Table 1: Kendall, case as published", *at)].published == 0.21
 
@@ -298,18 +315,18 @@ def test_case_changes_overlap_alone_and_the_notes_say_what_was_not_adapted(cheap
     lower = {f.row for f in found.figures if f.table == f"Table 1: Spearman, {CASES[1]}"}
     assert lower == set(measures.OVERLAP)
     assert "retrieval: 0 of 36;" in found.notes[2]
-    assert found.notes[2].endswith("No more than the first 0 were asked for (--adapt 0).")
-    assert found.notes[3].startswith("References an item: SINGLE 1.0, ")
-    diverse = [f for f in found.figures if f.table == appendix.DIVERSITY]
+    assert found.notes[2].endswith("Limited to the first 0 texts (--adapt 0).")
+    assert found.notes[3].startswith("References per item: SINGLE 1.0, ")
+    diverse = [f for f in found.figures if f.table == tables.DIVERSITY]
     assert {f.row for f in diverse} == {"ours", "paraphrase"}  # the others have no four references
     assert {f.published for f in diverse} == {0.134, 0.36, None}
-    assert {"single", "retrieval", "common sense"} <= {f.row for f in found.figures if f.table == appendix.QUALITY}
+    assert {"single", "retrieval", "common sense"} <= {f.row for f in found.figures if f.table == tables.QUALITY}
 
 
 def test_self_bleu_of_equal_references_is_one_and_of_different_ones_nearly_zero() -> None:
     same = {ITEM.id: (Reference("we all go home now"),) * 4}
     apart = {ITEM.id: tuple(Reference(f"{c} " * 6) for c in "abcd")}
-    found = list(appendix.diversity_figures({ITEM.id: ITEM}, {"ours": same, "paraphrase": apart}))
+    found = list(tables.diversity_figures({ITEM.id: ITEM}, {"ours": same, "paraphrase": apart}))
     values = {(f.row, f.column): f.measured for f in found}
     assert values["ours", CASES[0]] == pytest.approx(1, abs=1e-6)
     assert values["paraphrase", CASES[0]] == pytest.approx(0, abs=1e-3)
@@ -429,7 +446,7 @@ def invoke(arguments: Sequence[str]) -> str:
 
 def test_a_result_cannot_name_a_file_outside_the_caches(own_cache: Path) -> None:
     for name in ("../x.jsonl", "scores/x.jsonl", "tails/../x.jsonl", "tails/x.txt"):
-        with pytest.raises(InputError, match="is no file of the caches"):
+        with pytest.raises(InputError, match="is not a file of the caches"):
             _scarce_jobs.fill_caches([{"file": name, "line": {}}])
 
 
@@ -447,8 +464,11 @@ def test_the_jobs_can_be_run_where_little_is_installed() -> None:
     ("arguments", "told"),
     [
         (["reproduce", "scarce", "--adapt", "-1"], "-1 is not in the range x>=0"),
-        (["reproduce", "scarce-overlap", "--adapt", "5"], "scarce-overlap adapts no texts; leave out --adapt"),
-        (["reproduce", "scarce", "-m", "bleu"], "measures the metrics of its paper and no others"),
+        (
+            ["reproduce", "scarce-overlap", "--adapt", "5"],
+            "scarce-overlap adapts no texts; leave out the parameter adapt",
+        ),
+        (["reproduce", "scarce", "-m", "bleu"], "measures only the metrics of its paper"),
     ],
 )
 def test_a_wrong_call_is_told(arguments: list[str], told: str) -> None:

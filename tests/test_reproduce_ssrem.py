@@ -22,15 +22,15 @@ from rejoinder.errors import InputError
 from rejoinder.models.speaker import model
 from rejoinder.models.speaker.model import CARD_FILE, open_scorer
 from rejoinder.papers.base import Figure, Reproduction, write_results
-from rejoinder.papers.own.relevance_rows import COLUMNS, Column, RelevanceRows
+from rejoinder.papers.own.relevance.rows import COLUMNS, Column, RelevanceRows
 from rejoinder.papers.ssrem import claims as findings
 from rejoinder.papers.ssrem import figures as drawings
 from rejoinder.papers.ssrem import scorers, ssrem
 from rejoinder.papers.ssrem import scores as apart
-from rejoinder.papers.ssrem.published import CORRELATIONS, KIND_LABELS, MOVIE, SET_LABELS, TWITTER
 from rejoinder.papers.ssrem.rows import (
     BASELINES,
     GUPTA_SET,
+    METHODS,
     TRUTH,
     USR_SET,
     RatedSet,
@@ -42,6 +42,7 @@ from rejoinder.papers.ssrem.scorers import (
     BOTH,
     CORPORA,
     GLOVE,
+    KIND_LABELS,
     MINILM,
     READINGS,
     SHIPPED,
@@ -52,7 +53,8 @@ from rejoinder.papers.ssrem.scorers import (
     split_available,
     train_or_load,
 )
-from rejoinder.papers.ssrem.scores import ANY, LAST, HeldOutScores, PlaceScores, score_held_out
+from rejoinder.papers.ssrem.scores import ANY, LAST, SET_LABELS, HeldOutScores, PlaceScores, score_held_out
+from rejoinder.papers.ssrem.tables import CORRELATIONS, MOVIE, TWITTER
 from rejoinder.stats.interval import Interval
 from rejoinder.training.speaker.evaluation import COLUMNS as FIVE_COLUMNS
 from rejoinder.training.speaker.evaluation import SetScores as Drawn
@@ -65,7 +67,7 @@ QUICK = {"epochs": 2, "batch": 16, "rate": 0.02}
 @pytest.fixture(autouse=True)
 def models(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tiny_models.install(own_cache)
-    monkeypatch.setattr(scorers, "told", lambda line: None)
+    monkeypatch.setattr(scorers, "report", lambda line: None)
 
 
 def dialogues(n: int = 60) -> list[Dialogue]:
@@ -113,7 +115,7 @@ def made_judged(name: str, seed: int, rows: Sequence[str], n: int = 60) -> Rated
 
 
 def made_similarity() -> list[Figure]:
-    table = "Table 2: Frobenius norm / n: GloVe, each set once (as the paper)"
+    table = "Table 2: Frobenius norm / n: GloVe, each set once (as in the paper)"
     rows = {"Cornell": (0.9, 0.8, 0.7, 0.6), "Friends": (0.9, 0.8, 0.85, 0.6), "Twitter (the paper's)": (np.nan,) * 4}
     names = ("same conversation", "same partner", "same speaker", "random")
     return [Figure(table, row, name, None, v) for row, vs in rows.items() for name, v in zip(names, vs, strict=True)]
@@ -337,10 +339,10 @@ def test_correlations_p_values_and_coefficients_are_those_of_scipy() -> None:
 
 def test_the_printed_tables_put_ssrem_first() -> None:
     for column in (TWITTER, MOVIE):
-        for place in range(2):
-            values = {row: printed[place].value for row, printed in CORRELATIONS[column].items()}
+        for method in METHODS:
+            values = {row: printed[method]["value"] for row, printed in CORRELATIONS[column].items()}
             assert max(values, key=lambda row: values[row]) == "SSREM"
-    assert CORRELATIONS[TWITTER]["SSREM"][0].value == 0.392
+    assert CORRELATIONS[TWITTER]["SSREM"]["spearman"]["value"] == 0.392
 
 
 def test_every_table_of_the_paper_is_there_with_its_printed_figures(found: Reproduction) -> None:
@@ -353,8 +355,8 @@ def test_every_table_of_the_paper_is_there_with_its_printed_figures(found: Repro
     assert not [f for f in found.figures if f.row == "SSREM, MiniLM" and f.column == TWITTER]
     bounded = at(found, "Tables 4 and 5: p of Spearman, whole metrics", "SSREM, GloVe", MOVIE)
     assert (bounded.published, bounded.note) == (0.001, "printed as < 0.001")
-    assert at(found, "Section 8: copying, Cornell test", "RUBER, GloVe", "copy less true").published == 0.07
-    assert at(found, "Section 8: copying, Cornell test", "RUBER, GloVe, --copies", "copy less true").published is None
+    assert at(found, "Section 8: copying, Cornell test", "RUBER, GloVe", "copy minus true").published == 0.07
+    assert at(found, "Section 8: copying, Cornell test", "RUBER, GloVe, --copies", "copy minus true").published is None
     for shown in CORPORA.values():
         for short in SET_LABELS.values():
             one = at(found, f"Figure 3: mean score, {shown} test", "SSREM, shipped †", short)
@@ -376,8 +378,8 @@ def test_the_findings_say_what_holds_where(found: Reproduction) -> None:
     assert ": confirmed;" in sentence(found, "Training against copies")
     assert ": confirmed in part;" in sentence(found, "On a corpus it was not trained on")
     assert ": confirmed by order;" in sentence(found, "SSREM agrees with people more than RSREM")
-    assert "reaches 0.80" in sentence(found, "Asked of SSREM's AUC")
-    assert "Cornell of 2 corpora" in sentence(found, "The nearer two utterances' speakers")
+    assert "reaches 0.80" in sentence(found, "Targets for SSREM's AUC")
+    assert "Cornell of 2 corpora" in sentence(found, "The closer the speakers of two utterances")
     assert ": refuted;" in sentence(found, "RSREM cannot tell") or ": confirmed in part;" in sentence(
         found, "RSREM can"
     )
@@ -388,11 +390,11 @@ def test_a_lead_within_its_interval_is_said_to_be_one_of_order_only() -> None:
     sure, unsure, behind = ([Interval(v, v - 0.1, v + 0.1, 9, 0, 9)] for v in (0.2, 0.05, -0.05))
     assert findings.judge_leads([findings.compare_leads(sure), findings.compare_leads(sure)]) == "confirmed"
     assert findings.judge_leads([findings.compare_leads(sure), findings.compare_leads(unsure)]).startswith(
-        "confirmed in order, not"
+        "confirmed by order, but"
     )
     assert findings.judge_leads([findings.compare_leads(sure), findings.compare_leads(behind)]) == "confirmed in part"
     assert findings.judge_leads([findings.compare_leads(behind)]) == "refuted"
-    assert findings.compare_leads([*sure, *unsure]).mark == " (ahead, not apart)"
+    assert findings.compare_leads([*sure, *unsure]).mark == " (ahead, interval includes 0)"
     assert findings.judge_leads([]) == "not measured"
 
 

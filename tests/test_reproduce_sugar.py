@@ -17,12 +17,11 @@ from rejoinder.data.questions import INPUTS
 from rejoinder.errors import InputError
 from rejoinder.papers.base import Reproduction, write_results
 from rejoinder.papers.base import to_tables as shown_tables
+from rejoinder.papers.loader import load_published
 from rejoinder.papers.sugar import answers, folds, jobs, measures, statistics, sugar, tables
-from rejoinder.papers.sugar import published as figures_of_the_paper
-from rejoinder.papers.sugar.notes import list_notes
-from rejoinder.papers.sugar.rankers import CROSS, OURS, VARIANTS, RankerJob, find_job
+from rejoinder.papers.sugar.rankers import CROSS, OURS, TFIDF, VARIANTS, RankerJob, find_job
 from rejoinder.papers.sugar.rankers import list_jobs as all_jobs
-from rejoinder.papers.sugar.sugar import draw_bars, draw_curves
+from rejoinder.papers.sugar.sugar import draw_bars, draw_curves, list_notes
 from rejoinder.selection.ranking.result import NDCG, PRECISION, RankingResult
 from rejoinder.systems import System
 from rejoinder.types import Question
@@ -48,7 +47,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
         measures,
         "_tfidf",
         lambda fold, split, given: RankingResult(
-            questions(fold, split), given, {figures_of_the_paper.TFIDF: [(1.0, 1.0, 0.0)] * SIZES[split]}
+            questions(fold, split), given, {TFIDF: [(1.0, 1.0, 0.0)] * SIZES[split]}
         ),
     )
 
@@ -100,19 +99,17 @@ def test_figure_4_is_counted(published: Path) -> None:
         (0, 1, 2): 40,
     }
     told = {figure.row: figure for figure in statistics.figure_4(rows)}
-    assert told["more than one is Best or Acceptable"].measured == pytest.approx(1045 / 1760)
+    assert told["more than one candidate is Best or Acceptable"].measured == pytest.approx(1045 / 1760)
 
 
 def test_tfidf_is_as_near_to_the_paper_as_asked(published: Path) -> None:
     for given in ("u", "u+S1", "u+S"):
-        score = figures_of_the_paper.TABLE_4[figures_of_the_paper.TFIDF, given]
+        score = load_published("sugar")["Table 4"][TFIDF][given]
         whole = measures._rank_all(given, "test").evaluated()
-        first = dataclasses.replace(
-            whole, scores={"x": measures.break_ties_by_place(whole.scores[figures_of_the_paper.TFIDF])}
-        )
+        first = dataclasses.replace(whole, scores={"x": measures.break_ties_by_place(whole.scores[TFIDF])})
         (shared,), (broken,) = measures.standings(whole), measures.standings(first)
-        assert broken.measures[PRECISION].estimate.value == pytest.approx(score.precision, abs=0.012)
-        assert shared.measures[NDCG].estimate.value == pytest.approx(score.ndcg, abs=0.02)
+        assert broken.measures[PRECISION].estimate.value == pytest.approx(score["precision"], abs=0.012)
+        assert shared.measures[NDCG].estimate.value == pytest.approx(score["ndcg"], abs=0.02)
         assert len(whole.questions) == 1484
 
 
@@ -131,7 +128,7 @@ def test_every_ranker_is_trained_once_a_fold_and_input() -> None:
     assert len({job.name for job in wanted}) == len(wanted)
     assert {job.name for job in all_jobs(["situated"])} == {f"situated-u+S-{fold}" for fold in range(5)}
     assert find_job(CROSS, "15", 2).name == "cross-15-2"
-    assert find_job(OURS, "15", 2).asked == INPUTS
+    assert find_job(OURS, "15", 2).inputs == INPUTS
     command = RankerJob(CROSS, "u+S1", 3).command(Path("there"), ["run", "it"])
     assert command[:4] == ["run", "it", "train", "ranker"]
     assert " ".join(command[4:]) == (
@@ -188,7 +185,7 @@ def test_broken_answers_are_not_loaded(tmp_path: Path) -> None:
     assert done.exit_code == 1
     assert "57 answers instead of 60" in done.output
     path.write_text("nothing")
-    assert "holds no answers" in CliRunner().invoke(jobs.commands, ["load", str(tmp_path)]).output
+    assert "has no answers" in CliRunner().invoke(jobs.commands, ["load", str(tmp_path)]).output
 
 
 # Tables
@@ -221,10 +218,10 @@ def test_with_answers_every_row_and_what_was_reached(tmp_path: Path) -> None:
     curve = f"Figure 5: {PRECISION} by number of distractors"
     assert [value[curve, CROSS.row, n] for n in ("0", "5", "10", "15")] == [1.0, 0.0, 0.0, 0.0]
     told = " ".join(list_notes(found))
-    assert "loses +0.000 of Precision@1 (asked: at most 0.02: reached)" in told
-    assert "aim 0.785: reached" in told
+    assert "loses +0.000 of Precision@1 (target: at most 0.02: reached)" in told
+    assert "target 0.785: reached" in told
     assert any(figure.table == "By polarity, u+S" for figure in figures)
-    read = value["Statements read, against those that matter", "our ranker, for the first, u+S", "F1"]
+    read = value["Statements read vs. statements that matter", "our ranker, for the first, u+S", "F1"]
     assert read == 1.0, "it reads the one statement that matters"
     assert len(shown_tables(Reproduction("sugar", "SUGAR", figures))) > 8
 

@@ -1,6 +1,7 @@
-"""The papers and what is measured of them: one folder per paper, behind ``rejoinder reproduce``.
+"""The papers and what we measure of them: one folder per paper, behind ``rejoinder reproduce``.
 
-A folder names its reproductions in ``REPRODUCTIONS``; each is a module with ``SUMMARY`` and ``reproduce()``.
+A folder, or a folder in it, names its reproductions in ``REPRODUCTIONS``; each is a module with ``SUMMARY`` and
+``reproduce()``.
 """
 
 from __future__ import annotations
@@ -14,45 +15,49 @@ from rejoinder.errors import SpecError, nearest
 from rejoinder.papers.base import Reproduction
 from rejoinder.registry import Registry
 
-_PAPERS: Registry[Sequence[str]] = Registry(__name__, "paper", lambda module: module.REPRODUCTIONS, packages=True)
-
 
 def reproduction_names() -> list[str]:
-    """Every reproduction, as it is typed."""
-    return sorted(name.replace("_", "-") for name in _folders())
+    """Return the names of all reproductions, as users type them."""
+    return sorted(name.replace("_", "-") for name in _module_paths())
 
 
 def reproduce(name: str, *, metrics: Sequence[str] = (), adapt: int | None = None) -> Reproduction:
-    """A paper's table measured again, each figure beside the published one.
+    """Measure a paper's tables again, each figure beside the published one.
 
     - ``name``: one of ``list_("reproductions")``; the published sets are read from ``$REJOINDER_DATA``.
-    - ``metrics``: measure these instead of the usual ones, where the reproduction takes others.
-    - ``adapt``: adapt only so many texts to their contexts, where it adapts any.
+    - ``metrics``: the metrics to measure instead of the usual ones, where the reproduction allows others.
+    - ``adapt``: how many texts to adapt to their contexts at most, where it adapts any.
 
     >>> import rejoinder
     >>> reproduction = rejoinder.reproduce("scarce-overlap")
     >>> [(figure.published, figure.measured) for figure in reproduction.figures]
     """
     measure = load_reproduction(name).reproduce
-    takes = inspect.signature(measure).parameters
-    if metrics and "metrics" not in takes:
-        raise SpecError(f"{name} measures the metrics of its paper and no others; leave out -m")
-    if adapt is not None and "adapt" not in takes:
-        raise SpecError(f"{name} adapts no texts; leave out --adapt")
-    chosen = {**({"metrics": list(metrics)} if metrics else {}), **({} if adapt is None else {"adapt": adapt})}
-    measured: Reproduction = measure(**chosen)
-    return measured
+    parameters = inspect.signature(measure).parameters
+    if metrics and "metrics" not in parameters:
+        raise SpecError(f"{name} measures only the metrics of its paper; leave out the parameter metrics")
+    if adapt is not None and "adapt" not in parameters:
+        raise SpecError(f"{name} adapts no texts; leave out the parameter adapt")
+    options = {**({"metrics": list(metrics)} if metrics else {}), **({} if adapt is None else {"adapt": adapt})}
+    reproduction: Reproduction = measure(**options)
+    return reproduction
 
 
 def load_reproduction(name: str) -> ModuleType:
-    """The module of a reproduction, by the name a user typed."""
-    folders = _folders()
+    """Return the module of a reproduction, by the name that a user typed."""
+    paths = _module_paths()
     module = name.replace("-", "_")
-    if module not in folders:
+    if module not in paths:
         raise SpecError(f"no reproduction is called {name!r}; {nearest(name, reproduction_names())}")
-    return importlib.import_module(f"{__name__}.{folders[module]}.{module}")
+    return importlib.import_module(paths[module])
 
 
-def _folders() -> dict[str, str]:
-    """The folder of each reproduction."""
-    return {name: paper for paper in _PAPERS.names() for name in _PAPERS.load(paper)}
+def _module_paths() -> dict[str, str]:
+    """Return the module path of each reproduction, from the folders below this one and the folders in those."""
+    folders = [f"{__name__}.{paper}" for paper in _registry(__name__).names()]
+    folders += [f"{folder}.{part}" for folder in folders for part in _registry(folder).names()]
+    return {name: f"{folder}.{name}" for folder in folders for name in importlib.import_module(folder).REPRODUCTIONS}
+
+
+def _registry(folder: str) -> Registry[Sequence[str]]:
+    return Registry(folder, "paper", lambda module: module.REPRODUCTIONS, packages=True)

@@ -1,4 +1,4 @@
-"""What a reproduction gives: figures, each the published one beside the measured one."""
+"""The result of a reproduction: figures, each with its published and its measured value."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ class Reproduction:
     drawings: Mapping[str, str] = field(default_factory=dict)
 
 
-def to_tables(found: Reproduction) -> list[Table]:
-    """One table for each of the reproduction's: a line a row, published and measured under each column."""
-    shown = []
-    for title in dict.fromkeys(f.table for f in found.figures):
-        mine = [f for f in found.figures if f.table == title]
-        columns = list(dict.fromkeys(f.column for f in mine))
-        published = any(f.published is not None for f in mine)
+def to_tables(reproduction: Reproduction) -> list[Table]:
+    """Return the tables of a reproduction: one line per row, with published and measured values for each column."""
+    tables = []
+    for title in dict.fromkeys(f.table for f in reproduction.figures):
+        figures = [f for f in reproduction.figures if f.table == title]
+        columns = list(dict.fromkeys(f.column for f in figures))
+        published = any(f.published is not None for f in figures)
         heads = [title, *(head for column in columns for head in _heads(column, published))]
-        cells = {(f.row, f.column): f for f in mine}
+        cells = {(f.row, f.column): f for f in figures}
         rows = [
             [row, *(cell for column in columns for cell in _cells(cells.get((row, column)))[not published :])]
-            for row in dict.fromkeys(f.row for f in mine)
+            for row in dict.fromkeys(f.row for f in figures)
         ]
-        shown.append(Table(title, heads, rows, decimals=4))
-    return shown
+        tables.append(Table(title, heads, rows, decimals=4))
+    return tables
 
 
 def _heads(column: str, published: bool) -> list[str]:
@@ -66,22 +66,27 @@ def _cells(figure: Figure | None) -> list[Cell]:
     return [figure.published, Estimate(figure.measured, figure.low, figure.high)]
 
 
-def write_results(found: Reproduction, folder: Path) -> list[Path]:
+def write_results(reproduction: Reproduction, folder: Path) -> list[Path]:
     """Write ``NAME.md`` and ``NAME.json`` into a folder, and each drawing as ``NAME-SHORT.svg``."""
     folder.mkdir(parents=True, exist_ok=True)
-    markdown = folder / f"{found.name}.md"
-    parts = [f"# {found.title}", "", f"Written by `rejoinder reproduce {found.name}`; not edited by hand.", ""]
-    parts += [to_markdown(table) for table in to_tables(found)]
-    parts += [*(f"- {note}" for note in found.notes), ""] if found.notes else []
-    drawn = {folder / f"{found.name}-{short}.svg": svg for short, svg in found.drawings.items()}
-    for path, svg in drawn.items():
+    markdown = folder / f"{reproduction.name}.md"
+    parts = [
+        f"# {reproduction.title}",
+        "",
+        f"Written by `rejoinder reproduce {reproduction.name}`; not edited by hand.",
+        "",
+    ]
+    parts += [to_markdown(table) for table in to_tables(reproduction)]
+    parts += [*(f"- {note}" for note in reproduction.notes), ""] if reproduction.notes else []
+    drawings = {folder / f"{reproduction.name}-{short}.svg": svg for short, svg in reproduction.drawings.items()}
+    for path, svg in drawings.items():
         path.write_text(svg, encoding="utf-8")
         parts += [f"![{path.stem}]({path.name})", ""]
     markdown.write_text("\n".join(parts), encoding="utf-8")
-    data = folder / f"{found.name}.json"
-    rows = [{key: _plain(value) for key, value in asdict(figure).items()} for figure in found.figures]
+    data = folder / f"{reproduction.name}.json"
+    rows = [{key: _plain(value) for key, value in asdict(figure).items()} for figure in reproduction.figures]
     data.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    return [markdown, data, *drawn]
+    return [markdown, data, *drawings]
 
 
 def _plain(value: object) -> object:

@@ -1,7 +1,7 @@
-"""What the networks say: the loss of every candidate after its context, and a reply of their own to each context.
+"""The networks' answers: the loss of every candidate after its context, and a generated reply to each context.
 
-Answers are kept in the cache under a digest of what was asked, one folder a network, so that the slow part can be done
-on another machine (``jobs``) and the tables are made from what came back.
+Answers are cached under a digest of the request, one folder per network, so that the slow part can be done on another
+machine (``jobs``) and the tables are made from what it returns.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ Losses = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class LossRequest:
-    """Contexts, and the texts whose losses are wanted after each; every text of a context once."""
+    """Contexts, and for each the texts whose losses are needed, without duplicates."""
 
     contexts: tuple[tuple[str, ...], ...]
     texts: tuple[tuple[str, ...], ...]
 
     @cached_property
     def digest(self) -> str:
-        """Of all of it."""
+        """The digest of the whole request."""
         return sha256_of_bytes(orjson.dumps([self.contexts, self.texts]))
 
     @cached_property
     def places(self) -> dict[tuple[tuple[str, ...], str], int]:
-        """Where the loss of a text after a context stands in the answers."""
+        """The position of the loss of each text after its context."""
         pairs = ((context, text) for context, texts in zip(self.contexts, self.texts, strict=True) for text in texts)
         return {pair: place for place, pair in enumerate(pairs)}
 
     @cached_property
     def order(self) -> dict[tuple[str, ...], int]:
-        """Where a context stands."""
+        """The position of each context."""
         return {context: place for place, context in enumerate(self.contexts)}
 
     def at(self, questions: Sequence[Question]) -> NDArray[np.int64]:
-        """Where the losses of the candidates of questions stand, the true reply's first: questions, candidates."""
+        """Return the positions of the candidates' losses, the true reply's first: questions, candidates."""
         return np.array(
             [[self.places[(context_texts(q), text)] for text in candidate_texts(q)] for q in questions],
             np.int64,
@@ -58,7 +58,7 @@ class LossRequest:
 
 
 class NetworkAnswers(NamedTuple):
-    """What one network said."""
+    """The answers of one network."""
 
     losses: Losses
     replies: list[str]
@@ -77,41 +77,41 @@ def candidate_texts(question: Question) -> tuple[str, ...]:
 
 
 def make_request(questions: Iterable[Question]) -> LossRequest:
-    """All that is to be asked for some questions."""
-    found: dict[tuple[str, ...], dict[str, None]] = {}
+    """Return the request for the losses that some questions need."""
+    texts_by_context: dict[tuple[str, ...], dict[str, None]] = {}
     for question in questions:
-        found.setdefault(context_texts(question), {}).update(dict.fromkeys(candidate_texts(question)))
-    return LossRequest(tuple(found), tuple(tuple(texts) for texts in found.values()))
+        texts_by_context.setdefault(context_texts(question), {}).update(dict.fromkeys(candidate_texts(question)))
+    return LossRequest(tuple(texts_by_context), tuple(tuple(texts) for texts in texts_by_context.values()))
 
 
-def ask_network(folder: Path, asked: LossRequest, device: str | None = None) -> NetworkAnswers:
-    """Ask the network of a folder; its replies are written greedily."""
+def ask_network(folder: Path, request: LossRequest, device: str | None = None) -> NetworkAnswers:
+    """Compute the answers of the network in a folder; replies are decoded greedily."""
     from rejoinder.models.generator.model import load_generator
 
     generator = load_generator(folder, device)
-    losses = generator.losses(asked.contexts, asked.texts)
-    return NetworkAnswers(np.array([v for row in losses for v in row], np.float32), generator.replies(asked.contexts))
+    losses = generator.losses(request.contexts, request.texts)
+    return NetworkAnswers(np.array([v for row in losses for v in row], np.float32), generator.replies(request.contexts))
 
 
-def save_answers(folder: Path, found: NetworkAnswers) -> None:
-    """Write answers."""
+def save_answers(folder: Path, answers: NetworkAnswers) -> None:
+    """Write answers to a folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    write_tensors(folder / "losses.safetensors", {"losses": found.losses})
-    (folder / "replies.json").write_bytes(orjson.dumps(found.replies))
+    write_tensors(folder / "losses.safetensors", {"losses": answers.losses})
+    (folder / "replies.json").write_bytes(orjson.dumps(answers.replies))
 
 
-def load_answers(folder: Path, asked: LossRequest) -> NetworkAnswers:
-    """Read answers; those to something else are an error."""
+def load_answers(folder: Path, request: LossRequest) -> NetworkAnswers:
+    """Read the answers in a folder; raise an error if they belong to another request."""
     try:
         replies = orjson.loads((folder / "replies.json").read_bytes())
     except (OSError, ValueError):
-        raise InputError(f"{folder}: holds no answers of a network") from None
+        raise InputError(f"{folder}: has no answers of a network; load them again") from None
     losses = read_tensors(folder / "losses.safetensors").get("losses")
-    if losses is None or len(losses) != len(asked.places) or len(replies) != len(asked.contexts):
-        raise InputError(f"{folder}: holds answers to something else; delete it")
+    if losses is None or len(losses) != len(request.places) or len(replies) != len(request.contexts):
+        raise InputError(f"{folder}: has answers to another request; delete it")
     return NetworkAnswers(losses, replies)
 
 
-def answers_home(asked: LossRequest) -> Path:
-    """The folder of the cache for the answers to all that was asked."""
-    return cache_home() / "chosen" / asked.digest[:16]
+def answers_home(request: LossRequest) -> Path:
+    """Return the cache folder for the answers to a request."""
+    return cache_home() / "chosen" / request.digest[:16]

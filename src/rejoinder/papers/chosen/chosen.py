@@ -1,13 +1,13 @@
 """The CHOSEN paper (Sato et al. 2020): test sets with well-chosen false candidates against random ones.
 
-The human ranking of the paper's ten systems was not released. Here ten systems of the same sizes are trained, and what
-ranks them is held against ladders of known order instead of people.
+The human ranking of the paper's ten systems was not released. Here ten systems of the same sizes are trained, and
+rankings are compared with ladders of known order instead of people.
 """
 
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from rejoinder.papers.chosen.answers import (
     load_answers,
     make_request,
 )
-from rejoinder.papers.chosen.ladders import FRACTION_SIZE, list_ladders, list_rungs, list_ten_systems
+from rejoinder.papers.chosen.ladders import FRACTION_SIZE, SNAPSHOTS, list_ladders, list_rungs, list_ten_systems
 from rejoinder.papers.chosen.measures import (
     CORRUPTED_SHARES,
     ChosenMeasures,
@@ -38,13 +38,25 @@ from rejoinder.papers.chosen.measures import (
     corrupt_losses,
     corrupt_replies,
     draw_corrupted,
+    measure_set_agreement,
     score_choices,
     score_replies,
+    summarise_spread,
 )
-from rejoinder.papers.chosen.notes import list_notes
-from rejoinder.papers.chosen.sets import Sets, build_sets
+from rejoinder.papers.chosen.sets import SHARE, Sets, build_sets
+from rejoinder.papers.loader import load_notes
+from rejoinder.selection.overlap import measure_overlap
 from rejoinder.types import Question
 
+_NOTES = load_notes("chosen")
+SUMMARY = "CHOSEN: ten systems and ladders of known order, by well-chosen and by random false candidates (Tables 1, 3)"
+METRICS = {
+    "BLEU-1": "bleu(n=1)",
+    "BLEU-2": "bleu(n=2)",
+    "METEOR": "meteor",
+    "ROUGE-L": "rouge_l",
+    "aptness of the replies": "aptness",
+}
 _WIDTH, _ROW, _LEFT, _RIGHT, _HEAD = 760, 54, 310, 24, 40
 _STYLE = (
     "<style>text{font:12px sans-serif;fill:#333}.grid{stroke:#ddd}.box{fill:#dfe8ef;stroke:#2f6f9f}"
@@ -52,8 +64,183 @@ _STYLE = (
 )
 
 
+def reproduce() -> Reproduction:
+    """Build the sets, read the networks' answers from the cache, and compare."""
+    sets = build_sets()
+    questions = [q for built in sets.chosen for q in built.questions] + [q for one in sets.random for q in one]
+    request = make_request(questions)
+    answers = {rung.name: _read_cached_answers(rung.folder, request) for rung in list_rungs()}
+    measures = Measurement(sets, request, answers).measure()
+    coefficients = {
+        ladder.name: (ladder.coefficients(Kind.RANDOM), ladder.coefficients(Kind.CHOSEN)) for ladder in measures.ladders
+    }
+    return Reproduction(
+        "chosen",
+        "CHOSEN: ranking systems by response selection",
+        tables.list_figures(measures, sets),
+        list_notes(measures, sets, [read_steps(answers_home(request) / rung.folder) for rung in list_ten_systems()]),
+        {"figure-2": draw_boxes("Spearman with the ladder's order", coefficients)},
+    )
+
+
+def _read_cached_answers(folder: str, request: LossRequest) -> NetworkAnswers:
+    place = answers_home(request) / folder.replace("/", ".")
+    if not place.is_dir():
+        raise InputError(
+            f"the answers of {folder} are not in the cache; training the networks needs a GPU, see "
+            "python -m rejoinder.papers.chosen.jobs --help"
+        )
+    return load_answers(place, request)
+
+
+def read_steps(folder: Path) -> int:
+    """Return how many steps a network was trained for, according to the card beside its answers."""
+    try:
+        return int(orjson.loads((folder / "generator.json").read_bytes())["about"]["recipe"]["steps"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError(f"{folder}: has no card of a generator; load the answers again") from None
+
+
+@dataclass
+class Measurement:
+    """Computes what the tables show from sets and answers."""
+
+    sets: Sets
+    request: LossRequest
+    answers: dict[str, NetworkAnswers]
+
+    def __post_init__(self) -> None:
+        # By the questions, whose texts were tidied, and not by the items that they were made of.
+        self._truths = [""] * len(self.request.contexts)
+        for question in (q for one in self.sets.random for q in one):
+            self._truths[self.request.order[context_texts(question)]] = candidate_texts(question)[0]
+        for built in self.sets.chosen:
+            for question in built.questions:
+                self._truths[self.request.order[context_texts(question)]] = candidate_texts(question)[0]
+        if not all(self._truths):
+            raise InputError("a context of the request has no true reply; build the sets again")
+        counts = [len(texts) for texts in self.request.texts]
+        self._owners = np.repeat(np.arange(len(counts)), counts)
+        self._at = {
+            Kind.CHOSEN: [self._places(built.questions) for built in self.sets.chosen],
+            Kind.RANDOM: [self._places(one) for one in self.sets.random],
+        }
+        self._scored: dict[str, dict[str, Values]] = {}
+
+    def measure(self) -> ChosenMeasures:
+        """Measure the ten systems and all ladders."""
+        names = [rung.name for rung in list_ten_systems()]
+        right = {kind: np.stack([self._right(self.answers[n].losses, kind) for n in names]) for kind in Kind}
+        replies = {name: np.stack([self._replies(n)[name] for n in names]) for name in METRICS}
+        return ChosenMeasures(names, right, replies, [*self._ladders(), self._corrupted()])
+
+    def _ladders(self) -> list[Ladder]:
+        ladders = []
+        for name, steps in list_ladders().items():
+            right = {kind: np.stack([self._right(self.answers[s.name].losses, kind) for s in steps]) for kind in Kind}
+            replies = {metric: np.stack([self._replies(s.name)[metric] for s in steps]) for metric in METRICS}
+            ladders.append(Ladder(name, right, replies))
+        return ladders
+
+    def _corrupted(self) -> Ladder:
+        """A ladder of one system, with a share of its answers replaced by noise or by replies to other contexts."""
+        base = self.answers[FRACTION_SIZE.name]
+        names = [" / ".join(context) for context in self.request.contexts]
+        which = [draw_corrupted(names, share, "spoilt") for share in CORRUPTED_SHARES]
+        right = {
+            kind: np.stack([self._right(corrupt_losses(base.losses, self._owners, w), kind) for w in which])
+            for kind in Kind
+        }
+        scored = [self._scores(corrupt_replies(base.replies, w)) for w in which]
+        replies = {metric: np.stack([one[metric] for one in scored]) for metric in METRICS}
+        return Ladder(f"corrupted output, {FRACTION_SIZE.name}", right, replies)
+
+    def _places(self, questions: Sequence[Question]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        contexts = np.array([self.request.order[context_texts(q)] for q in questions], np.int64)
+        return self.request.at(questions), contexts
+
+    def _right(self, losses: NDArray[np.float32], kind: Kind) -> Values:
+        """Where a network chose the true reply: sets, contexts."""
+        size = len(self.request.contexts)
+        return np.stack(
+            [align_to_contexts(score_choices(losses, at), contexts, size) for at, contexts in self._at[kind]]
+        )
+
+    def _replies(self, name: str) -> dict[str, Values]:
+        if name not in self._scored:
+            self._scored[name] = self._scores(self.answers[name].replies)
+        return self._scored[name]
+
+    def _scores(self, replies: list[str]) -> dict[str, Values]:
+        return score_replies(METRICS, self.request.contexts, self._truths, replies)
+
+
+def list_notes(measures: ChosenMeasures, sets: Sets, steps: Sequence[int]) -> list[str]:
+    """Sentences with figures, then those without; ``steps`` are those that the ten systems were trained for."""
+    return [
+        _describe_sets(sets),
+        *_describe_findings(measures),
+        _NOTES.text("people"),
+        _NOTES.text("training", steps=_format_range(list(steps)), snapshots=", ".join(map(str, SNAPSHOTS))),
+        _NOTES.text("choice"),
+        _NOTES.text("judges"),
+    ]
+
+
+def _describe_sets(sets: Sets) -> str:
+    first = sets.chosen[0]
+    shared = measure_overlap(first.questions)
+    sizes = _format_range([len(built.questions) for built in sets.chosen[1:]])
+    return _NOTES.text(
+        "sets",
+        items=len(sets.items),
+        first=len(first.questions),
+        others=len(sets.chosen) - 1,
+        sizes=sizes,
+        share=SHARE,
+        random=len(sets.random),
+        random_size=len(sets.random[0]),
+        shared=shared.all.value,
+        possible=shared.where_possible.value,
+    )
+
+
+def _describe_findings(measures: ChosenMeasures) -> Iterator[str]:
+    chosen = [summarise_spread(ladder.coefficients(Kind.CHOSEN)) for ladder in measures.ladders]
+    random = [summarise_spread(ladder.coefficients(Kind.RANDOM)) for ladder in measures.ladders]
+    means = [float(np.mean([one.mean for one in many])) for many in (chosen, random)]
+    deviations = [float(np.mean([one.deviation for one in many])) for many in (chosen, random)]
+    yield _NOTES.text(
+        "ladders",
+        n=len(chosen),
+        mean_chosen=means[0],
+        mean_random=means[1],
+        mean_verdict=_judge(means[0] >= means[1]),
+        deviation_chosen=deviations[0],
+        deviation_random=deviations[1],
+        deviation_verdict=_judge(deviations[0] <= deviations[1] / 2),
+    )
+    agreement = {
+        kind: measure_set_agreement(np.nanmean(measures.right[kind], axis=2).T[1 if kind is Kind.CHOSEN else 0 :])
+        for kind in Kind
+    }
+    yield _NOTES.text(
+        "agreement",
+        means=" and ".join(f"{one.mean:.3f} ({kind.value}, at least {one.low:.3f})" for kind, one in agreement.items()),
+        deviations=" and ".join(f"{one.deviation:.4f}" for one in agreement.values()),
+    )
+
+
+def _judge(reached: bool) -> str:
+    return "reached" if reached else "MISSED"
+
+
+def _format_range(sizes: list[int]) -> str:
+    return f"{min(sizes):,} to {max(sizes):,}" if min(sizes) != max(sizes) else f"{sizes[0]:,}"
+
+
 def draw_boxes(title: str, rows: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> str:
-    """A row a name: the box of the first coefficients (quartiles, ends), a dot for each of the second."""
+    """Draw one row per name: a box for the first coefficients (quartiles, ends), a dot for each of the second."""
     known = [v for first, second in rows.values() for v in (*first, *second)] or [0.0, 1.0]
     low, high = min(0.0, min(known)), 1.0
     height = _HEAD + _ROW * len(rows) + 44
@@ -85,124 +272,3 @@ def _draw_box(values: Sequence[float], y: float, at: Callable[[float], float]) -
         f'<rect class="box" x="{first:.1f}" y="{y - 9:.1f}" width="{max(1.0, third - first):.1f}" height="18"/>',
         f'<line class="line" x1="{middle:.1f}" x2="{middle:.1f}" y1="{y - 9:.1f}" y2="{y + 9:.1f}" stroke-width="3"/>',
     ]
-
-
-SUMMARY = "CHOSEN: ten systems and ladders of known order, by well-chosen and by random false candidates (Tables 1, 3)"
-METRICS = {
-    "BLEU-1": "bleu(n=1)",
-    "BLEU-2": "bleu(n=2)",
-    "METEOR": "meteor",
-    "ROUGE-L": "rouge_l",
-    "aptness of the replies": "aptness",
-}
-
-
-def reproduce() -> Reproduction:
-    """Build the sets, take what the networks said from the cache, and compare."""
-    sets = build_sets()
-    questions = [q for built in sets.chosen for q in built.questions] + [q for one in sets.random for q in one]
-    asked = make_request(questions)
-    answers = {rung.name: _read_cached_answers(rung.folder, asked) for rung in list_rungs()}
-    found = Measurement(sets, asked, answers).measure()
-    drawn = {
-        ladder.name: (ladder.coefficients(Kind.RANDOM), ladder.coefficients(Kind.CHOSEN)) for ladder in found.ladders
-    }
-    return Reproduction(
-        "chosen",
-        "CHOSEN: ranking systems by response selection",
-        tables.list_figures(found, sets),
-        list_notes(found, sets, [read_steps(answers_home(asked) / rung.folder) for rung in list_ten_systems()]),
-        {"figure-2": draw_boxes("Spearman with the ladder's order", drawn)},
-    )
-
-
-def _read_cached_answers(folder: str, asked: LossRequest) -> NetworkAnswers:
-    place = answers_home(asked) / folder.replace("/", ".")
-    if not place.is_dir():
-        raise InputError(
-            f"the answers of {folder} are not in the cache: training and asking are work for a GPU; run "
-            "python -m rejoinder.papers.chosen.jobs --help"
-        )
-    return load_answers(place, asked)
-
-
-def read_steps(folder: Path) -> int:
-    """How long a network was trained, by the card that came with its answers."""
-    try:
-        return int(orjson.loads((folder / "generator.json").read_bytes())["about"]["recipe"]["steps"])
-    except (OSError, ValueError, KeyError, TypeError):
-        raise InputError(f"{folder}: has no card of a generator; load the answers again") from None
-
-
-@dataclass
-class Measurement:
-    """From sets and answers to what the tables show."""
-
-    sets: Sets
-    asked: LossRequest
-    answers: dict[str, NetworkAnswers]
-
-    def __post_init__(self) -> None:
-        # By the questions, whose texts were tidied, and not by the items that they were made of.
-        self._truths = [""] * len(self.asked.contexts)
-        for question in (q for one in self.sets.random for q in one):
-            self._truths[self.asked.order[context_texts(question)]] = candidate_texts(question)[0]
-        for built in self.sets.chosen:
-            for question in built.questions:
-                self._truths[self.asked.order[context_texts(question)]] = candidate_texts(question)[0]
-        if not all(self._truths):
-            raise InputError("a context that was asked has no true reply; build the sets again")
-        counts = [len(texts) for texts in self.asked.texts]
-        self._owners = np.repeat(np.arange(len(counts)), counts)
-        self._at = {
-            Kind.CHOSEN: [self._places(built.questions) for built in self.sets.chosen],
-            Kind.RANDOM: [self._places(one) for one in self.sets.random],
-        }
-        self._scored: dict[str, dict[str, Values]] = {}
-
-    def measure(self) -> ChosenMeasures:
-        """Everything."""
-        names = [rung.name for rung in list_ten_systems()]
-        right = {kind: np.stack([self._right(self.answers[n].losses, kind) for n in names]) for kind in Kind}
-        replies = {name: np.stack([self._replies(n)[name] for n in names]) for name in METRICS}
-        return ChosenMeasures(names, right, replies, [*self._ladders(), self._corrupted()])
-
-    def _ladders(self) -> list[Ladder]:
-        found = []
-        for name, steps in list_ladders().items():
-            right = {kind: np.stack([self._right(self.answers[s.name].losses, kind) for s in steps]) for kind in Kind}
-            replies = {metric: np.stack([self._replies(s.name)[metric] for s in steps]) for metric in METRICS}
-            found.append(Ladder(name, right, replies))
-        return found
-
-    def _corrupted(self) -> Ladder:
-        """One system whose answers to a growing share of contexts are noise, or replies to other contexts."""
-        base = self.answers[FRACTION_SIZE.name]
-        names = [" / ".join(context) for context in self.asked.contexts]
-        which = [draw_corrupted(names, share, "spoilt") for share in CORRUPTED_SHARES]
-        right = {
-            kind: np.stack([self._right(corrupt_losses(base.losses, self._owners, w), kind) for w in which])
-            for kind in Kind
-        }
-        scored = [self._scores(corrupt_replies(base.replies, w)) for w in which]
-        replies = {metric: np.stack([one[metric] for one in scored]) for metric in METRICS}
-        return Ladder(f"corrupted output, {FRACTION_SIZE.name}", right, replies)
-
-    def _places(self, questions: Sequence[Question]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        contexts = np.array([self.asked.order[context_texts(q)] for q in questions], np.int64)
-        return self.asked.at(questions), contexts
-
-    def _right(self, losses: NDArray[np.float32], kind: Kind) -> Values:
-        """Sets, contexts: where a network chose the true reply."""
-        size = len(self.asked.contexts)
-        return np.stack(
-            [align_to_contexts(score_choices(losses, at), contexts, size) for at, contexts in self._at[kind]]
-        )
-
-    def _replies(self, name: str) -> dict[str, Values]:
-        if name not in self._scored:
-            self._scored[name] = self._scores(self.answers[name].replies)
-        return self._scored[name]
-
-    def _scores(self, replies: list[str]) -> dict[str, Values]:
-        return score_replies(METRICS, self.asked.contexts, self._truths, replies)

@@ -1,7 +1,7 @@
 """The systems that ``reproduce chosen`` ranks: the ten of Table 6, and ladders whose order is known.
 
 A ladder is one system at several checkpoints, or trained on several fractions of the dialogues: the higher rung is the
-better system by construction, without anybody's judgement and without any metric.
+better system by construction, without any judgement or metric.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class Size(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What it is called here."""
+        """Its name here."""
         return f"{self.arch}-{self.layers}-{self.dim}"
 
     @property
     def options(self) -> list[str]:
-        """As ``rejoinder train generator`` wants it."""
+        """Its options for ``rejoinder train generator``."""
         return ["--arch", self.arch, "--layers", str(self.layers), "--dim", str(self.dim)]
 
 
@@ -59,7 +59,7 @@ FRACTION_SIZE = TEN_SIZES[7]  # the one that is trained on fractions
 
 
 class Rung(NamedTuple):
-    """One network to be asked: where it lies under the folder of all, and its place on a ladder."""
+    """One network: its folder below the common one, and its place on a ladder."""
 
     name: str
     folder: str
@@ -74,31 +74,31 @@ def list_ten_systems() -> list[Rung]:
 
 def list_ladders() -> dict[str, list[Rung]]:
     """The ladders, each from its worst rung to its best; the best is the finished system."""
-    found = {}
+    ladders = {}
     for size in CHECKPOINT_SIZES:
         name = f"checkpoints of {size.name}"
         steps = [Rung(f"{size.name}@{n}", f"{size.name}/step-{n}", name, i) for i, n in enumerate(SNAPSHOTS)]
-        found[name] = [*steps, Rung(size.name, size.name, name, len(steps))]
+        ladders[name] = [*steps, Rung(size.name, size.name, name, len(steps))]
     name = f"fractions of the dialogues, {FRACTION_SIZE.name}"
     parts = [
         Rung(f"{FRACTION_SIZE.name}*{f:g}", f"{FRACTION_SIZE.name}-of-{f:g}", name, i) for i, f in enumerate(FRACTIONS)
     ]
-    found[name] = [*parts, Rung(FRACTION_SIZE.name, FRACTION_SIZE.name, name, len(parts))]
-    return found
+    ladders[name] = [*parts, Rung(FRACTION_SIZE.name, FRACTION_SIZE.name, name, len(parts))]
+    return ladders
 
 
 def list_rungs() -> list[Rung]:
-    """Every network once."""
-    found = {rung.folder: rung._replace(ladder=None, place=0) for rung in list_ten_systems()}
+    """Return every network once."""
+    rungs = {rung.folder: rung._replace(ladder=None, place=0) for rung in list_ten_systems()}
     for ladder in list_ladders().values():
-        found |= {rung.folder: rung._replace(ladder=None, place=0) for rung in ladder if rung.folder not in found}
-    return list(found.values())
+        rungs |= {rung.folder: rung._replace(ladder=None, place=0) for rung in ladder if rung.folder not in rungs}
+    return list(rungs.values())
 
 
 def list_training_commands(
     home: Path, steps: int, corpus: Sequence[str], program: Sequence[str] = ()
 ) -> list[list[str]]:
-    """The commands that train every network; the first one learns the vocabulary that all share."""
+    """Return the commands that train every network; all share one vocabulary."""
     start = [*(program or (sys.executable, "-m", "rejoinder")), "train", "generator", *corpus, "--steps", str(steps)]
     jobs = []
     for size in TEN_SIZES:
@@ -113,7 +113,7 @@ def list_training_commands(
 
 
 def train_all(home: Path, steps: int, corpus: Sequence[str], together: int, program: Sequence[str] = ()) -> None:
-    """Train every network, some at a time; what is finished already is passed by."""
+    """Train every network, several at a time."""
     home.mkdir(parents=True, exist_ok=True)
     if not (home / "vocabulary").exists():
         start = [*(program or (sys.executable, "-m", "rejoinder")), "train", "generator", *corpus]
@@ -128,4 +128,4 @@ def train_all(home: Path, steps: int, corpus: Sequence[str], together: int, prog
 def _wait_for_all(running: Sequence[subprocess.Popen[bytes]]) -> None:
     failed = [process.args for process in running if process.wait()]
     if failed:
-        raise RejoinderError(f"a training failed: {failed[0]!r}")
+        raise RejoinderError(f"training failed: {failed[0]!r}")

@@ -1,4 +1,4 @@
-"""How systems fare on test sets, and how well a ranking agrees with a ladder whose order is known."""
+"""How well systems do on test sets, and how well a ranking agrees with a ladder of known order."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ class Spread(NamedTuple):
 
 
 def score_choices(losses: NDArray[np.float32], at: NDArray[np.int64]) -> Values:
-    """For each question 1 where the true reply (the first) has the lowest loss, a share where others have the same.
+    """Return 1 per question if the true reply (the first) has the lowest loss, a fraction if others tie with it.
 
     A candidate without a loss is never chosen.
     """
-    found = np.where(np.isnan(losses[at]), np.inf, losses[at].astype(np.float64))
-    lowest = found.min(axis=1, keepdims=True)
-    tied = found == lowest
+    candidate_losses = np.where(np.isnan(losses[at]), np.inf, losses[at].astype(np.float64))
+    lowest = candidate_losses.min(axis=1, keepdims=True)
+    tied = candidate_losses == lowest
     return np.where(tied[:, 0], 1.0 / tied.sum(axis=1), 0.0)
 
 
 def align_to_contexts(values: Values, contexts: NDArray[np.int64], size: int) -> Values:
-    """Values of questions in the order of all contexts, NaN where a context has no question."""
-    found = np.full(size, np.nan)
-    found[contexts] = values
-    return found
+    """Return questions' values in the order of all contexts, NaN where there is no question."""
+    aligned = np.full(size, np.nan)
+    aligned[contexts] = values
+    return aligned
 
 
 def rank_correlation(values: Values, places: Sequence[int], seed: int = 0) -> Interval:
-    """Spearman of the mean values of systems (systems, contexts) with their places, contexts drawn again together.
+    """Return Spearman of the systems' mean values (systems, contexts) with their places, resampling contexts together.
 
-    The first value is without drawing; where all systems are equal there is none.
+    There is no value if all systems are equal.
     """
     known = ~np.isnan(values)
     filled = np.where(known, values, 0.0)
@@ -60,12 +60,12 @@ def rank_correlation(values: Values, places: Sequence[int], seed: int = 0) -> In
     counts = random.multinomial(size, np.full(size, 1 / size), RESAMPLES).astype(np.float64)
     weights = np.concatenate([np.ones((1, size)), counts])
     means = (weights @ filled.T) / np.maximum(weights @ known.T.astype(np.float64), 1e-12)
-    drawn = np.array([spearman(row, places) for row in means])
-    return percentile_interval(float(drawn[0]), drawn[1:], size, 0, size, kind="percentile")
+    correlations = np.array([spearman(row, places) for row in means])
+    return percentile_interval(float(correlations[0]), correlations[1:], size, 0, size, kind="percentile")
 
 
 def spearman(values: Values, places: Sequence[int]) -> float:
-    """Spearman's rho, NaN where one side is all alike."""
+    """Return Spearman's rho, NaN if one side is constant."""
     first, second = midranks(np.asarray(values, np.float64)), midranks(np.asarray(places, np.float64))
     first, second = first - first.mean(), second - second.mean()
     scale = float(np.sqrt((first**2).sum() * (second**2).sum()))
@@ -73,7 +73,7 @@ def spearman(values: Values, places: Sequence[int]) -> float:
 
 
 def summarise_spread(coefficients: Sequence[float]) -> Spread:
-    """Mean, standard deviation and ends of coefficients; those that are not there are left out."""
+    """Return mean, standard deviation, minimum and maximum of coefficients; NaN values are left out."""
     known = np.array([c for c in coefficients if not np.isnan(c)])
     return Spread(
         float(known.mean()), float(known.std(ddof=1)), float(known.min()), float(known.max()), tuple(known.tolist())
@@ -81,7 +81,7 @@ def summarise_spread(coefficients: Sequence[float]) -> Spread:
 
 
 def measure_set_agreement(accuracies: Values) -> Spread:
-    """How alike sets of one kind rank the same systems: Spearman of each set's ranking with that of all the others.
+    """How similarly sets of one kind rank the same systems: Spearman of each set's ranking with that of all others.
 
     ``accuracies``: sets, systems.
     """
@@ -94,20 +94,20 @@ def _correlate_with(row: Values, others: Values) -> float:
 
 
 def draw_corrupted(names: Sequence[str], share: float, *what: object) -> NDArray[np.bool_]:
-    """Which contexts are spoilt at a share: those of a smaller share are among those of a larger one."""
+    """Return which contexts are corrupted at a share; a larger share includes the contexts of a smaller one."""
     return np.array([stable_hash(*what, name) / 2**64 < share for name in names])
 
 
 def corrupt_losses(
     losses: NDArray[np.float32], owners: NDArray[np.int64], which: NDArray[np.bool_], seed: int = 0
 ) -> NDArray[np.float32]:
-    """The losses with those of some contexts replaced by noise; ``owners`` is the context of each loss."""
+    """Return the losses, with those of some contexts replaced by noise; ``owners`` is the context of each loss."""
     noise = np.random.default_rng(seed).random(len(losses), dtype=np.float32)
     return np.where(which[owners], noise, losses)
 
 
 def corrupt_replies(replies: Sequence[str], which: NDArray[np.bool_], seed: int = 0) -> list[str]:
-    """The replies with those to some contexts replaced by the reply to another context."""
+    """Return the replies, with those to some contexts replaced by replies to other contexts."""
     steps = np.random.default_rng(seed).integers(1, len(replies), len(replies))
     return [
         replies[(place + int(step)) % len(replies)] if bad else reply
@@ -118,7 +118,7 @@ def corrupt_replies(replies: Sequence[str], which: NDArray[np.bool_], seed: int 
 def score_replies(
     metrics: Mapping[str, str], contexts: Sequence[Sequence[str]], truths: Sequence[str], replies: Sequence[str]
 ) -> dict[str, Values]:
-    """The scores of one system's replies against the true ones, by the name of each metric."""
+    """Return the scores of one system's replies, with the true replies as references, by metric name."""
     from rejoinder.metric import parse
     from rejoinder.types import Item, Pair, Reference, Response, Turn
 
@@ -126,14 +126,14 @@ def score_replies(
     for n, (context, truth, reply) in enumerate(zip(contexts, truths, replies, strict=True)):
         item = Item(str(n), tuple(Turn(text) for text in context), (Reference(truth),))
         pairs.append(Pair(item, Response(f"{n}/r", str(n), "system", reply)))
-    spoken = [pair for pair in pairs if pair.response.text.strip()]
-    found = {}
+    nonempty = [pair for pair in pairs if pair.response.text.strip()]
+    scores_by_metric = {}
     for name, spec in metrics.items():
         values = np.zeros(len(pairs))  # a system that says nothing gets nothing for it
-        scores = parse(spec).score(spoken)
-        values[[int(pair.item.id) for pair in spoken]] = np.nan_to_num(np.array(scores))
-        found[name] = values
-    return found
+        scores = parse(spec).score(nonempty)
+        values[[int(pair.item.id) for pair in nonempty]] = np.nan_to_num(np.array(scores))
+        scores_by_metric[name] = values
+    return scores_by_metric
 
 
 Right: TypeAlias = Mapping[
@@ -158,24 +158,24 @@ class Ladder:
 
     @property
     def places(self) -> range:
-        """The order that is known."""
+        """The known order."""
         return range(next(iter(self.right.values())).shape[0])
 
     def accuracies(self, kind: Kind) -> Values:
-        """Rungs, sets."""
-        found: Values = np.nanmean(self.right[kind], axis=2)
-        return found
+        """Return the accuracies: rungs, sets."""
+        means: Values = np.nanmean(self.right[kind], axis=2)
+        return means
 
     def coefficients(self, kind: Kind) -> list[float]:
-        """Spearman of each set's accuracies with the known order; the first chosen set, of the whole repository, is
-        not among those that were built by halves."""
+        """Return Spearman of each set's accuracies with the known order, without the first chosen set, which is built
+        from the whole repository."""
         first = 1 if kind is Kind.CHOSEN else 0
         return [spearman(column, self.places) for column in self.accuracies(kind).T[first:]]
 
 
 @dataclass(frozen=True)
 class ChosenMeasures:
-    """All that the tables are made of."""
+    """Everything that the tables are made from."""
 
     names: Sequence[str]  # of the ten systems
     right: Right

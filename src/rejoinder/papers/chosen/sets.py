@@ -1,8 +1,8 @@
 """The test sets of ``reproduce chosen``: the same contexts with well-chosen and with random false candidates.
 
-Contexts and true replies are of DailyDialog's validation and test files; the repository is the splits valid and test of
-the corpora, while the systems are trained on the split train. Sets of one kind differ in what the seed draws: which
-half of the repository is searched, and which of a pool's candidates are taken.
+Contexts and true replies are from DailyDialog's validation and test files; the repository is the valid and test splits
+of the corpora, while the systems are trained on the train split. Sets of one kind differ by the seed, which decides
+which half of the repository is searched and which of a pool's candidates are used.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ class Sets(NamedTuple):
 
 
 def draw_contexts() -> list[Item]:
-    """The contexts with their true replies, drawn once."""
-    taken = collect_contexts(
+    """Return the contexts with their true replies, selected with a fixed seed."""
+    items = collect_contexts(
         [d for part in ("valid", "test") for d in _read_dialogues(f"dailydialog/{part}")], SelectionSettings()
     ).items
-    order = stable_shuffle({item.id: item for item in taken}, 0, "contexts")[:CONTEXTS]
-    by_id = {item.id: item for item in taken}
+    order = stable_shuffle({item.id: item for item in items}, 0, "contexts")[:CONTEXTS]
+    by_id = {item.id: item for item in items}
     return [by_id[name] for name in order]
 
 
 def read_repository() -> Corpus:
-    """What the systems were not trained on."""
+    """Return the dialogues that the systems were not trained on."""
     return Corpus.of(d for d in _read_dialogues("corpus/dialogues") if d.split != "train")
 
 
-def build_sets(say: Callable[[str], None] = lambda _: None) -> Sets:
-    """All sets."""
+def build_sets(report: Callable[[str], None] = lambda _: None) -> Sets:
+    """Build all sets."""
     corpus = read_repository()
     items = draw_contexts()
     training = scan_training((d for d in _read_dialogues("corpus/dialogues") if d.split == "train"), items)
@@ -56,14 +56,14 @@ def build_sets(say: Callable[[str], None] = lambda _: None) -> Sets:
     for seed in range(CHOSEN + 1):
         settings = SelectionSettings(seed=seed, share=SHARE if seed else 1.0, second="none")
         chosen.append(build(items, corpus, settings, training=training))
-        say(f"chosen set {seed}: {len(chosen[-1].questions):,} questions")
-    drawn = []
+        report(f"chosen set {seed}: {len(chosen[-1].questions):,} questions")
+    random = []
     for seed in range(RANDOM):
-        drawn.append(
+        random.append(
             build(items, corpus, SelectionSettings(random=True, seed=seed, second="none"), training=training).questions
         )
-    say(f"{RANDOM} random sets of {len(drawn[0]):,} questions")
-    return Sets(items, chosen, drawn)
+    report(f"{RANDOM} random sets of {len(random[0]):,} questions")
+    return Sets(items, chosen, random)
 
 
 def _read_dialogues(name: str) -> Iterator[Dialogue]:

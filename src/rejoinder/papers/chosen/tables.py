@@ -18,6 +18,7 @@ from rejoinder.papers.chosen.measures import (
     summarise_spread,
 )
 from rejoinder.papers.chosen.sets import Sets
+from rejoinder.papers.loader import load_published
 from rejoinder.paths import data_home
 from rejoinder.selection.acceptability_file import load_acceptability
 from rejoinder.selection.settings import JUDGE
@@ -26,36 +27,29 @@ from rejoinder.stats.interval import Interval, mean_interval
 from rejoinder.types import Question
 
 SCORES = "judgements/eval_via_selection/human_scores.jsonl"
-TFIDF = {Kind.CHOSEN: 0.461, Kind.RANDOM: 0.671}
-PUBLISHED_SPEARMAN = {
-    "BLEU-1": -0.36,
-    "BLEU-2": 0.085,
-    "METEOR": 0.073,
-    "ROUGE-L": 0.35,
-    "RANDOM": 0.43,
-    "CHOSEN": 0.48,
-}
+_PUBLISHED = load_published("chosen")
 
 
-def list_figures(found: ChosenMeasures, sets: Sets) -> list[Figure]:
-    """All of them, in the order of the page."""
+def list_figures(measures: ChosenMeasures, sets: Sets) -> list[Figure]:
+    """Return all figures, in the order of the page."""
     return [
         *agreement_figures(),
         *tfidf_figures(sets),
         *model_pass_figures(),
-        *system_figures(found),
-        *ladder_figures(found),
-        *spread_figures(found),
+        *system_figures(measures),
+        *ladder_figures(measures),
+        *spread_figures(measures),
     ]
 
 
 def agreement_figures(root: Path | None = None) -> Iterator[Figure]:
-    """Table 1: how far five people agree on the released scores."""
+    """Table 1: how well five people agree on the released scores."""
     lines = ((root or data_home()) / SCORES).read_bytes().splitlines()
     scores = np.array([five for line in lines for five in orjson.loads(line)], np.float64)
     table = "Table 1: Fleiss' kappa of the released scores"
-    for row, values, published in (("six classes", scores, 0.22), ("two classes", scores > 3, 0.63)):
-        yield _to_figure(table, row, "kappa", fleiss_interval(values.astype(np.float64)), published)
+    for row, values in (("six classes", scores), ("two classes", scores > 3)):
+        kappa = fleiss_interval(values.astype(np.float64))
+        yield _to_figure(table, row, "kappa", kappa, _PUBLISHED["Table 1"][row])
 
 
 def tfidf_figures(sets: Sets) -> Iterator[Figure]:
@@ -66,11 +60,11 @@ def tfidf_figures(sets: Sets) -> Iterator[Figure]:
     table = "TF-IDF, accuracy (section 3.2)"
     for kind, questions in ((Kind.CHOSEN, sets.chosen[0].questions), (Kind.RANDOM, sets.random[0])):
         hits = score_hits(system.score(questions), questions)
-        yield _to_figure(table, kind.value, "accuracy", mean_interval(hits), TFIDF[kind])
+        yield _to_figure(table, kind.value, "accuracy", mean_interval(hits), _PUBLISHED["Section 3.2"][kind.value])
 
 
 def score_hits(scores: Sequence[Sequence[float]], questions: Sequence[Question]) -> list[float]:
-    """1 where the true reply has the highest score; a share where others have the same."""
+    """Return 1 if the true reply has the highest score, a fraction if others tie with it."""
     hits = []
     for row, question in zip(scores, questions, strict=True):
         top = [place for place, score in enumerate(row) if score == max(row)]
@@ -79,37 +73,37 @@ def score_hits(scores: Sequence[Sequence[float]], questions: Sequence[Question])
 
 
 def model_pass_figures() -> Iterator[Figure]:
-    """What the model pass is worth: positive against adversarial replies of DailyDialog++."""
+    """How good the model pass is: positive vs. adversarial replies of DailyDialog++."""
     from rejoinder.metric import parse
 
     known = load_acceptability(parse(JUDGE))
     table = f"The model pass, {JUDGE}, on DailyDialog++ (threshold chosen on dev)"
     for split, rates in (("dev", known.chosen), ("test", known.measured)):
-        yield _to_figure(table, split, "AUC, positive against adversarial", rates.auc)
-        yield _to_figure(table, split, "acceptable ones kept as false", rates.missed)
-        yield _to_figure(table, split, "adversarial ones removed", rates.passed["adversarial"])
+        yield _to_figure(table, split, "AUC, positive vs. adversarial", rates.auc)
+        yield _to_figure(table, split, "acceptable candidates kept as false", rates.missed)
+        yield _to_figure(table, split, "adversarial candidates removed", rates.passed["adversarial"])
 
 
-def system_figures(found: ChosenMeasures) -> Iterator[Figure]:
+def system_figures(measures: ChosenMeasures) -> Iterator[Figure]:
     """The ten systems by everything that ranks them."""
     table = "The ten systems of Table 6, trained here"
-    for number, name in enumerate(found.names):
+    for number, name in enumerate(measures.names):
         for kind in Kind:
-            of_sets = found.right[kind][number]
+            of_sets = measures.right[kind][number]
             first = of_sets[0] if kind is Kind.CHOSEN else np.nanmean(of_sets, axis=0)
             yield _to_figure(table, name, f"{kind.value} accuracy", mean_interval(first))
-        for metric, values in found.replies.items():
+        for metric, values in measures.replies.items():
             yield _to_figure(table, name, metric, mean_interval(values[number]))
 
 
-def ladder_figures(found: ChosenMeasures) -> Iterator[Figure]:
+def ladder_figures(measures: ChosenMeasures) -> Iterator[Figure]:
     """Spearman with the known order, for each way to rank."""
     table = "Spearman with the order of a ladder (published: with people, ten systems, Table 3)"
-    rows = {"CHOSEN": 0.48, "RANDOM": 0.43} | {name: PUBLISHED_SPEARMAN.get(name) for name in found.replies}
-    for row, published in rows.items():
+    for row in ("CHOSEN", "RANDOM", *measures.replies):
+        published = _PUBLISHED["Table 3"].get(row)
         if published is not None:
             yield Figure(table, row, "people (not measured here)", published, float("nan"))
-        for ladder in found.ladders:
+        for ladder in measures.ladders:
             if row in ladder.replies:
                 values = ladder.replies[row]
             else:
@@ -118,21 +112,25 @@ def ladder_figures(found: ChosenMeasures) -> Iterator[Figure]:
             yield _to_figure(table, row, ladder.name, rank_correlation(values, list(ladder.places)))
 
 
-def spread_figures(found: ChosenMeasures) -> Iterator[Figure]:
-    """How much a coefficient depends on the draw of the false candidates."""
+def spread_figures(measures: ChosenMeasures) -> Iterator[Figure]:
+    """How much a coefficient depends on which false candidates are sampled."""
     table = "Spearman with a ladder over sets of one kind: 20 chosen, 100 random"
-    for ladder in found.ladders:
+    for ladder in measures.ladders:
         for kind in Kind:
-            told = summarise_spread(ladder.coefficients(kind))
-            for column, value in (("mean", told.mean), ("deviation", told.deviation), ("least", told.low)):
-                yield Figure(table, ladder.name, f"{kind.value} {column}", None, value, n=len(told.all))
+            spread = summarise_spread(ladder.coefficients(kind))
+            for column, value in (
+                ("mean", spread.mean),
+                ("standard deviation", spread.deviation),
+                ("minimum", spread.low),
+            ):
+                yield Figure(table, ladder.name, f"{kind.value} {column}", None, value, n=len(spread.all))
     table = "The ten systems: Spearman of one set's ranking with that of all others of its kind"
     for kind in Kind:
-        accuracies = np.nanmean(found.right[kind], axis=2).T[1 if kind is Kind.CHOSEN else 0 :]
-        told = measure_set_agreement(accuracies)
-        for column, value in (("mean", told.mean), ("deviation", told.deviation), ("least", told.low)):
-            yield Figure(table, kind.value, column, None, value, n=len(told.all))
+        accuracies = np.nanmean(measures.right[kind], axis=2).T[1 if kind is Kind.CHOSEN else 0 :]
+        spread = measure_set_agreement(accuracies)
+        for column, value in (("mean", spread.mean), ("standard deviation", spread.deviation), ("minimum", spread.low)):
+            yield Figure(table, kind.value, column, None, value, n=len(spread.all))
 
 
-def _to_figure(table: str, row: str, column: str, found: Interval, published: float | None = None) -> Figure:
-    return Figure(table, row, column, published, found.value, found.low, found.high, found.n)
+def _to_figure(table: str, row: str, column: str, interval: Interval, published: float | None = None) -> Figure:
+    return Figure(table, row, column, published, interval.value, interval.low, interval.high, interval.n)

@@ -1,4 +1,4 @@
-"""What the IDK paper found, each in a sentence with its figure: confirmed or refuted on the embedded features.
+"""The findings of the IDK paper, one sentence each with its figure: confirmed or refuted on the embedded features.
 
 What counts as a difference was set before anything was measured.
 """
@@ -9,17 +9,27 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from rejoinder.papers.idk.masking import MaskedAccuracy
-from rejoinder.papers.idk.published import KEPT, SPEARMAN, TABLE_5, TABLE_7, TABLE_11
-from rejoinder.papers.idk.tables import HEAD, Correlations, RunCorrelations, mean_over_runs, sensitivity_ratio
+from rejoinder.papers.idk.masking import KEPT, MaskedAccuracy
+from rejoinder.papers.idk.rows import SPEARMAN
+from rejoinder.papers.idk.tables import (
+    HEAD,
+    TABLE_5,
+    TABLE_11,
+    Correlations,
+    RunCorrelations,
+    mean_over_runs,
+    sensitivity_ratio,
+)
 from rejoinder.papers.idk.variants import Runs, Variant
-from rejoinder.papers.own.relevance_published import FIVE
+from rejoinder.papers.loader import load_notes, load_published
+from rejoinder.papers.own.relevance.rows import FIVE
 
 _MATTERS = 0.05  # of Spearman: a third of what L1 gave the paper on HUMOD
 _HARDLY = 0.03  # of Spearman: three times the largest difference between the paper's two training sets
 _BEATS = 0.02  # of the mean Spearman over the five columns
 _LOST = 0.02  # of accuracy
 _LARGE = 0.01  # of a weight, as in section 5.1
+_NOTES = load_notes("idk")
 FLOORS = {"HUMOD": 0.50, "FED-rel": 0.20}
 
 
@@ -29,7 +39,7 @@ def list_findings(
     masked: Mapping[str, MaskedAccuracy],
     others: Mapping[str, RunCorrelations],
 ) -> Iterator[str]:
-    """The sentences."""
+    """The sentences, one per finding."""
     yield _regularization(test)
     yield _dimensions(masked)
     yield _training_set(test)
@@ -55,58 +65,54 @@ def _regularization(test: Correlations) -> str:
         printed = [TABLE_5[row][cell].mean for row in (f"{data}, L1, idk", f"{data}, idk")]
         held.append(with_l1 - without >= _MATTERS)
         parts.append(f"{with_l1:.2f} with and {without:.2f} without on {data} (printed {printed[0]}, {printed[1]})")
-    return (
-        f"L1 matters with a fixed negative: {_judge(held)}; Spearman on HUMOD is {' and '.join(parts)}; a gain of "
-        f"{_MATTERS} counts."
-    )
+    return _NOTES.text("regularization", verdict=_judge(held), values=" and ".join(parts), limit=_MATTERS)
 
 
 def _dimensions(masked: Mapping[str, MaskedAccuracy]) -> str:
-    held = [found.whole - found.kept <= _LOST for found in masked.values()]
-    shown = ", ".join(
-        f"{corpus} {found.whole:.3f} to {found.kept:.3f} (true reply ahead {found.whole_ahead:.3f} to "
-        f"{found.kept_ahead:.3f})"
-        for corpus, found in masked.items()
+    held = [accuracy.whole - accuracy.kept <= _LOST for accuracy in masked.values()]
+    values = ", ".join(
+        f"{corpus} {accuracy.whole:.3f} to {accuracy.kept:.3f} (true reply ahead {accuracy.whole_ahead:.3f} to "
+        f"{accuracy.kept_ahead:.3f})"
+        for corpus, accuracy in masked.items()
     )
-    printed = ", ".join(f"{whole} to {kept}" for whole, kept in TABLE_7.values())
-    return (
-        f"{KEPT} dimensions suffice: {_judge(held)}; next-turn accuracy from the whole vector to the {KEPT} with the "
-        f"largest weights goes from {shown} (printed, other corpora and BERT: {printed}); a loss of {_LOST} counts."
-    )
+    printed = ", ".join(f"{one['whole']} to {one['kept']}" for one in load_published("idk")["Table 7"].values())
+    return _NOTES.text("dimensions", kept=KEPT, verdict=_judge(held), values=values, printed=printed, limit=_LOST)
 
 
 def _training_set(test: Correlations) -> str:
     first, second = (mean_spearmans(test[Variant(data)]) for data in ("H", "TC-S"))
     apart = {column: abs(first[column] - second[column]) for column in FIVE}
     worst = max(apart, key=lambda column: apart[column])
-    return (
-        f"The training set hardly matters: {_judge([apart[worst] <= _HARDLY])}; Spearman differs most on {worst}, "
-        f"{first[worst]:.2f} trained on H and {second[worst]:.2f} on TC-S (printed: 0.01 at most); {_HARDLY} counts."
+    verdict = _judge([apart[worst] <= _HARDLY])
+    return _NOTES.text(
+        "training set", verdict=verdict, column=worst, first=first[worst], second=second[worst], limit=_HARDLY
     )
 
 
 def _head(test: Correlations, head: RunCorrelations) -> str:
     own, bare = mean_spearmans(test[Variant("H")]), mean_spearmans([head])
-    mine, theirs = (float(np.mean(list(values.values()))) for values in (own, bare))
+    own_mean, bare_mean = (float(np.mean(list(values.values()))) for values in (own, bare))
     ahead = [column for column in FIVE if own[column] > bare[column]]
     printed = [np.mean([TABLE_11[row][f"{c} {SPEARMAN}"].mean for c in FIVE]) for row in ("IDK (H)", HEAD)]
-    return (
-        f"IDK does not beat the raw next-sentence head on Spearman: {_judge([mine - theirs <= _BEATS])}; the mean over "
-        f"five columns is {mine:.3f} against {theirs:.3f} (printed {printed[0]:.3f} against {printed[1]:.3f}), and IDK "
-        f"is ahead on {', '.join(ahead) or 'none'}; {_BEATS} counts."
+    return _NOTES.text(
+        "head",
+        verdict=_judge([own_mean - bare_mean <= _BEATS]),
+        own=own_mean,
+        head=bare_mean,
+        own_printed=printed[0],
+        head_printed=printed[1],
+        ahead=", ".join(ahead) or "none",
+        limit=_BEATS,
     )
 
 
 def _sensitivity(test: Correlations, head: RunCorrelations, others: Mapping[str, RunCorrelations]) -> str:
-    found = {HEAD: sensitivity_ratio([head]), **{row: sensitivity_ratio([run]) for row, run in others.items()}}
+    ratios = {HEAD: sensitivity_ratio([head]), **{row: sensitivity_ratio([run]) for row, run in others.items()}}
     own = sensitivity_ratio(test[Variant("H")])
-    better = [f"{row} ({ratio:.1f})" for row, ratio in found.items() if 0 < ratio < own]
+    better = [f"{row} ({ratio:.1f})" for row, ratio in ratios.items() if 0 < ratio < own]
     held = own > 0 and not better
-    rivals = f"; lower: {', '.join(better)}" if better else f" among {len(found)} others measured here"
-    return (
-        f"IDK depends least on the test set: {_judge([held])}; its best Spearman is {own:.1f} times its worst (printed "
-        f"3.9){rivals}."
-    )
+    rivals = f"; lower: {', '.join(better)}" if better else f" among {len(ratios)} others measured here"
+    return _NOTES.text("sensitivity", verdict=_judge([held]), ratio=own, rivals=rivals)
 
 
 def describe_large_weights(runs: Runs) -> str:
@@ -115,12 +121,8 @@ def describe_large_weights(runs: Runs) -> str:
         float(np.mean([np.sum(np.abs(fitted.weights) > _LARGE) for fitted in runs[Variant("H", negative)]]))
         for negative in ("idk", "random")
     )
-    held = random > fixed
-    return (
-        f"Random negatives make more weights large: {_judge([held])}; above {_LARGE} are {fixed:.0f} of "
-        f"{len(runs[Variant('H')][0].weights)} weights with the fixed negative and {random:.0f} with random ones "
-        "(H, L1, mean of three runs; Figure 2)."
-    )
+    n = len(runs[Variant("H")][0].weights)
+    return _NOTES.text("large weights", verdict=_judge([random > fixed]), limit=_LARGE, fixed=fixed, n=n, random=random)
 
 
 def _floors(test: Correlations) -> str:
@@ -129,4 +131,4 @@ def _floors(test: Correlations) -> str:
         f"{column} {own[column]:.2f} ({'reaches' if own[column] >= floor else 'misses'} {floor:.2f})"
         for column, floor in FLOORS.items()
     ]
-    return f"Asked of IDK on the embedded features before it was measured: {', '.join(parts)}."
+    return _NOTES.text("floors", values=", ".join(parts))

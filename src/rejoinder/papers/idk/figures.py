@@ -20,19 +20,19 @@ _STYLE = (
 
 
 def draw_histogram(title: str, series: Mapping[str, Values]) -> str:
-    """How many weights there are of each magnitude, on a scale of powers of ten; weights of exactly 0 are left out."""
+    """Draw the number of weights of each magnitude, on a logarithmic scale; weights of exactly 0 are left out."""
     logs = {name: np.log10(np.abs(weights[weights != 0])) for name, weights in series.items()}
     every = np.concatenate(list(logs.values()))
     low, high = float(np.floor(every.min())), float(np.ceil(every.max()))
     edges = np.linspace(low, high, _BINS + 1)
     counts = {name: np.histogram(values, edges)[0] for name, values in logs.items()}
-    most = max(1, *(int(found.max()) for found in counts.values()))
+    most = max(1, *(int(bin_counts.max()) for bin_counts in counts.values()))
     parts = [_draw_axes((low, high), (0, most), ("log10 of the weight's magnitude", "weights"))]
     step = _WIDTH / _BINS
-    for colour, (name, found) in zip(_COLOURS, counts.items(), strict=False):
+    for colour, (name, bin_counts) in zip(_COLOURS, counts.items(), strict=False):
         bars = "".join(
             f"M{_LEFT + i * step:.1f} {_TOP + _HEIGHT}v-{_HEIGHT * n / most:.1f}h{step:.1f}v{_HEIGHT * n / most:.1f}z"
-            for i, n in enumerate(found.tolist())
+            for i, n in enumerate(bin_counts.tolist())
             if n
         )
         parts.append(f'<path d="{bars}" fill="{colour}" fill-opacity=".55"><title>{_escape(name)}</title></path>')
@@ -45,7 +45,7 @@ def draw_histogram(title: str, series: Mapping[str, Values]) -> str:
 
 
 def draw_scatter(title: str, ratings: Values, scores: Values) -> str:
-    """Ratings along, scores upward, stretched to the ratings' range; the line of least squares over them."""
+    """Draw scores, rescaled to the ratings' range, against ratings, with a least-squares line."""
     known = np.isfinite(ratings) & np.isfinite(scores)
     x, y = ratings[known], scores[known]
     low, high = float(x.min()), float(x.max())

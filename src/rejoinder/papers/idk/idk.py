@@ -18,12 +18,18 @@ from rejoinder.papers.idk import figures as drawings
 from rejoinder.papers.idk import tables
 from rejoinder.papers.idk.claims import describe_large_weights, list_findings
 from rejoinder.papers.idk.masking import MaskedAccuracy, measure_masking, read_model_head
-from rejoinder.papers.idk.notes import NOTES, SAMPLED
-from rejoinder.papers.idk.rows import RatedColumn, read_test_rows, read_valid_rows, score_column
-from rejoinder.papers.idk.sample import SAMPLE_ROWS, score_samples
+from rejoinder.papers.idk.rows import (
+    SAMPLE_ROWS,
+    RatedColumn,
+    read_test_rows,
+    read_valid_rows,
+    score_column,
+    score_samples,
+)
 from rejoinder.papers.idk.variants import Runs, Variant, train_all
-from rejoinder.papers.own.relevance import split_usable
-from rejoinder.papers.own.relevance_published import FIVE
+from rejoinder.papers.loader import load_notes
+from rejoinder.papers.own.relevance.relevance import split_usable
+from rejoinder.papers.own.relevance.rows import FIVE
 from rejoinder.training.idk import Regression
 from rejoinder.types import Dialogue
 
@@ -46,7 +52,7 @@ _FIGURES = dict(zip(FIVE, (3, 4, 5, 6, 7), strict=True))
 
 @dataclass(frozen=True)
 class IdkMeasures:
-    """All that the tables are made of."""
+    """Everything that the tables are made from."""
 
     runs: Runs
     test: Sequence[RatedColumn]
@@ -58,7 +64,7 @@ class IdkMeasures:
 
 
 def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
-    """Train, score and compare; ``metrics`` are specs to take instead of SPECS for the prior metrics, on all rows."""
+    """Train, score and compare; ``metrics`` are specs to use instead of SPECS for the prior metrics, on all rows."""
     wanted = SPECS if metrics is None else {_find_printed_row(spec): spec for spec in metrics}
     specs, absent = _split_measurable(wanted)
     sampled = frozenset(row for row in specs if metrics is None and row in SLOW)
@@ -76,7 +82,7 @@ def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
 
 
 def _split_measurable(wanted: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """The rows whose metric can be computed here, with its spec; and of each of the others what is missing."""
+    """Return the rows whose metric can be computed here, with its spec, and what is missing for the others."""
     specs, absent = {}, {}
     for row, spec in wanted.items():
         able, missing = split_usable([spec])
@@ -93,43 +99,45 @@ def _find_printed_row(spec: str) -> str:
     return next((row for row, known in SPECS.items() if str(parse(known)) == typed), typed)
 
 
-def assemble(found: IdkMeasures, absent: Mapping[str, str]) -> Reproduction:
+def assemble(measures: IdkMeasures, absent: Mapping[str, str]) -> Reproduction:
     """The figures, sentences and drawings of what was measured."""
-    test = tables.correlate_all(found.runs, found.test)
-    valid = tables.correlate_all(found.runs, [found.valid])
-    head = tables.correlate_run(found.head, found.test)
+    test = tables.correlate_all(measures.runs, measures.test)
+    valid = tables.correlate_all(measures.runs, [measures.valid])
+    head = tables.correlate_run(measures.head, measures.test)
     others = {
-        row: {cell: value for one in found.test for cell, value in one.correlations(one.others[spec]).items()}
-        for row, spec in found.specs.items()
+        row: {cell: value for one in measures.test for cell, value in one.correlations(one.others[spec]).items()}
+        for row, spec in measures.specs.items()
     }
-    labels = {row: f"{row}, {SAMPLE_ROWS} rows a column" for row in found.sampled}
+    labels = {row: f"{row}, {SAMPLE_ROWS} rows per column" for row in measures.sampled}
     figures = [
-        *tables.prior_figures(found.test, found.valid, found.specs, absent, labels),
+        *tables.prior_figures(measures.test, measures.valid, measures.specs, absent, labels),
         *tables.own_figures(test, head, others),
         *tables.ratio_figures(test, head, others, labels),
-        *tables.masking_figures(found.masked),
+        *tables.masking_figures(measures.masked),
         *tables.validation_figures(valid),
     ]
     figures.sort(key=lambda figure: int(figure.table.split()[1].rstrip(":")))  # in the paper's order
-    whole = {row: run for row, run in others.items() if row not in found.sampled}
-    sentences = [*list_findings(test, head, found.masked, whole), describe_large_weights(found.runs), *NOTES]
-    sentences += [SAMPLED.format(rows=SAMPLE_ROWS)] if found.sampled else []
+    whole = {row: run for row, run in others.items() if row not in measures.sampled}
+    notes = load_notes("idk")
+    sentences = [*list_findings(test, head, measures.masked, whole), describe_large_weights(measures.runs)]
+    sentences += notes.paragraphs("method")
+    sentences += notes.paragraphs("sample", rows=SAMPLE_ROWS) if measures.sampled else []
     sentences += absent.values()
-    return Reproduction("idk", "IDK: relevance by one fixed negative", figures, sentences, _draw_figures(found))
+    return Reproduction("idk", "IDK: relevance by one fixed negative", figures, sentences, _draw_figures(measures))
 
 
-def _draw_figures(found: IdkMeasures) -> dict[str, str]:
-    """Figures 1 to 7, by the ending of their file's name."""
-    own = found.runs[Variant("H")][0]
-    ablated = found.runs[Variant("H", "random")][0]
-    drawn = {
+def _draw_figures(measures: IdkMeasures) -> dict[str, str]:
+    """Figures 1 to 7, by the suffix of their file name."""
+    own = measures.runs[Variant("H")][0]
+    ablated = measures.runs[Variant("H", "random")][0]
+    figures = {
         "figure-1": drawings.draw_histogram("Figure 1: weights of IDK (H)", {"idk": own.weights}),
         "figure-2": drawings.draw_histogram(
             "Figure 2: weights of IDK (H), fixed and random negatives",
             {"i don't know": own.weights, "random negatives": ablated.weights},
         ),
     }
-    for one in found.test:
+    for one in measures.test:
         title = f"Figure {_FIGURES[one.name]}: IDK (H) and people, {one.name}"
-        drawn[f"figure-{_FIGURES[one.name]}"] = drawings.draw_scatter(title, one.ratings, one.scores(own))
-    return drawn
+        figures[f"figure-{_FIGURES[one.name]}"] = drawings.draw_scatter(title, one.ratings, one.scores(own))
+    return figures

@@ -17,20 +17,20 @@ from rejoinder.models.aptness.calibration import Numbers
 from rejoinder.models.aptness.model import AptnessModel
 from rejoinder.models.base import Vectors
 from rejoinder.models.encoder.pair_encoder import PairEncoder
-from rejoinder.papers.idk.published import KEPT
 from rejoinder.training.idk import Regression
 from rejoinder.training.next_turns import sample_next_turns, shuffle_responses
 from rejoinder.types import Dialogue
 
 HELD_OUT = ("dailydialog", "friends", "irc_ubuntu")  # a textbook, a television series, a help channel
 PAIRS = 400  # contexts of each
+KEPT = 7  # dimensions of the vector, as in the paper's Table 7
 _FOR_HEAD = 600  # pairs that the head is read from: more than it has weights
 _LARGEST_REST = 1e-3
 
 
 @dataclass(frozen=True)
 class MaskedAccuracy:
-    """Next-turn prediction in one corpus: the share told right at log-odds of 0, and of true replies ahead."""
+    """Next-turn prediction in one corpus: accuracy at log-odds of 0, and the share of true replies that are ahead."""
 
     whole: float
     kept: float
@@ -40,49 +40,51 @@ class MaskedAccuracy:
 
 
 def read_head(vectors: Vectors, log_odds: Numbers) -> Regression:
-    """The linear layer between vectors and log-odds."""
+    """Recover the linear layer between vectors and log-odds."""
     rows = np.hstack([vectors.astype(np.float64), np.ones((len(vectors), 1))])
-    found: Numbers = np.linalg.lstsq(rows, log_odds, rcond=None)[0].astype(np.float64)
-    rest = float(np.abs(rows @ found - log_odds).max())
+    solution: Numbers = np.linalg.lstsq(rows, log_odds, rcond=None)[0].astype(np.float64)
+    rest = float(np.abs(rows @ solution - log_odds).max())
     if len(rows) <= rows.shape[1] or rest > _LARGEST_REST:
-        raise RejoinderError(f"the head is not a linear layer over the pair's vector (rest {rest:.2g}): nothing masked")
-    return Regression(found[:-1], float(found[-1]))
+        raise RejoinderError(
+            f"the head is not a linear layer over the pair's vector (largest residual {rest:.2g}); nothing was masked"
+        )
+    return Regression(solution[:-1], float(solution[-1]))
 
 
 def read_model_head(
     model: AptnessModel, encoder: PairEncoder, dialogues: Sequence[Dialogue], n: int = _FOR_HEAD
 ) -> Regression:
     """The head of a cross-encoder, from pairs of the split ``valid``, half of them false."""
-    found = sample_next_turns(dialogues, n, None, "valid")
-    contexts = [place.context for place in found]
-    true = [place.reply for place in found]
-    replies = [*true[: n // 2], *shuffle_responses(found[n // 2 :])]
+    places = sample_next_turns(dialogues, n, None, "valid")
+    contexts = [place.context for place in places]
+    true = [place.reply for place in places]
+    replies = [*true[: n // 2], *shuffle_responses(places[n // 2 :])]
     return read_head(encoder.features(contexts, replies), model.cross_scores(contexts, replies))
 
 
-def find_largest(fitted: Regression, kept: int = KEPT) -> list[int]:
-    """The dimensions of the largest weights."""
-    return sorted(np.argsort(-np.abs(fitted.weights), kind="stable")[:kept].tolist())
+def find_largest(fitted: Regression, n: int = KEPT) -> list[int]:
+    """Return the dimensions with the largest weights."""
+    return sorted(np.argsort(-np.abs(fitted.weights), kind="stable")[:n].tolist())
 
 
 def measure_masking(
     encoder: PairEncoder, dialogues: Sequence[Dialogue], head: Regression, fitted: Regression, n: int = PAIRS
 ) -> Mapping[str, MaskedAccuracy]:
     """Next-turn prediction with whole vectors and with the few dimensions, in each held-out corpus."""
-    kept = np.zeros_like(head.weights)
-    kept[find_largest(fitted)] = 1
-    return {corpus: _predict(encoder, dialogues, corpus, head, kept, n) for corpus in HELD_OUT}
+    mask = np.zeros_like(head.weights)
+    mask[find_largest(fitted)] = 1
+    return {corpus: _predict(encoder, dialogues, corpus, head, mask, n) for corpus in HELD_OUT}
 
 
 def _predict(
-    encoder: PairEncoder, dialogues: Sequence[Dialogue], corpus: str, head: Regression, kept: Numbers, n: int
+    encoder: PairEncoder, dialogues: Sequence[Dialogue], corpus: str, head: Regression, mask: Numbers, n: int
 ) -> MaskedAccuracy:
-    found = sample_next_turns(dialogues, 2 * n, corpus, "test")
-    contexts = [place.context for place in found[:n]]
-    true = encoder.features(contexts, [place.reply for place in found[:n]])
-    false = encoder.features(contexts, shuffle_responses(found[n:]))
+    places = sample_next_turns(dialogues, 2 * n, corpus, "test")
+    contexts = [place.context for place in places[:n]]
+    true = encoder.features(contexts, [place.reply for place in places[:n]])
+    false = encoder.features(contexts, shuffle_responses(places[n:]))
     right, ahead = [], []
-    for weights in (head.weights, head.weights * kept):
+    for weights in (head.weights, head.weights * mask):
         for_true, for_false = (part.astype(np.float64) @ weights + head.bias for part in (true, false))
         right.append(float(np.mean(np.r_[for_true > 0, for_false < 0])))
         ahead.append(float(np.mean((for_true > for_false) + 0.5 * (for_true == for_false))))

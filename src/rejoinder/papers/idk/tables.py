@@ -1,39 +1,30 @@
-"""The tables of the IDK paper as figures: printed beside measured, means of three runs and their deviation."""
+"""The tables of the IDK paper as figures: printed and measured, means of three runs and standard deviations."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rejoinder.papers.base import Figure
-from rejoinder.papers.idk.masking import MaskedAccuracy
-from rejoinder.papers.idk.published import (
-    KEPT,
-    PEARSON,
-    RATIOS,
-    SPEARMAN,
-    TABLE_5,
-    TABLE_7,
-    TABLE_8,
-    TABLE_9,
-    TABLE_10,
-    TABLE_11,
-    TEST,
-    VALID,
-    PrintedFigure,
-    PrintedRows,
-)
-from rejoinder.papers.idk.rows import RatedColumn
+from rejoinder.papers.idk.masking import KEPT, MaskedAccuracy
+from rejoinder.papers.idk.rows import PEARSON, SPEARMAN, RatedColumn
 from rejoinder.papers.idk.variants import Runs, Variant
-from rejoinder.papers.own.relevance_published import FIVE, PUBLISHED
+from rejoinder.papers.loader import load_published
+from rejoinder.papers.own.relevance.rows import FIVE
+from rejoinder.papers.own.relevance.tables import PUBLISHED
 from rejoinder.stats.interval import Interval
 from rejoinder.stats.sensitivity import domain_sensitivity
 from rejoinder.training.idk import Regression
 
-PRIOR, OWN, RATIO = "Table 2: prior metrics, test rows", "Table 3: IDK, test rows", "Table 4: best over worst Spearman"
+PRIOR, OWN, RATIO = (
+    "Table 2: prior metrics, test rows",
+    "Table 3: IDK, test rows",
+    "Table 4: ratio of best to worst Spearman",
+)
 ABLATIONS, MASKING = "Table 5: ablations, test rows", f"Table 7: next turns with {KEPT} dimensions"
 PRIOR_VALID, ALL_VALID = "Table 8: prior metrics, validation rows", "Table 10: all variants, validation rows"
 TRIPLET, NEGATIVES = (
@@ -43,8 +34,33 @@ TRIPLET, NEGATIVES = (
 DEVIATION = ", standard deviation over three runs"
 HEAD = "BERT NSP"
 ACCURACY, AHEAD = "accuracy", "true reply ahead"
+TEST = tuple(f"{column} {kind}" for column in FIVE for kind in (SPEARMAN, PEARSON))
+VALID = tuple(f"{column} {kind}" for column in ("HUMOD", "USR-TC") for kind in (SPEARMAN, PEARSON))
 RunCorrelations = dict[str, float]  # cell -> correlation
 Correlations = Mapping[Variant, Sequence[RunCorrelations]]
+
+
+class PrintedFigure(NamedTuple):
+    """A printed figure, and its standard deviation over runs where there is one."""
+
+    mean: float
+    deviation: float | None = None
+
+
+PrintedRows = Mapping[str, Mapping[str, PrintedFigure]]
+
+
+def _read_rows(table: Mapping[str, Mapping[str, Any]]) -> PrintedRows:
+    """The rows of a printed table; a cell is a figure, or a mean over three runs and its standard deviation."""
+    return {
+        row: {cell: PrintedFigure(*value) if isinstance(value, list) else PrintedFigure(value) for cell, value in cells}
+        for row, cells in ((row, cells.items()) for row, cells in table.items())
+    }
+
+
+_PRINTED = load_published("idk")
+# A row of Tables 5 and 9 is named by what it has: the training set, L1, the negative.
+TABLE_5, TABLE_8, TABLE_9, TABLE_10, TABLE_11 = (_read_rows(_PRINTED[f"Table {n}"]) for n in (5, 8, 9, 10, 11))
 
 
 def correlate_all(runs: Runs, judged: Sequence[RatedColumn]) -> Correlations:
@@ -58,7 +74,7 @@ def correlate_run(fitted: Regression, judged: Sequence[RatedColumn]) -> RunCorre
 
 
 def mean_over_runs(runs: Sequence[RunCorrelations], cell: str) -> float:
-    """The mean over runs; NaN where the column was not measured."""
+    """Return the mean over runs, NaN if the column was not measured."""
     return float(np.mean([run.get(cell, math.nan) for run in runs]))
 
 
@@ -69,7 +85,7 @@ def table_figures(
     measured: Mapping[str, Sequence[RunCorrelations]],
     notes: Mapping[str, str],
 ) -> Iterator[Figure]:
-    """A table of means and, where something has several runs, one of deviations."""
+    """A table of means and, for rows with several runs, one of standard deviations."""
     names = list(dict.fromkeys([*printed, *measured]))
     for name in names:
         for cell in cells:
@@ -92,9 +108,9 @@ def prior_figures(
     absent: Mapping[str, str],
     labels: Mapping[str, str],
 ) -> Iterator[Figure]:
-    """Tables 2 and 8: metrics that were there before; ``specs`` are those of ours that stand for printed ones.
+    """Tables 2 and 8: prior metrics; ``specs`` are those of ours that stand for printed rows.
 
-    ``absent`` says why a row is not measured, ``labels`` what a row is called that is measured on a sample.
+    ``absent`` says why a row is not measured, ``labels`` has the names of rows that are measured on a sample.
     """
     printed = {
         row: {
@@ -109,14 +125,14 @@ def prior_figures(
         (PRIOR, test, TEST, printed),
         (PRIOR_VALID, [valid], VALID, TABLE_8),
     ):
-        found: dict[str, dict[str, Interval]] = {row: {} for row in specs}
+        intervals_by_row: dict[str, dict[str, Interval]] = {row: {} for row in specs}
         for intervals in (one.intervals() for one in columns):
             for row, spec in specs.items():
-                found[row].update(intervals[spec])
-        runs = {row: [{cell: one.value for cell, one in of_row.items()}] for row, of_row in found.items()}
+                intervals_by_row[row].update(intervals[spec])
+        runs = {row: [{cell: one.value for cell, one in of_row.items()}] for row, of_row in intervals_by_row.items()}
         for figure in table_figures(table, cells, known, runs, {**specs, **absent}):
             named = replace(figure, row=labels.get(figure.row, figure.row))
-            interval = found.get(figure.row, {}).get(figure.column) if figure.table == table else None
+            interval = intervals_by_row.get(figure.row, {}).get(figure.column) if figure.table == table else None
             if interval is None:
                 yield named
             else:
@@ -134,8 +150,8 @@ def own_figures(test: Correlations, head: RunCorrelations, others: Mapping[str, 
     first = {row: cells for row, cells in TABLE_11.items() if row.startswith(("NUP", "IDK ("))}
     yield from table_figures(OWN, TEST, first, {row: runs for row, runs in named.items() if row in first}, {})
     for table, printed, loss in ((ABLATIONS, TABLE_5, "bce"), (TRIPLET, TABLE_9, "triplet")):
-        mine = {v.long: runs for v, runs in test.items() if v.loss == loss and v.long in printed and _is_ablation(v)}
-        yield from table_figures(table, TEST, printed, mine, {})
+        rows = {v.long: runs for v, runs in test.items() if v.loss == loss and v.long in printed and _is_ablation(v)}
+        yield from table_figures(table, TEST, printed, rows, {})
     note = {HEAD: "here the head of the same cross-encoder, unchanged"}
     yield from table_figures(NEGATIVES, TEST, TABLE_11, {**named, HEAD: [head]}, note)
 
@@ -151,15 +167,16 @@ def _is_ablation(variant: Variant) -> bool:
 
 def validation_figures(valid: Correlations) -> Iterator[Figure]:
     """Table 10: every variant on the validation rows."""
-    mine = {v.short: runs for v, runs in valid.items() if v.negative in ("idk", "random")}
-    yield from table_figures(ALL_VALID, VALID, TABLE_10, mine, {})
+    rows = {v.short: runs for v, runs in valid.items() if v.negative in ("idk", "random")}
+    yield from table_figures(ALL_VALID, VALID, TABLE_10, rows, {})
 
 
 def ratio_figures(
     test: Correlations, head: RunCorrelations, others: Mapping[str, RunCorrelations], labels: Mapping[str, str]
 ) -> Iterator[Figure]:
     """Table 4: how much each metric depends on the test set."""
-    printed = {row: known.ratio for row, known in PUBLISHED.items() if known.source.startswith("IDK")} | RATIOS
+    printed = {row: known.ratio for row, known in PUBLISHED.items() if known.source.startswith("IDK")}
+    printed |= _PRINTED["Table 4"]
     measured = {row: sensitivity_ratio([run]) for row, run in {**others, HEAD: head}.items()}
     for variant, runs in test.items():
         if _is_as_proposed(variant):
@@ -169,18 +186,18 @@ def ratio_figures(
 
 
 def sensitivity_ratio(runs: Sequence[RunCorrelations]) -> float:
-    """The best over the worst mean Spearman; NaN where it would be infinite."""
-    found = domain_sensitivity([mean_over_runs(runs, f"{column} {SPEARMAN}") for column in FIVE]).value
-    return found if math.isfinite(found) else math.nan
+    """Return the ratio of the best to the worst mean Spearman, NaN if it is infinite."""
+    ratio = domain_sensitivity([mean_over_runs(runs, f"{column} {SPEARMAN}") for column in FIVE]).value
+    return ratio if math.isfinite(ratio) else math.nan
 
 
 def masking_figures(masked: Mapping[str, MaskedAccuracy]) -> Iterator[Figure]:
     """Table 7: the paper's corpora as printed, ours as measured."""
-    for corpus, (whole, kept) in TABLE_7.items():
-        yield Figure(MASKING, f"{corpus} (BERT)", f"{ACCURACY}, whole", whole, math.nan)
-        yield Figure(MASKING, f"{corpus} (BERT)", f"{ACCURACY}, kept", kept, math.nan)
-    for corpus, found in masked.items():
-        yield Figure(MASKING, corpus, f"{ACCURACY}, whole", None, found.whole, n=found.n)
-        yield Figure(MASKING, corpus, f"{ACCURACY}, kept", None, found.kept, n=found.n)
-        yield Figure(MASKING, corpus, f"{AHEAD}, whole", None, found.whole_ahead, n=found.n)
-        yield Figure(MASKING, corpus, f"{AHEAD}, kept", None, found.kept_ahead, n=found.n)
+    for corpus, accuracies in _PRINTED["Table 7"].items():
+        yield Figure(MASKING, f"{corpus} (BERT)", f"{ACCURACY}, whole", accuracies["whole"], math.nan)
+        yield Figure(MASKING, f"{corpus} (BERT)", f"{ACCURACY}, kept", accuracies["kept"], math.nan)
+    for corpus, accuracy in masked.items():
+        yield Figure(MASKING, corpus, f"{ACCURACY}, whole", None, accuracy.whole, n=accuracy.n)
+        yield Figure(MASKING, corpus, f"{ACCURACY}, kept", None, accuracy.kept, n=accuracy.n)
+        yield Figure(MASKING, corpus, f"{AHEAD}, whole", None, accuracy.whole_ahead, n=accuracy.n)
+        yield Figure(MASKING, corpus, f"{AHEAD}, kept", None, accuracy.kept_ahead, n=accuracy.n)

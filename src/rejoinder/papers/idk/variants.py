@@ -1,7 +1,8 @@
 """Every regression that the IDK paper trains, on the vectors of one frozen pair encoder: three seeds each.
 
-HUMOD's train split and all of Topical-Chat are not public here: 3,750 contexts of Cornell's films stand for H, 3,750 of
-our Topical-Chat for TC-S, all of the split ``train``. A seed decides the first weights and the order of the dialogues.
+HUMOD's train split and the full Topical-Chat are not available here: 3,750 contexts of the Cornell film corpus stand
+for H, 3,750 of our Topical-Chat for TC-S, all from the train split. A seed decides the initial weights and the order
+of the dialogues.
 """
 
 from __future__ import annotations
@@ -73,13 +74,13 @@ Runs = Mapping[Variant, Sequence[Regression]]
 
 def train_all(encoder: PairEncoder, dialogues: Sequence[Dialogue], contexts: int = DEFAULT_CONTEXTS) -> Runs:
     """Three runs of every variant."""
-    found: dict[Variant, list[Regression]] = {}
+    runs: dict[Variant, list[Regression]] = {}
     for data, corpus in SETS.items():
-        taken = sample_next_turns(dialogues, 2 * contexts, corpus)
-        mine = [variant for variant in list_variants() if variant.data == data]
-        for negative in dict.fromkeys(variant.negative for variant in mine):
-            true, false = pair_vectors(encoder, taken, IdkRecipe(negative=negative, contexts=contexts))
-            for variant in (v for v in mine if v.negative == negative):
+        places = sample_next_turns(dialogues, 2 * contexts, corpus)
+        variants = [variant for variant in list_variants() if variant.data == data]
+        for negative in dict.fromkeys(variant.negative for variant in variants):
+            true, false = pair_vectors(encoder, places, IdkRecipe(negative=negative, contexts=contexts))
+            for variant in (v for v in variants if v.negative == negative):
                 recipes = [IdkRecipe("paper", negative, variant.regularization, variant.loss, seed=s) for s in SEEDS]
-                found[variant] = [fit_regression(true, false, recipe) for recipe in recipes]
-    return found
+                runs[variant] = [fit_regression(true, false, recipe) for recipe in recipes]
+    return runs

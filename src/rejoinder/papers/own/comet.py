@@ -1,4 +1,4 @@
-"""Our own COMET beside COMET-BART (Hwang et al. 2021): how near their tails come to those that people gave."""
+"""Our own COMET beside COMET-BART (Hwang et al. 2021): how close their tails are to those that people gave."""
 
 from __future__ import annotations
 
@@ -13,21 +13,26 @@ from rejoinder.data.knowledge import ATOMIC, normalise_persons
 from rejoinder.errors import InputError
 from rejoinder.metric import parse
 from rejoinder.papers.base import Figure, Reproduction
+from rejoinder.papers.loader import load_notes
 from rejoinder.paths import data_home
 from rejoinder.stats.interval import mean_interval
 from rejoinder.types import Item, Pair, Reference, Response
 
-SUMMARY = "the tails of our own COMET and of COMET-BART against those of people, on prompts of ATOMIC-2020's test file"
+SUMMARY = "tails of our own COMET and of COMET-BART compared with people's, on prompts of ATOMIC-2020's test file"
 FILE = "knowledge/atomic2020/comet_bart_generations.jsonl"
-FIRST, BEST, HIT = "ROUGE-L of the first tail", "ROUGE-L of the best of five tails", "One of five tails is a person's"
-OURS, THEIRS = "ours (135M)", "COMET-BART (406M)"
-EACH = 25  # prompts a relation
+FIRST, BEST, HIT = (
+    "ROUGE-L of the first tail",
+    "ROUGE-L of the best of five tails",
+    "One of five tails matches a person's",
+)
+OURS, THEIRS = "our COMET (135M)", "COMET-BART (406M)"
+EACH = 25  # prompts per relation
 TAILS_PER_PROMPT = 5
 SEED = 1
 
 
 class Prompt(NamedTuple):
-    """An event and a relation, what people said follows, and what COMET-BART wrote."""
+    """An event and a relation, the tails that people gave, and those that COMET-BART wrote."""
 
     head: str
     relation: str
@@ -36,28 +41,25 @@ class Prompt(NamedTuple):
 
 
 def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
-    """Ask ours for the tails of a seeded sample of prompts; the published generations are those of the file."""
+    """Generate our tails for a seeded sample of prompts; COMET-BART's are the published generations."""
     from rejoinder.models.comet.model import open_comet
 
     if metrics:
-        raise InputError("reproduce comet compares tails, not metrics; leave out -m")
+        raise InputError("reproduce comet compares tails, not metrics; leave out the parameter metrics")
     comet = open_comet()
-    found = {relation: list(_draw_prompts(relation)) for relation in ATOMIC}
+    prompts_by_relation = {relation: list(_draw_prompts(relation)) for relation in ATOMIC}
     figures = []
-    for relation, prompts in found.items():
+    for relation, prompts in prompts_by_relation.items():
         ours = comet.tails([prompt.head for prompt in prompts], relation, TAILS_PER_PROMPT)
         for column, tails in ((OURS, ours), (THEIRS, [prompt.theirs for prompt in prompts])):
-            figures += _figures(relation, column, prompts, [[_normalise_tail(t) for t in of] for of in tails])
+            figures += _figures(
+                relation, column, prompts, [[_normalise_tail(t) for t in of_prompt] for of_prompt in tails]
+            )
     for table in (FIRST, BEST, HIT):
         for column in (OURS, THEIRS):
             mean = np.mean([f.measured for f in figures if (f.table, f.column) == (table, column)])
             figures.append(Figure(table, "macro average", column, None, float(mean)))
-    notes = [
-        f"{EACH} prompts of each of the nine relations (seed {SEED}) for which people named something and COMET-BART "
-        'wrote something other than "none"; tails in lower case, without a full stop, "none" left out of both.',
-        "Ours was trained on 89,864 triples of ATOMIC and ConceptNet without these heads, theirs on the train split of "
-        "ATOMIC-2020. Tails of ours by a beam of ten, of theirs the first of the published generations.",
-    ]
+    notes = load_notes("own").paragraphs("comet", each=EACH, seed=SEED)
     return Reproduction("comet", "Our own COMET beside COMET-BART", figures, notes)
 
 
@@ -66,7 +68,7 @@ def _draw_prompts(relation: str) -> Iterator[Prompt]:
     try:
         lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); see docs/datasets.md") from None
+        raise InputError(f"{path}: could not be read ({error.strerror}); see docs/datasets.md") from None
     known = []
     for line in lines:
         gold, theirs = (
@@ -82,7 +84,7 @@ def _normalise_tail(tail: str) -> str:
 
 
 def _figures(relation: str, column: str, prompts: Sequence[Prompt], tails: Sequence[Sequence[str]]) -> list[Figure]:
-    """The three figures of a relation; a prompt without any tail counts as nothing gained."""
+    """The three figures of a relation; a prompt without a tail counts as 0."""
     metric = parse("rouge_l")
     pairs, rows = [], []
     for number, (prompt, of_prompt) in enumerate(zip(prompts, tails, strict=True)):
@@ -92,7 +94,7 @@ def _figures(relation: str, column: str, prompts: Sequence[Prompt], tails: Seque
     values = np.zeros((len(prompts), TAILS_PER_PROMPT))
     for (number, n), score in zip(rows, metric.score(pairs), strict=True):
         values[number, n] = score
-    hits = [float(any(tail in prompt.gold for tail in of)) for prompt, of in zip(prompts, tails, strict=True)]
+    hits = [float(any(tail in prompt.gold for tail in texts)) for prompt, texts in zip(prompts, tails, strict=True)]
     figures = []
     for table, numbers in ((FIRST, values[:, 0]), (BEST, values.max(axis=1)), (HIT, np.array(hits))):
         interval = mean_interval(numbers, np.arange(len(numbers)).astype(str))

@@ -7,10 +7,11 @@ from rejoinder.data.collection import Collection
 from rejoinder.data.inputs import read
 from rejoinder.metric import parse
 from rejoinder.papers.base import Figure, Reproduction
+from rejoinder.papers.loader import load_notes
 from rejoinder.scoring.api import score
 
-SUMMARY = "pooled against within-system correlations, beside an oracle of system identity, on rated sets"
-# Set and aspect; those with references come with reference-based metrics.
+SUMMARY = "pooled and within-system correlations on rated sets, beside an oracle that knows only the system"
+# Set and aspect; sets with references get reference-based metrics.
 SETS = (
     ("gupta/single", "appropriate"),
     ("gupta/multi", "appropriate"),
@@ -24,17 +25,14 @@ REFERENCED = ("bleu", "bleu(smoothing='epsilon')", "rouge_l", "meteor", "chrf")
 
 
 def reproduce() -> Reproduction:
-    """Hold overlap metrics and trivial baselines against the ratings of every set."""
+    """Correlate overlap metrics and trivial baselines with the ratings of every set."""
     figures: list[Figure] = []
-    notes = [
-        "Spearman with 95% bootstrap intervals over dialogues, or over items where none has several. The oracle gives "
-        "each reply its system's mean rating."
-    ]
+    notes = load_notes("own").paragraphs("confounders")
     for name, aspect in SETS:
         data = read(f"dataset:{name}", allow_empty=True)
-        found = trust(score(data, _metrics(data)), data, aspect)
-        figures += _figures(f"{name}, {aspect}", found)
-        notes.append(_finding(name, aspect, found))
+        result = trust(score(data, _metrics(data)), data, aspect)
+        figures += _figures(f"{name}, {aspect}", result)
+        notes.append(_finding(name, aspect, result))
     return Reproduction("confounders", "What knowing the system alone explains", figures, notes)
 
 
@@ -43,19 +41,25 @@ def _metrics(data: Collection) -> list[str]:
     return [str(parse(spec)) for spec in (REFERENCED if has_references else ("distinct",))]
 
 
-def _figures(table: str, found: Trust) -> list[Figure]:
+def _figures(table: str, result: Trust) -> list[Figure]:
     return [
         Figure(table, one.name, level.replace("_", " "), None, at.value, at.low, at.high, at.n, at.reason or "")
-        for one in [*found.metrics, *found.baselines]
+        for one in [*result.metrics, *result.baselines]
         for level, at in one.levels.items()
     ]
 
 
-def _finding(name: str, aspect: str, found: Trust) -> str:
-    oracle = found.baselines[0].levels["pooled"]
-    best = max([*found.metrics, *found.baselines[1:]], key=lambda m: m.levels["pooled"].value)
-    pooled, within = best.levels["pooled"].value, best.levels["within_system"].value
-    return (
-        f"{name}, {aspect}: the oracle reaches {oracle.value:.3f} [{oracle.low:.3f}, {oracle.high:.3f}] pooled; the "
-        f"best other column, {best.name}, {pooled:.3f} pooled and {within:.3f} within systems."
+def _finding(name: str, aspect: str, result: Trust) -> str:
+    oracle = result.baselines[0].levels["pooled"]
+    best = max([*result.metrics, *result.baselines[1:]], key=lambda m: m.levels["pooled"].value)
+    return load_notes("own").text(
+        "confounders, one set",
+        name=name,
+        aspect=aspect,
+        oracle=oracle.value,
+        low=oracle.low,
+        high=oracle.high,
+        best=best.name,
+        pooled=best.levels["pooled"].value,
+        within=best.levels["within_system"].value,
     )

@@ -1,4 +1,4 @@
-"""What a good score is: the distribution of each overlap metric over replies that people found good and bad."""
+"""What a good score is: the distribution of each overlap metric over replies that people rated good and bad."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import numpy as np
 
 from rejoinder.data.inputs import read
 from rejoinder.papers.base import Figure, Reproduction
+from rejoinder.papers.loader import load_notes
 from rejoinder.scoring.api import score
 
-SUMMARY = (
-    "quartiles of each overlap metric over replies rated good, middling and bad, with one and with four references"
-)
+SUMMARY = "quartiles of each overlap metric for replies rated good, middling and bad, with one and four references"
 SETS = {"one reference": "gupta/single", "four references": "gupta/multi"}
 METRICS = (
     "bleu(n=1)",
@@ -37,12 +36,9 @@ def reproduce() -> Reproduction:
         ratings = np.array([rated[response] for response in scores.responses])
         for spec, column in scores.values.items():
             for band, (low, high) in BANDS.items():
-                mine = column[(ratings >= low) & (ratings < high) & ~np.isnan(column)]
+                in_band = column[(ratings >= low) & (ratings < high) & ~np.isnan(column)]
                 for quartile, share in QUARTILES.items():
-                    value = float(np.quantile(mine, share))
-                    figures.append(Figure(table, spec, f"{band}, {quartile}", None, value, n=len(mine)))
-    notes = [
-        "Gupta's 500 replies of five systems to 100 DailyDialog contexts, mean ratings of appropriateness from 1 to 5.",
-        "The bands overlap widely: a single score says little about a single reply.",
-    ]
+                    value = float(np.quantile(in_band, share))
+                    figures.append(Figure(table, spec, f"{band}, {quartile}", None, value, n=len(in_band)))
+    notes = load_notes("own").paragraphs("distributions")
     return Reproduction("distributions", "What a good score is", figures, notes)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rejoinder.errors import InputError
 from rejoinder.metric import NAN, Metric, parse
 from rejoinder.papers.base import Figure, Reproduction
+from rejoinder.papers.loader import load_notes
 from rejoinder.probes.attack import records_of
 from rejoinder.probes.attacks import other_dialogue
 from rejoinder.probes.result import score_wins
@@ -25,16 +26,16 @@ from rejoinder.types import Pair, Response
 
 Names: TypeAlias = NDArray[np.str_]
 
-SUMMARY = "the true reply against one from another dialogue on the split test, corpus by corpus; calibration error"
+SUMMARY = "the true reply vs. one from another dialogue, on the test split of each corpus; calibration error"
 SPECS = ("aptness", "aptness(model='bi')", "aptness(model='cross')")
 WINS, ERROR = "True reply above one from another dialogue", "Expected calibration error (10 bins)"
-CONTEXTS = 9_800  # 700 a corpus where it has as many
+CONTEXTS = 9_800  # 700 per corpus that has as many
 SEED = 1
 
 
 def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
-    """Score the true reply and another one to each context; both are as likely, so 0.5 is the chance of each."""
-    named = [parse(spec) for spec in metrics or SPECS]  # a wrong name is told before anything is read
+    """Score the true reply and another one to each context; both are equally likely a priori, so chance is 0.5."""
+    named = [parse(spec) for spec in metrics or SPECS]  # a wrong name is an error before anything is read
     rng = random.Random(SEED)
     pairs, corpora, dialogues = [], [], []
     for exchange in draw_exchanges(records_of(()), CONTEXTS, "test", SEED):
@@ -49,30 +50,25 @@ def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
             for kind, text in (("true", exchange.reply), ("other", other))
         ]
     if not pairs:
-        raise InputError("no corpus has a reply from another dialogue to compare with; give it more dialogues")
+        raise InputError("no corpus has a second dialogue to take another reply from; add more dialogues")
     figures = []
     for metric in named:
         scores = np.asarray(score_pairs(metric, pairs)).reshape(-1, 2)
         figures += _figures(metric, scores, np.array(corpora), np.array(dialogues))
-    notes = [
-        f"{len(corpora):,} contexts of 1 to 5 turns, drawn evenly over the corpora's split test (seed {SEED}).",
-        "A score is the probability that the reply is the true one of two; the error is the mean distance between that "
-        "and what happened, in ten bins of equal width. Few hundred contexts a corpus make it come out .01 to .02 too "
-        "high even of a perfect score.",
-    ]
+    notes = load_notes("own").paragraphs("held-out", n=len(corpora), seed=SEED)
     return Reproduction("held-out", "Aptness on held-out dialogues", figures, notes)
 
 
 def _figures(metric: Metric, scores: Floats, corpora: Names, dialogues: Names) -> list[Figure]:
-    """Of one metric; a pair without both scores counts nowhere, and what is no probability has no calibration error."""
+    """Figures of one metric; pairs without both scores are left out; only probabilities have a calibration error."""
     spec, sign = str(metric), -1.0 if metric.higher_is_better is False else 1.0
     wins = score_wins(sign * (scores[:, 0] - scores[:, 1]))
     figures, errors = [], []
     for name in np.unique(corpora):
-        mine = corpora == name
-        interval = mean_interval(wins[mine], dialogues[mine])
+        in_corpus = corpora == name
+        interval = mean_interval(wins[in_corpus], dialogues[in_corpus])
         figures.append(Figure(WINS, str(name), spec, None, interval.value, interval.low, interval.high, interval.n))
-        known = scores[mine & ~np.isnan(wins)]
+        known = scores[in_corpus & ~np.isnan(wins)]
         if metric.range == (0.0, 1.0):
             outcomes = np.r_[np.ones(len(known)), np.zeros(len(known))]
             errors.append(

@@ -1,20 +1,21 @@
-"""The attack table: which worse replies the true one beats, and which harmless edits move a score, for each metric."""
+"""The attack table: which worse replies the true one beats, and which harmless edits change a score, per metric."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from rejoinder.papers.base import Figure, Reproduction
+from rejoinder.papers.loader import load_notes
 from rejoinder.probes.attack import AttackPlan, attack, records_of
 
-SUMMARY = "worse replies that the true one beats and harmless edits that move the score, macro average over corpora"
+SUMMARY = "worse replies that the true one beats and harmless edits that change the score, macro average over corpora"
 SPECS = ("aptness", "aptness(model='bi')", "aptness(model='cross')", "context_overlap", "length")
 KINDS = {"attack": "True reply above (share of contexts)", "edit": "Mean absolute change (share of the range)"}
 
 
 def reproduce(metrics: Sequence[str] | None = None, plan: AttackPlan | None = None) -> Reproduction:
     """Attack each metric on 2,000 contexts of the corpora's split ``test``."""
-    found = attack(records_of(()), list(metrics or SPECS), plan or AttackPlan())
+    result = attack(records_of(()), list(metrics or SPECS), plan or AttackPlan())
     figures = [
         Figure(
             KINDS[one.kind],
@@ -26,9 +27,9 @@ def reproduce(metrics: Sequence[str] | None = None, plan: AttackPlan | None = No
             one.value.high,
             one.value.n,
         )
-        for one in found.outcomes
+        for one in result.outcomes
         if one.corpus is None
     ]
-    contexts = ", ".join(f"{name} {n}" for name, n in found.contexts.items())
-    notes = [f"Contexts: {contexts}. Ties count half. Each corpus weighs the same.", *found.notes]
+    contexts = ", ".join(f"{name} {n}" for name, n in result.contexts.items())
+    notes = [load_notes("own").text("robustness", contexts=contexts), *result.notes]
     return Reproduction("robustness", "Attacks on metrics", figures, notes)

@@ -1,12 +1,12 @@
-"""The slow part of `reproduce scarce` on another machine: what to generate and adapt, as a file there and back.
+"""The slow part of `reproduce scarce` on another machine: what to generate and adapt, as files there and back.
 
-    python -m rejoinder.papers.scarce.jobs dump jobs.jsonl          here: what there is to do
+    python -m rejoinder.papers.scarce.jobs dump jobs.jsonl          here: write the jobs
     python -m rejoinder.papers.scarce.jobs run jobs.jsonl out.jsonl there, with a GPU and smollm2-135m in the cache
     python -m rejoinder.papers.scarce.jobs load out.jsonl           here: into the caches
-    python -m rejoinder.papers.scarce.jobs known                    here: how far they reach
+    python -m rejoinder.papers.scarce.jobs known                    here: how many texts the caches cover
 
-A result is a line of a cache and the name of its file in the cache: keys are digests of content, so a line is right
-wherever it is read.
+A result is a line of a cache and the name of its file there. Keys are digests of content, so a line is valid on any
+machine.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from rejoinder.types import Item, Turn
 
 Job: TypeAlias = dict[str, Any]
 FOLDERS = ("tails", "adaptations")  # of the cache
-_AT_ONCE = 512  # texts that are adapted between two looks at what there is to write out
+_AT_ONCE = 512  # texts that are adapted before results are written
 
 
 class _RecordingGenerator:
-    """A generator that says nothing, and remembers what it was asked."""
+    """A generator that returns nothing and records the questions."""
 
     def __init__(self) -> None:
         self.questions: dict[tuple[str, int], list[str]] = {}
@@ -54,7 +54,7 @@ class _RecordingGenerator:
 
 
 def list_jobs() -> list[Job]:
-    """Everything that is to be generated or adapted, the most important first; needs nothing of torch.
+    """Return everything to generate or adapt, the most important first; does not need torch.
 
     Kinds: `tails` (events to ask COMET about), `adapt` (a text and its context), and `infer`, the sentences that
     common sense makes of the tails, which are to be adapted too but are known only when the tails are.
@@ -62,32 +62,32 @@ def list_jobs() -> list[Job]:
     from rejoinder.papers.scarce.scarce import items_to_augment, propose
 
     items = items_to_augment()
-    asked = _RecordingGenerator()
-    found: dict[str, Any] = dict(propose(items, asked))
-    done: list[Job] = [
+    recorder = _RecordingGenerator()
+    proposals: dict[str, Any] = dict(propose(items, recorder))
+    jobs: list[Job] = [
         {"kind": "tails", "relation": relation, "n": n, "heads": heads}
-        for (relation, n), heads in asked.questions.items()
+        for (relation, n), heads in recorder.questions.items()
     ]
     for source in ORDER:
         if source == COMET:
-            done += _list_inference_jobs(items)
-        for place in list_adaptations({source: found[source]}):
-            proposal = found[source][place.item][place.rank]
-            done.append({"kind": "adapt", "context": _plain(items[place.item].context), "text": proposal.text})
-    return done
+            jobs += _list_inference_jobs(items)
+        for place in list_adaptations({source: proposals[source]}):
+            proposal = proposals[source][place.item][place.rank]
+            jobs.append({"kind": "adapt", "context": _plain(items[place.item].context), "text": proposal.text})
+    return jobs
 
 
 def _list_inference_jobs(items: Sequence[Item]) -> Iterator[Job]:
     for item in items:
-        asked = _RecordingGenerator()
-        generate_proposals([item], asked)
-        questions = [(relation, n, heads[0]) for (relation, n), heads in asked.questions.items()]
+        recorder = _RecordingGenerator()
+        generate_proposals([item], recorder)
+        questions = [(relation, n, heads[0]) for (relation, n), heads in recorder.questions.items()]
         if questions:
             yield {"kind": "infer", "context": _plain(item.context), "questions": questions}
 
 
-def run_jobs(given: Iterable[Job], write: Callable[[bytes], object], say: Callable[[str], object]) -> None:
-    """Do jobs in their order; results are written as they come."""
+def run_jobs(jobs: Iterable[Job], write: Callable[[bytes], object], report: Callable[[str], object]) -> None:
+    """Run jobs in their order and write each result as soon as it is there."""
     cache, tails = _CacheReader(write), kept_comet()
     begun = time.perf_counter()
     waiting: list[tuple[Sequence[Turn], Proposal]] = []
@@ -100,13 +100,13 @@ def run_jobs(given: Iterable[Job], write: Callable[[bytes], object], say: Callab
             adapt(part)
             done += len(part)
             cache.copy()
-            say(f"{time.perf_counter() - begun:6.1f} s: {done:,} texts adapted")
+            report(f"{time.perf_counter() - begun:6.1f} s: {done:,} texts adapted")
 
-    for job in given:
+    for job in jobs:
         if job["kind"] == "tails":
             tails.tails(job["heads"], job["relation"], job["n"])
             cache.copy()
-            say(f"{time.perf_counter() - begun:6.1f} s: tails of {len(job['heads'])} events, {job['relation']}")
+            report(f"{time.perf_counter() - begun:6.1f} s: tails of {len(job['heads'])} events, {job['relation']}")
             continue
         context = tuple(Turn(text, speaker) for speaker, text in job["context"])
         texts = [job["text"]] if job["kind"] == "adapt" else _infer_sentences(context, job["questions"], tails)
@@ -118,27 +118,27 @@ def run_jobs(given: Iterable[Job], write: Callable[[bytes], object], say: Callab
 def _infer_sentences(
     context: tuple[Turn, ...], questions: Sequence[tuple[str, int, str]], tails: TailGenerator
 ) -> list[str]:
-    """What common sense may say in a context: all sentences, even those that a reference says already."""
+    """All common-sense sentences for a context, even those with the text of a reference."""
     item, sentences = Item("", close_punctuation(context)), SentenceMaker()
-    found = []
+    texts = []
     for relation, n, head in questions:
         for tail in tails.tails([head], relation, n)[0]:
             if (
                 text := sentences.of(relation, tail, resolve_second_person(item), resolve_third_person(item))
             ) is not None:
-                found.append(space_punctuation(text))
-    return found
+                texts.append(space_punctuation(text))
+    return texts
 
 
 class _CacheReader:
-    """The lines of the caches, as they are added."""
+    """Reads the lines that are added to the caches."""
 
     def __init__(self, write: Callable[[bytes], object]) -> None:
         self._write = write
         self._read_to: dict[Path, int] = {}
 
     def copy(self) -> None:
-        """Write out what came since the last look."""
+        """Write the lines that were added since the last call."""
         for path in sorted(path for folder in FOLDERS for path in (cache_home() / folder).glob("*.jsonl")):
             start = self._read_to.get(path, 0)
             with path.open("rb") as file:
@@ -152,7 +152,7 @@ class _CacheReader:
 
 
 def fill_caches(results: Iterable[Job]) -> dict[str, int]:
-    """Put results into the caches; how many lines each file got. Lines that are there already are left out."""
+    """Add results to the caches, without lines that are already there; return how many lines each file got."""
     added: dict[str, int] = {}
     files: dict[str, list[bytes]] = {}
     for result in results:
@@ -160,7 +160,9 @@ def fill_caches(results: Iterable[Job]) -> dict[str, int]:
     for name, lines in files.items():
         folder, _, plain = name.partition("/")
         if folder not in FOLDERS or not plain.endswith(".jsonl") or Path(plain).name != plain:
-            raise InputError(f"{name!r} is no file of the caches {' and '.join(FOLDERS)}; is this what `run` wrote?")
+            raise InputError(
+                f"{name!r} is not a file of the caches {' and '.join(FOLDERS)}; load the file that `run` wrote"
+            )
         path = cache_home() / folder / plain
         known = set(path.read_bytes().splitlines()) if path.exists() else set()
         new = [line for line in dict.fromkeys(lines) if line not in known]
@@ -176,7 +178,7 @@ def _plain(turns: Sequence[Turn]) -> list[tuple[str | None, str]]:
 
 
 def _read_objects(path: Path) -> Iterator[Job]:
-    """The objects of a file; a last line that was torn is left out."""
+    """The objects in a file; an incomplete last line is left out."""
     for line in path.read_bytes().splitlines():
         try:
             yield orjson.loads(line)
@@ -186,23 +188,23 @@ def _read_objects(path: Path) -> Iterator[Job]:
 
 @click.group(help=__doc__)
 def program() -> None:
-    """The three steps."""
+    """The steps, as commands."""
 
 
 @program.command("dump")
 @click.argument("file", type=click.Path(path_type=Path))
 def _dump(file: Path) -> None:
-    """Write down what there is to do."""
-    found = list_jobs()
-    file.write_bytes(b"".join(orjson.dumps(job, option=orjson.OPT_APPEND_NEWLINE) for job in found))
-    click.echo(f"{len(found):,} jobs in {file}")
+    """Write the jobs to a file."""
+    jobs = list_jobs()
+    file.write_bytes(b"".join(orjson.dumps(job, option=orjson.OPT_APPEND_NEWLINE) for job in jobs))
+    click.echo(f"{len(jobs):,} jobs in {file}")
 
 
 @program.command("run")
 @click.argument("file", type=click.Path(path_type=Path, exists=True))
 @click.argument("out", type=click.Path(path_type=Path))
 def _run(file: Path, out: Path) -> None:
-    """Do it, and write results as they come."""
+    """Run the jobs, and write results as they come."""
     with out.open("wb", buffering=0) as target:
         run_jobs(_read_objects(file), target.write, click.echo)
 
@@ -217,7 +219,7 @@ def _load(file: Path) -> None:
 
 @program.command("known")
 def _known() -> None:
-    """Say how many of the first texts are adapted: so many can be asked for with --adapt at no cost."""
+    """Print how many texts are already adapted: --adapt up to that number costs nothing."""
     from rejoinder.papers.scarce.scarce import count_cached, items_to_augment, propose
 
     items = items_to_augment()

@@ -9,12 +9,16 @@ from typing import NamedTuple
 import numpy as np
 
 from rejoinder.data.collection import Collection
+from rejoinder.data.inputs import read
 from rejoinder.metric import parse
-from rejoinder.papers.scarce.published import COSINE
+from rejoinder.papers.base import Figure
 from rejoinder.papers.scarce.sets import References
 from rejoinder.scoring.api import score
 from rejoinder.stats.arrays import Floats
+from rejoinder.stats.bootstrap import BootstrapPlan, correlation_intervals
+from rejoinder.stats.correlation import Method
 
+COSINE = "sentence cosine (paper: Skip-Thought)"
 CASES = ("case as published", "lower-cased")
 _AS_IS = "tokenizer='whitespace', lowercase={lower}"  # with the smoothing, the authors' settings
 OVERLAP = {
@@ -30,6 +34,10 @@ CASELESS = {
     "BERT recall": "bertscore(part='recall')",
 }
 
+SETS = {"SINGLE": "single", "MULTI": "multi", "SCARCE-SINGLE": "scarce-single", "SCARCE-MULTI": "scarce-multi"}
+METHODS: Sequence[Method] = ("spearman", "pearson", "kendall")
+PublishedRows = Mapping[str, Mapping[str, Mapping[str, float]]]  # row -> reference set -> method -> correlation
+
 
 class Measure(NamedTuple):
     """A row of Table 1 in one case."""
@@ -40,7 +48,7 @@ class Measure(NamedTuple):
 
 @dataclass(frozen=True)
 class RatedResponses:
-    """The rated replies: what people gave each, who wrote it, and to which item."""
+    """The rated replies: mean rating, system and item of each."""
 
     data: Collection
     ratings: Sequence[float]
@@ -49,7 +57,7 @@ class RatedResponses:
 
 
 class MeasureScores(NamedTuple):
-    """A score a reply for each measure, and the metrics' signatures."""
+    """The scores per reply for each measure, and the metrics' signatures."""
 
     scores: Mapping[Measure, Floats]
     signatures: Mapping[Measure, str]
@@ -59,25 +67,29 @@ class MeasureScores(NamedTuple):
         return {measure.row: values for measure, values in self.scores.items() if measure.case == case}
 
     def only(self, rows: Sequence[str]) -> MeasureScores:
-        """The same of some rows."""
-        kept = [one for one in self.scores if one.row in rows]
-        return MeasureScores({one: self.scores[one] for one in kept}, {one: self.signatures[one] for one in kept})
+        """Return the same for some rows."""
+        measures = [one for one in self.scores if one.row in rows]
+        return MeasureScores(
+            {one: self.scores[one] for one in measures}, {one: self.signatures[one] for one in measures}
+        )
 
 
 def collect_rated(data: Collection) -> RatedResponses:
     """The replies with their ratings; every reply has one."""
-    found = {rating.response: rating.value for rating in data.ratings}
+    ratings = {rating.response: rating.value for rating in data.ratings}
     replies = list(data.responses.values())
-    return RatedResponses(data, [found[r.id] for r in replies], [r.system for r in replies], [r.item for r in replies])
+    return RatedResponses(
+        data, [ratings[r.id] for r in replies], [r.system for r in replies], [r.item for r in replies]
+    )
 
 
 def list_specs(rows: Sequence[str] | None = None) -> dict[Measure, str]:
-    """The spec of each measure; what reads lower-case by itself stands under the first case alone."""
-    found = {
+    """Return the spec of each measure; metrics that lower-case anyway are under the first case only."""
+    specs = {
         Measure(case, row): spec.format(lower=bool(n)) for n, case in enumerate(CASES) for row, spec in OVERLAP.items()
     }
-    found |= {Measure(CASES[0], row): spec for row, spec in CASELESS.items()}
-    return {measure: str(parse(spec)) for measure, spec in found.items() if rows is None or measure.row in rows}
+    specs |= {Measure(CASES[0], row): spec for row, spec in CASELESS.items()}
+    return {measure: str(parse(spec)) for measure, spec in specs.items() if rows is None or measure.row in rows}
 
 
 def score_with_references(
@@ -91,3 +103,27 @@ def score_with_references(
         {one: np.asarray(scores[spec]) for one, spec in wanted.items()},
         {one: scores.metrics[spec] for one, spec in wanted.items()},
     )
+
+
+def reference_set_figures(
+    column: str, name: str, rows: Mapping[str, str], published: PublishedRows, about: str = ""
+) -> list[Figure]:
+    """The figures of one reference set: every row (a label and its spec) and every correlation."""
+    data = read(f"dataset:gupta/{name}")
+    specs = {row: str(parse(spec)) for row, spec in rows.items()}
+    scores = score(data, list(specs.values()))
+    columns = {row: scores[spec] for row, spec in specs.items()}
+    rated = {rating.response: rating.value for rating in data.ratings}
+    ratings = [rated[response] for response in scores.responses]
+    systems = [scores.systems[code] for code in scores.system_codes]
+    figures = []
+    for method in METHODS:
+        intervals = correlation_intervals(
+            columns, ratings, BootstrapPlan(method=method), systems=systems, items=scores.items
+        )
+        table = f"{method}, {about}" if about else method
+        for row, interval in intervals.items():
+            known = published.get(row, {}).get(column, {}).get(method)
+            measured = interval.value, interval.low, interval.high, interval.n
+            figures.append(Figure(table, row, column, known, *measured, scores.metrics[specs[row]]))
+    return figures

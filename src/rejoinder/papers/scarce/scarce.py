@@ -17,16 +17,20 @@ from rejoinder.data.datasets import read_dataset
 from rejoinder.data.inputs import read
 from rejoinder.errors import InputError
 from rejoinder.papers.base import Figure, Reproduction
-from rejoinder.papers.scarce import appendix, tables
-from rejoinder.papers.scarce.items import restore_spelling
-from rejoinder.papers.scarce.measures import RatedResponses, collect_rated, score_with_references
-from rejoinder.papers.scarce.notes import list_notes
+from rejoinder.papers.loader import load_notes
+from rejoinder.papers.scarce import tables
+from rejoinder.papers.scarce.measures import CASES, RatedResponses, collect_rated, score_with_references
 from rejoinder.papers.scarce.proposals import (
     COMET,
+    EACH,
     MATCHED,
+    MIN_APTNESS,
+    ORDER,
     PART,
     RETRIEVAL,
+    RETRIEVED,
     WIDE,
+    WIDE_HITS,
     WIDE_PART,
     ProposalPlace,
     Proposals,
@@ -34,12 +38,17 @@ from rejoinder.papers.scarce.proposals import (
     generate_proposals,
     list_adaptations,
     match,
+    restore_spelling,
     retrieve,
     search_widely,
 )
-from rejoinder.papers.scarce.published import OURS_SINGLE, WHOLE
 from rejoinder.papers.scarce.sets import (
+    MULTI,
     OURS,
+    OURS_MULTI,
+    OURS_SINGLE,
+    SINGLE,
+    WHOLE,
     AugmentedReferences,
     References,
     combine_outcomes,
@@ -50,42 +59,16 @@ from rejoinder.papers.scarce.sets import (
 )
 from rejoinder.types import Dialogue, Item, Turn
 
-
-def adapt_first(items: Sequence[Item], found: Mapping[str, Proposals], most: int | None = None) -> AugmentedReferences:
-    """The proposals, the first ``most`` of them adapted (all, where no number is given).
-
-    The number counts what is known already, too: so a result does not hang on what a cache happens to hold.
-    """
-    places = list_adaptations(found)
-    outcomes: list[AdaptationOutcome] = []
-    if wanted := places[:most]:
-        outcomes = adapt([_context_and_proposal(items, found, place) for place in wanted])
-    return combine_outcomes([item.id for item in items], found, places, outcomes)
-
-
-def count_cached(items: Sequence[Item], found: Mapping[str, Proposals]) -> tuple[int, int]:
-    """How many of the first texts the cache has, up to the first that it lacks; and how many there are."""
-    places = list_adaptations(found)
-    outcomes = adapt([_context_and_proposal(items, found, place) for place in places], most=0) if places else []
-    lacking = (number for number, outcome in enumerate(outcomes) if outcome.verdict == "not tried")
-    return next(lacking, len(places)), len(places)
-
-
-def _context_and_proposal(
-    items: Sequence[Item], found: Mapping[str, Proposals], place: ProposalPlace
-) -> tuple[Sequence[Turn], Proposal]:
-    return items[place.item].context, found[place.source][place.item][place.rank]
-
-
 SUMMARY = (
     "SCARCE from our own augmentation: Tables 1, 2 and 4, self-BLEU and reference quality; --adapt N adapts N texts"
 )
+_NOTES = load_notes("scarce")
 
 
 def reproduce(adapt: int | None = None) -> Reproduction:
-    """Augment, score and compare; ``adapt`` is how many texts are adapted (0: none), all where it is not given."""
+    """Augment, score and compare; ``adapt`` is how many texts are adapted (0: none, None: all)."""
     if adapt is not None and adapt < 0:
-        raise InputError(f"--adapt must be 0 or more, not {adapt}")
+        raise InputError(f"adapt must be 0 or more, not {adapt}")
     replies = collect_rated(read("dataset:gupta/single"))
     multi = human_references(read("dataset:gupta/multi").items.values())
     released = human_references(read("dataset:gupta/scarce-single").items.values())
@@ -96,8 +79,8 @@ def reproduce(adapt: int | None = None) -> Reproduction:
 
 def items_to_augment() -> list[Item]:
     """The 100 items, in the spelling of DailyDialog's test file and with the turns that follow."""
-    found = (record for record in read_dataset("gupta/single") if isinstance(record, Item))
-    return restore_spelling(found, _dialogues("test"))
+    items = (record for record in read_dataset("gupta/single") if isinstance(record, Item))
+    return restore_spelling(items, _dialogues("test"))
 
 
 def propose(items: Sequence[Item], generator: TailGenerator) -> dict[str, list[list[Proposal]]]:
@@ -116,7 +99,7 @@ def propose(items: Sequence[Item], generator: TailGenerator) -> dict[str, list[l
 def assemble(
     replies: RatedResponses, multi: References, released: References, augmented: AugmentedReferences, adapt: int | None
 ) -> Reproduction:
-    """The figures and sentences of what was found."""
+    """The figures and sentences of the reproduction."""
     single = human_references(replies.data.items.values())
     columns, rows = table_1_references(single, multi, augmented), table_2_references(single, augmented)
     sets = {name: score_with_references(replies, references) for name, references in columns.items()}
@@ -157,8 +140,107 @@ def _appendix(
         **{f"{source}, adapted": augmented.changed(source) for source in (RETRIEVAL, COMET, MATCHED)},
         "paraphrase": paraphrases,
     }
-    return [*appendix.diversity_figures(items, diverse), *appendix.quality_figures(items, good)]
+    return [*tables.diversity_figures(items, diverse), *tables.quality_figures(items, good)]
 
 
 def _dialogues(split: str) -> dict[str, Dialogue]:
     return {one.id: one for one in read_dataset(f"dailydialog/{split}") if isinstance(one, Dialogue)}
+
+
+def adapt_first(
+    items: Sequence[Item], proposals: Mapping[str, Proposals], most: int | None = None
+) -> AugmentedReferences:
+    """Return the proposals, the first ``most`` of them adapted (None: all).
+
+    Cached adaptations count too, so that the result does not depend on what is in the cache.
+    """
+    places = list_adaptations(proposals)
+    outcomes: list[AdaptationOutcome] = []
+    if wanted := places[:most]:
+        outcomes = adapt([_context_and_proposal(items, proposals, place) for place in wanted])
+    return combine_outcomes([item.id for item in items], proposals, places, outcomes)
+
+
+def count_cached(items: Sequence[Item], proposals: Mapping[str, Proposals]) -> tuple[int, int]:
+    """Return how many texts are cached up to the first one that is missing, and how many there are."""
+    places = list_adaptations(proposals)
+    outcomes = adapt([_context_and_proposal(items, proposals, place) for place in places], most=0) if places else []
+    lacking = (number for number, outcome in enumerate(outcomes) if outcome.verdict == "not tried")
+    return next(lacking, len(places)), len(places)
+
+
+def _context_and_proposal(
+    items: Sequence[Item], proposals: Mapping[str, Proposals], place: ProposalPlace
+) -> tuple[Sequence[Turn], Proposal]:
+    return items[place.item].context, proposals[place.source][place.item][place.rank]
+
+
+def list_notes(
+    figures: Sequence[Figure], sets: Mapping[str, References], augmented: AugmentedReferences, most: int | None
+) -> list[str]:
+    """Return all sentences."""
+    return [
+        _NOTES.text("how", retrieved=RETRIEVED, wide=WIDE_HITS, aptness=MIN_APTNESS, each=EACH),
+        _NOTES.text("history"),
+        describe_adaptation(augmented, most),
+        _describe_sizes(sets),
+        _NOTES.text("reading"),
+        *list_findings(figures),
+        _NOTES.text("models"),
+        _NOTES.text("appendix"),
+    ]
+
+
+def describe_adaptation(augmented: AugmentedReferences, most: int | None) -> str:
+    """How many texts were adapted, and with what outcomes."""
+    parts = []
+    for source, verdicts in augmented.verdicts.items():
+        if source not in ORDER:
+            continue
+        whole = sum(verdicts.values())
+        tried = whole - verdicts.get("not tried", 0)
+        others = ", ".join(
+            f"{count:,} {verdict}"
+            for verdict, count in sorted(verdicts.items())
+            if verdict not in ("adapted", "not tried")
+        )
+        outcome = f" ({verdicts.get('adapted', 0):,} accepted{', ' * bool(others)}{others})" if tried else ""
+        parts.append(f"{source}: {tried:,} of {whole:,}{outcome}")
+    if most is None:
+        return _NOTES.text("adaptation", sources="; ".join(parts))
+    return _NOTES.text("adaptation, limited", sources="; ".join(parts), most=most)
+
+
+def _describe_sizes(sets: Mapping[str, References]) -> str:
+    """The mean number of references per item, by set."""
+    means = {
+        column: sum(map(len, references.values())) / max(1, len(references)) for column, references in sets.items()
+    }
+    return _NOTES.text("references", sizes=", ".join(f"{column} {mean:.1f}" for column, mean in means.items()))
+
+
+def list_findings(figures: Sequence[Figure]) -> list[str]:
+    """What the figures show for BLEU-4."""
+    by_cell = {(figure.table, figure.row, figure.column): figure for figure in figures}
+    row = "BLEU-4"
+
+    def rho(case: str, column: str) -> float:
+        return by_cell[f"Table 1: {tables.SPEARMAN}, {case}", row, column].measured
+
+    def gain(case: str, way: str) -> str:
+        one = by_cell[tables.gain_title(OURS_SINGLE, SINGLE), row, f"{way}, {case}"]
+        if one.low is None or one.high is None or one.low != one.low:
+            return f"{one.measured:.3f}, without an interval"
+        side = "excludes" if one.low > 0 or one.high < 0 else "includes"
+        return f"{one.measured:.3f} [{one.low:.3f}, {one.high:.3f}], which {side} zero"
+
+    columns = {"one": SINGLE, "ours": OURS_SINGLE, "many": MULTI, "both": OURS_MULTI}
+    return _NOTES.paragraphs(
+        "findings",
+        row=row,
+        **columns,
+        **{f"rho_{name}": rho(CASES[0], column) for name, column in columns.items()},
+        **{f"lower_{name}": rho(CASES[1], column) for name, column in columns.items()},
+        gain=gain(CASES[0], tables.WITHIN),
+        lower_gain=gain(CASES[1], tables.WITHIN),
+    )

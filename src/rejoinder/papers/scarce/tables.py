@@ -1,15 +1,24 @@
-"""Tables 1, 2 and 4 of SCARCE out of scores and ratings, and what our references gain over the human ones."""
+"""Tables 1, 2 and 4 and Appendix A of SCARCE, and what our references gain over the human ones."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
+from rejoinder.data.collection import Collection
+from rejoinder.metric import parse
 from rejoinder.papers.base import Figure
-from rejoinder.papers.scarce import published
+from rejoinder.papers.loader import load_published
 from rejoinder.papers.scarce.measures import CASES, Measure, MeasureScores, RatedResponses
+from rejoinder.papers.scarce.sets import MULTI, OURS_MULTI, OURS_SINGLE, PARAPHRASE_SINGLE, SINGLE, References
+from rejoinder.scoring.api import score
 from rejoinder.stats.bootstrap import BootstrapPlan, correlation_difference, correlation_intervals
 from rejoinder.stats.correlation import correlate
+from rejoinder.stats.interval import mean_interval
+from rejoinder.types import Item, Response
 
+_PUBLISHED = load_published("scarce")
 IN_TABLE_2 = ("BLEU-4", "BERT precision")
 SPEARMAN, WITHIN = "Spearman", "Spearman within systems"
 CORRELATIONS: Mapping[str, BootstrapPlan] = {
@@ -19,9 +28,9 @@ CORRELATIONS: Mapping[str, BootstrapPlan] = {
     "Kendall within systems": BootstrapPlan(method="kendall", at="within_system"),
 }
 GAINS = (
-    (published.OURS_SINGLE, published.SINGLE),
-    (published.PARAPHRASE_SINGLE, published.SINGLE),
-    (published.OURS_MULTI, published.MULTI),
+    (OURS_SINGLE, SINGLE),
+    (PARAPHRASE_SINGLE, SINGLE),
+    (OURS_MULTI, MULTI),
 )
 
 
@@ -31,34 +40,34 @@ def table_1(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -> Itera
         for way, plan in CORRELATIONS.items():
             for column, scored in sets.items():
                 for row, figure in _correlate_rows(replies, scored, case, plan).items():
-                    known = published.TABLE_1_AND_4[row][column] if case == CASES[0] and plan.at == "pooled" else None
-                    there = getattr(known, plan.method) if known else None
-                    yield Figure(f"Table 1: {way}, {case}", row, column, there, *figure)
+                    printed = case == CASES[0] and plan.at == "pooled"
+                    published = _PUBLISHED["Table 1"][row][column][plan.method] if printed else None
+                    yield Figure(f"Table 1: {way}, {case}", row, column, published, *figure)
 
 
 def table_2(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -> Iterator[Figure]:
-    """Table 2: what the parts are worth beside the single human reference."""
+    """Table 2: the contribution of each part, added to the single human reference."""
     for case in CASES:
         for way in (SPEARMAN, WITHIN):
             for row, scored in sets.items():
-                known = published.TABLE_2[row] if case == CASES[0] and way == SPEARMAN else None
+                printed = case == CASES[0] and way == SPEARMAN
+                published = _PUBLISHED["Table 2"].get(row, {}) if printed else {}
                 for column, figure in _correlate_rows(replies, scored, case, CORRELATIONS[way]).items():
-                    there = known[IN_TABLE_2.index(column)] if known else None
-                    yield Figure(f"Table 2: {way}, {case}", row, column, there, *figure)
+                    yield Figure(f"Table 2: {way}, {case}", row, column, published.get(column), *figure)
 
 
 def table_4(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -> Iterator[Figure]:
-    """Table 4: the p of Spearman's rho, every reply counted as if it stood alone."""
+    """Table 4: the p-value of Spearman's rho, with all replies treated as independent."""
     for case in CASES:
         for column, scored in sets.items():
             for row, values in scored.of(case).items():
-                there = published.TABLE_1_AND_4[row][column].p if case == CASES[0] else None
-                found = correlate(values, replies.ratings, "spearman")
-                yield Figure(f"Table 4: p of Spearman, {case}", row, column, there, found.p, n=found.n)
+                published = _PUBLISHED["Table 4"][row][column] if case == CASES[0] else None
+                rho = correlate(values, replies.ratings, "spearman")
+                yield Figure(f"Table 4: p of Spearman, {case}", row, column, published, rho.p, n=rho.n)
 
 
 def gain_figures(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -> Iterator[Figure]:
-    """By how much further references raise Spearman's rho; both sets see the same resamples."""
+    """How much additional references raise Spearman's rho; both sets use the same resamples."""
     for more, human in GAINS:
         for case in CASES:
             for way in (SPEARMAN, WITHIN):
@@ -84,8 +93,58 @@ def gain_title(more: str, human: str) -> str:
 def _correlate_rows(
     replies: RatedResponses, scored: MeasureScores, case: str, plan: BootstrapPlan
 ) -> dict[str, tuple[float, float, float, int, str]]:
-    """Of each row what a figure shows beside the published number: value, interval, n, signature."""
-    found = correlation_intervals(scored.of(case), replies.ratings, plan, systems=replies.systems, items=replies.items)
+    """For each row, what a figure shows beside the published number: value, interval, n, signature."""
+    intervals = correlation_intervals(
+        scored.of(case), replies.ratings, plan, systems=replies.systems, items=replies.items
+    )
     return {
-        row: (one.value, one.low, one.high, one.n, scored.signatures[Measure(case, row)]) for row, one in found.items()
+        row: (one.value, one.low, one.high, one.n, scored.signatures[Measure(case, row)])
+        for row, one in intervals.items()
     }
+
+
+DRAWN = 4  # references an item (Appendix A.3)
+DRAWS = 20  # by so many seeds, the mean of which is the figure
+DIVERSITY = f"Appendix A.3: self-BLEU-4 of {DRAWN} references drawn at random (lower is more diverse)"
+QUALITY = "Appendix A.2: quality of references (paper: RUBER; here: aptness)"
+_SELF_BLEU = "self_bleu(n=4, over='references', smoothing='epsilon', tokenizer='whitespace', lowercase={lower})"
+_SMOOTHED = "self_bleu(n=4, over='references')"
+_QUALITY = "aptness"
+
+
+def diversity_figures(items: Mapping[str, Item], sets: Mapping[str, References]) -> Iterator[Figure]:
+    """The mean self-BLEU of references sampled from each set; items with too few are left out."""
+    typed = {case: _SELF_BLEU.format(lower=bool(n)) for n, case in enumerate(CASES)}
+    typed["smoothed as sacrebleu does, lower-cased"] = _SMOOTHED
+    columns = {column: str(parse(spec)) for column, spec in typed.items()}
+    for row, references in sets.items():
+        samples = Collection()
+        for name, item in items.items():
+            if len(references[name]) >= DRAWN:
+                for draw in range(DRAWS):
+                    few = tuple(random.Random(f"{draw} {name}").sample(references[name], DRAWN))
+                    one = replace(item, id=f"{name} {draw}", references=few)
+                    samples.add(one)
+                    samples.add(Response(one.id, one.id, row, "."))
+        if samples.items:
+            scores = score(samples, list(columns.values()))
+            clusters = [name.rpartition(" ")[0] for name in scores.items]
+            for column, spec in columns.items():
+                at = mean_interval(scores[spec], clusters)
+                published = _PUBLISHED["Appendix A.3"].get(row) if column == CASES[0] else None
+                yield Figure(DIVERSITY, row, column, published, at.value, at.low, at.high, at.n_clusters, spec)
+
+
+def quality_figures(items: Mapping[str, Item], sets: Mapping[str, References]) -> Iterator[Figure]:
+    """The mean aptness of the references of each set, scored like replies."""
+    for row, references in sets.items():
+        replies = [(name, one) for name in items for one in references[name]]
+        if not replies:
+            continue
+        judged = Collection(items=dict(items))
+        for number, (name, one) in enumerate(replies):
+            judged.add(Response(str(number), name, row, one.text))
+        scores = score(judged, _QUALITY)
+        at = mean_interval(scores[_QUALITY], [name for name, _ in replies])
+        published = _PUBLISHED["Appendix A.2"].get(row)
+        yield Figure(QUALITY, row, "aptness", published, at.value, at.low, at.high, at.n)

@@ -1,8 +1,8 @@
 """What the SSREM paper claims, each in a sentence with what was measured here: confirmed or refuted.
 
-What counts was set before ``test`` or a rated row was measured: the order of two scorers at the same places, said to be
-apart where the interval of their difference leaves out 0; and the floors that were asked of SSREM. Scorers over the
-shipped encoder stand beside and decide nothing.
+The criteria were set before ``test`` or a rated row was measured: the order of two scorers at the same places, whether
+the interval of their difference excludes 0, and the minimum values for SSREM. Scorers over the shipped encoder are
+shown but do not count.
 """
 
 from __future__ import annotations
@@ -13,45 +13,46 @@ from typing import NamedTuple
 
 from rejoinder.indexes.speakers import SETS
 from rejoinder.papers.base import Figure
-from rejoinder.papers.ssrem.correlations import CorrelationsBySet, mean_correlation, mean_difference
-from rejoinder.papers.ssrem.published import KIND_LABELS, KINDS, SET_LABELS
+from rejoinder.papers.loader import load_notes
 from rejoinder.papers.ssrem.rows import BASELINES
-from rejoinder.papers.ssrem.scorers import BOTH, CORPORA, Scorer, UtteranceReading
-from rejoinder.papers.ssrem.scores import HeldOutScores, PlaceScores
+from rejoinder.papers.ssrem.scorers import BOTH, CORPORA, KIND_LABELS, KINDS, Scorer, UtteranceReading
+from rejoinder.papers.ssrem.scores import SET_LABELS, HeldOutScores, PlaceScores
+from rejoinder.papers.ssrem.tables import CorrelationsBySet, mean_correlation, mean_difference
 from rejoinder.stats.interval import Interval
 
 FLOORS = {"random": 0.80, "same_conversation": 0.58}  # of SSREM's AUC
 SC, RAND = "same_conversation", "random"
+NOTES = load_notes("ssrem")
 
 
 def rule(held: Sequence[bool]) -> str:
-    """What cells that hold or do not hold make of a claim."""
+    """Return the verdict on a claim, from whether it holds in each cell."""
     if not held:
         return "not measured"
     return "confirmed" if all(held) else "confirmed in part" if any(held) else "refuted"
 
 
 class Lead(NamedTuple):
-    """Whether a scorer is ahead of all others that it is compared with, and whether it is surely so."""
+    """Whether a scorer is ahead of all others, and whether all intervals of the differences exclude 0."""
 
     order: bool
     apart: bool
 
     @property
     def mark(self) -> str:
-        """What is said behind a cell."""
-        return "" if self.apart else " (ahead, not apart)" if self.order else " (not ahead)"
+        """The remark after a cell."""
+        return "" if self.apart else " (ahead, interval includes 0)" if self.order else " (not ahead)"
 
 
 def compare_leads(differences: Sequence[Interval]) -> Lead:
-    """From the differences to each other scorer."""
+    """Return the lead, from the differences to the other scorers."""
     return Lead(all(one.value > 0 for one in differences), all(one.low > 0 for one in differences))
 
 
 def judge_leads(cells: Sequence[Lead]) -> str:
-    """What comparisons make of a claim."""
+    """Return the verdict on a claim, from its comparisons."""
     if cells and all(cell.order for cell in cells) and not all(cell.apart for cell in cells):
-        return "confirmed in order, not apart everywhere"
+        return "confirmed by order, but some intervals include 0"
     return rule([cell.order for cell in cells])
 
 
@@ -66,14 +67,11 @@ def describe_similarity(figures: Sequence[Figure]) -> Iterator[str]:
         falling = [row for row, values in rows.items() if all(a > b for a, b in pairwise(values))]
         held += [row in falling for row in rows]
         parts.append(f"{table.removeprefix('Table 2: ')}: {', '.join(falling) or 'none'} of {len(rows)} corpora")
-    yield (
-        f"The nearer two utterances' speakers, the more alike they are, SC above SP above SS above Rand (Table 2): "
-        f"{rule(held)}; it falls in this order in {'; '.join(parts)}."
-    )
+    yield NOTES.text("similarity", verdict=rule(held), corpora="; ".join(parts))
 
 
 def describe_separation(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> Iterator[str]:
-    """Section 6."""
+    """Section 6: the sentences on held-out dialogues."""
     yield _separates(held, readings)
     yield _first(held, readings)
     yield _floors(held, readings)
@@ -90,10 +88,7 @@ def _separates(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str
         ahead = compare_leads([own.ahead(other, SC) for other in others])
         holds += [ahead] if not reading.shipped else []
         parts.append(f"{CORPORA[corpus]}, {reading.label} {gaps}{ahead.mark}")
-    return (
-        f"SSREM separates true replies from SC better than RSREM and RUBER: {judge_leads(holds)}; standardised gaps of "
-        f"SSREM, RSREM, RUBER: {'; '.join(parts)}."
-    )
+    return NOTES.text("separation", verdict=judge_leads(holds), values="; ".join(parts))
 
 
 def _first(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
@@ -104,10 +99,7 @@ def _first(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
         ahead = compare_leads([own.more_often(other) for other in others])
         holds += [ahead] if not reading.shipped else []
         parts.append(f"{CORPORA[corpus]}, {reading.label} {shares}{ahead.mark}")
-    return (
-        f"SSREM ranks the true reply first of five more often than RSREM and RUBER: {judge_leads(holds)}; per cent by "
-        f"SSREM, RSREM, RUBER (chance 20): {'; '.join(parts)}."
-    )
+    return NOTES.text("first of five", verdict=judge_leads(holds), values="; ".join(parts))
 
 
 def _floors(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
@@ -118,25 +110,22 @@ def _floors(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
             value = own.auc(name).value
             reached = "reaches" if value >= floor else "misses"
             parts.append(f"{CORPORA[corpus]}, {reading.label}, {SET_LABELS[name]} {value:.3f} ({reached} {floor:.2f})")
-    return f"Asked of SSREM's AUC before it was measured: {'; '.join(parts)}."
+    return NOTES.text("floors", values="; ".join(parts))
 
 
 def _random(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
     parts, holds = [], []
     for reading, corpus in iterate_cells(readings):
-        found = list_three_scorers(held, reading, corpus)
-        holds += [one.gap(RAND).low > 0 for one in found] if not reading.shipped else []
-        parts.append(f"{CORPORA[corpus]}, {reading.label} {', '.join(f'{one.gap(RAND).value:.2f}' for one in found)}")
+        scorers = list_three_scorers(held, reading, corpus)
+        holds += [one.gap(RAND).low > 0 for one in scorers] if not reading.shipped else []
+        parts.append(f"{CORPORA[corpus]}, {reading.label} {', '.join(f'{one.gap(RAND).value:.2f}' for one in scorers)}")
     largest = [
         compare_leads([own.ahead(other, RAND) for other in others])
         for reading, corpus in iterate_cells(readings)
         if not reading.shipped
         for own, *others in [list_three_scorers(held, reading, corpus)]
     ]
-    return (
-        f"All three tell true replies from Rand: {rule(holds)}; and SSREM has the largest gap: {judge_leads(largest)}; "
-        f"gaps of SSREM, RSREM, RUBER: {'; '.join(parts)}."
-    )
+    return NOTES.text("random", verdict=rule(holds), largest=judge_leads(largest), values="; ".join(parts))
 
 
 def _falls(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
@@ -147,10 +136,7 @@ def _falls(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
         falling = all(a > b for a, b in pairwise(means))
         holds += [falling] if not reading.shipped else []
         parts.append(f"{CORPORA[corpus]}, {reading.label} {', '.join(f'{mean:.3f}' for mean in means)}")
-    return (
-        f"SSREM's mean score falls from true over SC, SP and SS to Rand (section 6.2): {rule(holds)}; "
-        f"{'; '.join(parts)}."
-    )
+    return NOTES.text("order of sets", verdict=rule(holds), values="; ".join(parts))
 
 
 def _others(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
@@ -161,10 +147,7 @@ def _others(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
             holds += [rsrem.gap(SC).low <= 0, *(ruber.gap(name).low <= 0 for name in SETS[:3])]
         values = [rsrem.auc(SC).value, *(ruber.auc(name).value for name in SETS[:3])]
         parts.append(f"{CORPORA[corpus]}, {reading.label} {', '.join(f'{value:.3f}' for value in values)}")
-    return (
-        f"RSREM cannot tell true replies from SC, nor RUBER from SC, SP and SS (section 6.2): {rule(holds)}; AUC of "
-        f"RSREM for SC and of RUBER for SC, SP, SS: {'; '.join(parts)}."
-    )
+    return NOTES.text("other scorers", verdict=rule(holds), values="; ".join(parts))
 
 
 def iterate_cells(readings: Sequence[UtteranceReading]) -> Iterator[tuple[UtteranceReading, str]]:
@@ -177,65 +160,62 @@ def iterate_cells(readings: Sequence[UtteranceReading]) -> Iterator[tuple[Uttera
 def list_three_scorers(
     held: HeldOutScores, reading: UtteranceReading, corpus: str, on: tuple[str, ...] = BOTH
 ) -> list[PlaceScores]:
-    """SSREM, RSREM, RUBER."""
+    """Return the scores of SSREM, RSREM and RUBER, in this order."""
     return [held[Scorer(kind, reading, on), corpus] for kind in reversed(KINDS)]
 
 
 def describe_agreement(
     whole: CorrelationsBySet, alone: CorrelationsBySet, readings: Sequence[UtteranceReading]
 ) -> Iterator[str]:
-    """The sentences; both of Spearman's correlation."""
-    yield _order(
-        "SSREM agrees with people more than RSREM, and RSREM more than RUBER (Tables 4 and 5)", whole, readings
-    )
-    yield _order("The same of f alone, on the six columns", alone, readings)
+    """The sentences on agreement with people, by Spearman's correlation."""
+    yield _order("order of scorers", whole, readings)
+    yield _order("order of scorers, f alone", alone, readings)
     yield _above(whole, readings)
     yield _baselines(whole)
 
 
-def _order(claim: str, found: CorrelationsBySet, readings: Sequence[UtteranceReading]) -> str:
+def _order(heading: str, correlations: CorrelationsBySet, readings: Sequence[UtteranceReading]) -> str:
     parts, holds = [], []
     for reading in readings:
-        values = [_mean(found, Scorer(kind, reading).row) for kind in reversed(KINDS)]
+        values = [_mean(correlations, Scorer(kind, reading).row) for kind in reversed(KINDS)]
         holds += [values[0] > values[1] > values[2]] if not reading.shipped else []
         own, rsrem, _ = (Scorer(kind, reading).row for kind in reversed(KINDS))
-        ahead = mean_difference(found, own, rsrem, "spearman")
-        shown = f"SSREM less RSREM {ahead.value:.3f} [{ahead.low:.3f}, {ahead.high:.3f}]"
-        parts.append(f"{reading.label} {_order_of(values)} ({shown})")
-    return f"{claim}: {rule(holds)} by order; mean Spearman over {len(found)} sets: {'; '.join(parts)}."
+        ahead = mean_difference(correlations, own, rsrem, "spearman")
+        difference = f"SSREM minus RSREM {ahead.value:.3f} [{ahead.low:.3f}, {ahead.high:.3f}]"
+        parts.append(f"{reading.label} {_order_of(values)} ({difference})")
+    return NOTES.text(heading, verdict=rule(holds), n=len(correlations), values="; ".join(parts))
 
 
-def _above(found: CorrelationsBySet, readings: Sequence[UtteranceReading]) -> str:
-    best = max(BASELINES, key=lambda row: _mean(found, row))
+def _above(correlations: CorrelationsBySet, readings: Sequence[UtteranceReading]) -> str:
+    best = max(BASELINES, key=lambda row: _mean(correlations, row))
     parts, holds = [], []
     for reading in readings:
-        value = _mean(found, Scorer("ssrem", reading).row)
-        holds += [value > _mean(found, best)] if not reading.shipped else []
+        value = _mean(correlations, Scorer("ssrem", reading).row)
+        holds += [value > _mean(correlations, best)] if not reading.shipped else []
         parts.append(f"{reading.label} {value:.3f}")
-    return (
-        f"SSREM agrees with people more than BLEU, ROUGE and EMB: {rule(holds)}; mean Spearman {', '.join(parts)} "
-        f"against {_mean(found, best):.3f} of the best of them, {best}."
+    return NOTES.text(
+        "baselines", verdict=rule(holds), values=", ".join(parts), best=_mean(correlations, best), row=best
     )
 
 
-def _baselines(found: CorrelationsBySet) -> str:
+def _baselines(correlations: CorrelationsBySet) -> str:
     parts, holds = [], []
     for row in BASELINES:
-        for name, rows in found.items():
+        for name, rows in correlations.items():
             interval = rows[row].interval
             holds.append(not (interval.low > 0 or interval.high < 0))
             parts.append(f"{row} on {name} {interval.value:.3f} [{interval.low:.3f}, {interval.high:.3f}]")
-    return f"BLEU, ROUGE and EMB do not correlate with people (section 5.2): {rule(holds)}; {'; '.join(parts)}."
+    return NOTES.text("baselines and people", verdict=rule(holds), values="; ".join(parts))
 
 
-def _mean(found: CorrelationsBySet, row: str) -> float:
-    return mean_correlation(found, row, "spearman").value
+def _mean(correlations: CorrelationsBySet, row: str) -> float:
+    return mean_correlation(correlations, row, "spearman").value
 
 
 def _order_of(values: Sequence[float]) -> str:
-    """SSREM, RSREM, RUBER with the sign between each two."""
+    """SSREM, RSREM, RUBER with their values and the sign between each two."""
     names = [KIND_LABELS[kind] for kind in reversed(KINDS)]
-    shown = f"{names[0]} {values[0]:.3f}"
+    text = f"{names[0]} {values[0]:.3f}"
     for before, value, name in zip(values, values[1:], names[1:], strict=False):
-        shown += f" {'>' if before > value else '<' if before < value else '='} {name} {value:.3f}"
-    return shown
+        text += f" {'>' if before > value else '<' if before < value else '='} {name} {value:.3f}"
+    return text

@@ -34,9 +34,17 @@ class Cloud(NamedTuple):
 
 
 def draw_points(title: str, panels: Mapping[str, Mapping[str, Mapping[str, Interval]]]) -> str:
-    """Panels of groups (scorers), in each a point with its interval for the true replies and each set; one scale."""
-    series = list(dict.fromkeys(name for groups in panels.values() for of in groups.values() for name in of))
-    known = [i for groups in panels.values() for of in groups.values() for i in of.values() if not np.isnan(i.value)]
+    """Draw panels of groups (scorers), with a point and interval for the true replies and each set, on one scale."""
+    series = list(
+        dict.fromkeys(name for groups in panels.values() for intervals in groups.values() for name in intervals)
+    )
+    known = [
+        i
+        for groups in panels.values()
+        for intervals in groups.values()
+        for i in intervals.values()
+        if not np.isnan(i.value)
+    ]
     ends = [v for i in known for v in (i.value, i.low, i.high) if not np.isnan(v)] or [0.0, 1.0]
     room = 0.06 * (max(ends) - min(ends)) or 0.1
     span = (min(ends) - room, max(ends) + room)
@@ -45,18 +53,18 @@ def draw_points(title: str, panels: Mapping[str, Mapping[str, Mapping[str, Inter
         x, y = _corner(place, len(panels))
         parts += [_draw_grid(x, y, span), _draw_text(x + _WIDTH / 2, y - 8, name)]
         step = _WIDTH / len(groups)
-        for number, (group, of) in enumerate(groups.items()):
+        for number, (group, intervals) in enumerate(groups.items()):
             middle = x + (number + 0.5) * step
             parts.append(_draw_text(middle, y + _HEIGHT + 15, group, "x"))
             gap = step / (len(series) + 1)
             for i, one in enumerate(series):
-                if one in of and not np.isnan(of[one].value):
-                    parts.append(_draw_point(middle + (i - (len(series) - 1) / 2) * gap, y, span, of[one], one))
+                if one in intervals and not np.isnan(intervals[one].value):
+                    parts.append(_draw_point(middle + (i - (len(series) - 1) / 2) * gap, y, span, intervals[one], one))
     return _wrap_svg(title, parts, len(panels))
 
 
 def draw_scatters(title: str, panels: Mapping[str, Cloud]) -> str:
-    """Panels of scores by rating; the line is fitted to the ratings as they are, the dots are moved along by noise."""
+    """Draw panels of scores by rating; the line is fitted to the original ratings, the dots have noise added."""
     parts = []
     for place, (name, cloud) in enumerate(panels.items()):
         x, y = _corner(place, len(panels))
@@ -88,25 +96,25 @@ def _draw_cloud(x: float, y: float, ratings: Values, scores: Values, slope: floa
         yield f'<line class="fit" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
 
 
-def _draw_point(x: float, top: float, span: Span, found: Interval, name: str) -> str:
+def _draw_point(x: float, top: float, span: Span, interval: Interval, name: str) -> str:
     colour = _COLOURS.get(name, "#777")
-    y = _to_y(top, found.value, span)
+    y = _to_y(top, interval.value, span)
     bar = ""
-    if not (np.isnan(found.low) or np.isnan(found.high)):
-        low, high = _to_y(top, found.low, span), _to_y(top, found.high, span)
+    if not (np.isnan(interval.low) or np.isnan(interval.high)):
+        low, high = _to_y(top, interval.low, span), _to_y(top, interval.high, span)
         bar = f'<path d="M{x:.1f} {low:.1f}V{high:.1f}M{x - 3:.1f} {low:.1f}h6M{x - 3:.1f} {high:.1f}h6"/>'
-    told = html.escape(f"{name}: {found.value:.3f} [{found.low:.3f}, {found.high:.3f}]")
+    tooltip = html.escape(f"{name}: {interval.value:.3f} [{interval.low:.3f}, {interval.high:.3f}]")
     dot = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.6" fill="{colour}"/>'
-    return f'<g stroke="{colour}" fill="none"><title>{told}</title>{bar}{dot}</g>'
+    return f'<g stroke="{colour}" fill="none"><title>{tooltip}</title>{bar}{dot}</g>'
 
 
 def _panels_per_row(panels: int) -> int:
-    """How many panels stand in a row."""
+    """The number of panels per row."""
     return 2 if panels == 4 else min(panels, 3)
 
 
 def _corner(place: int, panels: int) -> tuple[float, float]:
-    """Where a panel's field begins."""
+    """The top left corner of a panel's plot."""
     down, across = divmod(place, _panels_per_row(panels))
     return _LEFT + _ACROSS * across, _HEAD + _KEY + _TOP - 20 + _DOWN * down
 

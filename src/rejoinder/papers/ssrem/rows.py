@@ -1,7 +1,8 @@
 """Scorers and reference metrics against people, without the replies that people wrote (the SSREM paper, section 5.1).
 
 Whole metrics go where references are: Gupta's 500 replies, and USR's on Topical-Chat with the original reply as the
-reference. f alone goes to all six relevance columns. These rows are an examination: nothing is chosen by them.
+reference. f alone goes to all six relevance columns. These rows are for the final measurement only: nothing is chosen
+by them.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ from numpy.typing import NDArray
 from rejoinder.data.collection import Collection
 from rejoinder.data.inputs import read
 from rejoinder.metric import parse
-from rejoinder.papers.own.relevance_measures import ColumnCorrelation, score_rows
-from rejoinder.papers.own.relevance_rows import COLUMNS, Column, RelevanceRows, read_rows
-from rejoinder.papers.ssrem.published import BLEU, EMB, ROUGE
+from rejoinder.papers.own.relevance.measures import ColumnCorrelation, score_rows
+from rejoinder.papers.own.relevance.rows import COLUMNS, Column, RelevanceRows, read_rows
 from rejoinder.papers.ssrem.scorers import TrainedScorer
 from rejoinder.stats.bootstrap import BootstrapPlan, resample_correlations
 from rejoinder.stats.correlation import Method, correlate
 from rejoinder.types import Reference
 
 Values = NDArray[np.float64]
+BLEU, ROUGE, EMB = "BLEU", "ROUGE", "EMB"
 BASELINES = {
     BLEU: "bleu(smoothing='method7')",
     ROUGE: "rouge_l(aggregate='best')",
@@ -43,7 +44,7 @@ class RatedSet:
     name: str
     ratings: Values
     scores: Mapping[str, Values]
-    units: Sequence[str]  # the dialogue or context of each reply: what is drawn again
+    units: Sequence[str]  # the dialogue or context of each reply: what is resampled
     seed: int
     n_left_out: int  # replies that people wrote
 
@@ -58,7 +59,7 @@ class RatedSet:
         }
 
     def p(self, row: str, method: Method) -> float:
-        """The p-value of no correlation, as if all replies were independent: the paper's."""
+        """The p-value of no correlation, with all replies treated as independent, as in the paper."""
         return correlate(self.scores[row], self.ratings, method).p
 
     def slope(self, row: str) -> float:
@@ -70,25 +71,25 @@ class RatedSet:
 
 
 def score_set(rows: RelevanceRows, specs: Mapping[str, str]) -> RatedSet:
-    """Score a set's replies that people did not write, under a name each for the specs."""
-    kept, n_left_out = drop_human_responses(rows)
-    scored = score_rows(kept, list(specs.values()))
+    """Score a set's replies that people did not write; ``specs`` are by row name."""
+    generated, n_left_out = drop_human_responses(rows)
+    scored = score_rows(generated, list(specs.values()))
     evidence = scored.evidence
     scores = {row: evidence.scores[str(parse(spec))] for row, spec in specs.items()}
-    units = [kept.units[name] for name in evidence.responses]
+    units = [generated.units[name] for name in evidence.responses]
     return RatedSet(rows.column.name, evidence.mean, scores, units, rows.column.seed, n_left_out)
 
 
 def drop_human_responses(rows: RelevanceRows) -> tuple[RelevanceRows, int]:
-    """The rows less those that people wrote, where that is known, and how many these are."""
+    """Return the rows without those that people wrote, as far as that is known, and the number left out."""
     data = rows.data
-    kept = {name: response for name, response in data.responses.items() if response.system not in PEOPLE}
-    ratings = [rating for rating in data.ratings if rating.response in kept]
-    return replace(rows, data=replace(data, responses=kept, ratings=ratings)), len(data.responses) - len(kept)
+    responses = {name: response for name, response in data.responses.items() if response.system not in PEOPLE}
+    ratings = [rating for rating in data.ratings if rating.response in responses]
+    return replace(rows, data=replace(data, responses=responses, ratings=ratings)), len(data.responses) - len(responses)
 
 
 def attach_truth(data: Collection) -> Collection:
-    """The set with each item's original reply, which is among the responses, as its reference."""
+    """Return the set with each item's original reply, which is among the responses, as its reference."""
     truth = {response.item: response.text for response in data.responses.values() if response.system == TRUTH}
     items = {
         name: replace(item, references=(Reference(truth[name]),)) if name in truth else item
@@ -97,15 +98,15 @@ def attach_truth(data: Collection) -> Collection:
     return replace(data, items=items)
 
 
-def score_whole_metrics(opened: Sequence[TrainedScorer]) -> list[RatedSet]:
-    """The sets that have references, under reference metrics and whole scorers."""
-    specs = {**BASELINES, **{one.scorer.row: one.whole for one in opened}}
+def score_whole_metrics(scorers: Sequence[TrainedScorer]) -> list[RatedSet]:
+    """Score the sets that have references, with reference metrics and whole scorers."""
+    specs = {**BASELINES, **{one.scorer.row: one.whole for one in scorers}}
     usr = attach_truth(read(f"dataset:{USR_SET.dataset}"))
     units = {name: response.item for name, response in usr.responses.items()}
     return [score_set(read_rows(GUPTA_SET), specs), score_set(RelevanceRows(USR_SET, usr, units), specs)]
 
 
-def score_f_alone(opened: Sequence[TrainedScorer]) -> list[RatedSet]:
-    """The six relevance columns under f alone."""
-    specs = {one.scorer.row: one.alone for one in opened}
+def score_f_alone(scorers: Sequence[TrainedScorer]) -> list[RatedSet]:
+    """Score the six relevance columns with f alone."""
+    specs = {one.scorer.row: one.alone for one in scorers}
     return [score_set(read_rows(column), specs) for column in COLUMNS]

@@ -1,7 +1,7 @@
 """The scorers that the SSREM reproduction compares: trained here over word averages and MiniLM, and the package's own.
 
-What was trained is kept in ``<cache>/scorers`` under a digest of recipe, V, g and dialogues, so that a second run
-trains nothing; a training that was killed goes on where it stopped.
+Trained scorers are stored in ``<cache>/scorers`` under a digest of recipe, V, g and dialogues, so that a second run
+trains nothing; interrupted training continues where it stopped.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from rejoinder.metric import parse
 from rejoinder.models.speaker.model import CARD_FILE, FORMAT, open_scorer
 from rejoinder.models.speaker.network import Kind
 from rejoinder.models.speaker.vectors import open_utterance_vectors
-from rejoinder.papers.ssrem.published import KIND_LABELS, KINDS
 from rejoinder.paths import cache_home
 from rejoinder.training.speaker.trainer import make_recipe, train_scorer
 from rejoinder.types import Dialogue
 
+KIND_LABELS: dict[Kind, str] = {"ruber": "RUBER", "rsrem": "RSREM", "ssrem": "SSREM"}
+KINDS: tuple[Kind, ...] = tuple(KIND_LABELS)
 CORPORA = {"cornell": "Cornell", "friends": "Friends"}
 BOTH = tuple(CORPORA)
 
@@ -84,8 +85,8 @@ class TrainedScorer:
         return self._spec("_f") if self.folder else f"{self.scorer.kind}_f"
 
     def _spec(self, ending: str, **more: str) -> str:
-        given = {"folder": str(self.folder), **more}
-        return f"{self.scorer.kind}{ending}({', '.join(f'{key}={value!r}' for key, value in given.items())})"
+        parameters = {"folder": str(self.folder), **more}
+        return f"{self.scorer.kind}{ending}({', '.join(f'{key}={value!r}' for key, value in parameters.items())})"
 
 
 def list_scorers(readings: Sequence[UtteranceReading]) -> Iterator[Scorer]:
@@ -99,47 +100,49 @@ def list_scorers(readings: Sequence[UtteranceReading]) -> Iterator[Scorer]:
 
 
 def split_available(readings: Sequence[UtteranceReading]) -> tuple[list[UtteranceReading], list[str]]:
-    """The readings that can be had here, and a sentence on each that cannot."""
-    found, absent = [], []
+    """Return the readings that are available here, and a sentence on each that is not."""
+    available, absent = [], []
     for reading in readings:
         try:
             open_utterance_vectors(reading.encoder)
             if reading.shipped:
                 for kind in KINDS:
                     open_scorer(kind)
-            found.append(reading)
+            available.append(reading)
         except RejoinderError as error:
             absent.append(f"Not measured: scorers over {reading.label} ({error}).")
-    return found, absent
+    return available, absent
 
 
 def train_or_load(scorer: Scorer, dialogues: Sequence[Dialogue], **chosen: Any) -> TrainedScorer:
-    """The scorer, trained now unless it was before; ``chosen`` is what its recipe has otherwise."""
+    """Return the scorer, training it unless it is cached; ``chosen`` overrides parts of its recipe."""
     if scorer.reading.shipped:
         return TrainedScorer(scorer, None)
     recipe = make_recipe(scorer.kind, scorer.reading.encoder, copies=scorer.copies, **chosen)
-    mine = [dialogue for dialogue in dialogues if dialogue.corpus in scorer.on]
+    training = [dialogue for dialogue in dialogues if dialogue.corpus in scorer.on]
     features = open_utterance_vectors(scorer.reading.encoder).digest
-    facts = [recipe.plain(), features, scorer.reference, digest_dialogues(mine), FORMAT]
+    facts = [recipe.plain(), features, scorer.reference, digest_dialogues(training), FORMAT]
     name = sha256_of_bytes(orjson.dumps(facts, option=orjson.OPT_SORT_KEYS))[:32]
     folder = cache_home() / "scorers" / name
     if not (folder / CARD_FILE).is_file():
-        told(f"training {scorer.row} on {', '.join(scorer.on)}{' with copies' if scorer.copies else ''}")
-        train_scorer(mine, folder, recipe, scorer.reading.encoder, reference=scorer.reference, resume=True, say=told)
+        report(f"training {scorer.row} on {', '.join(scorer.on)}{' with copies' if scorer.copies else ''}")
+        train_scorer(
+            training, folder, recipe, scorer.reading.encoder, reference=scorer.reference, resume=True, say=report
+        )
     return TrainedScorer(scorer, folder)
 
 
 def digest_dialogues(dialogues: Sequence[Dialogue]) -> str:
-    """A name for some dialogues: who says what in which order, and in which split."""
-    found = hashlib.blake2b(digest_size=16)
+    """Return a digest of some dialogues: speakers, texts, order and split."""
+    digest = hashlib.blake2b(digest_size=16)
     for d in dialogues:
         turns = [(turn.speaker, turn.text) for turn in d.turns]
-        found.update(repr((d.id, d.corpus, d.split, turns)).encode("utf-8", "backslashreplace"))
-    return found.hexdigest()
+        digest.update(repr((d.id, d.corpus, d.split, turns)).encode("utf-8", "backslashreplace"))
+    return digest.hexdigest()
 
 
 def _to_stderr(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-told: Callable[[str], None] = _to_stderr
+report: Callable[[str], None] = _to_stderr

@@ -1,7 +1,7 @@
-"""SSREM (Bak and Oh 2020), Table 2: how alike the utterances within each speaker set are.
+"""SSREM (Bak and Oh 2020), Table 2: how similar the utterances within each speaker set are.
 
-The paper's corpus (Twitter conversations) and vectors (GloVe Twitter 200d) are not to be had; its figures stand beside
-those of other corpora with GloVe 6B 50d. Only the train split is measured.
+The paper's corpus (Twitter conversations) and vectors (GloVe Twitter 200d) are not available; its figures are shown
+beside those of other corpora with GloVe 6B 50d. Only the train split is measured.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from rejoinder.indexes.speaker_similarity import (
     open_vectorizer,
 )
 from rejoinder.papers.base import Figure, Reproduction
+from rejoinder.papers.loader import load_notes, load_published
 from rejoinder.types import Dialogue
 
 SUMMARY = "SSREM, Table 2: similarity within same conversation, partner, speaker and random sets, on five corpora"
@@ -32,12 +33,12 @@ CORPORA = {
     "mrda": "MRDA",
 }
 COLUMNS = ("same conversation", "same partner", "same speaker", "random")
-PUBLISHED = (0.922, 0.919, 0.912, 0.898)
+_NOTES = load_notes("ssrem")
 
 
 @dataclass(frozen=True)
 class SimilarityMethod:
-    """One way of measuring."""
+    """One way of measuring similarity."""
 
     title: str
     encoder: str
@@ -46,7 +47,7 @@ class SimilarityMethod:
 
 
 SIMILARITY_METHODS = (
-    SimilarityMethod("GloVe, each set once (as the paper)", "glove-6b-50d", "each set once", SetSampling(20_000)),
+    SimilarityMethod("GloVe, each set once (as in the paper)", "glove-6b-50d", "each set once", SetSampling(20_000)),
     SimilarityMethod("MiniLM, matched", "minilm", "matched", SetSampling(500, 5)),
     SimilarityMethod("TF-IDF, matched", "tfidf", "matched", SetSampling(20_000)),
     SimilarityMethod("GloVe, matched", "glove-6b-50d", "matched", SetSampling(20_000)),
@@ -55,22 +56,18 @@ SIMILARITY_METHODS = (
 
 
 def reproduce(ways: Sequence[SimilarityMethod] = SIMILARITY_METHODS) -> Reproduction:
-    """Measure every corpus in some ways."""
+    """Measure every corpus with each method."""
     corpora = group_by_corpus(_dialogues())
     figures = [
         Figure(f"Frobenius norm / n: {SIMILARITY_METHODS[0].title}", "Twitter (the paper's)", column, value, math.nan)
-        for column, value in zip(COLUMNS, PUBLISHED, strict=True)
+        for column, value in load_published("ssrem")["Table 2"].items()
     ]
-    notes = [
-        "95% intervals, clustered by speaker; sets never straddle splits, and the train split alone is measured.",
-        "Each set once: the paper's way; the norm counts the diagonal of the matrix and so falls with the size of a "
-        "set. Matched: the sets of the same conversations, equally many utterances from each.",
-    ]
+    notes = _NOTES.paragraphs("speaker sets")
     for way in ways:
-        found = {shown: _measure(corpora[name], way) for name, shown in CORPORA.items()}
-        for shown, kinds in found.items():
-            figures += _figures(shown, kinds, way)
-        notes.append(_describe_order(way, found))
+        similarities = {label: _measure(corpora[name], way) for name, label in CORPORA.items()}
+        for label, kinds in similarities.items():
+            figures += _figures(label, kinds, way)
+        notes.append(_describe_order(way, similarities))
     figures.sort(key=lambda figure: figure.table.startswith("mean cosine"))
     return Reproduction("speakers", "SSREM, Table 2: similarity within speaker sets", figures, notes)
 
@@ -87,20 +84,23 @@ def _measure(corpus: Corpus, way: SimilarityMethod) -> list[Similarity]:
 
 def _figures(row: str, kinds: Sequence[Similarity], way: SimilarityMethod) -> Iterator[Figure]:
     for column, one in zip(COLUMNS, kinds, strict=True):
-        for statistic, found in (("Frobenius norm / n", one.frobenius), ("mean cosine", one.cosine)):
+        for statistic, interval in (("Frobenius norm / n", one.frobenius), ("mean cosine", one.cosine)):
             note = f"{one.n_sets} sets of {one.n_speakers} speakers, {one.n_utterances:.1f} utterances each"
             table = f"{statistic}: {way.title}"
-            yield Figure(table, row, column, None, found.value, found.low, found.high, one.n_sets, note)
+            yield Figure(table, row, column, None, interval.value, interval.low, interval.high, one.n_sets, note)
 
 
-def _describe_order(way: SimilarityMethod, found: dict[str, list[Similarity]]) -> str:
-    """On which corpora the mean cosine falls from set to set, and on which the ends are apart too."""
-    both = [name for name, kinds in found.items() if is_decreasing(kinds) and is_separated(kinds)]
-    order_only = [name for name, kinds in found.items() if is_decreasing(kinds) and not is_separated(kinds)]
-    neither = [name for name, kinds in found.items() if not is_decreasing(kinds)]
-    sizes = ", ".join(f"{name} {kinds[0].n_sets:,}" for name, kinds in found.items())
-    return (
-        f"{way.title}: the mean cosine falls from set to set, first and last apart: {', '.join(both) or 'none'}; "
-        f"falls, but not apart: {', '.join(order_only) or 'none'}; does not fall: {', '.join(neither) or 'none'}. "
-        f"Same-conversation sets: {sizes}."
+def _describe_order(way: SimilarityMethod, similarities: dict[str, list[Similarity]]) -> str:
+    """On which corpora the mean cosine falls from set to set, and where the first and last are clearly apart."""
+    both = [name for name, kinds in similarities.items() if is_decreasing(kinds) and is_separated(kinds)]
+    order_only = [name for name, kinds in similarities.items() if is_decreasing(kinds) and not is_separated(kinds)]
+    neither = [name for name, kinds in similarities.items() if not is_decreasing(kinds)]
+    sizes = ", ".join(f"{name} {kinds[0].n_sets:,}" for name, kinds in similarities.items())
+    return _NOTES.text(
+        "order of speaker sets",
+        title=way.title,
+        both=", ".join(both) or "none",
+        order_only=", ".join(order_only) or "none",
+        neither=", ".join(neither) or "none",
+        sizes=sizes,
     )

@@ -1,28 +1,29 @@
-"""The SSREM paper (Bak and Oh 2020) on corpora that are here: Tables 2, 4 and 5, Figures 2 to 5, sections 6, 7.1 and 8.
+"""The SSREM paper (Bak and Oh 2020) on the available corpora: Tables 2, 4 and 5, Figures 2 to 5, sections 6, 7.1 and 8.
 
-Three scorers, RUBER, RSREM and SSREM, are trained over word averages and over MiniLM; the package's own stand beside.
-Nothing is chosen by the rated rows.
+Three scorers, RUBER, RSREM and SSREM, are trained over word averages and over MiniLM; the package's own are shown
+beside them. Nothing is chosen by the rated rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rejoinder.data.datasets import read_dataset
 from rejoinder.errors import InputError
 from rejoinder.papers.base import Figure, Reproduction
+from rejoinder.papers.loader import load_notes
 from rejoinder.papers.ssrem import claims as findings
-from rejoinder.papers.ssrem import correlations, speakers, tables
 from rejoinder.papers.ssrem import figures as drawings
+from rejoinder.papers.ssrem import speakers, tables
 from rejoinder.papers.ssrem.claims import describe_agreement
-from rejoinder.papers.ssrem.notes import NOTES, describe_left_out
-from rejoinder.papers.ssrem.published import KIND_LABELS, KINDS, SET_LABELS
 from rejoinder.papers.ssrem.rows import BASELINES, RatedSet, score_f_alone, score_whole_metrics
 from rejoinder.papers.ssrem.scorers import (
     BOTH,
     CORPORA,
     GLOVE,
+    KIND_LABELS,
+    KINDS,
     READINGS,
     Scorer,
     TrainedScorer,
@@ -31,7 +32,7 @@ from rejoinder.papers.ssrem.scorers import (
     split_available,
     train_or_load,
 )
-from rejoinder.papers.ssrem.scores import HeldOutScores, score_held_out
+from rejoinder.papers.ssrem.scores import SET_LABELS, HeldOutScores, score_held_out
 from rejoinder.papers.ssrem.transfer import describe_copying, describe_transfer
 from rejoinder.stats.interval import Interval
 from rejoinder.types import Dialogue
@@ -40,11 +41,12 @@ SUMMARY = "SSREM, RSREM and RUBER (Tables 2, 4 and 5, Figures 2 to 5, sections 6
 # Of the ways to measure Table 2: the paper's, and the two that compare sets of the same size.
 TABLE_2_METHODS = tuple(speakers.SIMILARITY_METHODS[i] for i in (0, 3, 1))
 _RESAMPLES = 1000
+_NOTES = load_notes("ssrem")
 
 
 @dataclass(frozen=True)
 class SsremMeasures:
-    """All that the tables are made of."""
+    """Everything that the tables are made from."""
 
     readings: Sequence[UtteranceReading]
     similarity: Sequence[Figure]
@@ -59,68 +61,79 @@ def reproduce() -> Reproduction:
     if GLOVE not in readings:  # the paper's reading; EMB needs it too
         raise InputError(" ".join(absent))
     dialogues = [r for r in read_dataset("corpus/dialogues") if isinstance(r, Dialogue) and r.corpus in CORPORA]
-    opened = [train_or_load(scorer, dialogues) for scorer in list_scorers(readings)]
-    held = score_held_out(opened, dialogues)
-    usual = filter_usual(opened)
+    scorers = [train_or_load(scorer, dialogues) for scorer in list_scorers(readings)]
+    held = score_held_out(scorers, dialogues)
+    usual = filter_usual(scorers)
     similarity = list(tables.similarity_figures(speakers.reproduce(TABLE_2_METHODS).figures))
     return assemble(SsremMeasures(readings, similarity, held, score_whole_metrics(usual), score_f_alone(usual)), absent)
 
 
-def filter_usual(opened: Sequence[TrainedScorer]) -> list[TrainedScorer]:
-    """The scorers that are held against people: trained on both corpora, without copies."""
-    return [one for one in opened if one.scorer.on == BOTH and not one.scorer.copies]
+def filter_usual(scorers: Sequence[TrainedScorer]) -> list[TrainedScorer]:
+    """Return the scorers that are compared with people: trained on both corpora, without copies."""
+    return [one for one in scorers if one.scorer.on == BOTH and not one.scorer.copies]
 
 
-def assemble(found: SsremMeasures, absent: Sequence[str] = (), n_resamples: int = _RESAMPLES) -> Reproduction:
+def assemble(measures: SsremMeasures, absent: Sequence[str] = (), n_resamples: int = _RESAMPLES) -> Reproduction:
     """The figures, sentences and drawings of what was measured."""
-    held, readings = found.held, found.readings
-    whole, alone = (correlations.correlate_all(one, n_resamples) for one in (found.whole, found.alone))
+    held, readings = measures.held, measures.readings
+    whole, alone = (tables.correlate_all(one, n_resamples) for one in (measures.whole, measures.alone))
     figures = [
-        *found.similarity,
+        *measures.similarity,
         *tables.separation_figures(held, readings),
         *tables.lead_figures(held, readings),
-        *correlations.correlation_figures(whole, found.whole),
-        *correlations.alone_figures(alone, found.alone),
+        *tables.correlation_figures(whole, measures.whole),
+        *tables.alone_figures(alone, measures.alone),
         *tables.transfer_figures(held, readings),
         *tables.copying_figures(held, readings),
     ]
     sentences = [
-        *findings.describe_similarity(found.similarity),
+        *findings.describe_similarity(measures.similarity),
         *findings.describe_separation(held, readings),
         *describe_agreement(whole["spearman"], alone["spearman"], readings),
         describe_transfer(held, readings),
         *describe_copying(held, readings),
-        *NOTES,
-        *describe_left_out([*found.whole, *found.alone]),
+        *_NOTES.paragraphs("method"),
+        *describe_left_out([*measures.whole, *measures.alone]),
         *absent,
     ]
-    return Reproduction("ssrem", "SSREM: speaker-sensitive scoring", figures, sentences, _draw_figures(found))
+    return Reproduction("ssrem", "SSREM: speaker-sensitive scoring", figures, sentences, _draw_figures(measures))
 
 
-def _draw_figures(found: SsremMeasures) -> dict[str, str]:
-    """Figures 2 to 5, by the ending of their file's name."""
-    drawn = {}
-    for reading in found.readings:
+def describe_left_out(judged: Sequence[RatedSet]) -> Iterator[str]:
+    """How many replies each set has, how many were left out, and how many have no score."""
+    sizes = ", ".join(f"{one.name} {len(one.ratings)} ({one.n_left_out})" for one in judged)
+    yield _NOTES.text("ratings", sets=sizes)
+    for one in judged:
+        missing = {row: int((values != values).sum()) for row, values in one.scores.items()}
+        if any(missing.values()):
+            counts = ", ".join(f"{row} {n}" for row, n in missing.items() if n)
+            yield _NOTES.text("missing scores", name=one.name, rows=counts)
+
+
+def _draw_figures(measures: SsremMeasures) -> dict[str, str]:
+    """Figures 2 to 5, by the suffix of their file name."""
+    figures = {}
+    for reading in measures.readings:
         # The paper's own reading has the paper's name; the others have theirs behind it.
         ending = "" if reading == GLOVE else f"-{reading.encoder}"
-        for number, one in zip((2, 4), found.whole, strict=True):
+        for number, one in zip((2, 4), measures.whole, strict=True):
             title = f"Figure {number}: scores by people's rating, {one.name}, {reading.label}"
-            drawn[f"figure-{number}{ending}"] = drawings.draw_scatters(title, _make_clouds(one, reading))
-    for corpus, shown in CORPORA.items():
+            figures[f"figure-{number}{ending}"] = drawings.draw_scatters(title, _make_clouds(one, reading))
+    for corpus, label in CORPORA.items():
         panels = {
             reading.label: {
                 KIND_LABELS[kind]: {
-                    s: found.held[Scorer(kind, reading), corpus].mean(name) for name, s in SET_LABELS.items()
+                    s: measures.held[Scorer(kind, reading), corpus].mean(name) for name, s in SET_LABELS.items()
                 }
                 for kind in KINDS
             }
-            for reading in found.readings
+            for reading in measures.readings
         }
-        drawn[f"figure-3-{corpus}"] = drawings.draw_points(f"Figure 3: mean score, {shown} test", panels)
-    drawn["figure-5"] = drawings.draw_points(
-        "Figure 5: mean score, trained on the other corpus", _transfer_panels(found)
+        figures[f"figure-3-{corpus}"] = drawings.draw_points(f"Figure 3: mean score, {label} test", panels)
+    figures["figure-5"] = drawings.draw_points(
+        "Figure 5: mean score, trained on the other corpus", _transfer_panels(measures)
     )
-    return drawn
+    return figures
 
 
 def _make_clouds(one: RatedSet, reading: UtteranceReading) -> dict[str, drawings.Cloud]:
@@ -128,16 +141,16 @@ def _make_clouds(one: RatedSet, reading: UtteranceReading) -> dict[str, drawings
     return {name: drawings.Cloud(one.ratings, one.scores[row], one.slope(row)) for name, row in rows.items()}
 
 
-def _transfer_panels(found: SsremMeasures) -> dict[str, dict[str, dict[str, Interval]]]:
+def _transfer_panels(measures: SsremMeasures) -> dict[str, dict[str, dict[str, Interval]]]:
     return {
         f"{CORPORA[on]} to {CORPORA[test]}, {reading.label}": {
             KIND_LABELS[kind]: {
-                SET_LABELS[name]: found.held[Scorer(kind, reading, (on,)), test].mean(name)
+                SET_LABELS[name]: measures.held[Scorer(kind, reading, (on,)), test].mean(name)
                 for name in ("true", "same_conversation", "random")
             }
             for kind in KINDS
         }
-        for reading in found.readings
+        for reading in measures.readings
         if not reading.shipped
         for on in BOTH
         for test in BOTH

@@ -1,20 +1,37 @@
-"""The tables of held-out dialogues in the SSREM reproduction: Table 2, Figures 3 and 5, sections 6 and 8."""
+"""The figures of ``reproduce ssrem``: held-out dialogues (Table 2, Figures 3 and 5, sections 6 and 8), then people.
+
+Tables 4 and 5 are measured on the sets that are here: whole metrics, and f alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from rejoinder.indexes.speakers import SETS
 from rejoinder.papers.base import Figure
-from rejoinder.papers.ssrem.published import COPIED, KIND_LABELS, KINDS, SET_LABELS
-from rejoinder.papers.ssrem.scorers import BOTH, CORPORA, GLOVE, Scorer, UtteranceReading
-from rejoinder.papers.ssrem.scores import ANY, LAST, HeldOutScores
+from rejoinder.papers.loader import load_published
+from rejoinder.papers.own.relevance.measures import ColumnCorrelation, macro_average
+from rejoinder.papers.ssrem.rows import METHODS, RatedSet
+from rejoinder.papers.ssrem.scorers import BOTH, CORPORA, GLOVE, KIND_LABELS, KINDS, Scorer, UtteranceReading
+from rejoinder.papers.ssrem.scores import ANY, LAST, SET_LABELS, HeldOutScores
+from rejoinder.stats.bootstrap import BootstrapPlan
+from rejoinder.stats.correlation import Method
 from rejoinder.stats.interval import Interval
+
+MEAN = "mean"
+TWITTER, MOVIE = "Twitter (Table 4)", "Movie (Table 5)"
+# Column -> row -> method -> value, p, and whether only a bound of p is printed.
+CORRELATIONS = {TWITTER: load_published("ssrem")["Table 4"], MOVIE: load_published("ssrem")["Table 5"]}
+# Section 8: how much higher the mean score of the context's utterances is than that of the true replies.
+COPIED = load_published("ssrem")["Section 8"]
+_NAMES: Mapping[Method, str] = {"spearman": "Spearman", "pearson": "Pearson"}
+CorrelationsBySet = Mapping[str, Mapping[str, ColumnCorrelation]]  # set -> row -> correlation
 
 
 def similarity_figures(figures: Sequence[Figure]) -> Iterator[Figure]:
-    """Table 2: the norm in the paper's way, and the mean cosine, which a set's size does not decide."""
+    """Table 2: the norm as in the paper, and the mean cosine, which does not depend on the size of a set."""
     for figure in figures:
         statistic, _, way = figure.table.partition(": ")
         if statistic.startswith("Frobenius") == way.startswith("GloVe, each set once"):
@@ -23,68 +40,68 @@ def similarity_figures(figures: Sequence[Figure]) -> Iterator[Figure]:
 
 def separation_figures(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> Iterator[Figure]:
     """Section 6: mean scores (Figure 3), standardised gaps, AUCs, and how often the true reply is the first of five."""
-    for corpus, shown in CORPORA.items():
+    for corpus, label in CORPORA.items():
         for scorer in _list_scorers(readings):
-            found = held[scorer, corpus]
+            scores = held[scorer, corpus]
             row = scorer.row
             for name, short in SET_LABELS.items():
-                yield to_figure(f"Figure 3: mean score, {shown} test", row, short, found.mean(name))
-            table = f"Section 6: true against each set, {shown} test"
+                yield to_figure(f"Figure 3: mean score, {label} test", row, short, scores.mean(name))
+            table = f"Section 6: true replies vs. each set, {label} test"
             for name in SETS:
-                yield to_figure(table, row, f"gap, {SET_LABELS[name]}", found.gap(name), "standardised")
+                yield to_figure(table, row, f"gap, {SET_LABELS[name]}", scores.gap(name), "standardised")
             for name in SETS:
-                yield to_figure(table, row, f"AUC, {SET_LABELS[name]}", found.auc(name))
-            yield to_figure(table, row, "first of five", found.first(), "chance: .2")
+                yield to_figure(table, row, f"AUC, {SET_LABELS[name]}", scores.auc(name))
+            yield to_figure(table, row, "first of five", scores.first(), "chance: .2")
 
 
 def lead_figures(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> Iterator[Figure]:
-    """How much more SSREM tells apart than the others at the same places, by one V."""
-    for corpus, shown in CORPORA.items():
-        table = f"Section 6: SSREM less the others, {shown} test"
+    """How much better SSREM separates than the others at the same places, with the same V."""
+    for corpus, label in CORPORA.items():
+        table = f"Section 6: SSREM minus the others, {label} test"
         for reading in readings:
             own = held[Scorer("ssrem", reading), corpus]
             for kind in KINDS[:2]:
                 other = held[Scorer(kind, reading), corpus]
-                row = f"less {KIND_LABELS[kind]}, {reading.label}"
+                row = f"minus {KIND_LABELS[kind]}, {reading.label}"
                 for name in SETS:
                     yield to_figure(table, row, f"gap, {SET_LABELS[name]}", own.ahead(other, name))
                 yield to_figure(table, row, "first of five", own.more_often(other))
 
 
 def transfer_figures(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> Iterator[Figure]:
-    """Section 7.1 (Figure 5): trained on one corpus, told apart on the other and, beside, on its own."""
+    """Section 7.1 (Figure 5): scorers trained on one corpus, measured on the other and on the same one."""
     for on in BOTH:
         for test in sorted(BOTH, key=lambda name: name == on):
             table = f"Figure 5: trained on {CORPORA[on]}, {CORPORA[test]} test"
             for reading in readings:
                 for kind in KINDS if not reading.shipped else ():
                     scorer = Scorer(kind, reading, (on,))
-                    found = held[scorer, test]
+                    scores = held[scorer, test]
                     for name in ("true", "same_conversation", "random"):
-                        yield to_figure(table, scorer.row, SET_LABELS[name], found.mean(name))
+                        yield to_figure(table, scorer.row, SET_LABELS[name], scores.mean(name))
                     for name in ("same_conversation", "random"):
-                        yield to_figure(table, scorer.row, f"gap, {SET_LABELS[name]}", found.gap(name), "standardised")
-                        yield to_figure(table, scorer.row, f"AUC, {SET_LABELS[name]}", found.auc(name))
+                        yield to_figure(table, scorer.row, f"gap, {SET_LABELS[name]}", scores.gap(name), "standardised")
+                        yield to_figure(table, scorer.row, f"AUC, {SET_LABELS[name]}", scores.auc(name))
 
 
 def copying_figures(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> Iterator[Figure]:
     """Section 8: copied utterances of the context against the true reply, trained without and with copies."""
-    for corpus, shown in CORPORA.items():
-        table = f"Section 8: copying, {shown} test"
+    for corpus, label in CORPORA.items():
+        table = f"Section 8: copying, {label} test"
         for reading in readings:
             for copies in (False,) if reading.shipped else (False, True):
                 for kind in KINDS:
-                    found = held[Scorer(kind, reading, copies=copies), corpus]
+                    scores = held[Scorer(kind, reading, copies=copies), corpus]
                     row = f"{KIND_LABELS[kind]}, {reading.label}{', --copies' if copies else ''}"
                     # The paper reads by word averages.
                     printed = COPIED.get(kind) if reading == GLOVE and not copies else None
                     note = "published: Twitter" if printed is not None else ""
-                    yield to_figure(table, row, "mean, true", found.mean("true"))
-                    yield to_figure(table, row, "mean, copy", found.mean(ANY))
-                    yield to_figure(table, row, "copy less true", found.raised(ANY), note, printed)
-                    yield to_figure(table, row, "true wins, any copy", found.won(ANY))
-                    yield to_figure(table, row, "true wins, last copied", found.won(LAST))
-                    yield to_figure(table, row, "AUC, SC", found.auc("same_conversation"))
+                    yield to_figure(table, row, "mean, true", scores.mean("true"))
+                    yield to_figure(table, row, "mean, copy", scores.mean(ANY))
+                    yield to_figure(table, row, "copy minus true", scores.raised(ANY), note, printed)
+                    yield to_figure(table, row, "true wins, any copy", scores.won(ANY))
+                    yield to_figure(table, row, "true wins, last copied", scores.won(LAST))
+                    yield to_figure(table, row, "AUC, SC", scores.auc("same_conversation"))
 
 
 def _list_scorers(readings: Sequence[UtteranceReading]) -> Iterator[Scorer]:
@@ -93,8 +110,76 @@ def _list_scorers(readings: Sequence[UtteranceReading]) -> Iterator[Scorer]:
 
 
 def to_figure(
-    table: str, row: str, column: str, found: Interval, note: str = "", published: float | None = None
+    table: str, row: str, column: str, interval: Interval, note: str = "", published: float | None = None
 ) -> Figure:
     """A measured figure with its interval."""
-    note = "; ".join(filter(None, (note, found.reason)))
-    return Figure(table, row, column, published, found.value, found.low, found.high, found.n, note)
+    note = "; ".join(filter(None, (note, interval.reason)))
+    return Figure(table, row, column, published, interval.value, interval.low, interval.high, interval.n, note)
+
+
+def correlate_all(judged: Sequence[RatedSet], n_resamples: int) -> dict[Method, CorrelationsBySet]:
+    """Every row's correlation in every set, by both methods."""
+    return {method: {one.name: one.correlations(method, n_resamples) for one in judged} for method in METHODS}
+
+
+def correlation_figures(whole: Mapping[Method, CorrelationsBySet], judged: Sequence[RatedSet]) -> Iterator[Figure]:
+    """Tables 4 and 5: whole metrics against people, the printed figures in columns of their own; then p-values."""
+    rows = list(judged[0].scores)
+    for method in METHODS:
+        table = f"Tables 4 and 5: {_NAMES[method]}, whole metrics"
+        for row in rows:
+            for column, printed in CORRELATIONS.items():
+                if (name := _find_printed_row(row)) in printed:
+                    yield Figure(table, row, column, printed[name][method]["value"], math.nan)
+            yield from _row_figures(table, row, whole[method], method)
+        table = f"Tables 4 and 5: p of {_NAMES[method]}, whole metrics"
+        for row in rows:
+            for column, printed in CORRELATIONS.items():
+                if (name := _find_printed_row(row)) in printed:
+                    p = printed[name][method]["p"]
+                    note = f"printed as < {p}" if printed[name][method].get("p_is_bound") else ""
+                    yield Figure(table, row, column, p, math.nan, note=note)
+            for one in judged:
+                yield Figure(table, row, one.name, None, one.p(row, method))
+    for row in rows:
+        for one in judged:
+            yield Figure("Figures 2 and 4: coefficient of the regression line", row, one.name, None, one.slope(row))
+
+
+def alone_figures(correlations: Mapping[Method, CorrelationsBySet], judged: Sequence[RatedSet]) -> Iterator[Figure]:
+    """f alone against people on the six columns; then p-values."""
+    for method in METHODS:
+        for row in judged[0].scores:
+            yield from _row_figures(f"f alone: {_NAMES[method]}", row, correlations[method], method)
+    for method in METHODS:
+        for row in judged[0].scores:
+            for one in judged:
+                yield Figure(f"f alone: p of {_NAMES[method]}", row, one.name, None, one.p(row, method))
+
+
+def mean_correlation(correlations: CorrelationsBySet, row: str, method: Method) -> Interval:
+    """A row's mean correlation over the sets."""
+    each = [of_set[row] for of_set in correlations.values()]
+    return macro_average(each, BootstrapPlan(method=method, n_resamples=len(each[0].samples)))
+
+
+def mean_difference(correlations: CorrelationsBySet, first: str, second: str, method: Method) -> Interval:
+    """How much larger a row's mean correlation over the sets is than another's, on the same resamples."""
+    pairs = [(of_set[first], of_set[second]) for of_set in correlations.values()]
+    each = [
+        ColumnCorrelation(a.interval._replace(value=a.interval.value - b.interval.value), a.samples - b.samples)
+        for a, b in pairs
+    ]
+    return macro_average(each, BootstrapPlan(method=method, n_resamples=len(each[0].samples)))
+
+
+def _row_figures(table: str, row: str, correlations: CorrelationsBySet, method: Method) -> Iterator[Figure]:
+    for column, rows in correlations.items():
+        yield to_figure(table, row, column, rows[row].interval)
+    yield to_figure(table, row, MEAN, mean_correlation(correlations, row, method))
+
+
+def _find_printed_row(row: str) -> str:
+    """The printed row that belongs to a row: the paper averages word vectors."""
+    name, _, reading = row.partition(", ")
+    return name if reading in ("", GLOVE.label) else ""

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from rejoinder.papers.ssrem.claims import RAND, SC, compare_leads, iterate_cells, judge_leads, list_three_scorers, rule
-from rejoinder.papers.ssrem.published import COPIED
+from rejoinder.papers.ssrem.claims import (
+    NOTES,
+    RAND,
+    SC,
+    compare_leads,
+    iterate_cells,
+    judge_leads,
+    list_three_scorers,
+    rule,
+)
 from rejoinder.papers.ssrem.scorers import BOTH, CORPORA, Scorer, UtteranceReading
 from rejoinder.papers.ssrem.scores import ANY, LAST, HeldOutScores, PlaceScores
+from rejoinder.papers.ssrem.tables import COPIED
 
 
 def describe_transfer(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
@@ -18,17 +27,14 @@ def describe_transfer(held: HeldOutScores, readings: Sequence[UtteranceReading])
             own, *others = list_three_scorers(held, reading, test, (on,))
             ahead = compare_leads([own.ahead(other, name) for other in others for name in (SC, RAND)])
             holds.append(ahead)
-            at_home = held[Scorer("ssrem", reading, (test,)), test]
+            same = held[Scorer("ssrem", reading, (test,)), test]
             parts.append(
                 f"{CORPORA[on]} to {CORPORA[test]}, {reading.label}: "
                 f"SC {', '.join(f'{one.gap(SC).value:.2f}' for one in (own, *others))}, "
-                f"Rand {', '.join(f'{one.gap(RAND).value:.2f}' for one in (own, *others))} (SSREM trained at home "
-                f"{at_home.gap(SC).value:.2f}, {at_home.gap(RAND).value:.2f}){ahead.mark}"
+                f"Rand {', '.join(f'{one.gap(RAND).value:.2f}' for one in (own, *others))} "
+                f"(SSREM trained on the same corpus {same.gap(SC).value:.2f}, {same.gap(RAND).value:.2f}){ahead.mark}"
             )
-    return (
-        f"On a corpus it was not trained on, SSREM separates true replies from SC and Rand better than RSREM and RUBER "
-        f"(Figure 5): {judge_leads(holds)}; gaps of SSREM, RSREM, RUBER: {'; '.join(parts)}."
-    )
+    return NOTES.text("transfer", verdict=judge_leads(holds), values="; ".join(parts))
 
 
 def describe_copying(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> Iterator[str]:
@@ -40,17 +46,13 @@ def describe_copying(held: HeldOutScores, readings: Sequence[UtteranceReading]) 
 def _describe_fooling(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
     parts, holds = [], []
     for reading, corpus in iterate_cells(readings):
-        found = list_three_scorers(held, reading, corpus)
-        own, _, ruber = (one.raised(ANY) for one in found)
+        scorers = list_three_scorers(held, reading, corpus)
+        own, _, ruber = (one.raised(ANY) for one in scorers)
         holds += [own.value < ruber.value] if not reading.shipped else []
-        raised = ", ".join(f"{one.raised(ANY).value:+.3f}" for one in found)
-        wins = ", ".join(f"{100 * one.won(ANY).value:.0f}" for one in found)
+        raised = ", ".join(f"{one.raised(ANY).value:+.3f}" for one in scorers)
+        wins = ", ".join(f"{100 * one.won(ANY).value:.0f}" for one in scorers)
         parts.append(f"{CORPORA[corpus]}, {reading.label} {raised} (true reply wins {wins}%)")
-    return (
-        f"Copied utterances of the context raise SSREM's mean score less than RUBER's (section 8; printed "
-        f"+{COPIED['ssrem']} and +{COPIED['ruber']}): {rule(holds)}; copy less true by SSREM, RSREM, RUBER: "
-        f"{'; '.join(parts)}."
-    )
+    return NOTES.text("copying", **COPIED, verdict=rule(holds), values="; ".join(parts))
 
 
 def _describe_copy_training(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
@@ -63,10 +65,7 @@ def _describe_copy_training(held: HeldOutScores, readings: Sequence[UtteranceRea
             f"utterance, {_change(plain, against, lambda one: one.won(LAST).value)} against the last; AUC against SC "
             f"{_change(plain, against, lambda one: one.auc(SC).value)}"
         )
-    return (
-        f"Training against copies makes SSREM robust to them, the paper's next step: {rule(holds)}; how often the true "
-        f"reply wins goes from (without) to (with): {'; '.join(parts)}."
-    )
+    return NOTES.text("training against copies", verdict=rule(holds), values="; ".join(parts))
 
 
 def _change(plain: PlaceScores, against: PlaceScores, figure: Callable[[PlaceScores], float]) -> str:

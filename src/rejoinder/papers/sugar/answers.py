@@ -1,7 +1,7 @@
-"""What a trained ranker says of the test and validation questions of its fold: a head, then a line a question.
+"""A trained ranker's answers to the test and validation questions of its fold: a header, then one line per question.
 
-Answers are kept in the cache under a digest of the folds, so that training can be done on another machine
-(``jobs``) and the tables are made from what came back.
+Answers are cached under a digest of the folds, so that training can be done on another machine (``jobs``) and the
+tables are made from what it returns.
 """
 
 from __future__ import annotations
@@ -31,53 +31,61 @@ class RankerAnswers:
     head: dict[str, Any]
     lines: dict[tuple[str, str, str], dict[str, Any]]
 
-    def ranked(self, name: str, fold: int, split: str, given: str) -> RankingResult:
-        """What it said of a split with an input, under a name."""
-        of = folds.questions(fold, split)
+    def ranked(self, name: str, fold: int, split: str, input_name: str) -> RankingResult:
+        """Return its ranking of a split with an input, under a name."""
+        questions = folds.questions(fold, split)
         try:
-            rows = [self.lines[split, given, question.id] for question in of]
+            rows = [self.lines[split, input_name, question.id] for question in questions]
         except KeyError as error:
-            raise InputError(f"the answers of {self.head['name']} lack {error}; make them again") from None
+            raise InputError(f"the answers of {self.head['name']} lack {error}; compute them again") from None
         scores = [tuple(NAN if score is None else float(score) for score in row["scores"]) for row in rows]
-        if [len(line) for line in scores] != [len(question.candidates) for question in of]:
-            raise InputError(f"the answers of {self.head['name']} are of other candidates; make them again")
-        told = all(row["used"] is not None for row in rows)
-        return RankingResult(of, given, {name: scores}, {name: [row["used"] for row in rows]} if told else {})
+        if [len(line) for line in scores] != [len(question.candidates) for question in questions]:
+            raise InputError(f"the answers of {self.head['name']} are for other candidates; compute them again")
+        complete = all(row["used"] is not None for row in rows)
+        return RankingResult(
+            questions, input_name, {name: scores}, {name: [row["used"] for row in rows]} if complete else {}
+        )
 
 
 def write_answers(job: RankerJob, system: System, path: Path) -> None:
-    """Ask a trained ranker all that it is to be asked, and write it."""
+    """Compute all answers of a trained ranker, and write them."""
     head = {
         "name": job.name,
         "digest": folds.digest_folds(),
         "signature": system_signature(system),
-        "asked": list(job.asked),
+        "asked": list(job.inputs),
     }
     with atomic_write(path) as file:
         file.write(orjson.dumps(head) + b"\n")
         for split in folds.SPLITS:
-            for given in job.asked:
-                some = limit_situation(folds.questions(job.fold, split), given)
-                scores = score_questions(system, some)
-                used = check_used(system, some, system.used(some))
-                for place, (question, line) in enumerate(zip(some, scores, strict=True)):
-                    told = [None if score != score else score for score in line]
-                    read = None if used is None else used[place]
-                    row = {"split": split, "input": given, "question": question.id, "scores": told, "used": read}
+            for input_name in job.inputs:
+                questions = limit_situation(folds.questions(job.fold, split), input_name)
+                scores = score_questions(system, questions)
+                used = check_used(system, questions, system.used(questions))
+                for place, (question, line) in enumerate(zip(questions, scores, strict=True)):
+                    numbers = [None if score != score else score for score in line]
+                    statements = None if used is None else used[place]
+                    row = {
+                        "split": split,
+                        "input": input_name,
+                        "question": question.id,
+                        "scores": numbers,
+                        "used": statements,
+                    }
                     file.write(orjson.dumps(row) + b"\n")
 
 
 def read_answers(path: Path, job: RankerJob) -> RankerAnswers:
-    """The answers in a file; those of another ranker, or to other questions, are an error."""
+    """Read the answers in a file; raise an error if they are by another ranker or to other questions."""
     try:
         head, *lines = [orjson.loads(line) for line in path.read_bytes().splitlines()]
-        found = {(row["split"], row["input"], row["question"]): row for row in lines}
+        rows = {(row["split"], row["input"], row["question"]): row for row in lines}
         known = head["name"], head["digest"]
     except (OSError, ValueError, KeyError, TypeError):
-        raise InputError(f"{path}: holds no answers of a ranker; make them again") from None
+        raise InputError(f"{path}: has no answers of a ranker; compute them again") from None
     if known != (job.name, folds.digest_folds()):
-        raise InputError(f"{path}: holds answers of another ranker or to other questions; delete it")
-    wanted = sum(len(folds.questions(job.fold, split)) for split in folds.SPLITS) * len(job.asked)
-    if len(found) != wanted:
-        raise InputError(f"{path}: has {len(found):,} answers instead of {wanted:,}; make them again")
-    return RankerAnswers(head, found)
+        raise InputError(f"{path}: has answers by another ranker or to other questions; delete it")
+    expected = sum(len(folds.questions(job.fold, split)) for split in folds.SPLITS) * len(job.inputs)
+    if len(rows) != expected:
+        raise InputError(f"{path}: has {len(rows):,} answers instead of {expected:,}; compute them again")
+    return RankerAnswers(head, rows)

@@ -23,17 +23,17 @@ def questions(fold: int, split: str) -> tuple[Question, ...]:
 
 
 def read_train_overlap(fold: int) -> TrainOverlap:
-    """What the training split of a fold says."""
+    """Return the texts of a fold's training split, to compare with."""
     return TrainOverlap.of(questions(fold, "train"))
 
 
 def find_seen_kinds() -> dict[str, tuple[str, ...]]:
-    """What of each test question was seen in the training split of its fold."""
-    found: dict[str, tuple[str, ...]] = {}
+    """Return, for each test question, what was seen in the training split of its fold."""
+    kinds_by_question: dict[str, tuple[str, ...]] = {}
     for fold in FOLDS:
         known = read_train_overlap(fold)
-        found |= {question.id: tuple(known.kinds(question)) for question in questions(fold, "test")}
-    return found
+        kinds_by_question |= {question.id: tuple(known.kinds(question)) for question in questions(fold, "test")}
+    return kinds_by_question
 
 
 def digest_folds(folds: Iterable[int] = FOLDS) -> str:

@@ -1,6 +1,6 @@
-"""The slow part of ``reproduce sugar`` on a machine with a GPU: train every ranker on every fold and ask it.
+"""The slow part of ``reproduce sugar`` on a machine with a GPU: train every ranker on every fold and evaluate it.
 
-python -m rejoinder.papers.sugar.jobs train FOLDER     there: trains and asks what is missing
+python -m rejoinder.papers.sugar.jobs train FOLDER     there: trains and evaluates what is missing
 python -m rejoinder.papers.sugar.jobs load FOLDER      here: puts the answers into the cache
 """
 
@@ -30,12 +30,12 @@ def commands() -> None:
 
 @commands.command()
 @click.argument("folder", type=FOLDER)
-@click.option("--together", type=click.IntRange(min=1), default=8, show_default=True, help="How many at a time.")
-@click.option("--program", default="", help="What runs rejoinder, where it is not installed.")
-@click.option("--only", multiple=True, type=NAMES, help="Train these variants alone.")
+@click.option("--together", type=click.IntRange(min=1), default=8, show_default=True, help="How many to run at a time.")
+@click.option("--program", default="", help="The command that runs rejoinder, if it is not installed.")
+@click.option("--only", multiple=True, type=NAMES, help="Train only these variants.")
 @click.option("--system", default=PARAMETERS, show_default=True, help="The spec of a trained ranker.")
 def train(folder: Path, together: int, program: str, only: tuple[str, ...], system: str) -> None:
-    """Train and ask every ranker whose answers are missing; one that fails does not stop the others."""
+    """Train every ranker whose answers are missing and compute its answers; a failure does not stop the others."""
     waiting = [job for job in list_jobs(only) if not answers_path(folder, job).is_file()]
     click.echo(f"{len(waiting)} of {len(list_jobs(only))} rankers are missing", err=True)
 
@@ -49,8 +49,8 @@ def train(folder: Path, together: int, program: str, only: tuple[str, ...], syst
                 return f"training of {job.name} failed"
             done.touch()
         if subprocess.run([*asking, "--system", system]).returncode:
-            return f"asking {job.name} failed"
-        click.echo(f"{job.name}: trained and asked", err=True)
+            return f"evaluating {job.name} failed"
+        click.echo(f"{job.name}: trained and evaluated", err=True)
         return None
 
     with ThreadPoolExecutor(together) as pool:
@@ -64,15 +64,15 @@ def train(folder: Path, together: int, program: str, only: tuple[str, ...], syst
 @click.argument("name")
 @click.option("--system", default=PARAMETERS, show_default=True, help="The spec of a trained ranker.")
 def ask_one(folder: Path, name: str, system: str) -> None:
-    """Ask one trained ranker."""
+    """Compute the answers of one trained ranker."""
     from rejoinder.systems import parse_system
 
     job = next((job for job in list_jobs() if job.name == name), None)
     if job is None:
         raise click.ClickException(f"no ranker is called {name!r}")
     try:
-        found = parse_system(system.format(folder=str(folder / "models" / name)))
-        write_answers(job, found, answers_path(folder, job))
+        ranker = parse_system(system.format(folder=str(folder / "models" / name)))
+        write_answers(job, ranker, answers_path(folder, job))
     except RejoinderError as error:
         raise click.ClickException(str(error)) from None
 
@@ -80,7 +80,7 @@ def ask_one(folder: Path, name: str, system: str) -> None:
 @commands.command("load")
 @click.argument("folder", type=FOLDER)
 def load_all(folder: Path) -> None:
-    """Put all answers that are there into the cache."""
+    """Copy all answers that are there into the cache."""
     target = folds.answers_home()
     loaded = 0
     for job in list_jobs():

@@ -1,18 +1,21 @@
-"""From answers to measures: every ranker that there is, on every input, over the five folds."""
+"""From answers to measures: every available ranker, on every input, over the five folds.
+
+Folds share texts, so what candidates' texts give away by themselves is measured too: distractors of a test question
+are references of other examples, mostly of training examples, while the reference itself seldom is."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from statistics import mean
 
 from rejoinder.data.questions import INPUTS, limit_situation
 from rejoinder.papers.sugar import folds as known
 from rejoinder.papers.sugar.answers import RankerAnswers, read_answers
-from rejoinder.papers.sugar.published import TFIDF
-from rejoinder.papers.sugar.rankers import VARIANTS, RankerJob, RankerVariant, find_job
-from rejoinder.papers.sugar.texts import rank_by_texts
+from rejoinder.papers.sugar.rankers import TFIDF, VARIANTS, RankerJob, RankerVariant, find_job
 from rejoinder.selection.answers import ScoreLine, score_questions
 from rejoinder.selection.ranking.evaluation import (
     RankerStanding,
@@ -21,11 +24,45 @@ from rejoinder.selection.ranking.evaluation import (
     merge_folds,
     standings,
 )
+from rejoinder.selection.ranking.measures import get_gains
 from rejoinder.selection.ranking.result import RankingResult, explain_exclusion, order_places
 from rejoinder.selection.ranking.train_overlap import OverlapCounts, sum_counts
 from rejoinder.systems.tfidf import Tfidf
+from rejoinder.text.normalise import normalise_text
 
-AS_PUBLISHED = "TF-IDF, the first of equal ones"
+NEW = "references of the training split come last"
+MEMORY = "texts with higher grades in training come first"
+
+
+def rank_by_texts() -> list[RankerStanding]:
+    """Return both text-only rules, evaluated on all folds."""
+    folds = {}
+    for fold in known.FOLDS:
+        rules = {NEW: _make_new_rule(fold), MEMORY: _make_memory_rule(fold)}
+        questions = known.questions(fold, "test")
+        scores = {
+            name: [tuple(rule(normalise_text(c.text)) for c in question.candidates) for question in questions]
+            for name, rule in rules.items()
+        }
+        folds[fold] = RankingResult(questions, "u", scores)
+    return standings(merge_folds(folds).evaluated())
+
+
+def _make_new_rule(fold: int) -> Callable[[str], float]:
+    references = known.read_train_overlap(fold).references
+    return lambda text: -float(text in references)
+
+
+def _make_memory_rule(fold: int) -> Callable[[str], float]:
+    grades: Mapping[str, list[float]] = defaultdict(list)
+    for question in known.questions(fold, "train"):
+        for candidate, gain in zip(question.candidates, get_gains(question), strict=True):
+            grades[normalise_text(candidate.text)].append(gain)
+    means = {text: mean(values) for text, values in grades.items()}
+    return lambda text: means.get(text, 0.0)
+
+
+AS_PUBLISHED = "TF-IDF, first of ties wins"
 
 
 @dataclass(frozen=True)
@@ -41,14 +78,14 @@ class SugarMeasures:
 
 
 def measure_rankers() -> SugarMeasures:
-    """Everything, with the answers that are in the cache."""
+    """Measure everything, with the answers that are in the cache."""
     kinds, by_input, as_published, validation = known.find_seen_kinds(), {}, {}, {}
-    for given in INPUTS:
-        test = _rank_all(given, "test")
-        by_input[given] = evaluate_ranking(test, seen=lambda question: kinds[question.id])
+    for input_name in INPUTS:
+        test = _rank_all(input_name, "test")
+        by_input[input_name] = evaluate_ranking(test, seen=lambda question: kinds[question.id])
         alone = dataclasses.replace(test, scores={AS_PUBLISHED: break_ties_by_place(test.scores[TFIDF])}, used={})
-        (as_published[given],) = standings(alone.evaluated())
-        validation[given] = standings(_rank_all(given, "dev").evaluated())
+        (as_published[input_name],) = standings(alone.evaluated())
+        validation[input_name] = standings(_rank_all(input_name, "dev").evaluated())
     shared = sum_counts(
         [
             known.read_train_overlap(f).count([q for q in known.questions(f, "test") if explain_exclusion(q) is None])
@@ -56,52 +93,59 @@ def measure_rankers() -> SugarMeasures:
         ]
     )
     missing = [
-        find_job(variant, given, fold).name
+        find_job(variant, input_name, fold).name
         for variant in VARIANTS
-        for given in variant.trained
+        for input_name in variant.trained
         for fold in known.FOLDS
-        if not _has_answers(find_job(variant, given, fold))
+        if not _has_answers(find_job(variant, input_name, fold))
     ]
     return SugarMeasures(by_input, as_published, validation, shared, rank_by_texts(), missing)
 
 
 def break_ties_by_place(lines: Sequence[ScoreLine]) -> list[ScoreLine]:
-    """Scores in which equal ones are told apart by place: the reference, which stands first in the file, wins."""
-    found = []
+    """Return scores with ties broken by position: the reference, which is first in the file, wins."""
+    ranked = []
     for line in lines:
         order = order_places(line)
-        found.append(tuple(-float(order.index(place)) for place in range(len(line))))
-    return found
+        ranked.append(tuple(-float(order.index(place)) for place in range(len(line))))
+    return ranked
 
 
-def _rank_all(given: str, split: str) -> RankingResult:
-    """All rankers that were asked with an input, over all folds."""
-    there = [
-        variant for variant in VARIANTS if all(_has_answers(find_job(variant, given, fold)) for fold in known.FOLDS)
+def _rank_all(input_name: str, split: str) -> RankingResult:
+    """All rankers with answers for an input, over all folds."""
+    available = [
+        variant
+        for variant in VARIANTS
+        if all(_has_answers(find_job(variant, input_name, fold)) for fold in known.FOLDS)
     ]
     folds = {}
     for fold in known.FOLDS:
-        of = [_tfidf(fold, split, given)]
-        of += [_load_answers(variant, given, fold).ranked(variant.row, fold, split, given) for variant in there]
-        scores = {name: lines for one in of for name, lines in one.scores.items()}
-        used = {name: lines for one in of for name, lines in one.used.items()}
-        folds[fold] = RankingResult(of[0].questions, given, scores, used)
+        results = [_tfidf(fold, split, input_name)]
+        results += [
+            _load_answers(variant, input_name, fold).ranked(variant.row, fold, split, input_name)
+            for variant in available
+        ]
+        scores = {name: lines for one in results for name, lines in one.scores.items()}
+        used = {name: lines for one in results for name, lines in one.used.items()}
+        folds[fold] = RankingResult(results[0].questions, input_name, scores, used)
     return merge_folds(folds)
 
 
-def _tfidf(fold: int, split: str, given: str) -> RankingResult:
-    system = Tfidf(fit=f"dataset:sugar/{fold}/train", situation=given, weights="smooth", once=True)
-    of = known.questions(fold, split)
-    asked = limit_situation(of, given)
-    return RankingResult(of, given, {TFIDF: score_questions(system, asked)}, {TFIDF: system.used(asked) or []})
+def _tfidf(fold: int, split: str, input_name: str) -> RankingResult:
+    system = Tfidf(fit=f"dataset:sugar/{fold}/train", situation=input_name, weights="smooth", once=True)
+    questions = known.questions(fold, split)
+    limited = limit_situation(questions, input_name)
+    return RankingResult(
+        questions, input_name, {TFIDF: score_questions(system, limited)}, {TFIDF: system.used(limited) or []}
+    )
 
 
 def _has_answers(job: RankerJob) -> bool:
     return (known.answers_home() / f"{job.name}.jsonl").is_file()
 
 
-def _load_answers(variant: RankerVariant, given: str, fold: int) -> RankerAnswers:
-    job = find_job(variant, given, fold)
+def _load_answers(variant: RankerVariant, input_name: str, fold: int) -> RankerAnswers:
+    job = find_job(variant, input_name, fold)
     return _read_cached(job.name, (known.answers_home() / f"{job.name}.jsonl").stat().st_mtime_ns, job)
 
 

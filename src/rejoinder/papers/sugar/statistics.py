@@ -1,7 +1,7 @@
 """Tables 2 and 3 and Figure 4 of the SUGAR paper, counted in the released files.
 
 Token counts need the tokenised sentences, which the questions do not keep, so the files are read as they are. Goals
-were not released tokenised; the paper's count comes out where ``'s`` is cut off, as the tokenised sentences have it.
+were not released tokenised; the paper's count is matched if ``'s`` is split off, as in the tokenised sentences.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from rejoinder.data.dataset_reader import DatasetRow, read_json_lines
 from rejoinder.data.datasets import dataset
 from rejoinder.data.questions import CATEGORIES
 from rejoinder.papers.base import Figure
-from rejoinder.papers.sugar import published
+from rejoinder.papers.loader import load_published
 from rejoinder.paths import data_home
 
 FOLDS = range(5)
+_PUBLISHED = load_published("sugar")
 GRADES = ("Bad", "Acceptable", "Best")
 _PLACE = re.compile(r"(?<=\S)'s\b")
 
@@ -31,7 +32,7 @@ def examples(root: Path | None = None) -> list[DatasetRow]:
 
 
 def list_figures(rows: Sequence[DatasetRow]) -> list[Figure]:
-    """All that is counted, published beside measured."""
+    """Return all counts, published and measured."""
     return [*table_2(rows), *table_3(rows), *figure_4(rows)]
 
 
@@ -48,46 +49,46 @@ def table_2(rows: Sequence[DatasetRow]) -> Iterator[Figure]:
     }
     for name, (whole, tokenised) in texts.items():
         tokens = sum(len(sentence.split()) for sentence in tokenised)
-        found = published.TABLE_2[name]
-        yield _count_figure(table, name, "different", len(set(whole)), found.different)
-        yield _count_figure(table, name, "tokens", tokens, found.tokens)
-        yield Figure(table, name, "tokens an example", found.mean, round(tokens / len(rows), 1))
-    yield _count_figure(table, "all", "examples", len(rows), published.EXAMPLES)
-    yield _count_figure(table, "all", "sentences", _count_sentences(rows), published.SENTENCES)
+        printed = _PUBLISHED["Table 2"][name]
+        yield _count_figure(table, name, "different", len(set(whole)), printed["different"])
+        yield _count_figure(table, name, "tokens", tokens, printed["tokens"])
+        yield Figure(table, name, "tokens per example", printed["mean"], round(tokens / len(rows), 1))
+    printed = _PUBLISHED["Table 2"]["all"]
+    yield _count_figure(table, "all", "examples", len(rows), printed["examples"])
+    yield _count_figure(table, "all", "sentences", _count_sentences(rows), printed["sentences"])
 
 
 def table_3(rows: Sequence[DatasetRow]) -> Iterator[Figure]:
-    """The statements that matter, by category, and what the text says of them."""
+    """The statements that matter, by category, and the figures that the text gives."""
     table = "Table 3: statements that matter (S1)"
     gold = [[row.texts("s.labels")[n] for n in row.wholes("s.gold.sents.indices")] for row in rows]
-    counted = Counter(category for of in gold for category in of)
+    counted = Counter(category for categories in gold for category in categories)
     for category in CATEGORIES:
-        yield _count_figure(table, category, "statements", counted[category], published.TABLE_3[category])
+        yield _count_figure(table, category, "statements", counted[category], _PUBLISHED["Table 3"][category])
     table = "Section 3.2: statements that matter"
-    sizes = [len(of) for of in gold]
-    told = {row.texts("s.sents.tok")[n] for row in rows for n in row.wholes("s.gold.sents.indices")}
-    with_time = sum(bool({"time", "date"} & set(of)) for of in gold) / len(gold)
-    with_behavior = sum("behavior" in of for of in gold) / len(gold)
-    yield Figure(table, "an example, mean", "value", published.STATEMENTS, round(mean(sizes), 1))
-    yield Figure(table, "an example, deviation", "value", published.DEVIATION, round(stdev(sizes), 1))
-    yield Figure(table, "different", "value", published.DIFFERENT, len(told))
-    yield Figure(table, "examples with time or date", "value", published.WITH_TIME, with_time)
-    yield Figure(table, "examples with behavior", "value", published.WITH_BEHAVIOR, with_behavior)
+    sizes = [len(categories) for categories in gold]
+    statements = {row.texts("s.sents.tok")[n] for row in rows for n in row.wholes("s.gold.sents.indices")}
+    with_time = sum(bool({"time", "date"} & set(categories)) for categories in gold) / len(gold)
+    with_behavior = sum("behavior" in categories for categories in gold) / len(gold)
+    printed = _PUBLISHED["Section 3.2"]
+    yield Figure(table, "per example, mean", "value", printed["statements"], round(mean(sizes), 1))
+    yield Figure(table, "per example, standard deviation", "value", printed["deviation"], round(stdev(sizes), 1))
+    yield Figure(table, "different", "value", printed["different"], len(statements))
+    yield Figure(table, "examples with time or date", "value", printed["with time"], with_time)
+    yield Figure(table, "examples with behavior", "value", printed["with behavior"], with_behavior)
 
 
 def figure_4(rows: Sequence[DatasetRow]) -> Iterator[Figure]:
-    """How many examples have how many Bad, Acceptable and Best candidates; the paper's counts are in a drawing."""
+    """Examples by number of Bad, Acceptable and Best candidates; the paper's counts are only in a drawing."""
     table = "Figure 4: examples by number of Bad, Acceptable and Best candidates"
     for kind, n in grade_counts(rows).most_common():
         yield Figure(table, ", ".join(map(str, kind)), "examples", None, n)
     several = sum(sum(kind[1:]) > 1 for kind in map(_count_grades, rows)) / len(rows)
-    yield Figure(
-        "Section 3.2: ratings", "more than one is Best or Acceptable", "share", published.SEVERAL_GOOD, several
-    )
+    table, printed = "Section 3.2: ratings", _PUBLISHED["Section 3.2"]
+    yield Figure(table, "more than one candidate is Best or Acceptable", "share", printed["several good"], several)
     without = sum(not kind[2] for kind in map(_count_grades, rows))
-    yield Figure(
-        "Section 3.2: ratings", "examples with three Acceptable ones (the paper removed one)", "share", 0, without
-    )
+    row = "examples with three Acceptable candidates (the paper removed one)"
+    yield Figure(table, row, "share", printed["three acceptable"], without)
 
 
 def grade_counts(rows: Sequence[DatasetRow]) -> Counter[tuple[int, int, int]]:
@@ -96,8 +97,8 @@ def grade_counts(rows: Sequence[DatasetRow]) -> Counter[tuple[int, int, int]]:
 
 
 def _count_grades(row: DatasetRow) -> tuple[int, int, int]:
-    found = [row.whole("r.label"), *(other.whole("r.label") for other in row.rows("r.distractors"))]
-    bad, acceptable, best = (found.count(grade) for grade in range(len(GRADES)))
+    grades = [row.whole("r.label"), *(other.whole("r.label") for other in row.rows("r.distractors"))]
+    bad, acceptable, best = (grades.count(grade) for grade in range(len(GRADES)))
     return bad, acceptable, best
 
 
@@ -110,5 +111,5 @@ def _count_sentences(rows: Sequence[DatasetRow]) -> int:
     return total
 
 
-def _count_figure(table: str, row: str, column: str, measured: int, asked: int) -> Figure:
-    return Figure(table, row, column, asked, measured, note="exact" if measured == asked else "")
+def _count_figure(table: str, row: str, column: str, measured: int, published: int) -> Figure:
+    return Figure(table, row, column, published, measured, note="exact" if measured == published else "")

@@ -1,107 +1,119 @@
-"""The figures of ``reproduce sugar`` that rankers decide."""
+"""The figures of ``reproduce sugar`` that are about rankers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from rejoinder.data.questions import DISTRACTORS, INPUTS, RELEVANT, REQUEST, WHOLE
 from rejoinder.papers.base import Figure
+from rejoinder.papers.loader import load_published
 from rejoinder.papers.sugar.measures import SugarMeasures
-from rejoinder.papers.sugar.published import FIGURE_5, FIGURE_5_NDCG, TABLE_4, TFIDF, Score
+from rejoinder.papers.sugar.rankers import TFIDF
 from rejoinder.selection.ranking.evaluation import RankerStanding, RankingEvaluation
 from rejoinder.selection.ranking.fold_means import FoldMean
 from rejoinder.selection.ranking.result import MEASURES, NDCG, PRECISION
 
+_PUBLISHED = load_published("sugar")
 STEPS = {RELEVANT: "0"} | {n: n for n in DISTRACTORS}
 TABLE_4_INPUTS = (REQUEST, RELEVANT, WHOLE)
 
 
-def list_figures(found: SugarMeasures) -> list[Figure]:
-    """All of them, in the order of the page."""
-    whole = found.by_input[WHOLE]
+def list_figures(measures: SugarMeasures) -> list[Figure]:
+    """Return all figures, in the order of the page."""
+    whole = measures.by_input[WHOLE]
     return [
-        *table_4(found),
-        *figure_5(found, PRECISION),
-        *figure_5(found, NDCG),
-        *difference_figures(found),
+        *table_4(measures),
+        *figure_5(measures, PRECISION),
+        *figure_5(measures, NDCG),
+        *difference_figures(measures),
         *breakdown_figures(whole),
-        *reading_figures(found),
-        *overlap_figures(found),
-        *validation_figures(found),
+        *reading_figures(measures),
+        *overlap_figures(measures),
+        *validation_figures(measures),
     ]
 
 
-def table_4(found: SugarMeasures) -> Iterator[Figure]:
-    """Systems by input; ties as the paper breaks them in the row that is held against the paper's."""
+def table_4(measures: SugarMeasures) -> Iterator[Figure]:
+    """Systems by input; in the rows compared with the paper, ties are broken as in the paper."""
     table = "Table 4: five folds"
-    for (system, given), score in TABLE_4.items():
+    for system, input_name, printed in _list_printed_lines():
         if system == TFIDF:
-            first = found.as_published[given].measures[PRECISION]
-            shared = next(one for one in found.by_input[given].standings if one.ranker == TFIDF)
-            yield from _line_figures(table, f"{system}, {given}", first, shared.measures[NDCG], score)
+            first = measures.as_published[input_name].measures[PRECISION]
+            shared = next(one for one in measures.by_input[input_name].standings if one.ranker == TFIDF)
+            yield from _line_figures(table, f"{system}, {input_name}", first, shared.measures[NDCG], printed)
         else:
-            nothing = float("nan")
-            yield Figure(table, f"{system}, {given}", PRECISION, score.precision, nothing)
-            yield Figure(table, f"{system}, {given}", NDCG, score.ndcg, nothing)
-    for name in found.by_input[WHOLE].ranked.rankers:
-        told = f"{name}, ties shared" if name == TFIDF else name
-        for given in TABLE_4_INPUTS:
-            mine = _find_standing(found.by_input[given], name)
-            if mine is not None:
-                yield from _line_figures(table, f"{told}, {given}", mine.measures[PRECISION], mine.measures[NDCG])
+            yield Figure(table, f"{system}, {input_name}", PRECISION, printed["precision"], float("nan"))
+            yield Figure(table, f"{system}, {input_name}", NDCG, printed["ndcg"], float("nan"))
+    for name in measures.by_input[WHOLE].ranked.rankers:
+        label = f"{name}, ties shared" if name == TFIDF else name
+        for input_name in TABLE_4_INPUTS:
+            standing = _find_standing(measures.by_input[input_name], name)
+            if standing is not None:
+                yield from _line_figures(
+                    table, f"{label}, {input_name}", standing.measures[PRECISION], standing.measures[NDCG]
+                )
 
 
-def figure_5(found: SugarMeasures, measure: str) -> Iterator[Figure]:
-    """Systems by number of distractors; of the paper's drawing, what its text and Table 4 say."""
+def _list_printed_lines() -> Iterator[tuple[str, str, Mapping[str, float]]]:
+    """The lines of the paper's Table 4: system, input, and both measures with their deviations between folds."""
+    for system, lines in _PUBLISHED["Table 4"].items():
+        for input_name, line in lines.items():
+            yield system, input_name, line
+
+
+def figure_5(measures: SugarMeasures, measure: str) -> Iterator[Figure]:
+    """Systems by number of distractors; published values are those that the paper's text and Table 4 give."""
     table = f"Figure 5: {measure} by number of distractors"
-    of = 0 if measure == PRECISION else 2
-    told = FIGURE_5 if measure == PRECISION else FIGURE_5_NDCG
-    for system in dict.fromkeys(system for system, _ in TABLE_4):
-        for given, n in STEPS.items():
-            published = TABLE_4[system, given][of] if given == RELEVANT else told.get((system, given))
-            mine = _find_standing(found.by_input[given], system)
-            if mine is not None and measure == PRECISION:
-                mine = found.as_published[given]
-            if mine is not None or published is not None:
-                yield _to_figure(table, system, n, mine and mine.measures[measure], published)
-    for name in dict.fromkeys(name for one in found.by_input.values() for name in one.ranked.rankers if name != TFIDF):
-        for given, n in STEPS.items():
-            mine = _find_standing(found.by_input[given], name)
-            if mine is not None:
-                yield _to_figure(table, name, n, mine.measures[measure])
+    key = "precision" if measure == PRECISION else "ndcg"
+    for system, lines in _PUBLISHED["Table 4"].items():
+        ends = _PUBLISHED["Figure 5"][measure].get(system, {})
+        for input_name, n in STEPS.items():
+            published = lines[input_name][key] if input_name == RELEVANT else ends.get(input_name)
+            standing = _find_standing(measures.by_input[input_name], system)
+            if standing is not None and measure == PRECISION:
+                standing = measures.as_published[input_name]
+            if standing is not None or published is not None:
+                yield _to_figure(table, system, n, standing and standing.measures[measure], published)
+    for name in dict.fromkeys(
+        name for one in measures.by_input.values() for name in one.ranked.rankers if name != TFIDF
+    ):
+        for input_name, n in STEPS.items():
+            standing = _find_standing(measures.by_input[input_name], name)
+            if standing is not None:
+                yield _to_figure(table, name, n, standing.measures[measure])
 
 
-def difference_figures(found: SugarMeasures) -> Iterator[Figure]:
+def difference_figures(measures: SugarMeasures) -> Iterator[Figure]:
     """Every pair of rankers on every input."""
     for measure in MEASURES:
         table = f"Differences in {measure}: rankers swapped request by request"
-        for given in INPUTS:
-            for one in found.by_input[given].differences:
+        for input_name in INPUTS:
+            for one in measures.by_input[input_name].differences:
                 if one.measure == measure:
-                    row = f"{one.second} less {one.first}, {given}"
+                    row = f"{one.second} minus {one.first}, {input_name}"
                     value, low, high = one.difference
                     yield Figure(table, row, "difference", None, -value, -high, -low, one.n)
                     yield Figure(table, row, "p (Holm)", None, one.corrected, n=one.n)
 
 
-def breakdown_figures(found: RankingEvaluation) -> Iterator[Figure]:
+def breakdown_figures(evaluation: RankingEvaluation) -> Iterator[Figure]:
     """Both measures by kind of question, with the whole situation."""
-    for name, parts in found.parts.items():
-        table = f"By {name}, {found.ranked.given}"
+    for name, parts in evaluation.parts.items():
+        table = f"By {name}, {evaluation.ranked.given}"
         for part in parts:
             for measure in MEASURES:
-                told = part.measures[measure]
-                value, low, high = told.estimate
+                fold_mean = part.measures[measure]
+                value, low, high = fold_mean.estimate
                 column = f"{part.ranker}: {measure}"
-                yield Figure(table, f"{part.name} ({part.n})", column, None, value, low, high, told.n)
+                yield Figure(table, f"{part.name} ({part.n})", column, None, value, low, high, fold_mean.n)
 
 
-def reading_figures(found: SugarMeasures) -> Iterator[Figure]:
-    """Which statements rankers read, against those that matter and against chance."""
-    table = "Statements read, against those that matter"
-    for given in (WHOLE, *DISTRACTORS):
-        for one in found.by_input[given].readings:
-            row = f"{one.ranker}, for {one.candidate}, {given}"
+def reading_figures(measures: SugarMeasures) -> Iterator[Figure]:
+    """Which statements rankers read, compared with those that matter and with chance."""
+    table = "Statements read vs. statements that matter"
+    for input_name in (WHOLE, *DISTRACTORS):
+        for one in measures.by_input[input_name].readings:
+            row = f"{one.ranker}, for {one.candidate}, {input_name}"
             yield Figure(table, row, "read", None, one.read, n=one.n)
             pairs = zip(("precision", "recall", "F1"), (one.precision, one.recall, one.f1), one.chance, strict=True)
             for name, estimate, chance in pairs:
@@ -109,11 +121,11 @@ def reading_figures(found: SugarMeasures) -> Iterator[Figure]:
                 yield Figure(table, row, f"{name} by chance", None, chance, n=one.n)
 
 
-def overlap_figures(found: SugarMeasures) -> Iterator[Figure]:
+def overlap_figures(measures: SugarMeasures) -> Iterator[Figure]:
     """What test questions share with the training split of their fold, and what that gives away."""
-    table = "Seen in training: test questions of all folds"
-    counts = found.shared
-    told = {
+    table = "Test questions of all folds: what was seen in training"
+    counts = measures.shared
+    numbers = {
         "the same example": counts.examples,
         "the request": counts.requests,
         "the reference, as a reference": counts.reference,
@@ -122,38 +134,39 @@ def overlap_figures(found: SugarMeasures) -> Iterator[Figure]:
         "all distractors, as references": counts.all_distractors,
         "a distractor, as a candidate": counts.distractor_offered,
     }
-    for row, n in told.items():
+    for row, n in numbers.items():
         yield Figure(table, row, "questions", None, n, n=counts.questions)
         yield Figure(table, row, "share", None, n / counts.questions, n=counts.questions)
-    table = "What texts alone give away: no request, no situation is read"
-    for one in found.texts:
+    table = "What the texts alone give away (neither request nor situation is read)"
+    for one in measures.texts:
         for measure in MEASURES:
             yield _to_figure(table, one.ranker, measure, one.measures[measure])
 
 
-def validation_figures(found: SugarMeasures) -> Iterator[Figure]:
+def validation_figures(measures: SugarMeasures) -> Iterator[Figure]:
     """The same measures on the validation splits, by which rankers were chosen."""
     table = "Validation splits"
-    for given in INPUTS:
-        for one in found.validation[given]:
+    for input_name in INPUTS:
+        for one in measures.validation[input_name]:
             for measure in MEASURES:
-                yield _to_figure(table, f"{one.ranker}, {given}", measure, one.measures[measure])
+                yield _to_figure(table, f"{one.ranker}, {input_name}", measure, one.measures[measure])
 
 
-def _find_standing(found: RankingEvaluation, name: str) -> RankerStanding | None:
-    return next((one for one in found.standings if one.ranker == name), None)
+def _find_standing(evaluation: RankingEvaluation, name: str) -> RankerStanding | None:
+    return next((one for one in evaluation.standings if one.ranker == name), None)
 
 
 def _line_figures(
-    table: str, row: str, precision: FoldMean, ndcg: FoldMean, published: Score | None = None
+    table: str, row: str, precision: FoldMean, ndcg: FoldMean, published: Mapping[str, float] | None = None
 ) -> Iterator[Figure]:
-    yield _to_figure(table, row, PRECISION, precision, published and published.precision)
-    yield Figure(table, row, "deviation of it", published and published.precision_deviation, precision.deviation)
-    yield _to_figure(table, row, NDCG, ndcg, published and published.ndcg)
-    yield Figure(table, row, "deviation of that", published and published.ndcg_deviation, ndcg.deviation)
+    printed = published or {}
+    yield _to_figure(table, row, PRECISION, precision, printed.get("precision"))
+    yield Figure(table, row, "Precision@1, standard deviation", printed.get("precision_deviation"), precision.deviation)
+    yield _to_figure(table, row, NDCG, ndcg, printed.get("ndcg"))
+    yield Figure(table, row, "nDCG@3, standard deviation", printed.get("ndcg_deviation"), ndcg.deviation)
 
 
-def _to_figure(table: str, row: str, column: str, found: FoldMean | None, published: float | None = None) -> Figure:
-    if found is None:
+def _to_figure(table: str, row: str, column: str, fold_mean: FoldMean | None, published: float | None = None) -> Figure:
+    if fold_mean is None:
         return Figure(table, row, column, published, float("nan"))
-    return Figure(table, row, column, published, *found.estimate, found.n)
+    return Figure(table, row, column, published, *fold_mean.estimate, fold_mean.n)

@@ -1,7 +1,8 @@
-"""Replies by language models: does a metric prefer the reply that people prefer, and which system does it put first?
+"""Replies by language models: does a metric prefer the reply that people prefer, and how does it rank the systems?
 
 Every reference-free metric here, and the embedded judge, on PandaLM's pairs (Wang et al. 2024, three annotators each)
-and LLMBar's natural ones (Zeng et al. 2024). These rows are an examination: nothing may be chosen by them.
+and LLMBar's natural ones (Zeng et al. 2024). These rows are for the final measurement only: nothing may be chosen by
+them.
 """
 
 from __future__ import annotations
@@ -16,15 +17,18 @@ from rejoinder.judges.pairs import ResponsePair as Asked
 from rejoinder.judges.pairs import order_consistency
 from rejoinder.metric import parse, signature
 from rejoinder.papers.base import Figure, Reproduction
-from rejoinder.papers.own.modern_measures import (
+from rejoinder.papers.own.modern.measures import (
     ACCURACY,
     PAIRWISE,
     PEOPLE,
     POSITION,
     RANKING,
     SAMPLE,
+    SETS,
     TIES,
+    DuelSet,
     MetricPreferences,
+    PublishedSet,
     SetPreferences,
     compare_annotators,
     mean_with_interval,
@@ -32,13 +36,13 @@ from rejoinder.papers.own.modern_measures import (
     rank_agreement,
     rank_by_metric,
     rank_by_people,
+    read_duels,
     score_decided,
     score_with_ties,
     strength_by_system,
 )
-from rejoinder.papers.own.modern_notes import list_notes
-from rejoinder.papers.own.modern_rows import SETS, DuelSet, PublishedSet, read_duels
-from rejoinder.papers.own.relevance import split_usable
+from rejoinder.papers.own.modern.notes import list_notes
+from rejoinder.papers.own.relevance.relevance import split_usable
 from rejoinder.stats.arrays import NAN, Floats
 from rejoinder.stats.bootstrap import BootstrapPlan
 
@@ -58,14 +62,14 @@ SPECS = (
     "grade",
     "dynaeval",
 )
-# These read every reply with a language model: they see a sample.
+# These read every reply with a language model, so they are measured on a sample.
 SLOW = ("norm_prob", "fed", "judge")
 SEED = 6
 DEFAULT_PLAN = BootstrapPlan()
 
 
 def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
-    """Hold every metric against the people's preferences; ``metrics`` are specs to take on all pairs instead."""
+    """Compare every metric with people's preferences; ``metrics`` are specs to use on all pairs instead."""
     fast, absent = split_usable(SPECS if metrics is None else metrics)
     slow, missing = split_usable(SLOW) if metrics is None else ([], [])
     judge = open_judge(EMBEDDED) if str(parse("judge")) in slow else None
@@ -74,23 +78,23 @@ def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
 
 
 def measure(
-    one: PublishedSet, rows: DuelSet, fast: Sequence[str], slow: Sequence[str], judge: Judge | None
+    published: PublishedSet, rows: DuelSet, fast: Sequence[str], slow: Sequence[str], judge: Judge | None
 ) -> SetPreferences:
-    """Score one set's replies under every spec, and have the judge compare the sample in both orders."""
-    found = [prefer_by_scores(metric, rows, signature(metric)) for metric in map(parse, fast)]
-    drawn = rows.drawn(one.sample, SEED)
-    sample = rows.only(drawn)
-    on_sample = [replace(one, advantages=one.advantages[drawn]) for one in found]
+    """Score one set's replies with every spec, and have the judge compare the sample in both orders."""
+    preferences = [prefer_by_scores(metric, rows, signature(metric)) for metric in map(parse, fast)]
+    places = rows.drawn(published.sample, SEED)
+    sample = rows.only(places)
+    on_sample = [replace(published, advantages=published.advantages[places]) for published in preferences]
     on_sample += [prefer_by_scores(metric, sample, signature(metric)) for metric in map(parse, slow)]
     if judge is None:
-        return SetPreferences(rows, found, sample, on_sample)
-    asked = [i for i, duel in enumerate(sample.duels) if duel.first.text.strip() and duel.second.text.strip()]
-    duels = [sample.duels[i] for i in asked]
+        return SetPreferences(rows, preferences, sample, on_sample)
+    indexes = [i for i, duel in enumerate(sample.duels) if duel.first.text.strip() and duel.second.text.strip()]
+    duels = [sample.duels[i] for i in indexes]
     compared = judge.compare([Asked(d.item.context, d.first.text, d.second.text) for d in duels])
     advantages = np.full(len(sample.duels), NAN)
-    advantages[asked] = [comparison.advantage for comparison in compared]
+    advantages[indexes] = [comparison.advantage for comparison in compared]
     on_sample.append(MetricPreferences(PAIRWISE, advantages, "the mean log-odds of both orders"))
-    return SetPreferences(rows, found, sample, on_sample, order_consistency(compared))
+    return SetPreferences(rows, preferences, sample, on_sample, order_consistency(compared))
 
 
 def assemble(
@@ -99,7 +103,7 @@ def assemble(
     """The figures and notes of sets that have been measured."""
     figures: list[Figure] = []
     for one in measured:
-        figures += _accuracy_figures(ACCURACY, one.rows, one.found, plan)
+        figures += _accuracy_figures(ACCURACY, one.rows, one.preferences, plan)
         right, items = compare_annotators(one.rows)
         if right:
             at = mean_with_interval(np.array(right), items, plan)
@@ -107,7 +111,7 @@ def assemble(
     for one in measured:
         if any(duel.majority == "tie" for duel in one.rows.duels):
             figures += [
-                _to_figure(TIES, f.row, one.rows, score_with_ties(f, one.rows), plan, f.note) for f in one.found
+                _to_figure(TIES, f.row, one.rows, score_with_ties(f, one.rows), plan, f.note) for f in one.preferences
             ]
     for one in measured:
         figures += _accuracy_figures(SAMPLE, one.sample, one.on_sample, plan)
@@ -119,9 +123,9 @@ def assemble(
 
 
 def _accuracy_figures(
-    table: str, rows: DuelSet, found: Sequence[MetricPreferences], plan: BootstrapPlan
+    table: str, rows: DuelSet, preferences: Sequence[MetricPreferences], plan: BootstrapPlan
 ) -> list[Figure]:
-    return [_to_figure(table, one.row, rows, score_decided(one, rows), plan, one.note) for one in found]
+    return [_to_figure(table, one.row, rows, score_decided(one, rows), plan, one.note) for one in preferences]
 
 
 def _to_figure(table: str, row: str, rows: DuelSet, values: Floats, plan: BootstrapPlan, note: str = "") -> Figure:
@@ -143,16 +147,18 @@ def _ranking_figures(one: SetPreferences) -> list[Figure]:
     if not one.rows.has_systems:
         return []
     ranked = rank_by_people(one.rows)
-    wanted = strength_by_system(ranked)
+    expected = strength_by_system(ranked)
     figures = [Figure(RANKING, "annotators", s.system, None, s.value, s.low, s.high, s.n) for s in ranked.strengths]
-    whole = [(f, one.rows) for f in one.found]
-    whole += [(f, one.sample) for f in one.on_sample[len(one.found) :]]
-    for found, rows in whole:
-        ranking = rank_by_metric(found, rows)
-        mine = strength_by_system(ranking)
-        note = ranking.reason or found.note
-        figures += [Figure(RANKING, found.row, s, None, mine.get(s, NAN), n=ranking.n, note=note) for s in wanted]
-        rho, tau, n = rank_agreement(mine, wanted)
-        figures.append(Figure(RANKING, found.row, f"Spearman over {n} systems", None, rho, n=n))
-        figures.append(Figure(RANKING, found.row, f"Kendall over {n} systems", None, tau, n=n))
+    whole = [(f, one.rows) for f in one.preferences]
+    whole += [(f, one.sample) for f in one.on_sample[len(one.preferences) :]]
+    for preferences, rows in whole:
+        ranking = rank_by_metric(preferences, rows)
+        strengths = strength_by_system(ranking)
+        note = ranking.reason or preferences.note
+        figures += [
+            Figure(RANKING, preferences.row, s, None, strengths.get(s, NAN), n=ranking.n, note=note) for s in expected
+        ]
+        rho, tau, n = rank_agreement(strengths, expected)
+        figures.append(Figure(RANKING, preferences.row, f"Spearman over {n} systems", None, rho, n=n))
+        figures.append(Figure(RANKING, preferences.row, f"Kendall over {n} systems", None, tau, n=n))
     return figures

@@ -1,4 +1,4 @@
-"""The correlations of the relevance columns and what is made of them: macro average, worst column, sensitivity.
+"""The correlations of the relevance columns, and their macro average, worst column and sensitivity.
 
 Every column is resampled by whole dialogues (or contexts) with a seed of its own, so the mean over columns on each
 resample is a resample of the macro average.
@@ -14,7 +14,7 @@ import numpy as np
 
 from rejoinder.comparison.rated_scores import ORACLE, Evidence, Values, gather_evidence
 from rejoinder.metric import NAN
-from rejoinder.papers.own.relevance_rows import UNKNOWN, RelevanceRows
+from rejoinder.papers.own.relevance.rows import UNKNOWN, RelevanceRows
 from rejoinder.scoring.api import score
 from rejoinder.stats.bootstrap import BootstrapPlan, resample_correlations
 from rejoinder.stats.interval import Interval
@@ -37,15 +37,15 @@ class ScoredColumn:
         return any(system != UNKNOWN for system in self.evidence.systems)
 
     def columns(self) -> dict[str, Values]:
-        """What is held against the ratings: the metrics, the authors' IDK, and the oracle where systems are known."""
-        found = dict(self.evidence.scores)
+        """What is correlated with the ratings: the metrics, the authors' IDK, and the oracle if systems are known."""
+        scores = dict(self.evidence.scores)
         replies = [self.rows.data.responses[name] for name in self.evidence.responses]
         if all("idk" in reply.meta for reply in replies):
-            found[AUTHORS_ROW] = np.array([reply.meta["idk"] for reply in replies])
+            scores[AUTHORS_ROW] = np.array([reply.meta["idk"] for reply in replies])
         if self.has_systems:
             known = np.array([system != UNKNOWN for system in self.evidence.systems])
-            found[ORACLE] = np.where(known, self.evidence.baselines[ORACLE], NAN)
-        return found
+            scores[ORACLE] = np.where(known, self.evidence.baselines[ORACLE], NAN)
+        return scores
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ class ColumnCorrelation:
 
 def score_rows(rows: RelevanceRows, specs: Sequence[str]) -> ScoredColumn:
     """Score a column's rows under every spec."""
-    found = score(rows.data, specs)
-    return ScoredColumn(rows, gather_evidence(found, rows.data, rows.column.aspect), found.metrics)
+    scores = score(rows.data, specs)
+    return ScoredColumn(rows, gather_evidence(scores, rows.data, rows.column.aspect), scores.metrics)
 
 
 def correlate(scored: ScoredColumn, plan: BootstrapPlan) -> dict[str, ColumnCorrelation]:
@@ -79,28 +79,28 @@ def correlate(scored: ScoredColumn, plan: BootstrapPlan) -> dict[str, ColumnCorr
     }
 
 
-def macro_average(found: Sequence[ColumnCorrelation], plan: BootstrapPlan) -> Interval:
-    """The mean over columns; as if it had as many units as the column with the fewest."""
-    value = float(np.mean([one.interval.value for one in found]))
-    return plan.interval(value, np.mean([one.samples for one in found], axis=0), *_sum_counts(found))
+def macro_average(correlations: Sequence[ColumnCorrelation], plan: BootstrapPlan) -> Interval:
+    """Return the mean over columns, counting as many units as the column with the fewest."""
+    value = float(np.mean([one.interval.value for one in correlations]))
+    return plan.interval(value, np.mean([one.samples for one in correlations], axis=0), *_sum_counts(correlations))
 
 
-def find_worst(found: Mapping[str, ColumnCorrelation]) -> tuple[str, Interval]:
+def find_worst(correlations: Mapping[str, ColumnCorrelation]) -> tuple[str, Interval]:
     """The column with the lowest correlation (or without one) and that column's own interval."""
-    values = {name: one.interval.value for name, one in found.items()}
+    values = {name: one.interval.value for name, one in correlations.items()}
     column = min(values, key=lambda name: -math.inf if math.isnan(values[name]) else values[name])
-    return column, found[column].interval
+    return column, correlations[column].interval
 
 
-def sensitivity(found: Sequence[ColumnCorrelation], plan: BootstrapPlan) -> Interval:
-    """The best over the worst correlation; no interval where the worst is often not positive."""
-    value = domain_sensitivity([one.interval.value for one in found]).value
-    samples = np.stack([one.samples for one in found])
+def sensitivity(correlations: Sequence[ColumnCorrelation], plan: BootstrapPlan) -> Interval:
+    """Return the ratio of the best to the worst correlation; no interval if the worst is often not positive."""
+    value = domain_sensitivity([one.interval.value for one in correlations]).value
+    samples = np.stack([one.samples for one in correlations])
     low = samples.min(axis=0)
     ratios = np.divide(samples.max(axis=0), low, out=np.full_like(low, NAN), where=low > 0)
-    return plan.interval(value if np.isfinite(value) else NAN, ratios, *_sum_counts(found))
+    return plan.interval(value if np.isfinite(value) else NAN, ratios, *_sum_counts(correlations))
 
 
-def _sum_counts(found: Sequence[ColumnCorrelation]) -> tuple[int, int, int]:
-    intervals = [one.interval for one in found]
+def _sum_counts(correlations: Sequence[ColumnCorrelation]) -> tuple[int, int, int]:
+    intervals = [one.interval for one in correlations]
     return sum(i.n for i in intervals), sum(i.n_missing for i in intervals), min(i.n_clusters for i in intervals)

@@ -1,4 +1,4 @@
-"""The rated rows of the six relevance columns, each with who wrote it (where that can be known) and what it belongs to.
+"""The rated rows of the six relevance columns, each with its system (if known) and its dialogue or context.
 
 The rows of the IDK paper do not say which system wrote a reply. USR and FED published the same replies with that: a row
 is joined to those that have the same reply, the same context (or, where the row was cut at 512 tokens, one that begins
@@ -14,9 +14,11 @@ from dataclasses import dataclass, replace
 
 from rejoinder.data.collection import Collection
 from rejoinder.data.inputs import read
-from rejoinder.papers.own.relevance_published import GUPTA
 from rejoinder.types import Pair, Turn
 
+FIVE = ("HUMOD", "USR-TC", "P-DD", "FED-cor", "FED-rel")  # the columns of the IDK paper
+GUPTA = "Gupta 500"
+SIX = (*FIVE, GUPTA)
 UNKNOWN = "unknown"
 _SAME_RATING = 0.01  # the rows print USR's means of three ratings with two or three decimals
 
@@ -45,7 +47,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class RelevanceRows:
-    """A column's rows: replies that know their system where it is known, and the dialogue (or context) of each."""
+    """A column's rows: replies with their system where it is known, and the dialogue (or context) of each."""
 
     column: Column
     data: Collection
@@ -53,7 +55,7 @@ class RelevanceRows:
 
     @property
     def n_joined(self) -> int:
-        """How many rows know their system."""
+        """The number of rows whose system is known."""
         return sum(response.system != UNKNOWN for response in self.data.responses.values())
 
 
@@ -66,7 +68,7 @@ def read_rows(column: Column) -> RelevanceRows:
 
 
 def join_systems(column: Column, data: Collection, twin: Collection) -> RelevanceRows:
-    """The rows with what another set with the same replies knows of them."""
+    """Return the rows with the systems and dialogues that another set with the same replies knows."""
     rated = {rating.response: rating.value for rating in data.ratings}
     means = _means(twin, column.aspect)
     by_reply: dict[str, list[Pair]] = {}
@@ -75,29 +77,29 @@ def join_systems(column: Column, data: Collection, twin: Collection) -> Relevanc
     joined, units = {}, {}
     for pair in data.pairs():
         name = pair.response.id
-        found = [
+        matches = [
             other
             for other in by_reply.get(_letters(pair.response.text), ())
             if _same_context(pair, other) and abs(means.get(other.response.id, -1) - rated[name]) < _SAME_RATING
         ]
-        systems = {other.response.system for other in found}
+        systems = {other.response.system for other in matches}
         joined[name] = replace(pair.response, system=systems.pop() if len(systems) == 1 else UNKNOWN)
-        where = found[0].item if found else pair.item
+        where = matches[0].item if matches else pair.item
         units[name] = where.dialogue or where.id
     return RelevanceRows(column, replace(data, responses=joined), units)
 
 
 def _means(data: Collection, aspect: str) -> dict[str, float]:
-    given: dict[str, list[float]] = {}
+    values_by_response: dict[str, list[float]] = {}
     for rating in data.ratings:
         if rating.aspect == aspect and rating.response is not None:
-            given.setdefault(rating.response, []).append(rating.value)
-    return {response: sum(values) / len(values) for response, values in given.items()}
+            values_by_response.setdefault(rating.response, []).append(rating.value)
+    return {response: sum(values) / len(values) for response, values in values_by_response.items()}
 
 
-def _same_context(mine: Pair, other: Pair) -> bool:
-    cut, whole = (_letters(_text(pair.item.context)) for pair in (mine, other))
-    return whole.startswith(cut) if mine.item.meta.get("end_cut") else whole == cut
+def _same_context(row: Pair, other: Pair) -> bool:
+    cut, whole = (_letters(_text(pair.item.context)) for pair in (row, other))
+    return whole.startswith(cut) if row.item.meta.get("end_cut") else whole == cut
 
 
 def _text(turns: Sequence[Turn]) -> str:

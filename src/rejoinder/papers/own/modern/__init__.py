@@ -1,0 +1,3 @@
+"""Replies by language models: does a metric prefer what people prefer?"""
+
+REPRODUCTIONS = ("modern",)

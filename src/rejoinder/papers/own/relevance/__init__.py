@@ -1,0 +1,3 @@
+"""Relevance without references: metrics against people on six rated sets."""
+
+REPRODUCTIONS = ("relevance",)

@@ -1,0 +1,72 @@
+"""What the folders of the papers hold besides code: printed figures and sentences, and the pages written from them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from string import Formatter
+
+import pytest
+
+from rejoinder.papers import load_reproduction, loader, reproduction_names
+from rejoinder.papers.loader import Notes, load_notes, load_published
+
+ROOT = Path(__file__).parent.parent
+PAPERS = ROOT / "src" / "rejoinder" / "papers"
+RESULTS = ROOT / "docs" / "results"
+FOLDERS = sorted(path.parent.relative_to(PAPERS).as_posix() for path in PAPERS.rglob("notes.md"))
+
+
+def folder_of(name: str) -> str:
+    """The folder of a reproduction's module."""
+    return Path(load_reproduction(name).__file__ or "").parent.relative_to(PAPERS).as_posix()
+
+
+def pattern_of(template: str) -> re.Pattern[str]:
+    """What a sentence looks like, whatever its figures are."""
+    parts = ((re.escape(text), name is not None) for text, name, _, _ in Formatter().parse(template))
+    return re.compile("".join(text + ".+?" * filled for text, filled in parts))
+
+
+def test_a_section_has_paragraphs_and_their_lines_may_be_broken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "notes.md").write_text("# Title\n\n## one\n\nA line\nand {n:,} more.\n\n## two\n\nFirst.\n\nSecond.\n")
+    monkeypatch.setattr(loader, "_PAPERS", tmp_path.parent)
+    notes = load_notes.__wrapped__(tmp_path.name)
+    assert notes.text("one", n=1000) == "A line and 1,000 more."
+    assert notes.paragraphs("two") == ["First.", "Second."]
+    with pytest.raises(ValueError, match="too many values"):
+        notes.text("two")
+    (tmp_path / "notes.md").write_text("## one\n\nA.\n\n## one\n\nB.\n")
+    with pytest.raises(ValueError, match="two sections have the heading 'one'"):
+        load_notes.__wrapped__(tmp_path.name)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_section_is_printed_by_the_code(folder: str) -> None:
+    code = "".join(path.read_text(encoding="utf-8") for path in (PAPERS / folder).glob("*.py"))
+    sections = load_notes(folder).sections
+    assert all(sections.values()), "a heading without a sentence"
+    unused = [
+        heading for heading in sections if f'"{heading}"' not in code and not heading.startswith("own version of ")
+    ]
+    assert not unused
+
+
+@pytest.mark.parametrize("name", reproduction_names())
+def test_every_sentence_on_a_page_is_one_of_the_notes(name: str) -> None:
+    page = (RESULTS / f"{name}.md").read_text(encoding="utf-8")
+    notes: list[Notes] = [load_notes(folder_of(name)), load_notes("own/relevance")]
+    patterns = [pattern_of(text) for one in notes for texts in one.sections.values() for text in texts]
+    lines = [line.removeprefix("- ") for line in page.splitlines() if line.startswith("- ")]
+    assert lines
+    assert not [line for line in lines if not any(pattern.fullmatch(line) for pattern in patterns)]
+
+
+@pytest.mark.parametrize("path", sorted(PAPERS.rglob("published.json")), ids=lambda path: path.parent.name)
+def test_printed_figures_are_keyed_by_where_they_are_printed(path: Path) -> None:
+    printed = load_published(path.parent.relative_to(PAPERS).as_posix())
+    assert printed == json.loads(path.read_text(encoding="utf-8"))
+    assert all(re.match(r"(Table|Figure|Section|Appendix) ", key) for key in printed)
