@@ -99,7 +99,7 @@ def test_an_exercise_that_is_failed_twice_ends_it(tmp_path: Path) -> None:
         if number_ == 1:
             assert "this is try 2 of 2" in feedback
     assert "That was the last try" in feedback
-    assert "The exercise was not passed" in client.get("/work").text
+    assert "You did not pass the exercise" in client.get("/work").text
 
 
 def test_an_answer_can_be_taken_back_and_is_superseded(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_an_incomplete_answer_comes_back_with_what_was_chosen_and_what_is_missin
     assert "please answer this" in back.text
     assert form_of(back.text)["appropriate.r1"] == "4"
     assert 'aria-invalid="true"' in back.text
-    assert "<title>Not kept: " in back.text
+    assert "<title>Not saved: " in back.text
 
 
 def test_an_edit_is_asked_for_only_where_a_reference_is_edited(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_an_assignment_that_expired_and_was_given_away_says_so(tmp_path: Path) -
     first.get(f"/r/{store.add_rater('ann')}")
     second.get(f"/r/{store.add_rater('bea')}")
     mine = answered(first.get("/work").text)
-    assert "Nothing to do just now" in second.get("/work").text
+    assert "Nothing to do right now" in second.get("/work").text
     now[0] += 601
     assert second.post("/work", data=answered(second.get("/work").text), follow_redirects=False).status_code == 303
     late = first.post("/work", data=mine)
@@ -221,7 +221,7 @@ def test_leaving_ends_the_session_and_the_link_still_works(tmp_path: Path) -> No
     token = store.add_rater("ann")
     client = client_of(store)
     page = client.get(f"/r/{token}").text
-    assert "You have left" in client.post("/leave", data=form_of(page, "/leave")).text
+    assert "You have signed out" in client.post("/leave", data=form_of(page, "/leave")).text
     assert client.get("/work").status_code == 404
     assert client.get(f"/r/{token}").status_code == 200
 
@@ -246,7 +246,7 @@ def test_the_page_of_an_entrance_has_its_style_for_who_has_the_link(tmp_path: Pa
     client = client_of(store)
     page = client.get(f"/r/{token}", params={"PROLIFIC_PID": 'no "id"'})
     assert page.status_code == 422
-    assert "This is no participant id." in page.text
+    assert "This is not a valid participant id." in page.text
     assert "no &#34;id&#34;" in page.text
     assert f"/r/{token}/annotate.css" in page.text
     style = client.get(f"/r/{token}/annotate.css")

@@ -98,7 +98,7 @@ def test_a_run_is_browsed_from_the_leaderboard_to_a_conversation(page: Any) -> N
     page.click("nav >> text=Runs")
     page.click("tbody >> text=chats")
     assert page.locator("svg.bar").count() == 6
-    page.click("text=Metrics beside people")
+    page.click("text=Metrics compared with people")
     page.select_option("#f-metric", "length")
     page.click("button:text-is('Show')")
     assert "metric=length" in page.url
@@ -107,7 +107,7 @@ def test_a_run_is_browsed_from_the_leaderboard_to_a_conversation(page: Any) -> N
     dots.nth(3).click(force=True)
     assert page.inner_text("h1") == "A conversation"
     assert page.locator("article.here").count() == 1
-    page.click("article.here >> text=Try it with changes")
+    page.click("article.here >> text=Edit and try it")
     assert page.inner_text("main p").startswith("From the run chats")
 
 
