@@ -144,10 +144,10 @@ def test_a_body_over_the_limit_is_refused_whether_it_says_its_length_or_not() ->
 def test_more_requests_than_taken_on_at_once_are_asked_to_come_again() -> None:
     house = house_of(load=LoadLimits(concurrent=2))
     with client_of(house) as client:
-        house.service.under_way = 2
+        house.service.active_requests = 2
         refused = client.post("/score", json=EXAMPLES["score"])
         assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
-        house.service.under_way = 0
+        house.service.active_requests = 0
         assert client.post("/score", json=EXAMPLES["score"]).status_code == 200
 
 
@@ -155,7 +155,7 @@ def test_what_takes_too_long_is_given_up() -> None:
     house = house_of(load=LoadLimits(seconds=0.0))
     with client_of(house) as client:
         assert client.post("/score", json=EXAMPLES["score"]).status_code == 504
-        assert house.service.under_way == 0
+        assert house.service.active_requests == 0
 
 
 def test_a_stranger_who_guesses_is_slowed_down() -> None:
@@ -273,7 +273,7 @@ def test_cancelled_requests_leave_nothing_behind() -> None:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await asyncio.sleep(0.2)
-        assert all(lane.queued == 0 for lane in house.service.lanes.values())
+        assert all(lane.queued == 0 for lane in house.service.queues.values())
 
     asyncio.run(cancelled())
     house.service.close()

@@ -1,7 +1,7 @@
-"""An engine that keeps what was done: a command that was stopped goes on where it was.
+"""An engine that caches results: a command that was interrupted continues where it stopped.
 
-Every result stands in a folder beside the output under its content address: the worker, the task, the files that are
-named and the version of rejoinder. A file that was torn is no result. The folder goes when the output is written.
+Every result is stored in a folder beside the output under its content address: the worker, the task, the files it
+reads and the version of rejoinder. Incomplete files are ignored. The folder is deleted when the output is written.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _DIGEST_SIZE = 16
 
 
 class CachingEngine:
-    """Another engine, and a folder; ``files`` are names that workers read, whose change makes all results others."""
+    """Another engine with a folder of results; if one of ``files``, which workers read, changes, nothing is reused."""
 
     def __init__(self, engine: Engine, folder: Path, files: Iterable[str] = ()) -> None:
         self._engine, self._folder = engine, folder
@@ -36,66 +36,66 @@ class CachingEngine:
 
     @property
     def name(self) -> str:
-        """That of the engine."""
+        """The name of the wrapped engine."""
         return self._engine.name
 
     @property
     def workers(self) -> int:
-        """Those of the engine."""
+        """The workers of the wrapped engine."""
         return self._engine.workers
 
     @property
     def counts(self) -> FailureCounts:
-        """Those of the engine."""
+        """The counts of the wrapped engine."""
         return self._engine.counts
 
     def compute(self, work: WorkerSpec, tasks: Iterable[Any]) -> Iterator[TaskResult]:
-        """Every task: what is kept as it stands, the others by the engine."""
-        named = ((number, task, self._place(work, task)) for number, task in enumerate(tasks))
-        for number, task, path in named:
-            if (found := _read_result(path)) is None:
-                yield from self._compute(work, itertools.chain([(number, task, path)], named))
+        """Yield the result of every task, cached or computed by the wrapped engine."""
+        numbered = ((number, task, self._result_path(work, task)) for number, task in enumerate(tasks))
+        for number, task, path in numbered:
+            if (cached := _read_result(path)) is None:
+                yield from self._compute(work, itertools.chain([(number, task, path)], numbered))
                 return
-            yield TaskResult(number, found[0])
+            yield TaskResult(number, cached[0])
 
-    def _compute(self, work: WorkerSpec, named: Iterable[tuple[int, Any, Path]]) -> Iterator[TaskResult]:
-        kept: deque[tuple[int, Path]] = deque()
-        asked: dict[int, tuple[int, Path]] = {}
+    def _compute(self, work: WorkerSpec, numbered: Iterable[tuple[int, Any, Path]]) -> Iterator[TaskResult]:
+        cached: deque[tuple[int, Path]] = deque()
+        pending: dict[int, tuple[int, Path]] = {}
         count = itertools.count()
 
-        def missing() -> Iterator[Any]:
-            for number, task, path in named:
+        def list_missing() -> Iterator[Any]:
+            for number, task, path in numbered:
                 if _read_result(path) is None:
-                    asked[next(count)] = number, path
+                    pending[next(count)] = number, path
                     yield task
                 else:
-                    kept.append((number, path))
+                    cached.append((number, path))
 
-        def drained() -> Iterator[TaskResult]:
-            while kept:
-                number, path = kept.popleft()
+        def yield_cached() -> Iterator[TaskResult]:
+            while cached:
+                number, path = cached.popleft()
                 yield TaskResult(number, (_read_result(path) or _raise_missing(path))[0])
 
-        for outcome in self._engine.compute(work, missing()):
-            number, path = asked.pop(outcome.number)
-            _write_result(path, outcome.value)
-            yield from drained()
-            yield TaskResult(number, outcome.value)
-        yield from drained()
+        for result in self._engine.compute(work, list_missing()):
+            number, path = pending.pop(result.number)
+            _write_result(path, result.value)
+            yield from yield_cached()
+            yield TaskResult(number, result.value)
+        yield from yield_cached()
 
     def value(self, work: WorkerSpec, task: Any, compute: Callable[[Any], Any]) -> Any:
-        """The result of one task, as it is kept or else computed here."""
-        path = self._place(work, task)
-        if (found := _read_result(path)) is None:
-            found = [compute(task)]
-            _write_result(path, found[0])
-        return found[0]
+        """Return the result of one task, cached or computed here."""
+        path = self._result_path(work, task)
+        if (cached := _read_result(path)) is None:
+            cached = [compute(task)]
+            _write_result(path, cached[0])
+        return cached[0]
 
-    def _place(self, work: WorkerSpec, task: Any) -> Path:
-        whole = [rejoinder.__version__, self._files, work.address or work.maker, list(work.given), task]
+    def _result_path(self, work: WorkerSpec, task: Any) -> Path:
+        whole = [rejoinder.__version__, self._files, work.address or work.factory, list(work.arguments), task]
         try:
             raw = orjson.dumps(whole, option=orjson.OPT_SORT_KEYS)
-        except TypeError:  # a file's name that is not UTF-8
+        except TypeError:  # a file name that is not UTF-8
             raw = json.dumps(whole, sort_keys=True).encode()
         address = hashlib.sha256(raw).hexdigest()
         return self._folder / address[:2] / address[2:]
@@ -103,21 +103,21 @@ class CachingEngine:
 
 @contextmanager
 def caching_engine(engine: Engine, out: str | Path | None, files: Iterable[str] = ()) -> Iterator[Engine]:
-    """An engine that keeps what it does beside an output file; without one (or to standard output), as it is."""
+    """Wrap an engine so that results are cached beside an output file; without one (or for "-"), yield it unchanged."""
     if out is None or str(out) == "-":
         yield engine
         return
     folder = Path(out).with_name(f".{Path(out).name}.kept")
     try:
         yield CachingEngine(engine, folder, files)
-    except (InputError, SpecError):  # nothing can go on from here: leave no trace
+    except (InputError, SpecError):  # the command cannot be continued: leave nothing behind
         shutil.rmtree(folder, ignore_errors=True)
         raise
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def _file_stamp(name: str) -> list[Any]:
-    """A file as it is now."""
+    """Return a file's path, size and time of change."""
     try:
         about = os.stat(name)
     except (OSError, ValueError):
@@ -126,7 +126,7 @@ def _file_stamp(name: str) -> list[Any]:
 
 
 def _read_result(path: Path) -> list[Any] | None:
-    """What is kept, in a list of one; None where nothing is, or not whole."""
+    """Return a cached result, in a list of one; None if there is none, or it is incomplete."""
     try:
         raw = path.read_bytes()
     except OSError:
@@ -135,7 +135,7 @@ def _read_result(path: Path) -> list[Any] | None:
 
 
 def _raise_missing(path: Path) -> list[Any]:
-    raise RunError(f"{path}: was taken away while it was read; run the same command again")
+    raise RunError(f"{path}: was deleted while the command was running; run the same command again")
 
 
 def _write_result(path: Path, value: Any) -> None:
@@ -149,7 +149,7 @@ def _write_result(path: Path, value: Any) -> None:
         with suppress(OSError):
             part.unlink()
         raise RunError(
-            f"{path.parent.parent}: results cannot be kept there ({error.strerror}); free some space"
+            f"{path.parent.parent}: results cannot be written there ({error.strerror}); free some space"
         ) from None
 
 

@@ -139,7 +139,7 @@ def work(visit: Visit) -> Response:
 
 def submit(visit: Visit) -> Response:
     """Store an answer and continue; after an exercise question, first say whether it was right."""
-    assignment = visit.store.held(visit.me, visit.form_value("assignment"))
+    assignment = visit.store.find_assignment(visit.me, visit.form_value("assignment"))
     unit = assignment.unit if assignment else _placeholder_unit(visit)
     answer = parse_form(list_fields(visit.site.project, unit), visit.pairs)
     try:
