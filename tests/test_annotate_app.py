@@ -531,7 +531,7 @@ def test_the_command_makes_links_exports_and_imports(tmp_path: Path) -> None:
     assert run.invoke(program, ["annotate", path, "--export", "ratings", "--file", str(out)]).exit_code == 0
     assert len([json.loads(line) for line in out.read_text().splitlines()]) == 2
     taken = run.invoke(program, ["annotate", path, "--import", "ratings", "--file", str(out)])
-    assert "1 were already there" in taken.output
+    assert "1 already there" in taken.output
 
 
 def test_raters_links_go_into_a_file_that_is_nobody_elses(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def generator(
 
     require_modules("torch")
     if arch == "transformer" and dim % (2 * heads):
-        raise InputError(f"--dim {dim} cannot be split into {heads} heads of even size; take a multiple of {2 * heads}")
+        raise InputError(f"--dim {dim} cannot be split into {heads} heads of even size; use a multiple of {2 * heads}")
     from rejoinder.data.inputs import DEFAULT_CORPORA, read_dialogues
     from rejoinder.models.generator.model import CARD_FILE
     from rejoinder.models.generator.shape import GeneratorShape
@@ -108,7 +108,7 @@ def _parse_vocabulary(text: str) -> tuple[str | None, int]:
 
     if text.isdecimal():
         if int(text) < 300:
-            raise InputError(f"--vocabulary {text} is too small for single letters; take 300 or more")
+            raise InputError(f"--vocabulary {text} is too small for single letters; use 300 or more")
         return None, int(text)
     from rejoinder.models.generator.model import TOKENIZER, read_card
 
