@@ -228,7 +228,7 @@ def test_a_table_from_elsewhere_needs_four_columns_and_tells_what_it_leaves_out(
         ("labelstudio", b"{", "not valid JSON"),
         ("labelstudio", b'[{"context": "x"}]', "not a list of tasks"),
         ("mturk", b"HITId\n1", "no column 'WorkerId'"),
-        ("mturk", b"WorkerId,Input.unit,Answer.taskAnswers\nA,x,nonsense", "answers on line 2 of the results could not be read"),
+        ("mturk", b"WorkerId,Input.unit,Answer.taskAnswers\nA,x,nonsense", "answers on line 2 of the results"),
         ("ratings", b"{}", "ratings line 1"),
     ],
 )

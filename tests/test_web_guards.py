@@ -262,7 +262,7 @@ def test_names_of_new_raters() -> None:
         with pytest.raises(AnnotationError, match="at most 500"):
             parse_new_names(wanted, [])
     for wanted in ("ann", "bob, bob"):
-        with pytest.raises(AnnotationError, match="already a rater called .*; no rater was added"):
+        with pytest.raises(AnnotationError, match=r"already a rater called .*; no rater was added"):
             parse_new_names(wanted, ["ann"])
     assert make_link("http://x/", "t") == "http://x/r/t"
 

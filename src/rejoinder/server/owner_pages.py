@@ -8,7 +8,7 @@ from typing import NamedTuple
 from starlette.responses import Response
 
 from rejoinder.annotation.exports import export, list_formats
-from rejoinder.annotation.progress import read_judgements
+from rejoinder.annotation.judgements import read_judgements
 from rejoinder.annotation.store.base import Role, Store
 from rejoinder.comparison.agreement import examine_agreement, suspects
 from rejoinder.errors import RejoinderError
