@@ -17,9 +17,14 @@ UNITS = (
     "|pair|token|word|step|file|shard|task|process|core|person|rater|worker|second|minute|hour|day|page|request|fold|seed"
     "|place|set|node|part|unit|batch|speaker|class|score|rating|column|machine"
 )
+# "a token for a person", "a metric or a system", "whether a reply": nothing to do with "per".
+JOINING = (
+    "or|and|of|for|from|in|on|to|with|without|as|at|by|after|before|against|under|over|than|like|into|about|between|per"
+    "|wants|whether|if|that|which|is|was|has|gives|takes|makes|needs|gets"
+)
 # What is looked for, and what to write instead.
 DROPPED = {
-    rf"\b(?:a|one|two|three|\d+|\{{\}}) (?:\w+ )?\w+s? an? (?:{UNITS})\b"
+    rf"\b(?:a|one|two|three|\d+|\{{\}}) (?:\w+ )?(?!(?:{JOINING})\b)\w+s? an? (?:{UNITS})\b"
     r"(?! (?:is|was|has|can|may|that|which|of|in|with|to)\b)": "per",
     r"(?<!here )\bis no (?!longer|more|less|better|worse|larger|smaller|other|doubt|need|reason|way|one)\w+": "is not",
     r"\b(?:not to be had|(?:can(?:not)?|could(?: not)?) be had|to be had)\b": "is not available, could not be found",
@@ -30,7 +35,7 @@ DROPPED = {
     r"\bas yet\b|\bthereof\b|\btherein\b|\bwherein\b|\bthereby\b|\bhitherto\b|\bwhereupon\b": "current words",
     r"(?<!the and )\bbut for\b": "except for",
     r"\b(?:anew|afresh)\b": "again",
-    r"\bone types\b|\bwhat one\b": "you ...",
+    r"\bone types\b|\bwhat one (?:types|sees|gets|has|does|is|can|may|would)\b": "you ...",
     r"\blet (?:it|them) be\b|\bmay well\b|\bwhence\b|\bwherefore\b": "current words",
     r"\bwell-kept\b": "well maintained",
 }
