@@ -86,7 +86,7 @@ def test_an_exercise_says_what_was_expected_and_then_work_begins(tmp_path: Path)
     wrong = client.post("/work", data={**answered(page), "appropriate.r1": "5"})
     assert "Not as expected" in wrong.text
     assert "nothing to do with the question" in wrong.text
-    assert "you have passed it" in wrong.text
+    assert "You have passed the exercise" in wrong.text
     assert "Unit 1 of" in client.get("/work").text
 
 
@@ -98,7 +98,7 @@ def test_an_exercise_that_is_failed_twice_ends_it(tmp_path: Path) -> None:
         feedback = client.post("/work", data={**answered(page), "appropriate.r1": "5"}).text
         if number_ == 1:
             assert "this is attempt 2 of 2" in feedback
-    assert "That was the last try" in feedback
+    assert "That was your last attempt" in feedback
     assert "You did not pass the exercise" in client.get("/work").text
 
 
@@ -585,7 +585,7 @@ def test_the_documented_limits_are_the_limits() -> None:
     page = (Path(rejoinder.__file__).parents[2] / "docs" / "annotating_server.md").read_text(encoding="utf-8")
     limits = Limits()
     for rate in (limits.address, limits.session):
-        assert f"{rate.burst} at once, then {rate.per_second} a second" in page
+        assert f"{rate.burst} at once, then {rate.per_second} per second" in page
     assert f"{limits.body_bytes // 1024} KiB" in page
     for seconds_ in (limits.body_seconds, limits.request_seconds, HEAD_SECONDS):
         assert f"{seconds_:.0f} seconds" in page

@@ -723,7 +723,7 @@ def test_a_projects_form_cannot_change(opened: Opened, url: str) -> None:
     opened()
     other = project_of("compare")
     store = open_store(other, url)
-    with pytest.raises(AnnotationError, match="give this one another name"):
+    with pytest.raises(AnnotationError, match="rename this one"):
         store.load(units_for(other))
     store.close()
 
@@ -1018,7 +1018,7 @@ def test_a_server_that_is_not_there_is_told_without_the_password() -> None:
 )
 def test_a_password_that_is_not_percent_encoded_is_told_without_it(url: str) -> None:
     pytest.importorskip("psycopg")
-    with pytest.raises(InputError, match="percent-encoded") as error:
+    with pytest.raises(InputError, match="percent-encode") as error:
         open_store(project_of(), url)
     assert "zq" not in str(error.value)
 
