@@ -101,7 +101,7 @@ def _answer_view(
 
 
 def identify_rater(site: Site, token: str) -> Rater | None:
-    """Return the rater whose token this is, or None; raters of a shared link are looked up again by their own id."""
+    """Return the rater whose token this is, or None; access through a shared link ends with that link."""
     me = site.store.who(token) if 0 < len(token) < 200 else None
     return me if me is None or me.by is None else site.store.rater(me.id)
 

@@ -29,7 +29,7 @@ class MetricAnswer(NamedTuple):
 async def score(service: ApiService, body: Mapping[str, Any]) -> dict[str, Any]:
     """Score the pairs of a request."""
     metrics = list(dict.fromkeys(service.offer.metric(text) for text in body["metrics"]))
-    pairs = [pair_of(answer, number) for number, answer in enumerate(body["pairs"])]
+    pairs = [pair_of(entry, number) for number, entry in enumerate(body["pairs"])]
     for metric in metrics:
         _check_needs(metric, pairs)
     matched = bool(body.get("matched"))
