@@ -55,7 +55,7 @@ def _parse_texts(entries: Any, key: str, extra_key: str | None, check: Check) ->
         table = {"text": entry} if isinstance(entry, str) else entry
         if not isinstance(table, dict) or "text" not in table or table.keys() - allowed:
             raise InputError(
-                f"{check.place}: {key!r} contains {brief(entry)}; it must contain texts" + _describe_beside(extra_key)
+                f"{check.place}: {key!r} contains {brief(entry)}; it must contain texts" + _describe_tables(extra_key)
             )
         if not all(isinstance(value, str) and value.strip() for value in table.values()):
             raise InputError(f"{check.place}: {key!r} contains an entry that is empty or not a text: {brief(entry)}")
@@ -63,7 +63,7 @@ def _parse_texts(entries: Any, key: str, extra_key: str | None, check: Check) ->
     return texts
 
 
-def _describe_beside(extra_key: str | None) -> str:
+def _describe_tables(extra_key: str | None) -> str:
     return f", or tables with 'text' and {extra_key!r}" if extra_key else ""
 
 
