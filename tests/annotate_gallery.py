@@ -234,7 +234,7 @@ def _mishaps(browser: Any, folder: Path) -> Iterator[Shown]:
         yield Shown("nothing-here", page)
         page.goto(url + "/")
         with page.expect_navigation():
-            page.click("text=Leave on this device")
+            page.click("text=Sign out on this device")
         yield Shown("left", page)
         for _ in range(20):
             page.goto(url + "/")
@@ -320,10 +320,10 @@ def _links(page: Any, url: str) -> Iterator[Shown]:
     yield Shown("owner-raters", page)
     page.fill("#names", "eve\nfay")
     page.fill("#days", "14")
-    page.click("button:has-text('Make links')")
+    page.click("button:has-text('Create links')")
     yield Shown("owner-raters-made", page)
     page.fill("#names", "eve")
-    page.click("button:has-text('Make links')")
+    page.click("button:has-text('Create links')")
     yield Shown("owner-raters-refused", page)
     page.click("button[aria-label='Revoke the link of eve']")
     yield Shown("owner-raters-revoked", page)

@@ -93,7 +93,7 @@ def client_of(house: PageContext, limits: Limits | None = None, token: str | Non
     app = make_explore_app(house, limits or serving_limits())
     with TestClient(app, base_url=URL, headers=headers, raise_server_exceptions=False) as client:
         yield client
-    house.desk.close()
+    house.service.close()
 
 
 @contextlib.contextmanager

@@ -76,7 +76,7 @@ def test_no_page_of_a_rater_names_a_system_an_id_or_another_rater(form: str, tmp
 def test_an_exercise_says_what_was_expected_and_then_work_begins(tmp_path: Path) -> None:
     store = store_of(write_project(tmp_path, tables=EXERCISE))
     client = entered(store)
-    assert "First an exercise" in client.get("/").text
+    assert "An exercise first" in client.get("/").text
     page = client.get("/work").text
     assert "Exercise 1 of 2" in page
     right = client.post("/work", data={**answered(page), "appropriate.r1": "5"})
@@ -86,7 +86,7 @@ def test_an_exercise_says_what_was_expected_and_then_work_begins(tmp_path: Path)
     wrong = client.post("/work", data={**answered(page), "appropriate.r1": "5"})
     assert "Not as expected" in wrong.text
     assert "nothing to do with the question" in wrong.text
-    assert "you have passed it" in wrong.text
+    assert "You have passed the exercise" in wrong.text
     assert "Unit 1 of" in client.get("/work").text
 
 
@@ -97,9 +97,9 @@ def test_an_exercise_that_is_failed_twice_ends_it(tmp_path: Path) -> None:
         page = client.get("/work").text
         feedback = client.post("/work", data={**answered(page), "appropriate.r1": "5"}).text
         if number_ == 1:
-            assert "this is try 2 of 2" in feedback
-    assert "That was the last try" in feedback
-    assert "The exercise was not passed" in client.get("/work").text
+            assert "this is attempt 2 of 2" in feedback
+    assert "That was your last attempt" in feedback
+    assert "You did not pass the exercise" in client.get("/work").text
 
 
 def test_an_answer_can_be_taken_back_and_is_superseded(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_an_incomplete_answer_comes_back_with_what_was_chosen_and_what_is_missin
     assert "please answer this" in back.text
     assert form_of(back.text)["appropriate.r1"] == "4"
     assert 'aria-invalid="true"' in back.text
-    assert "<title>Not kept: " in back.text
+    assert "<title>Not saved: " in back.text
 
 
 def test_an_edit_is_asked_for_only_where_a_reference_is_edited(tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_sending_a_form_twice_keeps_one_judgement(tmp_path: Path) -> None:
     assert len(store.judgements(superseded=True)) == 1
     other = client.post("/work", data={**answer, "appropriate.r1": "5"})
     assert other.status_code == 409
-    assert "answered already with something else" in other.text
+    assert "already has a different answer" in other.text
 
 
 def test_an_assignment_that_expired_and_was_given_away_says_so(tmp_path: Path) -> None:
@@ -183,12 +183,12 @@ def test_an_assignment_that_expired_and_was_given_away_says_so(tmp_path: Path) -
     first.get(f"/r/{store.add_rater('ann')}")
     second.get(f"/r/{store.add_rater('bea')}")
     mine = answered(first.get("/work").text)
-    assert "Nothing to do just now" in second.get("/work").text
+    assert "Nothing to do right now" in second.get("/work").text
     now[0] += 601
     assert second.post("/work", data=answered(second.get("/work").text), follow_redirects=False).status_code == 303
     late = first.post("/work", data=mine)
     assert late.status_code == 409
-    assert "given to somebody else" in late.text
+    assert "given to another rater" in late.text
     assert [j.rater for j in store.judgements()] == ["bea"]
 
 
@@ -221,7 +221,7 @@ def test_leaving_ends_the_session_and_the_link_still_works(tmp_path: Path) -> No
     token = store.add_rater("ann")
     client = client_of(store)
     page = client.get(f"/r/{token}").text
-    assert "You have left" in client.post("/leave", data=form_of(page, "/leave")).text
+    assert "You have signed out" in client.post("/leave", data=form_of(page, "/leave")).text
     assert client.get("/work").status_code == 404
     assert client.get(f"/r/{token}").status_code == 200
 
@@ -246,7 +246,7 @@ def test_the_page_of_an_entrance_has_its_style_for_who_has_the_link(tmp_path: Pa
     client = client_of(store)
     page = client.get(f"/r/{token}", params={"PROLIFIC_PID": 'no "id"'})
     assert page.status_code == 422
-    assert "This is no participant id." in page.text
+    assert "This is not a valid participant id." in page.text
     assert "no &#34;id&#34;" in page.text
     assert f"/r/{token}/annotate.css" in page.text
     style = client.get(f"/r/{token}/annotate.css")
@@ -387,7 +387,7 @@ def test_what_the_owner_wrote_and_was_refused_is_still_there(tmp_path: Path) -> 
     owner = entered(store, "chief", "owner")
     form = {"csrf": form_of(owner.get("/owner/raters").text, "/owner/raters")["csrf"], "action": "add"}
     refused = owner.post("/owner/raters", data={**form, "names": "bea\nann", "days": "7"}).text
-    assert "called ann already" in refused
+    assert "already a rater called ann" in refused
     assert form_of(refused, "/owner/raters")["names"] == "bea\nann"
     assert 'value="7"' in refused
 
@@ -402,7 +402,7 @@ def test_the_first_page_says_what_can_be_chosen_and_how_long_to_take(tmp_path: P
         store = store_of(write_project(tmp_path / form, form, extra="minimum_seconds = 2.5"))
         page = entered(store).get("/").text
         assert choice in page
-        assert "within 2.5 seconds" in page
+        assert "in less than 2.5 seconds" in page
 
 
 def test_every_export_can_be_downloaded_or_says_why_not(tmp_path: Path) -> None:
@@ -531,7 +531,7 @@ def test_the_command_makes_links_exports_and_imports(tmp_path: Path) -> None:
     assert run.invoke(program, ["annotate", path, "--export", "ratings", "--file", str(out)]).exit_code == 0
     assert len([json.loads(line) for line in out.read_text().splitlines()]) == 2
     taken = run.invoke(program, ["annotate", path, "--import", "ratings", "--file", str(out)])
-    assert "1 were already there" in taken.output
+    assert "1 already there" in taken.output
 
 
 def test_raters_links_go_into_a_file_that_is_nobody_elses(tmp_path: Path) -> None:
@@ -585,7 +585,7 @@ def test_the_documented_limits_are_the_limits() -> None:
     page = (Path(rejoinder.__file__).parents[2] / "docs" / "annotating_server.md").read_text(encoding="utf-8")
     limits = Limits()
     for rate in (limits.address, limits.session):
-        assert f"{rate.burst} at once, then {rate.per_second} a second" in page
+        assert f"{rate.burst} at once, then {rate.per_second} per second" in page
     assert f"{limits.body_bytes // 1024} KiB" in page
     for seconds_ in (limits.body_seconds, limits.request_seconds, HEAD_SECONDS):
         assert f"{seconds_:.0f} seconds" in page

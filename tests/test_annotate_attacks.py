@@ -363,7 +363,9 @@ def test_a_body_that_does_not_come_is_not_waited_for(tmp_path: Path) -> None:
 def test_ten_thousand_requests_of_one_client_are_limited(tmp_path: Path) -> None:
     store = store_of(write_project(tmp_path))
     now = [0.0]
-    app = make_annotation_app(store.project, store, limits=Limits(Rate(20, 5), Rate(50, 10)), steady=lambda: now[0])
+    app = make_annotation_app(
+        store.project, store, limits=Limits(Rate(20, 5), Rate(50, 10)), monotonic_clock=lambda: now[0]
+    )
 
     async def many(count: int, cookie: tuple[str, str] | None, address: str) -> list[int]:
         return [await _status(app, b"/work", cookie, client=(address, 5)) for _ in range(count)]
@@ -471,10 +473,10 @@ def test_who_knows_the_id_of_a_participant_takes_nothing_over(tmp_path: Path) ->
     other.get(link, params={"PROLIFIC_PID": "5f00bb"})  # somebody with a session of their own
     for eve in (client_of(store), other):
         page = eve.get(link, params={"PROLIFIC_PID": "5f00aa"})
-        assert "Go on" in page.text  # through a page of ours, for a cookie does not come along from another site
+        assert "Continue" in page.text  # through a page of ours, for a cookie does not come along from another site
         refused = eve.get(html.unescape(re.findall('href="(/r/[^"]*)"', page.text)[0]))
         assert refused.status_code == 403
-        assert "came in with this id before" in refused.text
+        assert "This id has been used before" in refused.text
         assert "owner@example.org" in refused.text
         assert "1 of 6 done" not in eve.get("/").text
     assert "1 of 6 done" in mine.get("/").text

@@ -54,7 +54,7 @@ REFUSED: dict[str, tuple[tuple[Field, ...], dict[str, Any], str, str]] = {
     "a text for a number": ((SCALE,), {"a.r1": "1"}, "a.r1", "cannot be chosen"),
     "a list for a number": ((SCALE,), {"a.r1": [1]}, "a.r1", "cannot be chosen"),
     "an object for a number": ((SCALE,), {"a.r1": {"$gt": 0}}, "a.r1", "cannot be chosen"),
-    "something not asked": ((SCALE,), {"a.r1": 1, "admin": 1}, "'admin'", "not asked"),
+    "something not asked": ((SCALE,), {"a.r1": 1, "admin": 1}, "'admin'", "does not exist here"),
     "no label": ((LABELS,), {"errors.r1": []}, "errors.r1", "please answer"),
     "a label for a list": ((LABELS,), {"errors.r1": "bad"}, "errors.r1", "must be a list"),
     "an unknown label": ((LABELS,), {"errors.r1": ["worse"]}, "errors.r1", "cannot be chosen"),

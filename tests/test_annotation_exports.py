@@ -86,7 +86,7 @@ def test_the_formats_are_listed_and_a_wrong_name_tells_the_nearest(opened: Opene
     store = opened(project_of(), judged=0)
     with pytest.raises(SpecError, match="did you mean 'crowdkit'"):
         export(store, "crowd-kit")
-    with pytest.raises(SpecError, match="no format is called 'texts' here"):
+    with pytest.raises(SpecError, match="there is no format 'texts' here"):
         import_judgements(store, "texts", b"")
 
 
@@ -96,7 +96,7 @@ def test_every_form_leaves_in_every_format_or_says_why_not(opened: Opened, form:
     store = opened(project_of(form, comments=True))
     texts = ("write", "situation", "validate", "review")
     if (name in ("ratings", "crowdkit") and form in TEXTS) or (name == "texts" and form not in texts):
-        with pytest.raises(AnnotationError, match="brings"):
+        with pytest.raises(AnnotationError, match="collects"):
             export(store, name)
         return
     file = export(store, name)
@@ -221,14 +221,14 @@ def test_a_table_from_elsewhere_needs_four_columns_and_tells_what_it_leaves_out(
     ("name", "content", "message"),
     [
         ("csv", b"unit,rater\n1,2", "no column 'field'"),
-        ("csv", b"\xff\xfe", "not UTF-8"),
-        ("csv", b"unit,rater,field,value,seconds\na,b,c,1,soon", "no number in 'seconds' on line 2"),
-        ("csv", b"unit,rater,field,value,at\na,b,c,1,soon", "no time in 'at' on line 2"),
-        ("csv", b'unit,rater,field,value\n"a', "cannot be read as CSV"),
-        ("labelstudio", b"{", "no JSON"),
-        ("labelstudio", b'[{"context": "x"}]', "no list of tasks"),
+        ("csv", b"\xff\xfe", "not valid UTF-8"),
+        ("csv", b"unit,rater,field,value,seconds\na,b,c,1,soon", "invalid number in 'seconds' on line 2"),
+        ("csv", b"unit,rater,field,value,at\na,b,c,1,soon", "invalid time in 'at' on line 2"),
+        ("csv", b'unit,rater,field,value\n"a', "could not be read as CSV"),
+        ("labelstudio", b"{", "not valid JSON"),
+        ("labelstudio", b'[{"context": "x"}]', "not a list of tasks"),
         ("mturk", b"HITId\n1", "no column 'WorkerId'"),
-        ("mturk", b"WorkerId,Input.unit,Answer.taskAnswers\nA,x,nonsense", "no answers that can be read on line 2"),
+        ("mturk", b"WorkerId,Input.unit,Answer.taskAnswers\nA,x,nonsense", "answers on line 2 of the results"),
         ("ratings", b"{}", "ratings line 1"),
     ],
 )
@@ -271,12 +271,12 @@ def test_columns_of_crowd_kit_that_do_not_fit_are_told(opened: Opened) -> None:
     taken = import_judgements(store, "crowdkit", rows.encode())
     assert (taken.added, taken.already) == (1, 0)
     assert sorted(taken.left_out.values()) == [1, 1]
-    assert "of something that this project does not ask about" in taken.left_out
+    assert "for something that this project does not ask about" in taken.left_out
     wrong = import_judgements(store, "crowdkit", f"task,worker,label\r\n{whole.replace('ann,2', 'bea,7')}".encode())
     assert (wrong.added, sum(wrong.left_out.values())) == (0, 1)
     with pytest.raises(InputError, match="no column 'task'"):
         import_judgements(store, "crowdkit", b"worker,label\r\n")
-    with pytest.raises(AnnotationError, match="brings texts"):
+    with pytest.raises(AnnotationError, match="collects texts"):
         import_judgements(
             opened(project_of("write", name="w"), name="w", judged=0), "crowdkit", b"task,worker,label\r\n"
         )

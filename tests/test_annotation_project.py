@@ -110,14 +110,14 @@ WRONG = {
     "a number out of range": (HEAD + "raters_per_unit = 0", "from 1 to 1000"),
     "a number for a text": (HEAD + "title = 3", "'title' must be a text"),
     "not a number": (HEAD + "minimum_seconds = nan", "'minimum_seconds' must be a number"),
-    "no TOML": ("form = ", "is no TOML"),
+    "no TOML": ("form = ", "is not valid TOML"),
     "an unknown kind of redaction": (HEAD + 'redact = ["mail"]', "did you mean 'email'"),
-    "labels elsewhere": (HEAD + 'labels = ["x"]', "belongs to the form 'errors'"),
-    "labels twice": ('form = "errors"\ndata = "x"\nlabels = ["x", "x"]', "'labels' must be different"),
+    "labels elsewhere": (HEAD + 'labels = ["x"]', "is only for the form 'errors'"),
+    "labels twice": ('form = "errors"\ndata = "x"\nlabels = ["x", "x"]', "'labels' must be a list of different"),
     "the label none": ('form = "errors"\ndata = "x"\nlabels = ["none"]', "'none' is always offered"),
     "aspects where one thing is asked": (
         'form = "errors"\ndata = "x"\n[[aspects]]\nname = "a"\nquestion = "b"',
-        "asks one thing only",
+        "asks only one question",
     ),
     "a scale for a text": (
         'form = "write"\ndata = "x"\n[[aspects]]\nname = "a"\nquestion = "b"\nlow = 1',
@@ -136,9 +136,9 @@ WRONG = {
     ),
     "an anchor off the scale": (
         HEAD + '[[aspects]]\nname = "a"\nquestion = "b"\nanchors = { 9 = "x" }',
-        "under numbers from 1 to 5",
+        "by numbers from 1 to 5",
     ),
-    "replies_per_unit of pairs": ('form = "compare"\ndata = "x"\nreplies_per_unit = 3', "has no meaning"),
+    "replies_per_unit of pairs": ('form = "compare"\ndata = "x"\nreplies_per_unit = 3', "does not apply"),
     "a gold question of nothing": (HEAD + "[[gold]]\nanswer = { appropriate = 1 }", "either 'of'"),
     "a gold question without an answer": (HEAD + '[[gold]]\nof = "x"', "'answer' must be a table"),
     "an attention check of the data": (HEAD + '[[attention]]\nof = "x"\nanswer = { appropriate = 1 }', "[[gold]]"),
@@ -146,7 +146,7 @@ WRONG = {
     "an exercise of nothing": (HEAD + "[exercise]\nneeded = 1", "needs [[exercise.questions]]"),
     "a right answer to a text": (
         'form = "write"\ndata = "x"\n[[gold]]\nof = "x"\nanswer = { accepting = "x" }',
-        "no one right answer",
+        "no single right answer",
     ),
     "checks with an unknown key": (HEAD + "[checks]\nevry = 3", "did you mean 'every'"),
     "a table for a list": (HEAD + "[gold]\nof = 1", "list of tables"),
@@ -165,7 +165,7 @@ def test_what_is_wrong_is_told_in_one_sentence(name: str, tmp_path: Path) -> Non
 
 
 def test_a_project_that_is_not_there_is_told_too(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="could not be read"):
         read_project(tmp_path / "none.toml")
 
 

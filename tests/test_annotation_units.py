@@ -139,7 +139,7 @@ def test_pairs_can_be_drawn_and_ties_left_out() -> None:
 
 
 def test_data_that_a_form_cannot_use_is_told() -> None:
-    with pytest.raises(InputError, match="needs responses, and the data has none"):
+    with pytest.raises(InputError, match="needs responses, but the data has none"):
         make_units(project_of("rate"), collect([Item("a", (Turn("Hi"),))]))
 
 
@@ -167,7 +167,7 @@ def test_the_answer_of_a_gold_question_may_name_words_and_ids() -> None:
 
 def test_a_gold_pair_names_the_better_response() -> None:
     gold = (check({"overall": "item-0/secret-beta"}, "item-0"),)
-    with pytest.raises(InputError, match="no unit is the only one"):
+    with pytest.raises(InputError, match="3 units show"):
         units_for(project_of("compare", gold=gold))
     two = collect([*(r for r in data(1) if not isinstance(r, Response) or r.system != "secret-gamma")])
     (unit,) = [unit for unit in make_units(project_of("compare", gold=gold), two) if unit.kind == "gold"]
@@ -194,10 +194,10 @@ WRONG = {
     "an unknown aspect": (check({"apropriate": 1}, "item-1/secret-beta"), "did you mean 'appropriate'"),
     "a value off the scale": (check({"appropriate": 6}, "item-1/secret-beta"), "6 cannot be chosen"),
     "true": (check({"appropriate": True}, "item-1/secret-beta"), "True cannot be chosen"),
-    "a reply that is not there": (check({"appropriate": {"r9": 1}}, "item-1/secret-beta"), "names no reply"),
+    "a reply that is not there": (check({"appropriate": {"r9": 1}}, "item-1/secret-beta"), "does not name a reply"),
     "no reply": (check({"appropriate": 1}, context="Hi"), "needs a 'reply'"),
-    "a number for a text": (check({"appropriate": 1}, context=[3], reply="No."), "it takes texts"),
-    "an empty text": (check({"appropriate": 1}, context=[" "], reply="No."), "something empty"),
+    "a number for a text": (check({"appropriate": 1}, context=[3], reply="No."), "it must contain texts"),
+    "an empty text": (check({"appropriate": 1}, context=[" "], reply="No."), "an entry that is empty"),
     "a goal that is no text": (check({"appropriate": 1}, context="Hi", reply="No.", goal=3), "'goal' must be a text"),
 }
 

@@ -80,7 +80,7 @@ def test_no_tasks_are_no_results(work: WorkerSpec) -> None:
 
 def test_a_task_that_kills_its_process_again_and_again_is_one_sentence(work: WorkerSpec) -> None:
     engine = LocalEngine(2)
-    with pytest.raises(RunError, match="a worker process died 4 times over the same tasks"):
+    with pytest.raises(RunError, match="a worker process died 4 times on the same tasks"):
         list(engine.compute(work, [1, "die", 2]))
     assert engine.counts.failures == 4
 
@@ -122,7 +122,7 @@ def test_an_engine_is_opened_by_its_name() -> None:
     assert open_engine().workers == os.cpu_count()
     with pytest.raises(SpecError, match="no engine is called 'lokal'"):
         open_engine("lokal")
-    with pytest.raises(SpecError, match="an address is of a Ray cluster"):
+    with pytest.raises(SpecError, match="an address needs the engine 'ray'"):
         open_engine("local", address="localhost:6379")
 
 
@@ -154,7 +154,7 @@ def test_a_ray_cluster_gives_the_same_results(work: WorkerSpec) -> None:
         next(flow)
         assert len(taken) <= 256
         flow.close()  # type: ignore[attr-defined]
-        with pytest.raises(RunError, match="a process died 6 times over the same task"):
+        with pytest.raises(RunError, match="a process died 6 times on the same task"):
             results(engine, work, [1, "die"])
         assert engine.counts.retries is not None
     finally:

@@ -229,4 +229,4 @@ def test_a_name_that_ends_like_another_format_is_refused(tmp_path: Path, words: 
     (tmp_path / "f.jsonl").write_text("")
     done = CliRunner().invoke(program, [word.format(f=tmp_path / "f.jsonl") for word in words.split()])
     assert done.exit_code == 2
-    assert re.search(r"x\.\w+(\.gz)?: \.\w+ means .+, and .+ is written; ", done.output)
+    assert re.search(r"x\.\w+(\.gz)?: \.\w+ means .+, but the output is .+; ", done.output)

@@ -131,7 +131,7 @@ def test_a_name_that_ends_in_csv_gets_the_table_as_csv(tmp_path: Path) -> None:
     assert (tmp_path / "next.csv").read_text() == done.stdout.removesuffix("\n")
     assert len(list(csv.DictReader(io.StringIO(done.stdout)))) == 6
     refused = run("next", tmp_path / "data.jsonl", "-o", tmp_path / "next.xlsx")
-    assert ".xlsx means a spreadsheet, and JSONL is written" in refused.output
+    assert ".xlsx means a spreadsheet, but the output is JSONL" in refused.output
 
 
 def test_a_run_is_asked_by_metrics_or_by_ranking(tmp_path: Path) -> None:

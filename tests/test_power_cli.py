@@ -139,8 +139,8 @@ def test_scores_make_a_pilot_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("argv", "told"),
     [
-        ([], "without a pilot, give --sd-items and --sd-ratings"),
-        (["--sd-items", 1, "--sd-ratings", 1], "give --difference, --items or both"),
+        ([], "without a pilot, give 'sd_items' and 'sd_ratings'"),
+        (["--sd-items", 1, "--sd-ratings", 1], "give 'difference', 'items' or both"),
         (["--sd-items", -1, "--sd-ratings", 1, "--items", 9], "must be 0 or more"),
         (["nosuch.jsonl", "--sd-items", 1], "are for planning without a pilot"),
         (["nosuch.jsonl"], "nosuch.jsonl: no such file"),

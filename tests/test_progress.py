@@ -54,7 +54,7 @@ def test_a_total_that_is_not_known_is_not_made_up(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("said", ["often", "0", "-3", "nan", "1e300"])
 def test_seconds_that_are_none_are_said_in_one_sentence(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REJOINDER_PROGRESS", said)
-    with pytest.raises(SpecError, match=f"must be the number of seconds between two lines of progress, not '{said}'"):
+    with pytest.raises(SpecError, match=f"must be the number of seconds between two progress lines, not '{said}'"):
         show_progress("scoring").__enter__()
 
 

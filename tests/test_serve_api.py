@@ -125,7 +125,7 @@ def test_trying_says_what_each_metric_matched_and_why_one_has_no_score(client: A
     assert [one["metric"] for one in told] == names
     assert told[0]["turn"] == 1
     assert told[1]["reference"] == 0
-    assert "asks its owner's endpoint" in told[2]["error"]
+    assert "uses the owner's endpoint" in told[2]["error"]
 
 
 def test_a_pair_without_what_a_metric_needs_has_no_score_beside_others_that_have_it(client: Any) -> None:
@@ -168,7 +168,7 @@ def test_attacks_stand_beside_the_reply(client: Any) -> None:
         ("augment", {"plan": {"retrieval": "none"}}, 409, "no source of references"),
         ("explain", {"metric": "bleu", "references": []}, 409, "needs references"),
         ("explain", {"reply": " "}, 422, "reply is blank"),
-        ("attack", {"metric": "self_bleu"}, 404, "all replies of a set"),
+        ("attack", {"metric": "self_bleu"}, 404, "computed over a whole set"),
         ("explain", {"metric": "judge"}, 409, "use the command: rejoinder explain"),
     ],
 )

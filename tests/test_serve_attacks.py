@@ -144,10 +144,10 @@ def test_a_body_over_the_limit_is_refused_whether_it_says_its_length_or_not() ->
 def test_more_requests_than_taken_on_at_once_are_asked_to_come_again() -> None:
     house = house_of(load=LoadLimits(concurrent=2))
     with client_of(house) as client:
-        house.desk.under_way = 2
+        house.service.active_requests = 2
         refused = client.post("/score", json=EXAMPLES["score"])
         assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
-        house.desk.under_way = 0
+        house.service.active_requests = 0
         assert client.post("/score", json=EXAMPLES["score"]).status_code == 200
 
 
@@ -155,7 +155,7 @@ def test_what_takes_too_long_is_given_up() -> None:
     house = house_of(load=LoadLimits(seconds=0.0))
     with client_of(house) as client:
         assert client.post("/score", json=EXAMPLES["score"]).status_code == 504
-        assert house.desk.under_way == 0
+        assert house.service.active_requests == 0
 
 
 def test_a_stranger_who_guesses_is_slowed_down() -> None:
@@ -182,13 +182,13 @@ def test_a_browser_must_carry_the_mark_of_a_page() -> None:
         assert browser.get("/runs").status_code == 200
         assert browser.post("/score", json=EXAMPLES["score"]).status_code == 403
         assert browser.post("/score", json=EXAMPLES["score"], headers={MARK_HEADER: "0" * 64}).status_code == 403
-        mark = {MARK_HEADER: house.gate.mark}
+        mark = {MARK_HEADER: house.auth.mark}
         assert browser.post("/score", json=EXAMPLES["score"], headers=mark).status_code == 200
         for site in ("cross-site", "same-site"):
             elsewhere = {**mark, "Sec-Fetch-Site": site}
             assert browser.post("/score", json=EXAMPLES["score"], headers=elsewhere).status_code == 403
         form = {"Accept": "text/html"}
-        for marks in ("x", [], [house.gate.mark] * 2, ["x", house.gate.mark]):
+        for marks in ("x", [], [house.auth.mark] * 2, ["x", house.auth.mark]):
             sent = {"csrf": marks, "other": "1"}
             assert browser.post("/models/minilm/get", data=sent, headers=form).status_code == 403
         assert house.fetching == {}
@@ -267,13 +267,13 @@ def test_cancelled_requests_leave_nothing_behind() -> None:
     async def cancelled() -> None:
         from rejoinder.server.api.score import score
 
-        tasks = [asyncio.create_task(score(house.desk, EXAMPLES["score"])) for _ in range(5)]
+        tasks = [asyncio.create_task(score(house.service, EXAMPLES["score"])) for _ in range(5)]
         await asyncio.sleep(0)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await asyncio.sleep(0.2)
-        assert all(lane.queued == 0 for lane in house.desk.lanes.values())
+        assert all(lane.queued == 0 for lane in house.service.queues.values())
 
     asyncio.run(cancelled())
-    house.desk.close()
+    house.service.close()

@@ -79,7 +79,7 @@ def test_a_chat_log_can_be_pasted_or_loaded(page: Any, tmp_path: Path) -> None:
     row = '#scores tr:has(th:text-is("context_overlap")) td.why'
     page.wait_for_selector(f'{row}:has-text("turn 1: Is the kitchen open?")')
     page.fill("#context", "{ no json")
-    page.wait_for_selector("#context-problem:has-text('cannot be read')")
+    page.wait_for_selector("#context-problem:has-text('could not be read')")
     (tmp_path / "talk.txt").write_text("Is the window open?\nIt is cold.\n")
     page.set_input_files("#file", str(tmp_path / "talk.txt"))
     page.fill("#reply", "Shall I close the window?")
@@ -98,16 +98,16 @@ def test_a_run_is_browsed_from_the_leaderboard_to_a_conversation(page: Any) -> N
     page.click("nav >> text=Runs")
     page.click("tbody >> text=chats")
     assert page.locator("svg.bar").count() == 6
-    page.click("text=Metrics beside people")
+    page.click("text=Metrics compared with people")
     page.select_option("#f-metric", "length")
     page.click("button:text-is('Show')")
     assert "metric=length" in page.url
     dots = page.locator("svg.scatter a")
     assert dots.count() == 16
     dots.nth(3).click(force=True)
-    assert page.inner_text("h1") == "A conversation"
+    assert page.inner_text("h1") == "Conversation"
     assert page.locator("article.here").count() == 1
-    page.click("article.here >> text=Try it with changes")
+    page.click("article.here >> text=Edit and try it")
     assert page.inner_text("main p").startswith("From the run chats")
 
 
@@ -132,7 +132,7 @@ def test_a_test_set_is_read_by_keyboard(page: Any) -> None:
     page.keyboard.press("Enter")
     page.focus("tbody a")
     page.keyboard.press("Enter")
-    page.wait_for_selector("text=Came from")
+    page.wait_for_selector("ol.candidates >> text=Source")
     assert "bm25" in page.inner_text("ol.candidates")
     assert "off-topic" in page.inner_text("ol.candidates")
     page.click("a[rel=next]")

@@ -155,7 +155,7 @@ def test_what_many_score_at_once_is_scored_in_few_calls_and_right() -> None:
         asked = [score(desk, {"metrics": ["length"], "pairs": [pair]}) for pair in pairs]
         found = await asyncio.gather(*asked)
         desk.close()
-        return [one["scores"]["length"] for one in found], desk.lanes["metrics"].batches
+        return [one["scores"]["length"] for one in found], desk.queues["metrics"].batches
 
     found, batches = run(ask())
     assert found == [[float(n)] for n in range(1, 33)]
@@ -170,13 +170,13 @@ def test_what_many_score_at_once_is_scored_in_few_calls_and_right() -> None:
     ],
 )  # fmt: skip
 def test_a_metric_says_of_itself_in_which_lane_it_is_asked(spec: str, lane: str) -> None:
-    assert ApiService().lane_of(parse(spec)) == lane
+    assert ApiService().queue_name(parse(spec)) == lane
 
 
 def test_a_system_says_of_itself_in_which_lane_it_is_asked_and_whether_it_is_offered() -> None:
     service = ApiService()
-    assert service.lane_of(parse_system("embedded")) == "models"
-    assert service.lane_of(parse_system("judge")) == "models"
-    assert service.lane_of(parse_system("tfidf")) == "metrics"
+    assert service.queue_name(parse_system("embedded")) == "models"
+    assert service.queue_name(parse_system("judge")) == "models"
+    assert service.queue_name(parse_system("tfidf")) == "metrics"
     assert not {"chat", "completion", "function", "generator"} & set(service.offer.systems)
     assert {"causal", "embedded", "metric", "ranker", "seq2seq", "tfidf"} <= set(service.offer.systems)

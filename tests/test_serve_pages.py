@@ -68,7 +68,7 @@ def test_every_page_is_also_json(client: Any, path: str) -> None:
     assert page.headers["content-type"].startswith("text/html")
     assert "<h1" in page.text
     assert asked.json() == named.json()
-    assert set(PAGES[path].told) <= set(asked.json())
+    assert set(PAGES[path].properties) <= set(asked.json())
 
 
 def test_the_leaderboards_are_those_of_the_report(client: Any, folder: Path) -> None:
@@ -199,7 +199,7 @@ def test_one_click_fetches_a_model(house: PageContext, client: Any, monkeypatch:
     page = client.get("/models", headers=PAGE).text
     assert "Fetch glove-6b-50d under the licence" in page
     assert client.post("/models/glove-6b-50d/get").status_code == 202
-    form = client.post("/models/glove-6b-50d/get", data={"csrf": house.gate.mark}, headers=PAGE, follow_redirects=False)
+    form = client.post("/models/glove-6b-50d/get", data={"csrf": house.auth.mark}, headers=PAGE, follow_redirects=False)
     assert (form.status_code, form.headers["location"]) == (303, "/models/glove-6b-50d")
     for _ in range(100):
         if fetched:
@@ -227,7 +227,7 @@ def test_the_command_says_what_is_wrong_before_it_serves(tmp_path: Path) -> None
     told = CliRunner().invoke(program, ["serve", str(tmp_path / "nothing")])
     assert "no such file or folder" in str(told.exception)
     told = CliRunner().invoke(program, ["serve", str(tmp_path), "--token", "short"])
-    assert "a token has at least 16" in str(told.exception)
+    assert "a token needs at least 16" in str(told.exception)
 
 
 def test_annotation_and_exploration_share_one_server(house: PageContext, tmp_path: Path) -> None:
@@ -238,8 +238,8 @@ def test_annotation_and_exploration_share_one_server(house: PageContext, tmp_pat
     from tests.annotate_site import FREE, make_annotation_app, store_of, write_project
 
     store = store_of(write_project(tmp_path))
-    app = AppDispatcher(make_explore_app(house), make_annotation_app(store.project, store, limits=FREE), house.gate)
-    rater, owner, explorer = (TestClient(app, base_url=house.gate.url) for _ in range(3))
+    app = AppDispatcher(make_explore_app(house), make_annotation_app(store.project, store, limits=FREE), house.auth)
+    rater, owner, explorer = (TestClient(app, base_url=house.auth.url) for _ in range(3))
     assert rater.get(f"/r/{store.add_rater('ann')}").url.path == "/"
     assert "Read all of it." in rater.get("/", headers=PAGE).text
     assert rater.get("/work", headers=PAGE).status_code == 200
@@ -247,7 +247,7 @@ def test_annotation_and_exploration_share_one_server(house: PageContext, tmp_pat
     assert rater.get("/runs", headers=PAGE).status_code == 404
     assert owner.get(f"/r/{store.add_rater('chief', 'owner')}").url.path == "/owner"
     assert owner.get("/models", headers=PAGE).status_code == 404
-    assert explorer.get(f"/r/{house.gate.token}", headers=PAGE).url.path == "/try"
+    assert explorer.get(f"/r/{house.auth.token}", headers=PAGE).url.path == "/try"
     assert "Try a reply" in explorer.get("/", headers=PAGE).text
     assert explorer.get("/static/icon.svg").status_code == 200
     assert explorer.get("/work", headers=PAGE).status_code == 404

@@ -96,5 +96,5 @@ def test_grades_of_no_known_scale_are_told_before_anybody_is_asked(inputs: Path,
 def test_reading_a_project_that_nobody_has_served_makes_no_database(inputs: Path, tmp_path: Path) -> None:
     copy_inputs(case := Case("agreement project.toml", "project.toml chats.jsonl"), inputs, tmp_path)
     ended, _ = run_case(case, tmp_path)
-    assert "nobody has judged anything yet" in ended.err
+    assert "there are no judgements yet" in ended.err
     assert listing(tmp_path) == {"project.toml", "chats.jsonl"}

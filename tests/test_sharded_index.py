@@ -209,7 +209,7 @@ class StoppedWhileWeighing(LocalEngine):
     """An engine that is stopped when all shards are there but not all are weighed."""
 
     def compute(self, work: WorkerSpec, tasks: Any) -> Iterator[TaskResult]:
-        engine = StoppingEngine() if work.maker.endswith("Weigher") else LocalEngine()
+        engine = StoppingEngine() if work.factory.endswith("Weigher") else LocalEngine()
         yield from engine.compute(work, tasks)
 
 

@@ -286,8 +286,8 @@ class Alone(LocalEngine):
         object.__setattr__(self, "tasks", 0)
 
     def compute(self, work, tasks):
-        given = tuple(json.loads(json.dumps(work.given)))
-        worker = WorkerSpec(work.maker, given).worker()
+        given = tuple(json.loads(json.dumps(work.arguments)))
+        worker = WorkerSpec(work.factory, given).worker()
         numbered = list(enumerate(json.loads(json.dumps(list(tasks)))))
         object.__setattr__(self, "tasks", len(numbered))
         for number, task in reversed(numbered):

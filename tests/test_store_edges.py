@@ -98,7 +98,7 @@ def test_a_lease_ends_at_its_moment(opened: Callable[..., Store], clock: Clock) 
     ann, bob = rater(store), rater(store, "bob")
     given = [taken(store, ann)]
     assert given[0].until == clock.now + 120
-    assert store.held(ann, given[0].id) is not None
+    assert store.find_assignment(ann, given[0].id) is not None
     while (found := store.next_unit(bob)) is not None:  # what else there is
         given.append(found)
         answer(store, bob, found)
@@ -123,7 +123,7 @@ def test_an_answer_taken_back_can_be_changed_until_the_lease_is_over(
     again = store.undo(me)
     assert again is not None
     assert again.previous == said.answer
-    held = store.held(me, again.id)
+    held = store.find_assignment(me, again.id)
     assert held is not None
     assert (held.taken, held.until) == (clock.now, clock.now + 120)
     clock.now += 119.999
@@ -211,11 +211,11 @@ def test_what_was_judged_elsewhere_counts_once_and_needs_its_unit(opened: Callab
 def test_nobody_is_renewed_or_revoked_who_is_not_there(opened: Callable[..., Store]) -> None:
     store = opened(project_of())
     for change in (store.renew, store.revoke):
-        with pytest.raises(AnnotationError, match="nobody is called 'bob' in this project"):
+        with pytest.raises(AnnotationError, match="there is nobody called 'bob' in this project"):
             change("bob")
-    with pytest.raises(AnnotationError, match="no role is called 'king'"):
+    with pytest.raises(AnnotationError, match="there is no role 'king'"):
         store.add_rater("bob", "king")  # type: ignore[arg-type]
-    with pytest.raises(AnnotationError, match="this link is a personal one"):
+    with pytest.raises(AnnotationError, match="this is a personal link"):
         store.admit(rater(store), "cyd")
 
 
@@ -223,7 +223,7 @@ def test_names_have_at_most_64_letters() -> None:
     check_name("a")
     check_name("a" * 64)
     for wrong in ("", "a" * 65, "-a", "a ", "_a"):
-        with pytest.raises(AnnotationError, match="cannot be a rater's name; take at most 64 letters"):
+        with pytest.raises(AnnotationError, match="cannot be a rater's name; use at most 64 letters"):
             check_name(wrong)
 
 

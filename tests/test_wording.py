@@ -20,7 +20,8 @@ UNITS = (
 # Between two words of these, "a" is the article: "a context or a reply", "the part of a text".
 LINKS = (
     "of|or|and|that|which|with|without|to|in|into|as|for|is|are|was|by|from|on|at|after|before|behind|than|if|where|when"
-    "|among|between|outside|has|have|holds|says|share|marks|takes|gives|itself"
+    "|among|between|outside|has|have|holds|says|share|marks|takes|gives|itself|against|under|over|like|about|per|wants"
+    "|whether|makes|needs|gets"
 )
 # What is looked for, and what to write instead.
 DROPPED = {
@@ -35,7 +36,7 @@ DROPPED = {
     r"\bas yet\b|\bthereof\b|\btherein\b|\bwherein\b|\bthereby\b|\bhitherto\b|\bwhereupon\b": "current words",
     r"(?<!the and )\bbut for\b": "except for",
     r"\b(?:anew|afresh)\b": "again",
-    r"\bone types\b|\bwhat one\b": "you ...",
+    r"\bone types\b|\bwhat one (?:types|sees|gets|has|does|is|can|may|would)\b": "you ...",
     r"\blet (?:it|them) be\b|\bmay well\b|\bwhence\b|\bwherefore\b": "current words",
     r"\bwell-kept\b": "well maintained",
 }

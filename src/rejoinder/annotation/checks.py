@@ -1,4 +1,4 @@
-"""Questions whose answer is known: their units, and the answers that they accept."""
+"""Checks, which are questions with a known answer: their units, and the answers that they accept."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from rejoinder.seeded import stable_hash
 
 
 def make_own_unit(project: Project, kind: UnitKind, check: Check) -> Unit:
-    """The unit of a check with texts of its own."""
-    given: Mapping[str, Any] = check.payload or {}
-    replies = given.get("replies", [given["reply"]] if "reply" in given else [])
+    """Return the unit of a check that has its own texts."""
+    texts: Mapping[str, Any] = check.payload or {}
+    replies = texts.get("replies", [texts["reply"]] if "reply" in texts else [])
     _count_replies(project, check, replies)
     payload: dict[str, Any] = {
-        "context": _parse_texts(given["context"], "context", "speaker", check),
+        "context": _parse_texts(texts["context"], "context", "speaker", check),
         "replies": [
             {"key": f"r{n}", **r} for n, r in enumerate(_parse_texts(replies, "replies", None, check), start=1)
         ],
     }
-    if "situation" in given:
-        payload["situation"] = _parse_texts(given["situation"], "situation", "category", check)
+    if "situation" in texts:
+        payload["situation"] = _parse_texts(texts["situation"], "situation", "category", check)
     for key in ("goal", "note"):
-        if key in given:
-            if not isinstance(given[key], str):
-                raise InputError(f"{check.place}: {key!r} must be a text; found {brief(given[key])}")
-            payload[key] = given[key]
+        if key in texts:
+            if not isinstance(texts[key], str):
+                raise InputError(f"{check.place}: {key!r} must be a text; found {brief(texts[key])}")
+            payload[key] = texts[key]
     return Unit(f"{stable_hash(project.form, kind, payload):016x}", project.form, payload, {"replies": {}}, kind)
 
 
@@ -47,64 +47,72 @@ def _count_replies(project: Project, check: Check, replies: Any) -> None:
         raise InputError(f"{check.place}: needs {wanted} for the form {project.form!r}")
 
 
-def _parse_texts(found: Any, key: str, beside: str | None, check: Check) -> list[dict[str, str]]:
-    """Texts, each alone or in a table with what may stand beside it (a speaker, a category)."""
-    allowed = {"text"} | ({beside} if beside else set())
-    shown = []
-    for one in found if isinstance(found, list) else [found]:
-        table = {"text": one} if isinstance(one, str) else one
+def _parse_texts(entries: Any, key: str, extra_key: str | None, check: Check) -> list[dict[str, str]]:
+    """Return texts, each given alone or in a table with a further key (a speaker, a category)."""
+    allowed = {"text"} | ({extra_key} if extra_key else set())
+    texts = []
+    for entry in entries if isinstance(entries, list) else [entries]:
+        table = {"text": entry} if isinstance(entry, str) else entry
         if not isinstance(table, dict) or "text" not in table or table.keys() - allowed:
-            raise InputError(f"{check.place}: {key!r} holds {brief(one)}; it takes texts" + _describe_beside(beside))
+            raise InputError(
+                f"{check.place}: {key!r} contains {brief(entry)}; it must contain texts" + _describe_tables(extra_key)
+            )
         if not all(isinstance(value, str) and value.strip() for value in table.values()):
-            raise InputError(f"{check.place}: {key!r} holds something empty or no text: {brief(one)}")
-        shown.append(dict(table))
-    return shown
+            raise InputError(f"{check.place}: {key!r} contains an entry that is empty or not a text: {brief(entry)}")
+        texts.append(dict(table))
+    return texts
 
 
-def _describe_beside(beside: str | None) -> str:
-    return f", or tables with 'text' and {beside!r}" if beside else ""
+def _describe_tables(extra_key: str | None) -> str:
+    return f", or tables with 'text' and {extra_key!r}" if extra_key else ""
 
 
 def parse_accepted(project: Project, unit: Unit, check: Check) -> dict[str, list[int | str]]:
-    """The values that a check accepts, by field."""
+    """Return the values that a check accepts, by field."""
     fields = [field for field in list_fields(project, unit) if field.kind in ("choice", "labels")]
-    found: dict[str, list[int | str]] = {}
-    for name, given in check.answer.items():
-        about = [field for field in fields if name in (field.aspect, field.name)]
-        if not about:
+    accepted: dict[str, list[int | str]] = {}
+    for name, answer in check.answer.items():
+        matching = [field for field in fields if name in (field.aspect, field.name)]
+        if not matching:
             known = {field.aspect for field in fields}
-            raise InputError(f"{check.place}: 'answer' has {brief(name)}, which is not asked; {nearest(name, known)}")
-        for field in about:
-            wanted = _find_reply_answer(given, field, unit) if isinstance(given, dict) else given
-            if wanted is not None:
-                found[field.name] = [_parse_value(field, _find_reply_key(one, unit), check) for one in _as_list(wanted)]
-        if not any(field.name in found for field in about):
-            raise InputError(f"{check.place}: 'answer' for {brief(name)} names no reply of this unit: {brief(given)}")
-    return found
+            raise InputError(
+                f"{check.place}: 'answer' has {brief(name)}, which this unit does not ask; {nearest(name, known)}"
+            )
+        for field in matching:
+            values = _find_reply_answer(answer, field, unit) if isinstance(answer, dict) else answer
+            if values is not None:
+                accepted[field.name] = [
+                    _parse_value(field, _find_reply_key(value, unit), check) for value in _as_list(values)
+                ]
+        if not any(field.name in accepted for field in matching):
+            raise InputError(
+                f"{check.place}: 'answer' for {brief(name)} does not name a reply of this unit: {brief(answer)}"
+            )
+    return accepted
 
 
-def _find_reply_key(given: Any, unit: Unit) -> Any:
-    """The key of the reply whose id in the data is given (which of two is better), else what is given."""
+def _find_reply_key(value: Any, unit: Unit) -> Any:
+    """Return the key of the reply with this id in the data (for comparisons), else the value itself."""
     keys = {reply["response"]: key for key, reply in unit.hidden["replies"].items()}
-    return keys.get(given, given) if isinstance(given, str) else given
+    return keys.get(value, value) if isinstance(value, str) else value
 
 
-def _as_list(given: Any) -> list[Any]:
-    return given if isinstance(given, list) else [given]
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
-def _find_reply_answer(given: Mapping[str, Any], field: Field, unit: Unit) -> Any:
-    """What a table says of the field's reply, named by its key or by its id in the data."""
+def _find_reply_answer(table: Mapping[str, Any], field: Field, unit: Unit) -> Any:
+    """Return the entry of a table for the field's reply, found by its key or by its id in the data."""
     if field.reply is None:
         return None
     response = unit.hidden["replies"].get(field.reply, {}).get("response")
-    return given.get(field.reply, given.get(response) if response else None)
+    return table.get(field.reply, table.get(response) if response else None)
 
 
-def _parse_value(field: Field, given: Any, check: Check) -> int | str:
-    """An option's value, by itself or by its label."""
+def _parse_value(field: Field, value: Any, check: Check) -> int | str:
+    """Return the option's value, given that value or its label."""
     for option in field.options:
-        if not isinstance(given, bool) and given in (option.value, option.label):
+        if not isinstance(value, bool) and value in (option.value, option.label):
             return option.value
     known = ", ".join(str(option.label) for option in field.options)
-    raise InputError(f"{check.place}: {brief(given)} cannot be chosen for {field.aspect!r}; there are: {known}")
+    raise InputError(f"{check.place}: {brief(value)} cannot be chosen for {field.aspect!r}; choose from: {known}")

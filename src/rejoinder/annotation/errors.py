@@ -1,12 +1,12 @@
-"""What a rater or an owner can do wrong; each is one sentence that a page may show.
+"""Errors of raters and owners; each is one sentence that a page may show.
 
 RejoinderError
 └── AnnotationError
-    ├── AnswerError       an answer that the form does not allow; ``problems`` says what, field by field
-    ├── TooFastError      an answer that came before the project's minimum time was over
-    ├── LeaseLostError    an assignment that expired, and whose place has been given to somebody else
-    ├── AnsweredError     an assignment that was answered before, and differently
-    └── NotYoursError     an assignment that does not exist or is another rater's (nobody is told which)
+    ├── AnswerError       an answer that the form does not allow; ``problems`` says what is wrong, per field
+    ├── TooFastError      an answer given in less than the project's minimum time
+    ├── LeaseLostError    an assignment that expired and was given to another rater
+    ├── AnsweredError     an assignment that already has a different answer
+    └── NotYoursError     an assignment that does not exist or is another rater's (the message does not say which)
 """
 
 from __future__ import annotations
@@ -29,32 +29,34 @@ class AnswerError(AnnotationError):
 
 
 class TooFastError(AnnotationError):
-    """An answer that came before the project's minimum time was over."""
+    """An answer given in less than the project's minimum time."""
 
     def __init__(self, seconds: float, minimum: float) -> None:
         self.seconds, self.minimum = seconds, minimum
         super().__init__(
-            f"this was answered after {seconds:.1f} seconds, the project asks for at least {minimum:g}; "
-            "please look again, then send it"
+            f"this was answered after {seconds:.1f} seconds, but the project asks for at least {minimum:g}; "
+            "please look at it again, then send it"
         )
 
 
 class LeaseLostError(AnnotationError):
-    """An assignment that expired, and whose place has been given to somebody else."""
+    """An assignment that expired and was given to another rater."""
 
     def __init__(self) -> None:
-        super().__init__("this took longer than the project allows and was given to somebody else; go on with the next")
+        super().__init__(
+            "this took longer than the project allows and was given to another rater; please continue with the next"
+        )
 
 
 class AnsweredError(AnnotationError):
-    """An assignment that was answered before, and differently."""
+    """An assignment that already has a different answer."""
 
     def __init__(self) -> None:
-        super().__init__("this was answered already with something else; to change an answer, take it back first")
+        super().__init__("this already has a different answer; to change an answer, take it back first")
 
 
 class NotYoursError(AnnotationError):
     """An assignment that does not exist or is another rater's."""
 
     def __init__(self) -> None:
-        super().__init__("there is no such assignment of yours; go on with the next")
+        super().__init__("you have no such assignment; please continue with the next")

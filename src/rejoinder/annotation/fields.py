@@ -1,4 +1,4 @@
-"""What a unit asks: its fields, in the order in which a page shows them."""
+"""The fields of a unit, in the order in which a page shows them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PLACES = ("The first", "The second")
 
 
 def list_fields(project: Project, unit: Unit) -> tuple[Field, ...]:
-    """The fields of a unit; those about a reply stand together, replies in the order of the payload."""
+    """Return the fields of a unit; those about one reply are together, replies in the order of the payload."""
     fields = list(_FIELDS[FORMS[unit.form].asks](project, unit))
     if project.comments:
         question = "Anything to add? (You may leave this empty.)"

@@ -1,4 +1,4 @@
-"""The ten forms: what each shows, what it asks, and the defaults that its paper gives it."""
+"""The ten forms: what each shows, what it asks, and its defaults, taken from its paper."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class Form:
 
 
 def make_scale(low: int, high: int, anchors: dict[int, str]) -> tuple[Option, ...]:
-    """The options of a scale of whole numbers."""
+    """Return the options of a scale of whole numbers."""
     return tuple(Option(n, str(n), anchors.get(n, "")) for n in range(low, high + 1))
 
 
 def make_word_scale(*labels: str) -> tuple[Option, ...]:
-    """The options of a scale of words, from the lowest, which is 0."""
+    """Return the options of a scale of words, starting with the lowest, which is 0."""
     return tuple(Option(n, label) for n, label in enumerate(labels))
 
 
@@ -112,7 +112,7 @@ FORMS: dict[FormName, Form] = {
         "items",
         "lines",
         tuple(
-            Aspect(name, f"{question} (One fact a line that could be seen or measured.)")
+            Aspect(name, f"{question} (One fact per line, something that could be seen or measured.)")
             for name, question in CATEGORIES
         ),
         1,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from rejoinder.annotation.progress import read_ratings_and_checks
+from rejoinder.annotation.exports.ratings import to_ratings
 from rejoinder.annotation.project_file import read_project
+from rejoinder.annotation.results import Results, read_results
 from rejoinder.annotation.store import open_store
+from rejoinder.annotation.store.base import Store
 from rejoinder.comparison.aggregation import AggregatedAspect, aggregate_ratings
 from rejoinder.comparison.agreement import AspectAgreement, SuspectRater, examine_agreement, suspects
 from rejoinder.comparison.judgements import CheckTally, Judgements, binarise_judgements, sort_judgements
@@ -21,7 +23,7 @@ from rejoinder.types import Preference, Rating, Record
 
 
 class JudgedRecords(NamedTuple):
-    """The records of a source, and how its raters did on attention checks where the source has any."""
+    """The records of a source, and its raters' results on attention checks, if it has any."""
 
     records: list[Record]
     checks: Mapping[str, CheckTally]
@@ -43,7 +45,7 @@ def aggregate(
     aspect: str | None = None,
     without: Sequence[str] = (),
 ) -> list[AggregatedAspect]:
-    """One rating per reply and aspect from those of several raters, with how sure it is.
+    """Aggregate the ratings of several raters into one per reply and aspect, with its certainty.
 
     - ``source``: a file, ``dataset:NAME``, a run folder, the TOML file of an annotation project, or records.
     - ``method``: ``mean``, ``mode``, ``majority``, ``dawid_skene``, ``minimax_entropy``, ``minimax_entropy_ordinal``;
@@ -60,8 +62,8 @@ def aggregate(
     aspects = {record.aspect for record in records if isinstance(record, Rating | Preference)}
     if aspect is not None and aspects and aspect not in aspects:
         raise InputError(f"nobody rated the aspect {aspect!r}; {nearest(aspect, aspects)}")
-    wanted = [r for r in records if not isinstance(r, Rating | Preference) or aspect in (None, r.aspect)]
-    return aggregate_ratings(wanted, method)
+    selected = [r for r in records if not isinstance(r, Rating | Preference) or aspect in (None, r.aspect)]
+    return aggregate_ratings(selected, method)
 
 
 def agreement(
@@ -75,16 +77,16 @@ def agreement(
     resamples: int = 1000,
     seed: int = 0,
 ) -> RaterReport:
-    """How well the raters of a source agree, per aspect with intervals, and which raters to look at.
+    """Measure how well the raters of a source agree, per aspect with intervals, and which raters to look at.
 
     - ``source``: a file, ``dataset:NAME``, a run folder, the TOML file of an annotation project, or records.
     - ``aspect``: only this aspect.
-    - ``scale``: the scale for Krippendorff's alpha; ordinal, and nominal for preferences, where none is named.
+    - ``scale``: the scale for Krippendorff's alpha; by default ordinal, and nominal for preferences.
     - ``weights``: how Cohen's kappa weighs a disagreement.
-    - ``above``: ratings are taken in two classes, above this value and not above it.
+    - ``above``: divide ratings into two classes, above this value and not above it.
     - ``without``: raters to leave out.
-    - ``resamples``: how often units are resampled.
-    - ``seed``: the seed of the resamples.
+    - ``resamples``: how many times units are resampled.
+    - ``seed``: the seed of the resampling.
 
     >>> import rejoinder
     >>> report = rejoinder.agreement("chats.jsonl", aspect="appropriate", resamples=200)
@@ -92,22 +94,22 @@ def agreement(
     True
     """
     records, checks = read_judged_records(source, without)
-    called = str(source) if isinstance(source, str | Path) else "the source"
-    given = sort_judgements(records, checks)
-    chosen = [judged for judged in given.aspects.values() if aspect in (None, judged.aspect)]
-    if not given.aspects:
-        raise InputError(f"{called} has no ratings and no preferences; name a file that has some")
-    if not chosen:
-        known = [judged.aspect for judged in given.aspects.values()]
-        raise InputError(f"nobody rated the aspect {aspect!r}; {nearest(str(aspect), known)}")
+    name = str(source) if isinstance(source, str | Path) else "the source"
+    judgements = sort_judgements(records, checks)
+    selected = [judged for judged in judgements.aspects.values() if aspect in (None, judged.aspect)]
+    if not judgements.aspects:
+        raise InputError(f"{name} has no ratings and no preferences; name a file that has some")
+    if not selected:
+        aspects = [judged.aspect for judged in judgements.aspects.values()]
+        raise InputError(f"nobody rated the aspect {aspect!r}; {nearest(str(aspect), aspects)}")
     if above is not None:
-        chosen, scale = [binarise_judgements(judged, above) for judged in chosen], scale or "nominal"
-    examined = [examine_agreement(judged, scale, weights, resamples, seed) for judged in chosen]
-    return RaterReport(given, examined, suspects(given, examined))
+        selected, scale = [binarise_judgements(judged, above) for judged in selected], scale or "nominal"
+    results = [examine_agreement(judged, scale, weights, resamples, seed) for judged in selected]
+    return RaterReport(judgements, results, suspects(judgements, results))
 
 
 def read_judged_records(source: Iterable[Record] | str | Path, without: Sequence[str] = ()) -> JudgedRecords:
-    """The records of a source without those of some raters."""
+    """Return the records of a source without those of some raters."""
     if not isinstance(source, str | Path):
         records, checks = list(source), dict[str, CheckTally]()
     elif str(source).endswith(".toml"):
@@ -124,7 +126,7 @@ def read_judged_records(source: Iterable[Record] | str | Path, without: Sequence
 
 
 def _read_records(source: str) -> Iterator[Record]:
-    """Every record as it is: ratings need not come with what they rate."""
+    """Yield every record; ratings may refer to responses that the source does not have."""
     folder = Path(source)
     if folder.is_dir():
         check_files(folder, {DATA})
@@ -138,12 +140,12 @@ def _read_records(source: str) -> Iterator[Record]:
 
 
 def _read_project(path: Path) -> tuple[list[Record], dict[str, CheckTally]]:
-    """The judgements of an annotation project so far."""
+    """Return the judgements of an annotation project so far."""
     project = read_project(path)
     file = project.database.removeprefix("sqlite:///")
-    if "://" not in file and not Path(file).exists():  # opening it would create one
+    if "://" not in file and not Path(file).exists():  # opening it would create it
         raise InputError(
-            f"{path}: nobody has judged anything yet (no {file}); serve it with: rejoinder annotate {path}"
+            f"{path}: there are no judgements yet (no {file}); serve the project with: rejoinder annotate {path}"
         )
     store = open_store(project)
     try:
@@ -151,3 +153,30 @@ def _read_project(path: Path) -> tuple[list[Record], dict[str, CheckTally]]:
         return list(records), checks
     finally:
         store.close()
+
+
+def read_ratings_and_checks(store: Store) -> tuple[list[Rating | Preference], dict[str, CheckTally]]:
+    """Return the ratings and preferences of units (without checks and exercise), and each rater's results on checks."""
+    return list(to_ratings(read_results(store))), count_checks(store)
+
+
+def count_checks(store: Store) -> dict[str, CheckTally]:
+    """Count how many checks each rater answered, and how many correctly; raters without checks are left out."""
+    return {
+        rater.name: CheckTally(rater.checks_right, rater.checks) for rater in store.progress().raters if rater.checks
+    }
+
+
+def read_judgements(store: Store) -> Judgements:
+    """Return the judgements sorted by aspect and rater; times include those of written texts."""
+    results = read_results(store)
+    judgements = sort_judgements(to_ratings(results), count_checks(store))
+    return replace(judgements, seconds=_collect_times(results))
+
+
+def _collect_times(results: Results) -> dict[str, list[float]]:
+    times: dict[str, list[float]] = {}
+    for _, judgement in results.ordinary():
+        if seconds := round(judgement.seconds, 3):  # 0: imported without a time
+            times.setdefault(judgement.rater, []).append(seconds)
+    return times

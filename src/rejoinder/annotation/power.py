@@ -1,4 +1,4 @@
-"""How many items and raters the next comparison of two systems needs, from a pilot or from what is known of it."""
+"""How many items and raters a comparison of two systems needs, from a pilot study or from known standard deviations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RATERS = (1, 2, 3, 5, 10)
 
 @dataclass(frozen=True)
 class PowerAnalysis:
-    """Plans for a comparison of two systems, one per number of raters; ``power`` is 0 where it is what was asked."""
+    """Plans for a comparison of two systems, one per number of raters; ``power`` is 0 if power is what is computed."""
 
     noise: RatingNoise
     plans: Sequence[RatingPlan]
@@ -28,7 +28,7 @@ class PowerAnalysis:
     pilot: Pilot | None
 
     def table(self) -> Table:
-        """One line per number of raters."""
+        """Return a table with one row per number of raters."""
         return plan_table(self.noise, self.plans, self.power, self.alpha, self.pilot)
 
 
@@ -47,14 +47,14 @@ def power(
     sd_ratings: float | None = None,
     pairs: bool = False,
 ) -> PowerAnalysis:
-    """The power of so many items and raters, how many a difference needs, or the difference that they find.
+    """Compute the power of so many items and raters, how many a difference needs, or the difference they can detect.
 
     - ``pilot``: responses with ratings or preferences: a file, a run folder, or records; with ``metric``, a run folder.
-    - ``difference``: the difference between the two systems to be found.
+    - ``difference``: the difference between the two systems that is to be detected.
     - ``items``: how many items there will be.
-    - ``raters``: raters per reply, one plan each; 1, 2, 3, 5 and 10 where none is named.
-    - ``power``: how surely the difference shall be found.
-    - ``alpha``: the level of the test.
+    - ``raters``: raters per reply, one plan each; by default 1, 2, 3, 5 and 10.
+    - ``power``: the probability with which the difference is to be detected.
+    - ``alpha``: the significance level of the test.
     - ``aspect``: the pilot's aspect.
     - ``systems``: two systems of the pilot.
     - ``metric``: plan with a metric's scores.
@@ -67,14 +67,14 @@ def power(
     >>> analysis.plans[0].power.n > 20
     True
     """
-    noise, known = _measure_noise(pilot, aspect, systems, metric, sd_items, sd_ratings, pairs)
+    noise, pilot_data = _measure_noise(pilot, aspect, systems, metric, sd_items, sd_ratings, pairs)
     if difference is None and items is None:
-        if known is None:
-            raise InputError("give --difference, --items or both")
+        if pilot_data is None:
+            raise InputError("give 'difference', 'items' or both")
         items = noise.n
-    tried = raters or ((1,) if metric else RATERS)
-    plans = make_plans(noise, tried, difference, items, power, alpha)
-    return PowerAnalysis(noise, plans, 0.0 if difference and items else power, alpha, known)
+    rater_counts = raters or ((1,) if metric else RATERS)
+    plans = make_plans(noise, rater_counts, difference, items, power, alpha)
+    return PowerAnalysis(noise, plans, 0.0 if difference and items else power, alpha, pilot_data)
 
 
 def _measure_noise(
@@ -86,21 +86,21 @@ def _measure_noise(
     sd_ratings: float | None,
     pairs: bool,
 ) -> tuple[RatingNoise, Pilot | None]:
-    """How much things vary, and the pilot that says so."""
+    """Return how much ratings vary, and the pilot if there is one."""
     if pilot is None:
         if sd_items is None or sd_ratings is None or metric or aspect or systems:
             raise InputError(
-                "without a pilot, give --sd-items and --sd-ratings, and leave out --metric, --aspect and --system"
+                "without a pilot, give 'sd_items' and 'sd_ratings', and leave out 'metric', 'aspect' and 'systems'"
             )
         if not (sd_items >= 0 and sd_ratings >= 0):
-            raise InputError("--sd-items and --sd-ratings must be 0 or more")
+            raise InputError("'sd_items' and 'sd_ratings' must be 0 or more")
         return RatingNoise(sd_items, sd_ratings, 1 if pairs else 2), None
     if sd_items is not None or sd_ratings is not None or pairs:
-        raise InputError("--sd-items, --sd-ratings and --pairs are for planning without a pilot; leave them out")
+        raise InputError("'sd_items', 'sd_ratings' and 'pairs' are for planning without a pilot; leave them out")
     if metric and not isinstance(pilot, str | Path):
-        raise InputError("a metric's scores are those of a run folder; name one as the pilot")
+        raise InputError("planning with a metric needs a run folder as the pilot")
     if metric and isinstance(pilot, str | Path):
-        known = pilot_from_scores(load(pilot), metric, systems)
+        pilot_data = pilot_from_scores(load(pilot), metric, systems)
     else:
-        known = pilot_from_records(read_judged_records(pilot).records, aspect, systems)
-    return known.noise, known
+        pilot_data = pilot_from_records(read_judged_records(pilot).records, aspect, systems)
+    return pilot_data.noise, pilot_data

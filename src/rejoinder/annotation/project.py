@@ -1,4 +1,4 @@
-"""A project: what people are asked about which data, how often, in which order, and how their care is checked.
+"""A project: what people are asked about which data, how often, in which order, and how their attention is checked.
 
 It is read from a TOML file (``read_project``, in ``project_file.py``); docs/annotating.md explains every key.
 """
@@ -13,16 +13,16 @@ from typing import Any
 from rejoinder.annotation.unit import FormName, Option
 
 NOTICE = (
-    "The texts that are shown may come from real conversations. Do not copy them elsewhere, do not try to find out who "
+    "The texts that you see may come from real conversations. Do not copy them elsewhere, do not try to find out who "
     "wrote them, and tell the owner of this project if you see a name, an address, a number or anything else that "
-    "points to a person. Of you, this page keeps the name that your link was made for, your answers and how long they "
-    "took."
+    "identifies a person. About you, this site stores the name that your link was made for, your answers and how long "
+    "they took."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Aspect:
-    """What is asked: a name, a question, and what can be chosen (a scale's numbers or words; empty for texts)."""
+    """What is asked: a name, a question, and the options (numbers or words of a scale; empty for texts)."""
 
     name: str
     question: str
@@ -33,9 +33,9 @@ class Aspect:
 class Check:
     """A question whose answer is known: a gold question, an attention check or a part of the exercise.
 
-    Either ``of`` names what in the data it is about (an id of a response, question or item), or ``payload`` is its own.
-    ``answer`` is as written: by aspect the accepted value, a list of them, or a table of them by reply. ``place`` is
-    where it stands, for errors.
+    Either ``of`` is the id of a response, question or item in the data, or ``payload`` holds the check's own texts.
+    ``answer`` is as written in the file: by aspect the accepted value, a list of them, or a table of them by reply.
+    ``place`` is its position in the file, for errors.
     """
 
     answer: Mapping[str, Any] = field(hash=False)
@@ -47,7 +47,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Exercise:
-    """What a rater does first: so many of the questions must be answered rightly in one of so many attempts."""
+    """What a rater does first: ``needed`` of the questions must be answered correctly in one of ``attempts``."""
 
     questions: tuple[Check, ...] = ()
     needed: int = 0

@@ -1,15 +1,15 @@
-"""A unit: what one rater sees and answers at once; and the fields that its answer consists of.
+"""A unit: what one rater sees and answers at once, and the fields of its answer.
 
-The payload is what is shown, and nothing else: no system, no id of the data, no right answer. Those are hidden, and the
-store hands out units without them.
+The payload is what is shown, and nothing else: no system, no id of the data, no right answer. Those are hidden, and
+units leave the store without them.
 
     payload = {
         "context": [{"speaker": "user", "text": "..."}, ...],   # speaker may be missing
-        "replies": [{"key": "r1", "text": "..."}, ...],         # in the order to show; may be empty
-        "goal": "...",                                           # where known
-        "situation": [{"text": "...", "category": "..."}],       # where known
-        "initial": {"FIELD": "text to start from"},              # where there is any
-        "note": "...",                                           # an exercise's or a check's own words, where given
+        "replies": [{"key": "r1", "text": "..."}, ...],         # in the order shown; may be empty
+        "goal": "...",                                           # if known
+        "situation": [{"text": "...", "category": "..."}],       # if known
+        "initial": {"FIELD": "text to start from"},              # if there is any
+        "note": "...",                                           # the note of an exercise question or a check
     }
 """
 
@@ -42,7 +42,7 @@ JSON: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One thing that can be chosen: its value in the answer, its label, and what it means where that is said."""
+    """One option: its value in the answer, its label, and its meaning if one is given."""
 
     value: int | str
     label: str
@@ -51,12 +51,12 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One thing asked of a rater; its name is its key in the answer.
+    """One question to a rater; its name is its key in the answer.
 
     choice: one of ``options``; the value is the option's (int or str). labels: some of ``options``; a list of strings,
     never empty ("none" stands alone). text: one text. lines: a text of which each line counts as one statement.
-    ``reply`` is the key of the reply that the field is about, None where it is about the whole unit. A field with
-    ``only_if`` counts only where that other field has that value, and is needed there.
+    ``reply`` is the key of the reply that the field is about, None if it is about the whole unit. A field with
+    ``only_if`` counts only if the other field has that value, and is then required.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Unit:
     """What one rater sees and answers at once.
 
     ``hidden`` is never shown: {"replies": {"r1": {"response": ..., "system": ...}}, "item": ..., "answer": {...}} as
-    far as it applies. ``kind`` is hidden too, but for exercises, which a rater may know to be one. The id says nothing.
+    far as they apply. ``kind`` is hidden too, except for exercises. The id reveals nothing.
     """
 
     id: str
@@ -87,10 +87,10 @@ class Unit:
 
 
 def order_units(units: Sequence[str], seed: int, rater: str, block: int = 0) -> list[str]:
-    """The order in which a rater is given units.
+    """Return the order in which a rater is given units.
 
-    Where there are blocks, all raters go through the same blocks in the same order, each shuffled by itself: so units
-    fill up one block after the other, instead of each being seen by one rater only.
+    With blocks, all raters go through the same blocks in the same order, each block shuffled per rater: so the blocks
+    are completed one after another, instead of each unit being seen by only one rater.
     """
     if not block:
         return stable_shuffle(units, seed, "rater", rater)
@@ -100,12 +100,12 @@ def order_units(units: Sequence[str], seed: int, rater: str, block: int = 0) -> 
 
 
 def check_due(number: int, every: int, seed: int, rater: str) -> int:
-    """After how many units a rater's check of that number (from 0) comes: somewhere in its stretch of ``every``."""
+    """Return after how many units a rater gets check ``number`` (from 0): at random within its ``every`` units."""
     return number * every + stable_hash(seed, "check", rater, number) % every
 
 
 def arrange_replies(unit: Unit, seed: int, rater: str) -> Unit:
-    """The unit with its replies in the order in which this rater sees them."""
+    """Return the unit with its replies in the order in which this rater sees them."""
     replies = unit.payload.get("replies", ())
     if len(replies) < 2:
         return unit

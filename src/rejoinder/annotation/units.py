@@ -1,4 +1,4 @@
-"""The units of a project: what its data offers, its gold questions and attention checks, and its exercise."""
+"""The units of a project: those of its data, its gold questions and attention checks, and its exercise."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from rejoinder.types import Item, Question, Statement, Turn
 
 @dataclass(frozen=True, slots=True)
 class ShownReply:
-    """A text that is shown, the id that a rating of it names, and who said it.
+    """A text that is shown, the id under which it is rated, and its system.
 
-    ``made`` says that the id is ours: the data has the text, but not as a response (a candidate, a reference).
+    ``made`` means that the id is ours: in the data the text is not a response but a candidate or a reference.
     """
 
     text: str
@@ -37,7 +37,7 @@ class ShownReply:
 
 @dataclass(frozen=True, slots=True)
 class UnitDraft:
-    """A context, what is known around it, and the replies to it that are shown together."""
+    """A context, what is known about it, and the replies to it that are shown together."""
 
     item: str
     context: tuple[Turn, ...]
@@ -48,7 +48,7 @@ class UnitDraft:
 
 
 def draft_units(project: Project, collection: Collection) -> Iterator[UnitDraft]:
-    """What a project's form can show of its data."""
+    """Yield what a project's form can show of its data."""
     return _DRAFTS[FORMS[project.form].shows](project, collection)
 
 
@@ -58,18 +58,18 @@ def _start_draft(item: Item | Question) -> UnitDraft:
 
 
 def _split_draft(project: Project, draft: UnitDraft, replies: list[ShownReply]) -> Iterator[UnitDraft]:
-    """The replies in a drawn order, so many on a page."""
+    """Yield the replies in a seeded random order, ``replies_per_unit`` at a time."""
     size = project.replies_per_unit or len(replies) or 1
-    drawn: list[ShownReply] = stable_shuffle(replies, project.seed, "replies")
-    for start in range(0, len(drawn), size):
-        yield replace(draft, replies=tuple(drawn[start : start + size]))
+    shuffled: list[ShownReply] = stable_shuffle(replies, project.seed, "replies")
+    for start in range(0, len(shuffled), size):
+        yield replace(draft, replies=tuple(shuffled[start : start + size]))
 
 
 def _group_by_item(collection: Collection) -> dict[str, list[ShownReply]]:
-    found: dict[str, list[ShownReply]] = {}
+    replies: dict[str, list[ShownReply]] = {}
     for response in collection.responses.values():
-        found.setdefault(response.item, []).append(ShownReply(response.text, response.id, response.system))
-    return found
+        replies.setdefault(response.item, []).append(ShownReply(response.text, response.id, response.system))
+    return replies
 
 
 def _draft_responses(project: Project, collection: Collection) -> Iterator[UnitDraft]:
@@ -89,7 +89,7 @@ def _draft_candidates(project: Project, collection: Collection) -> Iterator[Unit
 
 def _draft_references(project: Project, collection: Collection, only_added: bool = False) -> Iterator[UnitDraft]:
     for item in collection.items.values():
-        # By its text, since a reference has no id, and its place may change.
+        # Identified by its text, since a reference has no id and its position may change.
         replies = {
             r.text: ShownReply(r.text, f"{item.id}/reference/{stable_hash(r.text):016x}", r.source, True)
             for r in item.references
@@ -111,12 +111,12 @@ def _draft_items(project: Project, collection: Collection) -> Iterator[UnitDraft
         draft = replace(draft, situation=(), initial=_initial_texts(project, item))
         if not item.references:
             yield draft
-        for one in _draft_references(project, Collection(items={item.id: item})):
-            yield replace(draft, replies=one.replies)
+        for reference_draft in _draft_references(project, Collection(items={item.id: item})):
+            yield replace(draft, replies=reference_draft.replies)
 
 
 def _initial_texts(project: Project, item: Item) -> dict[str, str]:
-    """The statements that are there already, each in the field of its category; one without goes into the last."""
+    """Return the existing statements, each in the field of its category; one without a category goes into the last."""
     names = [aspect.name for aspect in project.aspects]
     lines: dict[str, list[str]] = {}
     for statement in item.situation:
@@ -129,8 +129,8 @@ def _draft_pairs(project: Project, collection: Collection) -> Iterator[UnitDraft
     for item, replies in _group_by_item(collection).items():
         pairs: list[Any] = list(itertools.combinations(sorted(replies, key=str), 2))
         if project.pairs_per_item:
-            drawn = sorted(pairs, key=lambda pair: stable_hash(project.seed, "pairs", item, *pair))
-            pairs = drawn[: project.pairs_per_item]
+            ranked = sorted(pairs, key=lambda pair: stable_hash(project.seed, "pairs", item, *pair))
+            pairs = ranked[: project.pairs_per_item]
         for pair in pairs:
             yield replace(
                 _start_draft(collection.items[item]), replies=tuple(stable_shuffle(pair, project.seed, "replies"))
@@ -156,7 +156,7 @@ REQUIRED_DATA: dict[ShownKind, str] = {
 
 
 def make_units(project: Project, collection: Collection | None = None) -> list[Unit]:
-    """All units of a project: of its data in its order (read where not given), then checks, then the exercise."""
+    """Return all units of a project: those of its data in order (read if not given), then checks, then the exercise."""
     if collection is None:
         from rejoinder.data.inputs import read
 
@@ -166,18 +166,18 @@ def make_units(project: Project, collection: Collection | None = None) -> list[U
         unit = _make_unit(project, draft)
         units[unit.id] = unit
     if not units:
-        wanted = REQUIRED_DATA[FORMS[project.form].shows]
-        raise InputError(f"{project.name}: the form {project.form!r} needs {wanted}, and the data has none")
+        required = REQUIRED_DATA[FORMS[project.form].shows]
+        raise InputError(f"{project.name}: the form {project.form!r} needs {required}, but the data has none")
     checks: list[tuple[UnitKind, Check]] = [
         *(("gold", check) for check in project.gold),
         *(("attention", check) for check in project.attention),
         *(("exercise", check) for check in project.exercise.questions),
     ]
-    own = [_make_check_unit(project, units, kind, check) for kind, check in checks]
-    ids = [unit.id for unit in own]
-    if twice := next((n for n, one in enumerate(ids) if one in ids[:n]), None):
-        raise InputError(f"{checks[twice][1].place}: is the same as an earlier check; leave one of them out")
-    return [unit for unit in units.values() if unit.id not in ids] + own
+    check_units = [_make_check_unit(project, units, kind, check) for kind, check in checks]
+    ids = [unit.id for unit in check_units]
+    if duplicate := next((n for n, id in enumerate(ids) if id in ids[:n]), None):
+        raise InputError(f"{checks[duplicate][1].place}: is the same as an earlier check; remove one of them")
+    return [unit for unit in units.values() if unit.id not in ids] + check_units
 
 
 def _make_unit(project: Project, draft: UnitDraft) -> Unit:
@@ -201,7 +201,7 @@ def _make_unit(project: Project, draft: UnitDraft) -> Unit:
     }
     hidden: dict[str, Any] = {"item": draft.item, "replies": replies}
     if project.form == "validate":
-        # Who wrote a reply here goes by the name of a rater, and shall not judge it.
+        # Here a system is the name of the rater who wrote the reply, and who must not judge it.
         hidden["not_for"] = sorted({reply.system for reply in draft.replies})
     name = stable_hash(project.form, draft.item, *sorted(reply.response for reply in draft.replies))
     return Unit(f"{name:016x}", project.form, payload, hidden)
@@ -219,14 +219,17 @@ def _make_check_unit(project: Project, units: Mapping[str, Unit], kind: UnitKind
 
 
 def _find_named_unit(units: Mapping[str, Unit], check: Check) -> Unit:
-    """The one unit that shows what a check names: an item, a question, or a response."""
-    found = [
+    """Return the one unit that shows what a check names: an item, a question, or a response."""
+    matches = [
         unit
         for unit in units.values()
         if check.of == unit.hidden["item"]
         or any(check.of == reply["response"] for reply in unit.hidden["replies"].values())
     ]
-    if len(found) != 1:
-        what = f"shows {brief(check.of)}" if not found else f"is the only one to show {brief(check.of)}"
-        raise InputError(f"{check.place}: no unit {what}; 'of' takes the id of an item, a question or a response")
-    return found[0]
+    if len(matches) != 1:
+        problem = "no unit shows" if not matches else f"{len(matches)} units show"
+        raise InputError(
+            f"{check.place}: {problem} {brief(check.of)}; 'of' must be the id of an item, a question or a response "
+            "that exactly one unit shows"
+        )
+    return matches[0]

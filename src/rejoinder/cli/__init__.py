@@ -17,38 +17,38 @@ from rejoinder.cli._terminal import escaped_streams
 from rejoinder.errors import RejoinderError, nearest, shorten_path
 from rejoinder.escape import hide_credentials
 
-_WRITE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO)  # the system names no file in these
+_WRITE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO)  # these errors do not name a file
 
 
 class Commands(click.Group):
     """The folder is the registry: ``rejoinder/cli/NAME.py`` holds the click command ``command``.
 
     The file also says in which ``GROUP`` of the help the command is, its place among the most used (``COMMON``), and
-    whether it is ``RESUMABLE``: "always", or "with output" where it keeps what it has done beside its output.
+    whether it is ``RESUMABLE``: "always", or "with output" if it keeps finished work beside its output.
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Every command by name."""
+        """Return the names of all commands."""
         return sorted(command_names())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """One command, whose module is loaded only now."""
+        """Return one command; its module is imported only now."""
         command = getattr(command_module(cmd_name), "command", None)
         return command if isinstance(command, click.Command) else None
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The first screen: the most used commands, and all others by name."""
+        """Write the first screen: the most used commands, and all others by name."""
         write_first_screen(formatter, self.help or "")
 
     def main(self, *args: Any, **settings: Any) -> Any:
-        """Run a command; nothing that it prints can steer a terminal."""
+        """Run a command; control characters in what it prints are escaped."""
         with escaped_streams():
             return super().main(*args, **settings)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that was typed; an unknown name is an error that suggests the nearest one."""
+        """Find the command that was typed; an unknown name is an error that suggests the nearest one."""
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
             raise click.UsageError(f"no command is called {name!r}; {nearest(name, self.list_commands(ctx))}")
@@ -62,7 +62,7 @@ def program() -> None:
 
 
 def main() -> None:
-    """The console script: a user error is one line and exit status 2; a traceback is our bug."""
+    """Run the console script: a user error is one line and exit status 2; a traceback is our bug."""
     with escaped_streams():
         _run_program()
 
@@ -91,10 +91,12 @@ def _run_program() -> None:
         sys.stderr.close()
         sys.exit(141)
     except OSError as error:
-        # A disk that is full, a name that is too long, no permission: nothing deeper down could say it better.
+        # A full disk, a name that is too long, no permission: lower layers could not say it better.
         if error.filename is None and error.errno not in _WRITE_ERRORS:
             raise
-        subject = f"{shorten_path(error.filename)}:" if error.filename is not None else "the output cannot be written:"
+        subject = (
+            f"{shorten_path(error.filename)}:" if error.filename is not None else "the output could not be written:"
+        )
         _fail(f"{subject} {error.strerror}")
 
 
@@ -117,7 +119,7 @@ def _exit_now(status: int) -> None:
 
 
 def _is_resumable() -> bool:
-    """Whether the command that was typed keeps what it has done."""
+    """Whether the command that was typed keeps its finished work."""
     name, *arguments = [*sys.argv[1:], ""]
     resumable = getattr(command_module(name), "RESUMABLE", None)
     has_output = any(argument.startswith(("-o", "--out")) for argument in arguments)

@@ -1,7 +1,7 @@
 """``rejoinder --help``: the commands in groups, by what a person wants to do.
 
-A command's file says all that is shown of it: ``GROUP`` (one of the groups below), the summary (``short_help``), and
-``COMMON`` (its place) where it is among the most used, which the first screen describes.
+A command's file defines what is shown of it: ``GROUP`` (one of the groups below), the summary (``short_help``), and
+``COMMON`` (its place) if it is among the most used commands, which the first screen describes.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ class CommandEntry(NamedTuple):
 
 
 def command_names() -> list[str]:
-    """Every command, as it is typed."""
+    """Return the name of every command, as it is typed."""
     return _REGISTRY.names()
 
 
 def command_module(name: str) -> ModuleType | None:
-    """The module of a command, loaded; None where there is no such command."""
+    """Import the module of a command; None if there is no such command."""
     return _REGISTRY.load(name) if name in _REGISTRY else None
 
 
 def list_entries() -> list[CommandEntry]:
-    """Every command, group by group."""
+    """Return all commands, group by group."""
     entries = []
     for name in command_names():
         module = command_module(name)
@@ -54,7 +54,7 @@ def list_entries() -> list[CommandEntry]:
 
 
 def write_first_screen(formatter: click.HelpFormatter, summary: str) -> None:
-    """The help of the program: the most used commands described, the others by name, in 24 lines of 80 columns."""
+    """Write the help of the program: the most used commands with summaries, the others by name, in 24 lines."""
     entries = list_entries()
     formatter.write_usage("rejoinder", "[--version] [-h | --help] COMMAND [ARGUMENTS]...")
     formatter.write_paragraph()
@@ -70,7 +70,7 @@ def write_first_screen(formatter: click.HelpFormatter, summary: str) -> None:
 
 
 def write_all_commands(formatter: click.HelpFormatter) -> None:
-    """Every command with its summary, group by group."""
+    """Write all commands with their summaries, group by group."""
     entries = list_entries()
     for group in GROUPS:
         with formatter.section(group):

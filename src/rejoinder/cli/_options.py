@@ -34,17 +34,19 @@ class Output(click.Path):
         self.content, self.endings = content, endings
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The name as it is; an error where its ending is that of another format."""
+        """Return the name; it is an error if its ending is that of another format."""
         self.check(str(value), param, ctx)
         return super().convert(value, param, ctx)
 
     def check(self, name: str, param: click.Parameter | None = None, ctx: click.Context | None = None) -> None:
-        """Raise where a name has the ending of another format."""
+        """Raise an error if a name has the ending of another format."""
         ending = PurePath(name.removesuffix(".gz")).suffix.lower()
         if ending in _ENDING_NAMES and ending not in self.endings:
             advice = f"end the name in {' or '.join(self.endings)}" if self.endings else f"leave out {ending}"
             self.fail(
-                f"{name}: {ending} means {_ENDING_NAMES[ending]}, and {self.content} is written; {advice}", param, ctx
+                f"{name}: {ending} means {_ENDING_NAMES[ending]}, but the output is {self.content}; {advice}",
+                param,
+                ctx,
             )
 
 
@@ -61,6 +63,10 @@ def run_output(path_type: type[Any] | None = None) -> Output:
 page_output = Output("an HTML page", ".html", path_type=Path)
 sheet_output = Output("CSV", ".csv")
 project_output = Output("a project in TOML", ".toml")
+source_argument = click.argument("source", metavar="FILE")
+without_option = click.option(
+    "--without", multiple=True, metavar="RATER", help="Leave out this rater; may be repeated."
+)
 seed_option = click.option("--seed", default=0, show_default=True, help="The seed for resampling and sampling.")
 
 
@@ -114,7 +120,7 @@ def folder_output_option(required: bool = True, usual: str = "") -> Callable[...
 
 
 def engine_options(usual: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Where the work is done: --engine, --address and --processes; ``usual`` is the usual number of processes."""
+    """Add --engine, --address and --processes; ``usual`` describes the default number of processes."""
 
     def add_options(command: Callable[..., Any]) -> Callable[..., Any]:
         for option in (
@@ -139,7 +145,7 @@ def engine_options(usual: str) -> Callable[[Callable[..., Any]], Callable[..., A
 
 
 def choose_engine(name: str, processes: int | None, address: str | None) -> Engine:
-    """The engine to use; without --processes this process alone, since models use all cores themselves."""
+    """Open the engine; without --processes only this process, since models use all cores themselves."""
     from rejoinder.engines.factory import open_engine
 
     return open_engine(name, processes or (1 if name == "local" else None), address)

@@ -1,7 +1,7 @@
 """The progress of a long command while it runs, and its summary at the end: the same for all commands and engines.
 
-On a terminal progress is a bar; elsewhere nothing, or with $REJOINDER_PROGRESS=SECONDS a plain line every so many
-seconds, for logs.
+On a terminal, progress is shown as a bar; elsewhere not at all, or with $REJOINDER_PROGRESS=SECONDS as a plain line
+every SECONDS seconds, for logs.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class ProgressReporter:
 
     def __init__(self, task: str, unit: str, engine: Engine | None) -> None:
         self.task, self.unit, self.engine = task, unit, engine
-        self.done, self.total = 0, 0  # a total of 0 is not known
-        self.progress: Progress | None = None  # to be called with (done, total); None where nothing is shown
+        self.done, self.total = 0, 0  # a total of 0 means unknown
+        self.progress: Progress | None = None  # to be called with (done, total); None if nothing is to be shown
         self._start, self._end = time.perf_counter(), 0.0
         self._earlier_requests = request_counts.get_counts()
 
     @property
     def seconds(self) -> float:
-        """The time since the start, or from start to end."""
+        """The seconds since the start, or from start to end."""
         return (self._end or time.perf_counter()) - self._start
 
     def end(self) -> None:
@@ -48,7 +48,7 @@ class ProgressReporter:
         self._end = time.perf_counter()
 
     def line(self) -> str:
-        """How far it is, in one line."""
+        """Return the progress in one line."""
         rate = self.done / max(self.seconds, 1e-9)
         share = f"{self.done:,} of {self.total:,} {self.unit} ({self.done / self.total:.0%})" if self.total else ""
         parts = [share or f"{self.done:,} {self.unit}", f"{_format_rate(rate)}/s"]
@@ -57,7 +57,7 @@ class ProgressReporter:
         return f"{self.task}: {', '.join([*parts, *self.failure_counts()])}"
 
     def failure_counts(self) -> list[str]:
-        """How many failures and retries there were; nothing without an engine, never a made-up 0."""
+        """Return the numbers of failures and retries as texts; empty without an engine, and never a made-up 0."""
         if self.engine is None:
             return []
         counts, requests = self.engine.counts, request_counts.get_counts() - self._earlier_requests
@@ -65,7 +65,7 @@ class ProgressReporter:
         if counts.failures is None and counts.retries is None and not requests:
             return [f"failures and retries not reported by {self.engine.name}"]
         causes = "; ".join(
-            f"{cause}: {n:,}" for cause, n in sorted(requests.items(), key=lambda one: (-one[1], one[0]))
+            f"{cause}: {n:,}" for cause, n in sorted(requests.items(), key=lambda item: (-item[1], item[0]))
         )
         return [
             _format_count(counts.failures, "failure", "failures", sum(requests.values()))
@@ -74,7 +74,7 @@ class ProgressReporter:
         ]
 
     def print_summary(self, rows: int, unit: str, size: int | Path | None = None, note: str = "") -> None:
-        """Print what the command cost, in all and per thousand rows, so that one can extrapolate."""
+        """Print what the command cost, in total and per thousand rows, for extrapolation."""
         workers = self.engine.workers if self.engine is not None else 1
         by = f" with {workers:,} worker{'s' if workers != 1 else ''}"
         costs = [f"{1000 * self.seconds / max(1, rows):.3f} s"]
@@ -87,7 +87,7 @@ class ProgressReporter:
 
 @contextmanager
 def show_progress(task: str, unit: str = "rows", engine: Engine | None = None) -> Iterator[ProgressReporter]:
-    """Report the progress of what is done within."""
+    """Report the progress of the work inside the block."""
     reporter, interval = ProgressReporter(task, unit, engine), _line_interval()
     try:
         if interval is not None:
@@ -104,14 +104,14 @@ def show_progress(task: str, unit: str = "rows", engine: Engine | None = None) -
 
 @contextmanager
 def progress_bar(task: str, unit: str = "rows") -> Iterator[Progress | None]:
-    """The same where there is no engine and no summary: a function to call with (done, total)."""
+    """Yield a function to call with (done, total), for work without an engine and without a summary."""
     with show_progress(task, unit) as reporter:
         yield reporter.progress
 
 
 def size_of(path: Path) -> int:
-    """The bytes of a file, or of all files in a folder."""
-    return sum(one.stat().st_size for one in (path.rglob("*") if path.is_dir() else [path]) if one.is_file())
+    """Return the size of a file, or of all files in a folder, in bytes."""
+    return sum(file.stat().st_size for file in (path.rglob("*") if path.is_dir() else [path]) if file.is_file())
 
 
 @contextmanager
@@ -147,7 +147,7 @@ def _show_bar(reporter: ProgressReporter) -> Iterator[None]:
 
 @contextmanager
 def _print_lines(reporter: ProgressReporter, interval: float) -> Iterator[None]:
-    """Print a line every so many seconds, from a thread of its own: a long task must not look like a dead one."""
+    """Print a line at intervals, from a separate thread, so that a long task does not look dead."""
     finished = threading.Event()
 
     def update(done: int, total: int) -> None:
@@ -176,9 +176,7 @@ def _line_interval() -> float | None:
     except ValueError:
         seconds = -1
     if not 0 < seconds < threading.TIMEOUT_MAX:
-        raise SpecError(
-            f"{_INTERVAL_VARIABLE} must be the number of seconds between two lines of progress, not {text!r}"
-        )
+        raise SpecError(f"{_INTERVAL_VARIABLE} must be the number of seconds between two progress lines, not {text!r}")
     return seconds
 
 
@@ -192,7 +190,7 @@ def _format_clock(seconds: float) -> str:
 
 
 def _format_count(n: int | None, one: str, many: str, more: int = 0) -> str:
-    """The failures of tasks (which may not be known) and ``more`` failures of requests, in words."""
+    """Format the failures of tasks (None if unknown) plus ``more`` failures of requests."""
     if n is None and not more:
         return f"{many} not known"
     total = (n or 0) + more

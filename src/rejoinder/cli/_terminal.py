@@ -1,4 +1,4 @@
-"""Standard output and standard error of every command: control characters in users' data cannot steer a terminal."""
+"""Standard output and standard error of every command, with control characters in users' data escaped."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from rejoinder.escape import escape_terminal
 
 
 class EscapedStream:
-    """A text stream that shows control characters instead of sending them; bytes (``buffer``) pass as they are."""
+    """A text stream that escapes control characters; bytes (``buffer``) pass unchanged."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        # Rich writes here: its colours must pass.
+        # Rich writes here, since its colours must not be escaped.
         self.rich_proxied_file: TextIO = getattr(stream, "rich_proxied_file", stream)
 
     def write(self, text: str) -> int:
@@ -34,7 +34,7 @@ class EscapedStream:
 
 @contextmanager
 def escaped_streams() -> Iterator[None]:
-    """Escape whatever is printed within."""
+    """Escape everything that is printed inside the block."""
     originals = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = (cast(TextIO, stream and EscapedStream(stream)) for stream in originals)
     try:

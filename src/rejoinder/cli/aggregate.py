@@ -5,8 +5,7 @@ from __future__ import annotations
 import click
 
 from rejoinder.cli import _help
-from rejoinder.cli._options import records_output_option
-from rejoinder.cli._ratings import source_argument, without_option
+from rejoinder.cli._options import records_output_option, source_argument, without_option
 
 GROUP = _help.PEOPLE
 

@@ -7,8 +7,7 @@ from typing import Literal
 import click
 
 from rejoinder.cli import _help
-from rejoinder.cli._options import seed_option, table_format_option
-from rejoinder.cli._ratings import source_argument, without_option
+from rejoinder.cli._options import seed_option, source_argument, table_format_option, without_option
 
 GROUP = _help.PEOPLE
 

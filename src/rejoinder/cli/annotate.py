@@ -102,10 +102,10 @@ def _serve(annotation: Annotation, host: str, port: int, url: str | None, links:
     except ModuleNotFoundError as error:
         raise MissingExtraError(error.name or "starlette", "web", "annotate") from None
 
-    listening = listen(host, port)
-    public_url = url or socket_url(listening)
+    sock = listen(host, port)
+    public_url = url or socket_url(sock)
     _print_links(annotation, public_url, links)
-    if not is_loopback(listening) and not public_url.startswith("https:"):
+    if not is_loopback(sock) and not public_url.startswith("https:"):
         click.echo(
             "Links and answers are sent unencrypted: put a proxy with https in front, and give its address with --url.",
             err=True,
@@ -113,7 +113,7 @@ def _serve(annotation: Annotation, host: str, port: int, url: str | None, links:
     if not annotation.project.redact:
         click.echo("Nothing is redacted: make sure that raters may read the data (docs/annotating.md).", err=True)
     click.echo("Ctrl+C stops the server; no answer that was sent is lost.", err=True)
-    serve(annotation.project, annotation.store, listening, public_url)
+    serve(annotation.project, annotation.store, sock, public_url)
 
 
 def _print_links(annotation: Annotation, url: str, options: LinkOptions) -> None:
@@ -135,7 +135,8 @@ def _print_links(annotation: Annotation, url: str, options: LinkOptions) -> None
 def _import(annotation: Annotation, form: str, file: Path) -> None:
     """Read judgements from a file."""
     result = annotation.import_(form, file)
-    click.echo(f"{result.added} judgements imported, {result.already} were already there")
+    noun = "judgement" if result.added == 1 else "judgements"
+    click.echo(f"{result.added} {noun} imported, {result.already} already there")
     for reason, count in result.left_out.items():
         click.echo(f"{count} left out: {reason}")
 

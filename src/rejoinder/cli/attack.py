@@ -74,9 +74,9 @@ def command(
     from rejoinder.reports.output import join_tables
 
     plan = AttackPlan(contexts, split, seed, examples=max(examples, _EXAMPLES))
-    with caching_engine(choose_engine(engine, processes, address), output) as computing:
-        with show_progress("attacking", "metrics", computing) as reporter:
-            result = attack(files, metrics or None, plan, reporter.progress, computing)
+    with caching_engine(choose_engine(engine, processes, address), output) as compute_engine:
+        with show_progress("attacking", "metrics", compute_engine) as reporter:
+            result = attack(files, metrics or None, plan, reporter.progress, compute_engine)
         tables = [summary_table(result)]
         tables += [corpus_table(result, metric) for metric in result.metrics if by_corpus]
         tables += [example_table(result, metric, examples) for metric in result.metrics if examples]

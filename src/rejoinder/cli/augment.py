@@ -126,8 +126,8 @@ def command(
         seed=seed,
     )
     inputs = [name for name in (items, corpus, comet_model, *knowledge) if name is not None]
-    with caching_engine(choose_engine(engine, processes, address), output, inputs) as computing:
-        _augment(items, plan, output, review, form, computing)
+    with caching_engine(choose_engine(engine, processes, address), output, inputs) as compute_engine:
+        _augment(items, plan, output, review, form, compute_engine)
 
 
 def _augment(items: str, plan: AugmentationPlan, output: str, review: str | None, form: str, engine: Engine) -> None:

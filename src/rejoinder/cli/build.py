@@ -153,7 +153,7 @@ def command(set_: str | None, output: str | None, **values: Any) -> None:
 
 
 def make_settings(options: BuildOptions) -> SelectionSettings:
-    """How questions are made, from the options."""
+    """Return the settings of the test set."""
     from rejoinder.selection.settings import JUDGE, SelectionSettings, parse_position
 
     judge = options.judge_with or JUDGE
@@ -174,7 +174,7 @@ def make_settings(options: BuildOptions) -> SelectionSettings:
 
 
 def default_sources(options: BuildOptions) -> tuple[str, ...]:
-    """The sources if none is named: words and word vectors, or the embedded encoder without word vectors."""
+    """Return the default sources: words and word vectors, or the embedded encoder if there are no word vectors."""
     from rejoinder.models.catalog.entries import MODELS
     from rejoinder.models.catalog.manifest import is_available
     from rejoinder.selection.settings import SOURCES, WITHOUT_VECTORS
@@ -193,7 +193,7 @@ def print_sources(settings: SelectionSettings, options: BuildOptions) -> None:
 
 
 def check_options(options: BuildOptions) -> None:
-    """Raise where options contradict each other."""
+    """Raise an error if options contradict each other."""
     for_people = options.write_csv or options.write_project
     if options.pools:
         if options.dialogues or options.repository or options.not_in or for_people or options.at_random:
@@ -204,11 +204,11 @@ def check_options(options: BuildOptions) -> None:
     if options.people and for_people:
         raise click.UsageError("first write pools for people, then read their judgements with --people")
     if options.at_random and (options.people or for_people):
-        raise click.UsageError("a random set has no judges: leave out --random, or the options that are for people")
+        raise click.UsageError("a random set has no judges: leave out --random, or the options for people")
 
 
 def load_acceptability(settings: SelectionSettings, path: str | None) -> Acceptability | None:
-    """The measurements of the judge."""
+    """Load the measurements of the judge."""
     from rejoinder.metric import parse
     from rejoinder.selection import acceptability_file as file
 
@@ -220,7 +220,7 @@ def load_acceptability(settings: SelectionSettings, path: str | None) -> Accepta
 def find_or_read_pools(
     settings: SelectionSettings, known: Acceptability | None, options: BuildOptions, reporter: ProgressReporter
 ) -> PoolSet:
-    """The pools of the options, found or read."""
+    """Find the pools, or read those that were written earlier."""
     from rejoinder.selection.build import find_pools
     from rejoinder.selection.pool_files import read_pools
 
@@ -232,7 +232,7 @@ def find_or_read_pools(
 def make_set(
     settings: SelectionSettings, known: Acceptability | None, options: BuildOptions, reporter: ProgressReporter
 ) -> BuiltTestSet:
-    """The test set of the options."""
+    """Build the test set."""
     from rejoinder.selection.build import build, make_questions
 
     if options.pools or options.people:
@@ -266,7 +266,7 @@ def _search(
 
 
 def read_people_scores(path: str, pools: Sequence[Question]) -> HumanScores:
-    """People's judgements of pools: on a sheet, in ratings, or in an annotation project."""
+    """Read people's judgements of pools: from a sheet, ratings, or an annotation project."""
     if path.lower().endswith((".csv", ".tsv")):
         from rejoinder.selection.sheet import read_sheet
 
@@ -279,7 +279,7 @@ def read_people_scores(path: str, pools: Sequence[Question]) -> HumanScores:
 
 @contextmanager
 def open_pool_engine(options: BuildOptions, output: str) -> Iterator[Engine | None]:
-    """The engine that finds pools and keeps them until the set is made; None if they were found earlier."""
+    """Open the engine that finds pools and keeps them until the set is written; None if they were found earlier."""
     from rejoinder.cli._options import choose_engine
     from rejoinder.engines.caching import caching_engine
     from rejoinder.selection.inputs import BuildInput
@@ -330,10 +330,10 @@ def measure_judge(output: str, spec: str, form: str) -> None:
 
     dev, test = file.read_published_questions(file.DEV), file.read_published_questions(file.TEST)
     with progress_bar("measuring") as progress:
-        measured = file.measure_judge(dev, test, spec, progress=progress)
-    known = file.read_acceptability(output) if Path(output).exists() else {}
-    file.write_acceptability([*({**known, measured.metric: measured}).values()], output)
-    click.echo(FORMATS[form](_judge_table(measured)))
+        acceptability = file.measure_judge(dev, test, spec, progress=progress)
+    existing = file.read_acceptability(output) if Path(output).exists() else {}
+    file.write_acceptability([*({**existing, acceptability.metric: acceptability}).values()], output)
+    click.echo(FORMATS[form](_judge_table(acceptability)))
     click.echo(f"written: {output}; use it with --acceptability {output}", err=True)
 
 

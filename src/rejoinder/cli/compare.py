@@ -65,7 +65,7 @@ def _compare_preferences(run: str) -> list[Result]:
     from rejoinder.comparison.preferences import rank_by_preference
     from rejoinder.errors import InputError
 
-    ranked = rank_by_preference(read_judged_records(run).records)
-    if not ranked:
+    rankings = rank_by_preference(read_judged_records(run).records)
+    if not rankings:
         raise InputError(f"{run} has no preferences; to compare scores, name a run folder (rejoinder score makes one)")
-    return [([ranking.table()], ranking.sentence()) for ranking in ranked]
+    return [([ranking.table()], ranking.sentence()) for ranking in rankings]

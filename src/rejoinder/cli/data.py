@@ -38,16 +38,16 @@ def get(name: str, yes: bool, mirror: str | None) -> None:
 
     root, sets = data_home(), datasets_under(name)
     files = _files(sets)
-    wanted = []
+    missing = []
     for file in files:
         if is_intact(file, root / file.path):
             click.echo(f"{root / file.path}: already here")
         elif file.downloadable:
             url_of(file, mirror)  # a wrong mirror is an error before the user is asked
-            wanted.append(file)
-    if wanted:
-        _confirm(sets, wanted, root, yes)
-    for file in wanted:
+            missing.append(file)
+    if missing:
+        _confirm(sets, missing, root, yes)
+    for file in missing:
         fetch(file, root, mirror, progress=_make_progress(file))
         click.echo(f"{root / file.path}: downloaded and checked, {_format_size(file.size)}")
     _refuse_unavailable(files, root)
@@ -89,13 +89,13 @@ def write(name: str, output: str, no_verify: bool) -> None:
     click.echo(f"{name}: {count:,} records written to {'standard output' if output == '-' else output}", err=True)
 
 
-def _confirm(sets: Iterable[Dataset], wanted: list[File], root: Path, yes: bool) -> None:
+def _confirm(sets: Iterable[Dataset], files: list[File], root: Path, yes: bool) -> None:
     from rejoinder.errors import RejoinderError
 
     for dataset in sets:
         _print_description(dataset)
     question = (
-        f"Download {len(wanted)} file{'s' * (len(wanted) > 1)} ({_format_size(sum(f.size for f in wanted))}) to {root}"
+        f"Download {len(files)} file{'s' * (len(files) > 1)} ({_format_size(sum(f.size for f in files))}) to {root}"
     )
     if yes:
         click.echo(question)

@@ -45,8 +45,10 @@ def command(
     from rejoinder.cli._progress import show_progress
     from rejoinder.indexes.embedding import embed
 
-    computing = choose_engine(engine, processes, address)
-    with show_progress("embedding", "texts", computing) as reporter:
-        result = embed(file, output, encoder=encoder, precision=precision, engine=computing, progress=reporter.progress)
+    compute_engine = choose_engine(engine, processes, address)
+    with show_progress("embedding", "texts", compute_engine) as reporter:
+        result = embed(
+            file, output, encoder=encoder, precision=precision, engine=compute_engine, progress=reporter.progress
+        )
     click.echo(f"written: {output} with {result.n:,} vectors of {result.dimensions} numbers by {encoder}", err=True)
     reporter.print_summary(result.n, "texts", output)

@@ -22,11 +22,11 @@ def command(context: click.Context, words: tuple[str, ...], everything: bool) ->
         _help.write_all_commands(formatter)
         click.echo(formatter.getvalue().strip("\n"))
         return
-    shown = context.find_root()
+    target = context.find_root()
     for word in words:
-        if not isinstance(shown.command, click.Group):
-            raise click.UsageError(f"{shown.command_path} has no commands of its own; leave out {word!r}")
-        _, subcommand, _ = shown.command.resolve_command(shown, [word])
+        if not isinstance(target.command, click.Group):
+            raise click.UsageError(f"{target.command_path} has no commands of its own; leave out {word!r}")
+        _, subcommand, _ = target.command.resolve_command(target, [word])
         assert subcommand is not None  # an unknown one is an error already
-        shown = click.Context(subcommand, parent=shown, info_name=word)
-    click.echo(shown.get_help())
+        target = click.Context(subcommand, parent=target, info_name=word)
+    click.echo(target.get_help())

@@ -16,7 +16,7 @@ class _FormatsCommand(click.Command):
     """A command whose help ends with a list of the formats, which are loaded only then."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The formats by name, each with its summary."""
+        """Write the formats by name, each with its summary."""
         from rejoinder.data.importers import importer, importer_names
 
         with formatter.section("Formats (NAME)"):
@@ -37,7 +37,7 @@ def _parse_fields(ctx: click.Context, param: click.Parameter, options: tuple[str
 @click.argument("name", metavar="NAME")
 @click.argument("path", metavar="PATH")
 @records_output_option(required=False)
-@click.option("--system", metavar="NAME", help="The system that wrote the replies, if the file does not say it.")
+@click.option("--system", metavar="NAME", help="The system that wrote the replies, if the file does not name it.")
 @click.option(
     "--field",
     "fields",

@@ -77,8 +77,8 @@ def build(
     sharded = shards is not None or approximate or is_sharded(file)
     if engine != "local" and not sharded:
         raise SpecError("one file is indexed by one process; split it with --shards N, or name a folder of files")
-    computing = open_engine(engine, processes, address) if sharded else None
-    with show_progress("indexing", "bytes" if sharded else "turns", computing) as reporter:
+    compute_engine = open_engine(engine, processes, address) if sharded else None
+    with show_progress("indexing", "bytes" if sharded else "turns", compute_engine) as reporter:
         built = index(
             file,
             output,
@@ -91,7 +91,7 @@ def build(
             precision=precision,
             approximate=approximate,
             shards=shards,
-            engine=computing,
+            engine=compute_engine,
             progress=reporter.progress,
         )
     pieces = f" of {built.shards:,} shards" if hasattr(built, "shards") else ""

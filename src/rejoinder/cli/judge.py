@@ -21,7 +21,7 @@ GROUP = _help.SCORING
 def command(run: Path, output: Path | None, input_price: float | None, output_price: float | None, form: str) -> None:
     """Show for each judge of RUN (a run folder) its answers, whether repeated questions agree, its tokens and cost.
 
-    No endpoint is asked: the answers are those kept when RUN was scored.
+    No endpoint is asked: the answers are those stored when RUN was scored.
     """
     import orjson
 

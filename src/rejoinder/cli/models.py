@@ -54,12 +54,12 @@ def get(name: str, yes: bool, mirror: str | None) -> None:
     _confirm(model, yes)
     with progress_bar(name) as progress:
         folder = fetch.get(name, mirror, talk=sys.stderr.isatty(), progress=progress)
-    written = manifest.read_manifest(folder)
-    unchecked = len(written.trusted) if written else 0
+    fetched = manifest.read_manifest(folder)
+    unchecked = len(fetched.trusted) if fetched else 0
     click.echo(f"{folder}: downloaded and checked")
     if unchecked:
         click.echo(
-            f"  {unchecked} of its files had no known sha256; the sha256 of what came is in {manifest.MANIFEST_FILE}"
+            f"  {unchecked} of its files had no known sha256; that of the download is in {manifest.MANIFEST_FILE}"
         )
 
 

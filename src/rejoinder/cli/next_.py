@@ -47,15 +47,15 @@ def command(
     from rejoinder.files import atomic_write
     from rejoinder.table import FORMATS
 
-    chosen = next_(source, by, count, aspect=aspect, seed=seed)
-    table = chosen.table()
+    suggestions = next_(source, by, count, aspect=aspect, seed=seed)
+    table = suggestions.table()
     click.echo(FORMATS[form](table))
     if output is None:
         return
     if output.lower().endswith((".csv", ".txt")):
-        ids = "".join(f"{one.response}\n" for one in chosen.suggestions)
+        ids = "".join(f"{suggestion.response}\n" for suggestion in suggestions.suggestions)
         with atomic_write(output) as file:
             file.write((ids if output.lower().endswith(".txt") else FORMATS["csv"](table)).encode())
     else:
-        write(chosen.records(), output)
+        write(suggestions.records(), output)
     click.echo(f"written: {output}", err=True)

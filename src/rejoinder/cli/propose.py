@@ -29,10 +29,10 @@ def command(items: str, corpus: str, spec: str, k: int, output: str, seed: int) 
     from rejoinder.sources import parse_source, propose
 
     source = parse_source(spec)
-    proposed = propose(items, corpus, source, k, seed)
-    n = write(proposed.questions, output)
+    result = propose(items, corpus, source, k, seed)
+    n = write(result.questions, output)
     click.echo(
-        f"{n:,} questions; {proposed.n_items - n:,} of {proposed.n_items:,} items got no candidate from {source}, "
-        f"{proposed.n_short:,} got fewer than {k}",
+        f"{n:,} questions; {result.n_items - n:,} of {result.n_items:,} items got no candidate from {source}, "
+        f"{result.n_short:,} got fewer than {k}",
         err=True,
     )

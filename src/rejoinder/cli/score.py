@@ -76,15 +76,15 @@ def command(
     plan = Plan.of(metrics, empty, matched)
     if processes is None and engine == "local" and _uses_gpu(plan):
         processes = 1  # several would each start CUDA and wait for the same GPU
-    computing = open_engine(engine, processes, address)
+    compute_engine = open_engine(engine, processes, address)
     if any(is_sharded(file) for file in files):
-        _score_shards(files, plan, output, computing, form, parquet)
+        _score_shards(files, plan, output, compute_engine, form, parquet)
         return
     if parquet or is_remote(output or ""):
         raise SpecError("--parquet and an address after -o are for many files; name a folder or a pattern of files")
-    with show_progress("scoring", "replies", computing) as reporter:
+    with show_progress("scoring", "replies", compute_engine) as reporter:
         folder = Path(output) if output else None
-        finished = run(files, plan, folder, cache=not no_cache, progress=reporter.progress, engine=computing)
+        finished = run(files, plan, folder, cache=not no_cache, progress=reporter.progress, engine=compute_engine)
     tables = [finished.scores.table(), *([finished.scores.dialogue_table()] if dialogues else [])]
     click.echo(format_tables(tables, form))
     for file in finished.about["inputs"]:

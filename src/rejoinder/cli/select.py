@@ -112,7 +112,7 @@ def _run(
         if output is not None:
             raise click.UsageError(f"{testset} is already a run folder; leave out -o, or name the test set itself")
         return select(testset, systems), None
-    computing = choose_engine(*engine)
-    with show_progress("asking", "questions", computing) as reporter:
+    compute_engine = choose_engine(*engine)
+    with show_progress("asking", "questions", compute_engine) as reporter:
         show = (lambda _, done, total: progress(done, total)) if (progress := reporter.progress) is not None else None
-        return select(testset, systems, output, turned, show, computing), reporter
+        return select(testset, systems, output, turned, show, compute_engine), reporter

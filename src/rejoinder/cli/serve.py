@@ -85,10 +85,10 @@ def command(
     library = Library(folders)
     service = ApiService(Offer(allow), LoadLimits(concurrent=concurrent, seconds=seconds), corpus)
     auth = TokenAuth(token, url or "")
-    listening = listen(host, port)
-    auth.url = public_url = (url or socket_url(listening)).rstrip("/")
+    sock = listen(host, port)
+    auth.url = public_url = (url or socket_url(sock)).rstrip("/")
     click.echo(f"owner\t{auth.link}")
-    if not is_loopback(listening) and not public_url.startswith("https:"):
+    if not is_loopback(sock) and not public_url.startswith("https:"):
         click.echo(
             "The token is sent unencrypted: put a proxy with https in front, and give its address with --url.", err=True
         )
@@ -98,11 +98,11 @@ def command(
         if project is not None:
             app = AppDispatcher(app, _open_annotation(project, public_url, stack.callback), auth)
         click.echo("Ctrl+C stops the server.", err=True)
-        run_app(app, listening, public_url)
+        run_app(app, sock, public_url)
 
 
 def _open_annotation(path: Path, url: str, at_exit: Callable[[Callable[[], None]], object]) -> ASGIApp:
-    """The app of an annotation project; the link of its owner is printed, as ``rejoinder annotate`` does."""
+    """Return the app of an annotation project, and print the link of its owner, as ``rejoinder annotate`` does."""
     from rejoinder.annotation.project_file import read_project
     from rejoinder.annotation.store import open_store
     from rejoinder.annotation.units import make_units

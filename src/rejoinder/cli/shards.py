@@ -54,13 +54,13 @@ def write(
     from rejoinder.data.shards.pack import read_placed_records, shards, write_file
 
     if output.endswith(ENDINGS) and not is_remote(output):
-        placed = read_placed_records(files)
+        records_with_places = read_placed_records(files)
         if gather:
-            placed = group_by_conversation(placed)
-        click.echo(f"{output}: {write_file((record for record, _ in placed), output):,} records", err=True)
+            records_with_places = group_by_conversation(records_with_places)
+        click.echo(f"{output}: {write_file((record for record, _ in records_with_places), output):,} records", err=True)
         return
-    packed = shards(files, output, form=form, records=records, gather=gather)
-    click.echo(f"{redact(output)}: {packed.summary()}", err=True)
+    result = shards(files, output, form=form, records=records, gather=gather)
+    click.echo(f"{redact(output)}: {result.summary()}", err=True)
 
 
 @command.command("catalogue")
@@ -73,9 +73,9 @@ def catalogue(where: str, engine: str, address: str | None, processes: int | Non
     from rejoinder.data.shards.stats import build_manifest, write_manifest
     from rejoinder.engines.factory import open_engine
 
-    computing = open_engine(engine, processes, address)
-    with show_progress("reading", "bytes", computing) as reporter:
-        manifest = build_manifest(where, computing, reporter.progress)
+    compute_engine = open_engine(engine, processes, address)
+    with show_progress("reading", "bytes", compute_engine) as reporter:
+        manifest = build_manifest(where, compute_engine, reporter.progress)
     write_manifest(manifest, where)
     click.echo(f"{redact(where)}: {manifest.summary()}", err=True)
 
@@ -90,7 +90,7 @@ def check(where: str, engine: str, address: str | None, processes: int | None) -
     from rejoinder.data.shards.stats import check_shards
     from rejoinder.engines.factory import open_engine
 
-    computing = open_engine(engine, processes, address)
-    with show_progress("checking", "bytes", computing) as reporter:
-        manifest = check_shards(where, computing, reporter.progress)
+    compute_engine = open_engine(engine, processes, address)
+    with show_progress("checking", "bytes", compute_engine) as reporter:
+        manifest = check_shards(where, compute_engine, reporter.progress)
     click.echo(f"{redact(where)}: matches its catalogue; {manifest.summary()}", err=True)

@@ -214,7 +214,7 @@ def statements(
     with progress_bar("writing") as progress:
         result = add_statements(seed_records, model, categories or CATEGORIES, n, beam, progress)
     write_seeds(result, output)
-    count = sum(len(one.statements) for one in result) - sum(len(one.statements) for one in seed_records)
+    count = sum(len(seed.statements) for seed in result) - sum(len(seed.statements) for seed in seed_records)
     click.echo(f"{count:,} new statements for {len(result):,} seeds; let people check them", err=True)
 
 

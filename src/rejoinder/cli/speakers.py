@@ -66,16 +66,16 @@ def command(
     reports = speakers(
         file, corpus=corpus, split=split, encoder=encoder, sets=sets, size=size, lasting=lasting, seed=seed
     )
-    tables, plotted, vectors = [], {}, ""
+    tables, similarities, vectors = [], {}, ""
     design: Design
     for name, report in reports.items():
         vectors = report.vectors
         tables.append(coverage_table(report.coverage, name))
         tables += [similarity_table(kinds, design, name, vectors) for design, kinds in report.similarity.items()]
         design = "matched" if report.similarity["matched"][0].n_sets else "each set once"
-        plotted[f"{name}, {design}"] = report.similarity[design]
+        similarities[f"{name}, {design}"] = report.similarity[design]
     click.echo(join_tables(tables, form))
     if output is not None:
         with atomic_write(output) as target:
-            target.write(plot_similarity(plotted, vectors).encode())
+            target.write(plot_similarity(similarities, vectors).encode())
         click.echo(f"written: {output}", err=True)

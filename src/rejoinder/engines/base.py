@@ -1,8 +1,8 @@
-"""What an engine is: it makes workers, which stay, and lets them compute tasks; the results come as they are done.
+"""The contract of engines: an engine creates workers that stay, lets them compute tasks, and yields their results.
 
-A worker is named by the place of its class and by plain values (what JSON can hold), so that any process on any machine
-can make one. A task and its result are plain values too. Which worker computes a task, and
-in what order, changes no result.
+A worker is specified by the import path of its class and by plain values (what JSON can hold), so that any process on
+any machine can create one. A task and its result are plain values too. Which worker computes a task, and in what order,
+does not change any result.
 """
 
 from __future__ import annotations
@@ -14,38 +14,38 @@ from typing import Any, Protocol
 
 
 class Worker(Protocol):
-    """What computes tasks; what it needs is loaded once."""
+    """Computes tasks, and loads what it needs only once."""
 
     def compute(self, task: Any) -> Any:
-        """The result of a task."""
+        """Return the result of a task."""
         ...
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Release all resources."""
         ...
 
 
 @dataclass(frozen=True)
 class WorkerSpec:
-    """A kind of worker: ``package.module:Class``, and what one is made with.
+    """A kind of worker: ``package.module:Class``, and the arguments of its constructor.
 
-    ``address`` is what results are kept under: it stays as it was when a class moves to another module.
+    ``address`` identifies its cached results: it does not change when the class moves to another module.
     """
 
-    maker: str
-    given: tuple[Any, ...] = ()
+    factory: str
+    arguments: tuple[Any, ...] = ()
     address: str = ""
 
     def worker(self) -> Worker:
-        """A new worker."""
-        module, _, name = self.maker.partition(":")
-        found: Worker = getattr(import_module(module), name)(*self.given)
-        return found
+        """Create a worker."""
+        module, _, name = self.factory.partition(":")
+        created: Worker = getattr(import_module(module), name)(*self.arguments)
+        return created
 
 
 @dataclass(frozen=True)
 class TaskResult:
-    """A task that is done: its number in the order of asking, and its result."""
+    """A finished task: its number in the order of the tasks, and its result."""
 
     number: int
     value: Any
@@ -53,41 +53,41 @@ class TaskResult:
 
 @dataclass
 class FailureCounts:
-    """What went wrong on the way and was made good, up to now; None where an engine cannot tell."""
+    """Failures that were recovered from so far; None if an engine cannot tell."""
 
     failures: int | None = 0  # workers or nodes that died
-    retries: int | None = 0  # tasks that were given out again
+    retries: int | None = 0  # tasks that were started again
 
 
 class Engine(Protocol):
-    """Who computes."""
+    """Computes tasks with workers."""
 
     @property
     def name(self) -> str:
-        """What the engine is called on the command line."""
+        """The engine's name on the command line."""
         ...
 
     @property
     def workers(self) -> int:
-        """How many tasks are computed at the same time."""
+        """The number of tasks computed at the same time."""
         ...
 
     @property
     def counts(self) -> FailureCounts:
-        """What went wrong and was made good since the engine was opened; it is read while tasks are computed."""
+        """The failures since the engine was opened; it may be read while tasks are computed."""
         ...
 
     def compute(self, work: WorkerSpec, tasks: Iterable[Any]) -> Iterator[TaskResult]:
-        """Every task, in the order in which they are done; tasks are taken as they are needed."""
+        """Yield the result of every task as it is finished; ``tasks`` is consumed as needed."""
         ...
 
 
-def order_results(outcomes: Iterable[TaskResult]) -> Iterator[Any]:
-    """The values of outcomes by number; one that comes early waits for those before it."""
+def order_results(results: Iterable[TaskResult]) -> Iterator[Any]:
+    """Yield the values of results in the order of their numbers; an early one waits for those before it."""
     early: dict[int, Any] = {}
     following = 0
-    for outcome in outcomes:
-        early[outcome.number] = outcome.value
+    for result in results:
+        early[result.number] = result.value
         while following in early:
             yield early.pop(following)
             following += 1

@@ -1,7 +1,7 @@
-"""An engine that keeps what was done: a command that was stopped goes on where it was.
+"""An engine that caches results: a command that was interrupted continues where it stopped.
 
-Every result stands in a folder beside the output under its content address: the worker, the task, the files that are
-named and the version of rejoinder. A file that was torn is no result. The folder goes when the output is written.
+Every result is stored in a folder beside the output under its content address: the worker, the task, the files it
+reads and the version of rejoinder. Incomplete files are ignored. The folder is deleted when the output is written.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from rejoinder.keyed_store import FileStore
 
 
 class CachingEngine:
-    """Another engine, and a folder; ``files`` are names that workers read, whose change makes all results others."""
+    """Another engine with a folder of results; if one of ``files``, which workers read, changes, nothing is reused."""
 
     def __init__(self, engine: Engine, folder: Path, files: Iterable[str] = ()) -> None:
         self._engine, self._folder = engine, folder
@@ -35,74 +35,74 @@ class CachingEngine:
 
     @property
     def name(self) -> str:
-        """That of the engine."""
+        """The name of the wrapped engine."""
         return self._engine.name
 
     @property
     def workers(self) -> int:
-        """Those of the engine."""
+        """The workers of the wrapped engine."""
         return self._engine.workers
 
     @property
     def counts(self) -> FailureCounts:
-        """Those of the engine."""
+        """The counts of the wrapped engine."""
         return self._engine.counts
 
     def compute(self, work: WorkerSpec, tasks: Iterable[Any]) -> Iterator[TaskResult]:
-        """Every task: what is kept as it stands, the others by the engine."""
-        named = ((number, task, self._place(work, task)) for number, task in enumerate(tasks))
-        for number, task, address in named:
-            if (found := self._read_result(address)) is None:
-                yield from self._compute(work, itertools.chain([(number, task, address)], named))
+        """Yield the result of every task, cached or computed by the wrapped engine."""
+        numbered = ((number, task, self._address(work, task)) for number, task in enumerate(tasks))
+        for number, task, address in numbered:
+            if (cached := self._read_result(address)) is None:
+                yield from self._compute(work, itertools.chain([(number, task, address)], numbered))
                 return
-            yield TaskResult(number, found[0])
+            yield TaskResult(number, cached[0])
 
-    def _compute(self, work: WorkerSpec, named: Iterable[tuple[int, Any, str]]) -> Iterator[TaskResult]:
-        kept: deque[tuple[int, str]] = deque()
-        asked: dict[int, tuple[int, str]] = {}
+    def _compute(self, work: WorkerSpec, numbered: Iterable[tuple[int, Any, str]]) -> Iterator[TaskResult]:
+        cached: deque[tuple[int, str]] = deque()
+        pending: dict[int, tuple[int, str]] = {}
         count = itertools.count()
 
-        def missing() -> Iterator[Any]:
-            for number, task, address in named:
+        def list_missing() -> Iterator[Any]:
+            for number, task, address in numbered:
                 if self._read_result(address) is None:
-                    asked[next(count)] = number, address
+                    pending[next(count)] = number, address
                     yield task
                 else:
-                    kept.append((number, address))
+                    cached.append((number, address))
 
-        def drained() -> Iterator[TaskResult]:
-            while kept:
-                number, address = kept.popleft()
+        def yield_cached() -> Iterator[TaskResult]:
+            while cached:
+                number, address = cached.popleft()
                 yield TaskResult(number, (self._read_result(address) or _raise_missing(self._folder / address))[0])
 
-        for outcome in self._engine.compute(work, missing()):
-            number, address = asked.pop(outcome.number)
-            self._write_result(address, outcome.value)
-            yield from drained()
-            yield TaskResult(number, outcome.value)
-        yield from drained()
+        for result in self._engine.compute(work, list_missing()):
+            number, address = pending.pop(result.number)
+            self._write_result(address, result.value)
+            yield from yield_cached()
+            yield TaskResult(number, result.value)
+        yield from yield_cached()
 
     def value(self, work: WorkerSpec, task: Any, compute: Callable[[Any], Any]) -> Any:
-        """The result of one task, as it is kept or else computed here."""
-        address = self._place(work, task)
-        if (found := self._read_result(address)) is None:
-            found = [compute(task)]
-            self._write_result(address, found[0])
-        return found[0]
+        """Return the result of one task, cached or computed here."""
+        address = self._address(work, task)
+        if (cached := self._read_result(address)) is None:
+            cached = [compute(task)]
+            self._write_result(address, cached[0])
+        return cached[0]
 
     def _read_result(self, address: str) -> list[Any] | None:
-        """Return the result at an address in a list of its own; None where there is none, or it is not whole."""
+        """Return a cached result, in a list of one; None if there is none, or it is incomplete."""
         payload = self._results.get(address)
         return None if payload is None else [orjson.loads(payload)]
 
     def _write_result(self, address: str, value: Any) -> None:
         self._results.put(address, orjson.dumps(value))
 
-    def _place(self, work: WorkerSpec, task: Any) -> str:
-        whole = [rejoinder.__version__, self._files, work.address or work.maker, list(work.given), task]
+    def _address(self, work: WorkerSpec, task: Any) -> str:
+        whole = [rejoinder.__version__, self._files, work.address or work.factory, list(work.arguments), task]
         try:
             raw = orjson.dumps(whole, option=orjson.OPT_SORT_KEYS)
-        except TypeError:  # a file's name that is not UTF-8
+        except TypeError:  # a file name that is not UTF-8
             raw = json.dumps(whole, sort_keys=True).encode()
         address = sha256_of_bytes(raw)
         return f"{address[:2]}/{address[2:]}"
@@ -110,21 +110,21 @@ class CachingEngine:
 
 @contextmanager
 def caching_engine(engine: Engine, out: str | Path | None, files: Iterable[str] = ()) -> Iterator[Engine]:
-    """An engine that keeps what it does beside an output file; without one (or to standard output), as it is."""
+    """Wrap an engine so that results are cached beside an output file; without one (or for "-"), yield it unchanged."""
     if out is None or str(out) == "-":
         yield engine
         return
     folder = Path(out).with_name(f".{Path(out).name}.kept")
     try:
         yield CachingEngine(engine, folder, files)
-    except (InputError, SpecError):  # nothing can go on from here: leave no trace
+    except (InputError, SpecError):  # the command cannot be continued: leave nothing behind
         shutil.rmtree(folder, ignore_errors=True)
         raise
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def _file_stamp(name: str) -> list[Any]:
-    """A file as it is now."""
+    """Return a file's path, size and time of change."""
     try:
         about = os.stat(name)
     except (OSError, ValueError):
@@ -133,4 +133,4 @@ def _file_stamp(name: str) -> list[Any]:
 
 
 def _raise_missing(path: Path) -> list[Any]:
-    raise RunError(f"{path}: was removed while it was read; run the same command again")
+    raise RunError(f"{path}: was deleted while the command was running; run the same command again")

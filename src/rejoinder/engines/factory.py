@@ -1,4 +1,4 @@
-"""An engine by its name, as it is typed."""
+"""Opens an engine by its name."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ ENGINE_NAMES = ("local", "ray")
 
 
 def open_engine(name: str = "local", processes: int | None = None, address: str | None = None) -> Engine:
-    """What computes the parts of a long command.
+    """Open the engine that computes the tasks of a long command.
 
-    - ``name``: ``local``, processes of this machine, or ``ray``, a cluster.
-    - ``processes``: how many; all cores unless said.
-    - ``address``: of a running cluster; one is started here unless said.
+    - ``name``: ``local`` for processes on this machine, or ``ray`` for a Ray cluster.
+    - ``processes``: how many; by default one per core.
+    - ``address``: of a running cluster; by default one is started here.
 
     >>> import rejoinder
     >>> rejoinder.open_engine("local", 2).workers
@@ -24,7 +24,7 @@ def open_engine(name: str = "local", processes: int | None = None, address: str 
     """
     if name == "local":
         if address is not None:
-            raise SpecError("an address is of a Ray cluster; add --engine ray, or leave the address out")
+            raise SpecError("an address needs the engine 'ray'; choose that engine, or leave the address out")
         return LocalEngine(processes or os.cpu_count() or 1)
     if name == "ray":
         from rejoinder.engines.ray import RayEngine

@@ -1,8 +1,8 @@
-"""The Ray engine: tasks flow through Ray Data to the processes of a Ray cluster, in windows that bound the memory here.
+"""The Ray engine: tasks go through Ray Data to the processes of a Ray cluster, in windows that limit the memory here.
 
-Workers stay: Ray keeps its processes between tasks and windows, and each keeps the worker that it made. Ray gives the
-tasks of a process or a node that died to others, a few times; what it could not make good is asked again here, and no
-result counts twice. Needs rejoinder on every node, and files where every node sees them.
+Workers stay: Ray keeps its processes between tasks and windows, and each process keeps its worker. If a process or a
+node dies, Ray gives its tasks to others, a few times; tasks that still have no result are submitted again here, and no
+result counts twice. Every node needs rejoinder and access to the files.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ from rejoinder.engines.base import FailureCounts, TaskResult, Worker, WorkerSpec
 from rejoinder.engines.ray_connection import connect_ray
 from rejoinder.errors import RejoinderError, RunError
 
-MAX_ATTEMPTS = 6  # times that a task is begun: it may be what kills the processes
+MAX_ATTEMPTS = 6  # times that a task is started: it may be what kills the processes
 
 
 class AttemptCounter:
-    """Counts beginnings by flow and number; an actor on the driver's node."""
+    """Counts how often each task of a flow was started; an actor on the driver's node."""
 
     def __init__(self) -> None:
-        self._begun: Counter[tuple[str, int]] = Counter()
+        self._starts: Counter[tuple[str, int]] = Counter()
 
     def begin(self, flow: str, number: int) -> int:
-        """How often a task was begun, this time included."""
-        self._begun[flow, number] += 1
-        return self._begun[flow, number]
+        """Count a start, and return how often the task was started, including this time."""
+        self._starts[flow, number] += 1
+        return self._starts[flow, number]
 
     def end(self, flow: str) -> None:
-        """Forget a flow."""
-        for key in [key for key in self._begun if key[0] == flow]:
-            del self._begun[key]
+        """Remove the counts of a flow."""
+        for key in [key for key in self._starts if key[0] == flow]:
+            del self._starts[key]
 
 
 def start_attempt_counter(ray: Any) -> Any:
-    """The actor, where it lives as long as the driver."""
+    """Start the actor on the driver's node, where it lives as long as the driver."""
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=True)
@@ -53,17 +53,16 @@ def start_attempt_counter(ray: Any) -> Any:
     return kind.remote()
 
 
-_WINDOW_TASKS = 64  # of a window, for each worker
-_MIN_WINDOW_TASKS = 256  # of a window
-_FIRST_WINDOW_TASKS = 16  # of the first, for each worker: it shows how long a task takes
-_WINDOW_BYTES = 64 * 2**20  # of a window's tasks
-_MAX_RETRIES = 3  # flows for one window without any result
-_SHORT_SECONDS = (
-    0.5  # seconds: tasks that take less go out together, for Ray needs some hundredths of a second for each
-)
-_MAX_BATCH = 32  # tasks at most
+_WINDOW_TASKS = 64  # tasks per window and worker
+_MIN_WINDOW_TASKS = 256  # tasks per window
+_FIRST_WINDOW_TASKS = 16  # tasks per worker in the first window, which shows how long a task takes
+_WINDOW_BYTES = 64 * 2**20  # size of a window's tasks
+_MAX_RETRIES = 3  # consecutive flows of one window without any result
+# Shorter tasks are sent in batches, since Ray needs some hundredths of a second per batch.
+_SHORT_SECONDS = 0.5
+_MAX_BATCH = 32  # tasks per batch
 _Tasks = dict[int, bytes]
-_Row = tuple[int, bytes, str, int]  # number, result, what is wrong, times begun
+_Row = tuple[int, bytes, str, int]  # number, result, error, times started
 
 
 class RayEngine:
@@ -73,32 +72,32 @@ class RayEngine:
 
     def __init__(self, workers: int | None = None, address: str | None = None) -> None:
         self._ray = connect_ray(workers, address)
-        self.counts = FailureCounts(None, 0)  # what died is Ray's affair, and it does not tell
-        self._account = start_attempt_counter(self._ray)
-        self._most = workers
+        self.counts = FailureCounts(None, 0)  # Ray handles failures itself and does not report them
+        self._attempt_counter = start_attempt_counter(self._ray)
+        self._max_workers = workers
         self.workers = workers or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def compute(self, work: WorkerSpec, tasks: Iterable[Any]) -> Iterator[TaskResult]:
-        """Every task, in the order in which they are done."""
-        made = orjson.dumps([work.maker, list(work.given), os.getcwd()])
-        asked = TaskContext(made, self._account, uuid.uuid4().hex, _worker_environment())
-        together = 1
-        most = max(_MIN_WINDOW_TASKS, _WINDOW_TASKS * self.workers)
-        for window in _windows(tasks, _FIRST_WINDOW_TASKS * self.workers, most):
-            size, begun = len(window), time.perf_counter()
-            yield from self._window(asked, window, together)
-            # What the one who takes the results does meanwhile counts too: then tasks seem longer, and go out singly.
-            each = (time.perf_counter() - begun) * self.workers / size
-            together = max(1, min(_MAX_BATCH, int(_SHORT_SECONDS / each), size // (4 * self.workers)))
-        self._account.end.remote(asked.flow)
+        """Yield the result of every task as it is finished."""
+        worker = orjson.dumps([work.factory, list(work.arguments), os.getcwd()])
+        task_context = TaskContext(worker, self._attempt_counter, uuid.uuid4().hex, _worker_environment())
+        batch_size = 1
+        max_tasks = max(_MIN_WINDOW_TASKS, _WINDOW_TASKS * self.workers)
+        for window in _windows(tasks, _FIRST_WINDOW_TASKS * self.workers, max_tasks):
+            size, start = len(window), time.perf_counter()
+            yield from self._window(task_context, window, batch_size)
+            # This includes the time that the caller spends between results; then tasks seem longer and are sent singly.
+            task_seconds = (time.perf_counter() - start) * self.workers / size
+            batch_size = max(1, min(_MAX_BATCH, int(_SHORT_SECONDS / task_seconds), size // (4 * self.workers)))
+        self._attempt_counter.end.remote(task_context.flow)
 
-    def _window(self, asked: TaskContext, missing: _Tasks, together: int) -> Iterator[TaskResult]:
-        """Every task of a window; what a flow lost is asked again."""
+    def _window(self, task_context: TaskContext, missing: _Tasks, batch_size: int) -> Iterator[TaskResult]:
+        """Yield the result of every task of a window; tasks that a flow lost are submitted again."""
         failed, reason = 0, Exception("results were lost")
         while missing:
-            before = len(missing)
+            n_missing = len(missing)
             try:
-                for number, value, error, times in self._flow(asked, missing, together):
+                for number, value, error, times in self._flow(task_context, missing, batch_size):
                     if number in missing:
                         if error:
                             raise _rebuild_error(error)
@@ -107,24 +106,24 @@ class RayEngine:
                         yield TaskResult(number, orjson.loads(value))
             except self._ray.exceptions.RayError as problem:
                 reason = problem
-            failed = failed + 1 if len(missing) == before else 0
+            failed = failed + 1 if len(missing) == n_missing else 0
             if failed > _MAX_RETRIES:
                 raise _cluster_error(reason)
 
-    def _flow(self, asked: TaskContext, tasks: _Tasks, together: int) -> Iterator[_Row]:
-        """The results of tasks from one flow of Ray Data; one that failed says why instead."""
+    def _flow(self, task_context: TaskContext, tasks: _Tasks, batch_size: int) -> Iterator[_Row]:
+        """Yield the results of tasks from one flow of Ray Data; one that failed has an error instead."""
         from ray.data import DataContext, TaskPoolStrategy
 
         context = DataContext.get_current()
         context.enable_progress_bars = False
         context.execution_options.preserve_order = False
         rows = [{"number": number, "task": task} for number, task in tasks.items()]
-        flow = self._ray.data.from_items(rows, override_num_blocks=-(-len(rows) // together)).map_batches(
+        flow = self._ray.data.from_items(rows, override_num_blocks=-(-len(rows) // batch_size)).map_batches(
             compute_batch,
-            fn_kwargs={"asked": asked},
-            batch_size=together,
+            fn_kwargs={"task_context": task_context},
+            batch_size=batch_size,
             num_cpus=1,
-            compute=TaskPoolStrategy(self._most),
+            compute=TaskPoolStrategy(self._max_workers),
         )
         for batch in flow.iter_batches(batch_size=None, prefetch_batches=0):
             for number, value, error, times in zip(*(batch[name] for name in _COLUMNS), strict=True):
@@ -132,7 +131,7 @@ class RayEngine:
 
 
 def _windows(tasks: Iterable[Any], first: int, most: int) -> Iterator[_Tasks]:
-    """The tasks by number, some at a time; fewer at first."""
+    """Yield the tasks by number, one window at a time; the first window is smaller."""
     window: _Tasks = {}
     size = 0
     for number, task in enumerate(tasks):
@@ -147,26 +146,26 @@ def _windows(tasks: Iterable[Any], first: int, most: int) -> Iterator[_Tasks]:
 
 @dataclass(frozen=True)
 class TaskContext:
-    """What a flow's tasks need: how a worker is made, and where beginnings are counted under which name.
+    """What the tasks of a flow need: how to create the worker, the counter of attempts, and the flow's name there.
 
-    Variables travel here and not in Ray's runtime environment, which it writes into logs that everybody can read.
+    Variables are sent here and not in Ray's runtime environment, which Ray writes to logs that anyone can read.
     """
 
-    made: bytes
-    account: Any
+    worker: bytes
+    attempt_counter: Any
     flow: str
     environment: Mapping[str, str] = field(repr=False)
 
 
 def _worker_environment() -> dict[str, str]:
-    """The variables that a worker may read."""
+    """Return the environment variables that a worker may read."""
     return {name: value for name, value in os.environ.items() if name.startswith(_WORKER_VARIABLES)}
 
 
 _COLUMNS = ("number", "value", "error", "times")
 _LETHAL_MESSAGE = (
-    "a process died {} times over the same task (out of memory, or killed); what was done is kept: run the same "
-    "command again, with more memory for each process"
+    "a process died {} times on the same task (out of memory, or killed); finished tasks are kept: run the same "
+    "command again, with more memory per process"
 )
 _WORKER_VARIABLES = (
     "REJOINDER_CACHE",
@@ -176,49 +175,49 @@ _WORKER_VARIABLES = (
     "REJOINDER_MIRROR",
     "REJOINDER_THREADS",
 )
-_made: tuple[bytes, Mapping[str, str], Worker] | None = None
+_process_worker: tuple[bytes, Mapping[str, str], Worker] | None = None
 
 
-def compute_batch(batch: dict[str, Any], asked: TaskContext) -> dict[str, Any]:
-    """Results of tasks, on some node; the worker is that of the process, made with the first task."""
+def compute_batch(batch: dict[str, Any], task_context: TaskContext) -> dict[str, Any]:
+    """Compute a batch of tasks on a node; the process creates its worker with the first task."""
     rows = [
-        _compute_row(int(number), bytes(task), asked)
+        _compute_row(int(number), bytes(task), task_context)
         for number, task in zip(batch["number"], batch["task"], strict=True)
     ]
     return {name: [row[i] for row in rows] for i, name in enumerate(_COLUMNS)}
 
 
-def _compute_row(number: int, task: bytes, asked: TaskContext) -> _Row:
+def _compute_row(number: int, task: bytes, task_context: TaskContext) -> _Row:
     import ray
 
-    times = int(ray.get(asked.account.begin.remote(asked.flow, number)))
+    times = int(ray.get(task_context.attempt_counter.begin.remote(task_context.flow, number)))
     if times > MAX_ATTEMPTS:
         return number, b"", f"RunError {_LETHAL_MESSAGE.format(times - 1)}", times
     try:
-        return number, orjson.dumps(_get_worker(asked).compute(orjson.loads(task))), "", times
+        return number, orjson.dumps(_get_worker(task_context).compute(orjson.loads(task))), "", times
     except RejoinderError as problem:
         return number, b"", f"{type(problem).__name__} {problem}", times
-    except Exception:  # our bug: it is told as such, and not by Ray at length
+    except Exception:  # a bug of ours: reported as such, without Ray's long traceback
         return number, b"", f"RuntimeError on a node: {traceback.format_exc()}", times
 
 
-def _get_worker(asked: TaskContext) -> Worker:
-    global _made
-    if _made is None or _made[:2] != (asked.made, asked.environment):
-        if _made is not None:
-            _made[2].close()
-            _made = None
-        os.environ.update(asked.environment)
+def _get_worker(task_context: TaskContext) -> Worker:
+    global _process_worker
+    if _process_worker is None or _process_worker[:2] != (task_context.worker, task_context.environment):
+        if _process_worker is not None:
+            _process_worker[2].close()
+            _process_worker = None
+        os.environ.update(task_context.environment)
         os.environ.setdefault("REJOINDER_THREADS", "1")
-        maker, given, folder = orjson.loads(asked.made)
-        with contextlib.suppress(OSError):  # names of files mean the same here as where they were typed
+        factory, arguments, folder = orjson.loads(task_context.worker)
+        with contextlib.suppress(OSError):  # relative paths mean the same here as on the driver
             os.chdir(folder)
-        _made = asked.made, asked.environment, WorkerSpec(maker, tuple(given)).worker()
-    return _made[2]
+        _process_worker = task_context.worker, task_context.environment, WorkerSpec(factory, tuple(arguments)).worker()
+    return _process_worker[2]
 
 
 def _rebuild_error(error: str) -> Exception:
-    """What was raised on some node: a user's error of its kind, or a bug of ours."""
+    """Return the error that was raised on a node: a user's error of its class, or a bug of ours."""
     name, _, text = error.partition(" ")
     if name == "RuntimeError":
         return RuntimeError(text)
@@ -228,4 +227,6 @@ def _rebuild_error(error: str) -> Exception:
 
 def _cluster_error(problem: BaseException) -> RunError:
     reason = " ".join(str(problem).split())[:300]
-    return RunError(f"the Ray cluster could not go on ({reason}); what was done is kept: run the same command again")
+    return RunError(
+        f"the Ray cluster could not continue ({reason}); finished tasks are kept: run the same command again"
+    )

@@ -1,6 +1,6 @@
-"""Requests to endpoints that went wrong, counted in this process: every failure by its cause, every request sent again.
+"""Counts of failed requests to endpoints in this process: every failure by its cause, and every retry.
 
-A worker in another process reports what it counted with its results, and whoever takes them adds it here.
+A worker in another process returns its counts with its results, and the receiver adds them here.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ _counts: Counter[str] = Counter()
 
 
 def count(cause: str) -> None:
-    """Count a failure under its cause, or a request that is sent again under RETRIES."""
+    """Count a failure under its cause, or a retried request under RETRIES."""
     with _lock:
         _counts[cause] += 1
 
 
 def get_counts() -> Counter[str]:
-    """All counts up to now."""
+    """Return all counts so far."""
     with _lock:
         return _counts.copy()
 
 
 @contextmanager
 def fill_report(report: dict[str, Any]) -> Iterator[None]:
-    """Fill a report, in plain values, with what is counted within."""
+    """Fill a report of plain values with what is counted inside the block."""
     before = get_counts()
     yield
     report |= {"process": _process_id(), "counts": dict(get_counts() - before)}
 
 
 def add_report(report: Mapping[str, Any]) -> None:
-    """Count what another process reported; a report of this process is counted already."""
+    """Add the counts of another process; those of this process are counted already."""
     if report["process"] != _process_id():
         with _lock:
             _counts.update(report["counts"])
 
 
 def _process_id() -> str:
-    return f"{_RUN_ID}-{os.getpid()}"  # a process that was forked has the name of its parent
+    return f"{_RUN_ID}-{os.getpid()}"  # a forked process has the run id of its parent

@@ -1,4 +1,4 @@
-"""An annotation project, opened: its links, its server, and how judgements leave and come in."""
+"""An open annotation project: its links, its server, and the import and export of judgements."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 
 from rejoinder.annotation.exports import ExportFile, ImportSummary, export, import_judgements
-from rejoinder.annotation.progress import read_ratings_and_checks
+from rejoinder.annotation.judgements import read_ratings_and_checks
 from rejoinder.annotation.project import Project
 from rejoinder.annotation.project_file import read_project
 from rejoinder.annotation.store import open_store
@@ -35,7 +35,14 @@ class Annotation:
         days: int | None = None,
         owner: bool = True,
     ) -> dict[str, str]:
-        """New links by name: for so many raters or for names with commas, a common entrance, somebody, the owner."""
+        """Create links and return them by name.
+
+        - ``raters``: a number of raters, or names separated by commas.
+        - ``entrance``: the name of a link that many participants share.
+        - ``renew``: the rater who gets a new link; the old one ends.
+        - ``days``: how many days the links are valid; without it they do not expire.
+        - ``owner``: whether to make a new link for the owner, which ends the old one.
+        """
         from rejoinder.server.login import make_link, make_links, renew_owner_link
 
         expires = time.time() + days * 24 * 3600 if days else None
@@ -51,24 +58,24 @@ class Annotation:
         return links
 
     def serve(self, host: str = "127.0.0.1", port: int = 8700, url: str | None = None) -> None:
-        """Serve the judging on this machine until Ctrl+C."""
+        """Serve the annotation pages until Ctrl+C."""
         try:
             from rejoinder.server.server import listen, serve, socket_url
         except ModuleNotFoundError as error:
             raise MissingExtraError(error.name or "starlette", "web", "annotate") from None
-        listening = listen(host, port)
-        serve(self.project, self.store, listening, url or socket_url(listening))
+        sock = listen(host, port)
+        serve(self.project, self.store, sock, url or socket_url(sock))
 
     def ratings(self) -> list[Rating | Preference]:
-        """What the raters have said so far."""
+        """Return the ratings and preferences collected so far."""
         return list(read_ratings_and_checks(self.store)[0])
 
     def export(self, form: str) -> ExportFile:
-        """The judgements in a format such as ``ratings``, ``csv`` or ``labelstudio``."""
+        """Return the judgements in a format such as ``ratings``, ``csv`` or ``labelstudio``."""
         return export(self.store, form)
 
     def import_(self, form: str, file: str | Path) -> ImportSummary:
-        """Put judgements that were made elsewhere into the store; what is there already is passed over."""
+        """Add judgements that were made elsewhere to the store; those already in it are skipped."""
         try:
             content = Path(file).read_bytes()
         except OSError as error:
@@ -76,7 +83,7 @@ class Annotation:
         return import_judgements(self.store, form, content)
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
         self.store.close()
 
     def __enter__(self) -> Annotation:
@@ -89,10 +96,10 @@ class Annotation:
 
 
 def annotate(project: str | Path, *, database: str | None = None) -> Annotation:
-    """An annotation project, opened: its links, its server, its judgements.
+    """Open an annotation project: its links, its server, its judgements.
 
     - ``project``: the TOML file that describes it.
-    - ``database``: another database than the project's: a file, or ``postgresql://...``.
+    - ``database``: a database to use instead of the project's: a file, or ``postgresql://...``.
 
     >>> import rejoinder
     >>> with rejoinder.annotate("project.toml", database="judgements.sqlite") as annotation:
@@ -101,11 +108,11 @@ def annotate(project: str | Path, *, database: str | None = None) -> Annotation:
     ...     annotation.ratings()
     []
     """
-    described = read_project(Path(project))
-    store = open_store(described, database)
+    parsed_project = read_project(Path(project))
+    store = open_store(parsed_project, database)
     try:
-        store.load(make_units(described))
+        store.load(make_units(parsed_project))
     except BaseException:
         store.close()
         raise
-    return Annotation(described, store)
+    return Annotation(parsed_project, store)

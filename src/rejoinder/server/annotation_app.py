@@ -1,4 +1,4 @@
-"""The app: which address shows what, and to whom."""
+"""The annotation app: which path shows what, and to whom."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def make_annotation_app(
     url: str = "http://127.0.0.1:8700",
     limits: Limits | None = None,
     clock: Callable[[], float] = time.time,
-    steady: Callable[[], float] = time.monotonic,
+    monotonic_clock: Callable[[], float] = time.monotonic,
 ) -> RequestGuard:
-    """The app of a project; ``url`` is where raters reach it, ``clock`` tells the time as the store's does."""
+    """Return the app of a project; ``url`` is where raters reach it, ``clock`` must agree with the store's."""
     site = Site(project, store, url.rstrip("/"), limits or Limits(), clock)
     routes = [
         Route("/r/{token}", enter),
@@ -58,7 +58,7 @@ def make_annotation_app(
     app.router.redirect_slashes = False
     app.state.site = site
     compile_templates()
-    return RequestGuard(app, site.limits, site.known, tuple(site.cookie(role) for role in ROLES), steady)
+    return RequestGuard(app, site.limits, site.known, tuple(site.cookie(role) for role in ROLES), monotonic_clock)
 
 
 async def _answer_missing(request: Request, error: Exception) -> Response:
@@ -66,11 +66,11 @@ async def _answer_missing(request: Request, error: Exception) -> Response:
 
 
 async def _answer_static(request: Request) -> Response:
-    """A page's style or script, for those who have a page."""
+    """Serve a style or script to those who may see a page."""
     for role in ROLES:
-        found = await page_endpoint_for(role, _answer_asset)(request)
-        if found.status_code == 200:
-            return found
+        response = await page_endpoint_for(role, _answer_asset)(request)
+        if response.status_code == 200:
+            return response
     return not_found_page()
 
 

@@ -1,4 +1,4 @@
-"""How much one client may ask of the server, and how fast: token buckets, body sizes, times."""
+"""How much a client may ask of the server, and how fast: token buckets, body sizes, time limits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ KIB = 1024
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A token bucket's numbers: so many requests at once, and so many a second after that."""
+    """The settings of a token bucket: the number of requests at once, and per second after that."""
 
     burst: float
     per_second: float
@@ -22,9 +22,10 @@ class Rate:
 class Limits:
     """The server's limits.
 
-    An address is what nobody has recognised yet: a page with its style and script is four requests, so that a class of
-    raters behind one address can open their links in the same minute. A session is a rater or owner who was recognised
-    by a cookie, and has a bucket alone. A body is refused before it is read; the forms of a project need less.
+    ``address`` is for clients that are not recognised yet: a page with its style and script takes four requests, so a
+    class of raters behind one address can open their links in the same minute. ``session`` is for a rater or owner who
+    was recognised by a cookie; each has a bucket of their own. A body that is too large is refused before it is read;
+    the forms of a project need less.
     """
 
     address: Rate = Rate(200, 5)
@@ -37,14 +38,14 @@ class Limits:
 
 
 class TokenBuckets:
-    """Token buckets by key; the longest unused is forgotten where there are too many."""
+    """Token buckets by key; if there are too many, the least recently used one is dropped."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._levels: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def wait(self, key: str, rate: Rate, now: float) -> float:
-        """Take a token: 0 where there was one, else the seconds until there will be one."""
+        """Take a token; return 0, or if there is none the seconds until there will be one."""
         level, at = self._levels.pop(key, (rate.burst, now))
         level = min(rate.burst, level + max(0.0, now - at) * rate.per_second)
         missing = max(0.0, 1 - level)
@@ -55,7 +56,7 @@ class TokenBuckets:
 
 
 class RecentDigests:
-    """Digests of cookies that were recognised lately; bounded, so that nobody can fill it."""
+    """Digests of cookies that were recognised recently; bounded, so that nobody can fill the memory."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -66,7 +67,7 @@ class RecentDigests:
         return digest in self._seen
 
     def add(self, digest: str) -> None:
-        """Remember a digest, as the latest."""
+        """Store a digest as the most recent one."""
         with self._lock:
             self._seen[digest] = None
             self._seen.move_to_end(digest)
@@ -74,13 +75,13 @@ class RecentDigests:
                 self._seen.popitem(last=False)
 
     def drop(self, digest: str) -> None:
-        """Forget a digest."""
+        """Remove a digest."""
         with self._lock:
             self._seen.pop(digest, None)
 
 
 def client_key(host: str | None) -> str:
-    """The key of an address: itself, and for IPv6 its network of 64 bits, which is what one customer has."""
+    """Return the bucket key of an address: itself, or for IPv6 its /64 network, which is what one customer has."""
     try:
         address = ipaddress.ip_address(host or "")
     except ValueError:

@@ -1,4 +1,4 @@
-"""The way in: a personal link leaves a cookie and leads to an address without the token."""
+"""Login: a personal link sets a cookie and redirects to an address without the token."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
 async def enter(request: Request) -> Response:
-    """Open a personal link, or come through a common entrance under a participant's id."""
+    """Log in by a personal link, or by a shared link with a participant's id."""
     return await run_in_threadpool(_enter, request)
 
 
 def _enter(request: Request) -> Response:
     site: Site = request.app.state.site
     token = str(request.path_params["token"])
-    who = identify_rater(site, token)
-    if who is None:
+    rater = identify_rater(site, token)
+    if rater is None:
         return not_found_page()
-    if who.role == "entrance":
-        return _admit_participant(site, request, who)
-    return _log_in(site, request, who, token)
+    if rater.role == "entrance":
+        return _admit_participant(site, request, rater)
+    return _log_in(site, request, rater, token)
 
 
 def _admit_participant(site: Site, request: Request, entrance: Rater) -> Response:
-    """A participant gets a token of their own at the first coming; later ones must bring it, for ids are no secret."""
+    """Give a participant a token at the first visit; later visits must bring it, because ids are not secret."""
     name = request.query_params.get(PARTICIPANT, "")
     if not _NAME.fullmatch(name):
         return _ask_for_id(site, str(request.path_params["token"]), name)
@@ -63,45 +63,45 @@ def _admit_participant(site: Site, request: Request, entrance: Rater) -> Respons
 
 
 def _refuse_return(site: Site, request: Request, name: str) -> Response:
-    """A refusal; first by way of a page of ours, since a strict cookie does not come along from another site."""
+    """Refuse a second visit; first reload from a page of ours, since strict cookies are not sent from other sites."""
     if _AGAIN_PARAMETER not in request.query_params:
         return render_html("enter.html", home=f"{request.url.path}?{PARTICIPANT}={name}&{_AGAIN_PARAMETER}=1")
     contact = site.project.contact
     sentence = (
-        "Somebody came in with this id before. Please go on in the browser in which you began, or ask for a link of "
-        f"your own{f': {contact}' if contact else ''}."
+        "This id has been used before. Please continue in the browser in which you started, or ask for a personal "
+        f"link{f': {contact}' if contact else ''}."
     )
     return render_html("bare.html", 403, title="This id is in use", sentence=sentence)
 
 
-def _ask_for_id(site: Site, token: str, given: str) -> Response:
-    """The page that asks for an id, where none came with the link, or no possible one."""
-    status = 422 if given else 200
-    values = {"token": token, "field": PARTICIPANT, "given": given[:64], "wrong": bool(given)}
+def _ask_for_id(site: Site, token: str, participant: str) -> Response:
+    """Return the page that asks for an id, if the link has none or an invalid one."""
+    status = 422 if participant else 200
+    values = {"token": token, "field": PARTICIPANT, "participant": participant[:64], "wrong": bool(participant)}
     return render_html("entrance.html", status, project=site.project, **values)
 
 
 async def style(request: Request) -> Response:
-    """The style of that page; who has no more than an entrance has no cookie for the others' yet."""
+    """Serve the style of that page, to visitors who have no cookie yet."""
     return await run_in_threadpool(_style, request)
 
 
 def _style(request: Request) -> Response:
-    who = identify_rater(request.app.state.site, str(request.path_params["token"]))
-    return not_found_page() if who is None else asset_response("annotate.css") or not_found_page()
+    rater = identify_rater(request.app.state.site, str(request.path_params["token"]))
+    return not_found_page() if rater is None else asset_response("annotate.css") or not_found_page()
 
 
-def _log_in(site: Site, request: Request, who: Rater, token: str) -> Response:
-    response = log_in(request, HOME[who.role], site.cookie(who.role), token, site.secure)
+def _log_in(site: Site, request: Request, rater: Rater, token: str) -> Response:
+    response = log_in(request, HOME[rater.role], site.cookie(rater.role), token, site.secure)
     site.known.add(token_digest(token))
     return response
 
 
 def log_in(request: Request, home: str, cookie: str, token: str, secure: bool) -> Response:
-    """A redirect; from another site a page that goes on by itself, since a strict cookie does not follow redirects
-    that began elsewhere."""
-    begun_elsewhere = request.headers.get("sec-fetch-site") in ("cross-site", "same-site")
-    response = render_html("enter.html", home=home) if begun_elsewhere else redirect_to(home)
+    """Set the cookie and redirect; after a click on another site by a page that redirects, since browsers do not send
+    strict cookies along redirects that started elsewhere."""
+    from_other_site = request.headers.get("sec-fetch-site") in ("cross-site", "same-site")
+    response = render_html("enter.html", home=home) if from_other_site else redirect_to(home)
     set_cookie(response, cookie, token, secure)
     return response
 
@@ -111,34 +111,34 @@ OWNER = "owner"
 
 
 def make_link(url: str, token: str) -> str:
-    """The address that lets somebody in."""
+    """Return the personal link of a token."""
     return f"{url.rstrip('/')}/r/{token}"
 
 
 def renew_owner_link(store: Store, url: str) -> str:
-    """A new link for the owner; the one before ends, since tokens are not kept and cannot be shown again."""
-    known = any(rater.name == OWNER for rater in store.raters())
-    return make_link(url, store.renew(OWNER) if known else store.add_rater(OWNER, "owner"))
+    """Return a new link for the owner; the previous one ends, since tokens are not stored and cannot be shown again."""
+    has_owner = any(rater.name == OWNER for rater in store.raters())
+    return make_link(url, store.renew(OWNER) if has_owner else store.add_rater(OWNER, "owner"))
 
 
 def make_links(
-    store: Store, url: str, wanted: str, role: Role = "rater", expires: float | None = None
+    store: Store, url: str, raters: str, role: Role = "rater", expires: float | None = None
 ) -> dict[str, str]:
-    """Links by name for the names that are wanted; all of them are looked at before the first is entered.
+    """Create links and return them by name; all names are checked before the first rater is added.
 
-    An entrance's link has the places where Prolific puts a participant's id.
+    A shared link has the placeholder that Prolific replaces by a participant's id.
     """
-    names = parse_new_names(wanted, [rater.name for rater in store.raters()])
-    made = {name: make_link(url, store.add_rater(name, role, expires)) for name in names}
-    return {name: study_link(one) for name, one in made.items()} if role == "entrance" else made
+    new_names = parse_new_names(raters, [rater.name for rater in store.raters()])
+    links = {name: make_link(url, store.add_rater(name, role, expires)) for name in new_names}
+    return {name: study_link(link) for name, link in links.items()} if role == "entrance" else links
 
 
 def write_links(file: Path, make: Callable[[], dict[str, str]]) -> None:
-    """Make links straight into a new CSV file that its owner alone can read; none is made where it cannot be had."""
+    """Create links in a new CSV file that only its owner can read; if the file cannot be created, no link is made."""
     try:
         handle = os.open(file, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600)
     except OSError as error:
-        raise InputError(f"{file}: links cannot be written there ({error.strerror}); name a new file") from None
+        raise InputError(f"{file}: links cannot be written there ({error.strerror}); choose a new file") from None
     try:
         with open(handle, "wb") as out:
             out.write(links_csv(make()))
@@ -147,16 +147,16 @@ def write_links(file: Path, make: Callable[[], dict[str, str]]) -> None:
         raise
 
 
-def parse_new_names(wanted: str, known: Sequence[str]) -> list[str]:
-    """The names that were written, one a line or with commas; of a number, so many names that nobody has."""
-    if re.fullmatch("[0-9]{1,5}", wanted.strip()):
-        free = (name for n in range(1, len(known) + 2 * MAX_NEW_LINKS) if (name := f"rater-{n}") not in known)
-        names = [name for name, _ in zip(free, range(min(int(wanted), MAX_NEW_LINKS + 1)), strict=False)]
+def parse_new_names(text: str, existing: Sequence[str]) -> list[str]:
+    """Return the names in a text, separated by lines or commas; for a number, that many unused names."""
+    if re.fullmatch("[0-9]{1,5}", text.strip()):
+        unused = (name for n in range(1, len(existing) + 2 * MAX_NEW_LINKS) if (name := f"rater-{n}") not in existing)
+        names = [name for name, _ in zip(unused, range(min(int(text), MAX_NEW_LINKS + 1)), strict=False)]
     else:
-        names = [name.strip() for name in re.split(r"[\n,]", wanted) if name.strip()]
+        names = [name.strip() for name in re.split(r"[\n,]", text) if name.strip()]
     if not 1 <= len(names) <= MAX_NEW_LINKS:
-        raise AnnotationError(f"write names, one a line, or how many raters there shall be, at most {MAX_NEW_LINKS}")
-    for place, name in enumerate(names):
-        if name in known or name in names[:place]:
-            raise AnnotationError(f"there is a rater called {name} already; nobody was entered")
+        raise AnnotationError(f"enter names, one per line, or a number of raters, at most {MAX_NEW_LINKS}")
+    for i, name in enumerate(names):
+        if name in existing or name in names[:i]:
+            raise AnnotationError(f"there is already a rater called {name}; no rater was added")
     return names

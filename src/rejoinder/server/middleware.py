@@ -1,4 +1,4 @@
-"""What stands before the app: headers on every answer, limits on every request."""
+"""Middleware: security headers on every answer, limits on every request."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
     "X-Robots-Tag": "noindex, nofollow",
 }
-TOO_LONG = "This is more than can be sent at once."
-TOO_SLOW = "This took too long to arrive."
-CLOSE_HEADERS = {"Connection": "close"}  # what is left of the body is not read
+TOO_LONG = "The request is too large."
+TOO_SLOW = "The request took too long to arrive."
+CLOSE_HEADERS = {"Connection": "close"}  # the rest of the body is not read
 
 
 BEARER = "bearer "
@@ -37,9 +37,9 @@ Refuse = Callable[[Headers, int, str], Response]
 
 
 class RequestGuard:
-    """An app behind headers, a rate limit, a limit on bodies and a limit on time.
+    """An app with security headers, a rate limit, a size limit on bodies and a time limit.
 
-    A session is known by its cookie, or by the token that it sends with each request; ``refuse`` writes refusals.
+    A session is recognised by its cookie, or by the token in the request's header; ``refuse`` writes refusals.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class RequestGuard:
         self.app = app
         self._limits, self._known, self._cookies = limits, known, cookies
         self._clock = clock or time.monotonic
-        self._refused = refuse or _refuse_plainly
+        self._refuse = refuse or _refuse_plainly
         self._buckets = TokenBuckets(limits.clients)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -80,54 +80,54 @@ class RequestGuard:
             return
         try:
             await asyncio.wait_for(
-                self.app(scope, self._bounded(receive), guarded), timeout=self._limits.request_seconds
+                self.app(scope, self._limit_body(receive), guarded), timeout=self._limits.request_seconds
             )
         except asyncio.TimeoutError:
             if not started:
-                late = self._refused(Headers(scope=scope), 503, "This took too long; please try again.")
+                late = self._refuse(Headers(scope=scope), 503, "The request took too long; please try again.")
                 await late(scope, receive, guarded)
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         if wait := self._buckets.wait(*self._bucket(scope, headers), self._clock()):
-            busy = self._refused(headers, 429, "Too many requests; please wait a moment, then try again.")
+            busy = self._refuse(headers, 429, "Too many requests; please wait a moment, then try again.")
             busy.headers["Retry-After"] = str(math.ceil(wait))
             return busy
         length = headers.get("content-length", "0")
         if not length.isdecimal() or len(length) > 12 or int(length) > self._limits.body_bytes:
-            long = self._refused(headers, 413, TOO_LONG)
+            long = self._refuse(headers, 413, TOO_LONG)
             long.headers.update(CLOSE_HEADERS)
             return long
         return None
 
     def _bucket(self, scope: Scope, headers: Headers) -> tuple[str, Rate]:
-        """A session's own bucket where its cookie or token was recognised before, else that of the address."""
-        sent = cookie_parser(headers.get("cookie", ""))
-        given = headers.get("authorization", "")
+        """Return a session's own bucket if its cookie or token has been recognised before, else that of its address."""
+        cookies = cookie_parser(headers.get("cookie", ""))
+        authorization = headers.get("authorization", "")
         if (
-            given[: len(BEARER)].lower() == BEARER
-            and (key := token_digest(given[len(BEARER) :].strip())) in self._known
+            authorization[: len(BEARER)].lower() == BEARER
+            and (key := token_digest(authorization[len(BEARER) :].strip())) in self._known
         ):
             return key, self._limits.session
         for name in self._cookies:
-            if name in sent and (key := token_digest(sent[name])) in self._known:
+            if name in cookies and (key := token_digest(cookies[name])) in self._known:
                 return key, self._limits.session
         client = scope.get("client")
         return "address " + client_key(client[0] if client else None), self._limits.address
 
-    def _bounded(self, receive: Receive) -> Receive:
-        """The request's body, as long as it stays under its limits."""
-        read = 0
+    def _limit_body(self, receive: Receive) -> Receive:
+        """Wrap ``receive`` so that a body that is too large or too slow is refused."""
+        size = 0
         end = time.monotonic() + self._limits.body_seconds
 
         async def bounded() -> Message:
-            nonlocal read
+            nonlocal size
             try:
                 message = await asyncio.wait_for(receive(), timeout=max(0.01, end - time.monotonic()))
             except asyncio.TimeoutError:
                 raise HTTPException(408, TOO_SLOW, CLOSE_HEADERS) from None
-            read += len(message.get("body", b""))
-            if read > self._limits.body_bytes:
+            size += len(message.get("body", b""))
+            if size > self._limits.body_bytes:
                 raise HTTPException(413, TOO_LONG, CLOSE_HEADERS)
             return message
 

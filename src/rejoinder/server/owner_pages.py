@@ -1,4 +1,4 @@
-"""The owner's pages: how far it is, how far raters agree, who they are, and what to take away."""
+"""The owner's pages: progress, agreement, raters and their links, exports."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from starlette.responses import Response
 
 from rejoinder.annotation.exports import export, list_formats
-from rejoinder.annotation.progress import read_judgements
+from rejoinder.annotation.judgements import read_judgements
 from rejoinder.annotation.store.base import Role, Store
 from rejoinder.comparison.agreement import examine_agreement, suspects
 from rejoinder.errors import RejoinderError
@@ -18,11 +18,11 @@ from rejoinder.server.site import Visit
 from rejoinder.server.templates import not_found_page
 from rejoinder.table import Table
 
-RESAMPLES = 1000  # as the command has it, so that both show the same numbers
+RESAMPLES = 1000  # the command's default, so that both show the same numbers
 
 
 class AgreementTables(NamedTuple):
-    """The tables of the owner's page; ``suspects`` alone where nothing was chosen that could be compared."""
+    """The tables of the agreement page; only ``suspects`` if the form has no choices to compare."""
 
     aspects: Table | None
     suspects: Table
@@ -31,65 +31,70 @@ class AgreementTables(NamedTuple):
 
 
 def compute_agreement(store: Store, resamples: int = RESAMPLES) -> AgreementTables | None:
-    """Agreement in every aspect, each rater against the rest, and signs against raters; None before the first answer.
+    """Compute agreement per aspect, each rater against the rest, and raters to look at; None before the first answer.
 
-    Checks and the exercise are no part of agreement; checks count as signs.
+    Checks and the exercise do not count for agreement; failed checks are a sign against a rater.
     """
-    given = read_judgements(store)
-    if not given.raters:
+    judgements = read_judgements(store)
+    if not judgements.raters:
         return None
-    found = [examine_agreement(judged, resamples=resamples) for judged in given.aspects.values()]
-    signs = suspect_table(suspects(given, found))
-    if not found:
+    agreements = [examine_agreement(aspect, resamples=resamples) for aspect in judgements.aspects.values()]
+    signs = suspect_table(suspects(judgements, agreements))
+    if not agreements:
         return AgreementTables(None, signs, None, ())
-    return AgreementTables(aspect_table(found, given), signs, class_table(found), [rater_table(one) for one in found])
+    return AgreementTables(
+        aspect_table(agreements, judgements),
+        signs,
+        class_table(agreements),
+        [rater_table(aspect) for aspect in agreements],
+    )
 
 
 _DAY = 24 * 3600.0
 
 
 def progress(visit: Visit) -> Response:
-    """How far the project is, in all and by rater."""
+    """Show the progress of the project, in total and per rater."""
     return visit.page("owner_progress.html", here="progress", progress=visit.store.progress())
 
 
 def agreement(visit: Visit) -> Response:
-    """How far raters agree, aspect by aspect and rater by rater, and whom to look at."""
-    return visit.page("owner_agreement.html", here="agreement", found=compute_agreement(visit.store))
+    """Show how far raters agree, per aspect and per rater, and which raters to look at."""
+    return visit.page("owner_agreement.html", here="agreement", agreement=compute_agreement(visit.store))
 
 
 def raters(visit: Visit) -> Response:
-    """Who has a link, and forms to make, renew and revoke links."""
+    """Show who has a link, and forms to create, renew and revoke links."""
     return _raters_page(visit)
 
 
 def change_raters(visit: Visit) -> Response:
-    """Make links, a link anew, or one worth nothing; new links are shown this once."""
-    action, expires = visit.sent("action"), _link_expiry(visit)
+    """Create, renew or revoke links; new links are shown only once."""
+    action, expires = visit.form_value("action"), _link_expiry(visit)
     try:
         if action == "revoke":
-            visit.store.revoke(visit.sent("name"))
-            return _raters_page(visit, said=f"The link of {visit.sent('name')} is worth nothing now.")
+            visit.store.revoke(visit.form_value("name"))
+            return _raters_page(visit, message=f"The link of {visit.form_value('name')} has been revoked.")
         if action == "renew":
-            name = visit.sent("name")
+            name = visit.form_value("name")
             return _raters_page(visit, links={name: make_link(visit.site.url, visit.store.renew(name, expires))})
         if action == "add":
-            role: Role = "entrance" if visit.sent("role") == "entrance" else "rater"
+            role: Role = "entrance" if visit.form_value("role") == "entrance" else "rater"
             return _raters_page(
-                visit, links=make_links(visit.store, visit.site.url, visit.sent("names"), role, expires)
+                visit, links=make_links(visit.store, visit.site.url, visit.form_value("names"), role, expires)
             )
     except RejoinderError as error:
         return _raters_page(visit, problem=str(error))
-    return _raters_page(visit, problem="Nothing was done.")
+    return _raters_page(visit, problem="Nothing was changed")
 
 
 def exports(visit: Visit) -> Response:
-    """What can be taken away."""
+    """List the export formats."""
     return visit.page("owner_export.html", here="export", formats=list_formats(), problem="")
 
 
 def download(visit: Visit) -> Response:
-    """The judgements in one format."""
+    """Download the judgements in one format."""
     name = str(visit.request.path_params["name"])
     if name not in list_formats():
         return not_found_page()
@@ -101,21 +106,23 @@ def download(visit: Visit) -> Response:
 
 
 def _link_expiry(visit: Visit) -> float | None:
-    days = visit.sent("days")
+    days = visit.form_value("days")
     return visit.site.clock() + int(days) * _DAY if days.isdecimal() and 0 < len(days) < 5 and int(days) else None
 
 
-def _raters_page(visit: Visit, links: Mapping[str, str] | None = None, said: str = "", problem: str = "") -> Response:
-    """The page; what was written and refused is still there."""
-    wanted = {name: visit.sent(name) if problem else "" for name in ("names", "days", "role")}
+def _raters_page(
+    visit: Visit, links: Mapping[str, str] | None = None, message: str = "", problem: str = ""
+) -> Response:
+    """Return the page of raters; after a refusal the form keeps what was entered."""
+    form_values = {name: visit.form_value(name) if problem else "" for name in ("names", "days", "role")}
     return visit.page(
         "owner_raters.html",
         422 if problem else 200,
         here="raters",
         raters=visit.store.raters(),
         links=links or {},
-        said=said,
+        message=message,
         problem=problem,
-        wanted=wanted,
+        form_values=form_values,
         now=visit.site.clock(),
     )

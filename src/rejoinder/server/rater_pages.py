@@ -1,4 +1,4 @@
-"""The rater's pages: what it is about, one unit after the other, taking back, and the end."""
+"""The rater's pages: instructions, one unit after another, undo, and the end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rejoinder.server.templates import left_page
 
 
 class AnswerChoice(NamedTuple):
-    """One thing to choose; ``key`` is the digit that chooses it, empty where there are too many."""
+    """One option of a question; ``key`` is the digit that chooses it, empty if there are too many options."""
 
     id: str
     value: str
@@ -30,7 +30,7 @@ class AnswerChoice(NamedTuple):
 
 
 class Prompt(NamedTuple):
-    """One thing asked, with what was chosen or written so far, and what is wrong with it."""
+    """One question, with the answer so far and what is wrong with it."""
 
     id: str
     field: Field
@@ -40,12 +40,12 @@ class Prompt(NamedTuple):
 
     @property
     def is_scale(self) -> bool:
-        """Whether the choices are numbers, which stand in one row."""
+        """Whether the choices are numbers, which are shown in one row."""
         return all(choice.label.lstrip("-").isdecimal() for choice in self.choices)
 
 
 class Panel(NamedTuple):
-    """A reply with what is asked about it; no reply where the whole unit is meant."""
+    """A reply with the questions about it; ``text`` is None for questions about the whole unit."""
 
     title: str
     text: str | None
@@ -53,25 +53,25 @@ class Panel(NamedTuple):
 
 
 class UnitPage(NamedTuple):
-    """All that a unit's page shows."""
+    """Everything that a unit's page shows."""
 
     unit: Unit
     panels: tuple[Panel, ...]
-    problems: dict[str, str]  # those that belong to no field
+    problems: dict[str, str]  # those that do not belong to a field
 
     @property
     def refused(self) -> bool:
-        """Whether something is wrong with what was sent."""
+        """Whether something is wrong with the answer that was sent."""
         return bool(self.problems) or any(ask.problem for panel in self.panels for ask in panel.asks)
 
     @property
     def side_by_side(self) -> bool:
-        """Whether two replies stand beside each other."""
+        """Whether two replies are shown side by side."""
         return self.unit.form == "compare"
 
     @property
     def long(self) -> bool:
-        """Whether there is so much to answer that the conversation should stay in sight."""
+        """Whether there are so many questions that the conversation should stay visible."""
         return not self.side_by_side and sum(len(panel.asks) for panel in self.panels) > 2
 
 
@@ -81,7 +81,7 @@ def make_unit_page(
     answer: Mapping[str, Any] | None = None,
     problems: Mapping[str, str] | None = None,
 ) -> UnitPage:
-    """A unit's page; ``answer`` is what was sent or judged before, and goes before the fields' own first values."""
+    """Return a unit's page; ``answer`` is what was sent before, and goes before the fields' initial values."""
     problems = dict(problems or {})
     asks = [_make_prompt(number, field, answer, problems.pop(field.name, "")) for number, field in enumerate(fields)]
     replies = unit.payload.get("replies", ())
@@ -102,11 +102,11 @@ def _panel_title(unit: Unit, number: int, count: int) -> str:
 
 def _make_prompt(number: int, field: Field, answer: Mapping[str, Any] | None, problem: str) -> Prompt:
     name = f"f{number}"
-    given = None if answer is None else answer.get(field.name)
+    value = None if answer is None else answer.get(field.name)
     if field.kind in ("text", "lines"):
-        text = given if isinstance(given, str) else field.initial if answer is None or field.only_if else ""
+        text = value if isinstance(value, str) else field.initial if answer is None or field.only_if else ""
         return Prompt(name, field, (), text, problem)
-    chosen = {str(one) for one in (given if isinstance(given, list | tuple) else [given]) if one is not None}
+    chosen = {str(item) for item in (value if isinstance(value, list | tuple) else [value]) if item is not None}
     keys = option_keys(field.options)
     choices = tuple(
         AnswerChoice(f"{name}-{n}", str(option.value), option.label, option.anchor, key, str(option.value) in chosen)
@@ -116,21 +116,21 @@ def _make_prompt(number: int, field: Field, answer: Mapping[str, Any] | None, pr
 
 
 def option_keys(options: Sequence[Option]) -> list[str]:
-    """The digit of each option: its own label where all are numbers (0 for a 10 without a 0), else its place from 1."""
+    """Return the digit of each option: its label if all are numbers (0 for 10 if there is no 0), else its position."""
     labels = [option.label for option in options]
     if all(label.isdecimal() for label in labels):
         ten = "" if "0" in labels else "0"
         return [label if len(label) == 1 else ten if label == "10" else "" for label in labels]
-    return [str(place) if place < 10 else "" for place in range(1, len(labels) + 1)]
+    return [str(n) if n < 10 else "" for n in range(1, len(labels) + 1)]
 
 
 def welcome(visit: Visit) -> Response:
-    """What it is about: instructions, the notice, and where to begin."""
+    """Show the instructions, the notice, and where to start."""
     return visit.page("welcome.html", standing=visit.store.standing(visit.me))
 
 
 def work(visit: Visit) -> Response:
-    """The unit in hand or the next one; where there is none, why."""
+    """Show the current unit or the next one; if there is none, say why."""
     assignment = visit.store.next_unit(visit.me)
     if assignment is None:
         return _end_response(visit)
@@ -138,30 +138,30 @@ def work(visit: Visit) -> Response:
 
 
 def submit(visit: Visit) -> Response:
-    """Keep an answer, then go on; an exercise says first whether it was right."""
-    held = visit.store.held(visit.me, visit.sent("assignment"))
-    unit = held.unit if held else _placeholder_unit(visit)
+    """Store an answer and continue; after an exercise question, first say whether it was right."""
+    assignment = visit.store.find_assignment(visit.me, visit.form_value("assignment"))
+    unit = assignment.unit if assignment else _placeholder_unit(visit)
     answer = parse_form(list_fields(visit.site.project, unit), visit.pairs)
     try:
-        kept = visit.store.submit(visit.me, visit.sent("assignment"), answer, _visible_seconds(visit))
+        submission = visit.store.submit(visit.me, visit.form_value("assignment"), answer, _visible_seconds(visit))
     except (AnswerError, TooFastError) as error:
         problems = error.problems if isinstance(error, AnswerError) else {"": str(error)}
-        return _unit_response(visit, held, answer, problems) if held else _lost_response(visit, error)
+        return _unit_response(visit, assignment, answer, problems) if assignment else _lost_response(visit, error)
     except AnnotationError as error:
         return _lost_response(visit, error)
-    if kept.kind != "exercise":
+    if submission.kind != "exercise":
         return redirect_to("/work")
-    return visit.page("feedback.html", kept=kept, standing=visit.store.standing(visit.me))
+    return visit.page("feedback.html", submission=submission, standing=visit.store.standing(visit.me))
 
 
 def undo(visit: Visit) -> Response:
-    """Take the latest answer in hand again."""
+    """Reopen the latest answer."""
     visit.store.undo(visit.me)
     return redirect_to("/work")
 
 
 def leave(visit: Visit) -> Response:
-    """Forget this browser's session; a personal link still works."""
+    """End this browser's session; a personal link still works."""
     visit.site.known.drop(token_digest(visit.token))
     response = left_page(visit.site.project.contact if visit.me.by else None)
     response.delete_cookie(visit.site.cookie(visit.me.role), path="/", httponly=True, samesite="strict")
@@ -176,7 +176,7 @@ def _unit_response(
         "work.html",
         422 if problems else 200,
         assignment=assignment,
-        sheet=make_unit_page(assignment.unit, fields, answer, problems),
+        unit_page=make_unit_page(assignment.unit, fields, answer, problems),
         standing=visit.store.standing(visit.me),
     )
 
@@ -186,17 +186,17 @@ def _lost_response(visit: Visit, error: AnnotationError) -> Response:
 
 
 def _placeholder_unit(visit: Visit) -> Unit:
-    """A unit that asks what was answered, for a form about what is not in hand any more: the store still knows it, and
-    takes the same answer sent twice for what it is."""
+    """Return a unit with the fields that were answered, for a form whose unit is no longer assigned: the store can
+    still recognise an answer that was sent twice."""
     project = visit.site.project
     keys = {"r1", "r2"} if project.form == "compare" else {name.rpartition(".")[2] for name, _ in visit.pairs}
     return Unit("", project.form, {"replies": [{"key": key, "text": ""} for key in sorted(keys)]})
 
 
 def _visible_seconds(visit: Visit) -> float:
-    """How long the page was in sight, as it says; where it says nothing, the store counts since it was handed out."""
+    """Return how long the page was visible, as it reports; without a report the store counts from the assignment."""
     try:
-        return float(visit.sent("seconds"))
+        return float(visit.form_value("seconds"))
     except ValueError:
         return math.nan
 

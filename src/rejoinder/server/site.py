@@ -1,4 +1,4 @@
-"""What all pages share: the project, its store, its limits; and a visit: one request of somebody recognised."""
+"""What all pages of a project share: its store and limits, and a visit, which is one request of a known person."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FORM = "application/x-www-form-urlencoded"
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A project as it is served; ``url`` is where raters reach it, without a slash at the end."""
+    """A project that is being served; ``url`` is where raters reach it, without a trailing slash."""
 
     project: Project
     store: Store
@@ -35,17 +35,17 @@ class Site:
 
     @property
     def secure(self) -> bool:
-        """Whether cookies are for encrypted connections only."""
+        """Whether cookies are sent over encrypted connections only."""
         return self.url.startswith("https:")
 
     def cookie(self, role: str) -> str:
-        """The name of a role's cookie."""
+        """Return the name of a role's cookie."""
         return cookie_name(self.project.name, role)
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One request of a rater or an owner, with the form that was sent, where one was."""
+    """One request of a rater or an owner, with the fields of its form, if it sent one."""
 
     site: Site
     request: Request
@@ -58,13 +58,13 @@ class Visit:
         """The project's store."""
         return self.site.store
 
-    def sent(self, name: str) -> str:
-        """What a field of the form holds; empty where it was not sent, or twice."""
-        found = [value for key, value in self.pairs if key == name]
-        return found[0] if len(found) == 1 else ""
+    def form_value(self, name: str) -> str:
+        """Return the value of a form field; empty if it was not sent, or sent twice."""
+        values = [value for key, value in self.pairs if key == name]
+        return values[0] if len(values) == 1 else ""
 
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
-        """A page for this visitor."""
+        """Render a page for this visitor."""
         return render_html(
             template, status, project=self.site.project, me=self.me, csrf=make_csrf_mark(self.token), **values
         )
@@ -74,7 +74,7 @@ View = Callable[[Visit], Response]
 
 
 def page_endpoint_for(role: str, view: View) -> Callable[[Request], Awaitable[Response]]:
-    """The endpoint of a view that only one role may see; all others find nothing there."""
+    """Return the endpoint of a view that only one role may see; everybody else gets "not found"."""
 
     async def endpoint(request: Request) -> Response:
         site: Site = request.app.state.site
@@ -101,30 +101,32 @@ def _answer_view(
 
 
 def identify_rater(site: Site, token: str) -> Rater | None:
-    """Whose token it is; who came through an entrance leaves with it."""
+    """Return the rater whose token this is, or None; access through a shared link ends with that link."""
     me = site.store.who(token) if 0 < len(token) < 200 else None
     return me if me is None or me.by is None else site.store.rater(me.id)
 
 
-_FORGED = "This form did not come from a page of yours, or the page was old; nothing was kept. Please reload the page"
+_FORGED = (
+    "This form was not sent from one of your pages, or the page was out of date; nothing was saved. Please reload it"
+)
 
 
 def is_own_origin(headers: Mapping[str, str]) -> bool:
-    """Whether a request that changes something was begun by a page of ours, as far as the browser says."""
+    """Whether a request that changes something was made by one of our pages, according to the browser."""
     return headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
 
 
 async def read_form(request: Request, most: int) -> tuple[tuple[str, str], ...]:
-    """The pairs of a form; anything but a form of ours is refused."""
+    """Return the fields of a form as pairs; any other content type is refused."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
-        raise HTTPException(415, "Only forms are taken here.")
+        raise HTTPException(415, "Only forms are accepted here.")
     body = await request.body()
     try:
         return tuple(parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=most, errors="strict"))
-    except ValueError:  # more fields than that, or no text
-        raise HTTPException(400, "This form cannot be read.") from None
+    except ValueError:  # too many fields, or not text
+        raise HTTPException(400, "This form could not be read.") from None
 
 
 def redirect_to(path: str) -> Response:
-    """On to another page, after a form."""
+    """Redirect to another page after a form."""
     return RedirectResponse(path, 303)

@@ -1,4 +1,4 @@
-"""Pages from templates: every text is escaped, and a name that a template does not know is an error."""
+"""Pages from templates: every text is escaped, and an undefined name in a template is an error."""
 
 from __future__ import annotations
 
@@ -19,49 +19,49 @@ from rejoinder.reports.page import format_exact, read_template
 STATIC = {"annotate.css": "text/css", "annotate.js": "text/javascript", "icon.svg": "image/svg+xml"}
 STATIC |= {"report.css": "text/css", "explore.css": "text/css", "try.js": "text/javascript"}
 
-REPORT_PREFIX = "report/"  # before the name of a template of the reports
+REPORT_PREFIX = "report/"  # prefix of templates that belong to the reports
 
 
 def render_html(name: str, status: int = 200, /, **values: Any) -> HTMLResponse:
-    """A template as an answer."""
+    """Render a template as a response."""
     return HTMLResponse(_make_environment().get_template(name).render(asset=_asset_url, **values), status)
 
 
 def compile_templates() -> None:
     """Compile all templates, so that the first visitors do not wait for it."""
-    for found in (files("rejoinder.server") / "html").iterdir():
-        _make_environment().get_template(found.name)
+    for template in (files("rejoinder.server") / "html").iterdir():
+        _make_environment().get_template(template.name)
 
 
 def left_page(contact: str | None = None) -> Response:
-    """What is shown to who has left; without a personal link, ``contact`` can make one. It has no style either."""
-    way_back = "Your personal link still works." if contact is None else f"To come back, ask for a link: {contact}."
+    """Return the page after signing out; ``contact`` is for those who have no personal link. It has no style sheet."""
+    way_back = "Your personal link still works." if contact is None else f"To return, ask for a link: {contact}."
     return render_html(
-        "bare.html", title="You have left", sentence=f"This browser does not know you any more. {way_back}"
+        "bare.html", title="You have signed out", sentence=f"This browser no longer has access. {way_back}"
     )
 
 
 def not_found_page() -> Response:
-    """What everybody gets who has no link, or asks for what is not there: the two cannot be told apart."""
+    """Return the same page to visitors without a link and for paths that do not exist: the two look alike."""
     sentence = "If you have a personal link, please open it again."
     return render_html("bare.html", 404, title="There is nothing here", sentence=sentence)
 
 
 def asset_response(name: str) -> Response | None:
-    """One of the few files that pages use, by its exact name."""
+    """Return one of the few static files, by its exact name."""
     if name not in STATIC:
         return None
     return Response(_read_file("static", name), 200, {"Cache-Control": "private, max-age=86400"}, STATIC[name])
 
 
 def _asset_url(name: str) -> str:
-    """An address that changes with the file, so that nobody works with yesterday's."""
+    """Return an address that changes with the file, so that browsers do not use an old copy."""
     return f"/static/{name}?{sha256_of_bytes(_read_file('static', name))[:12]}"
 
 
 @functools.cache
 def _read_file(folder: str, name: str) -> bytes:
-    if name == "report.css":  # pages that show runs look as reports do
+    if name == "report.css":  # pages of runs look like reports
         return read_template("page.css").encode()
     if name.startswith(REPORT_PREFIX):
         return read_template(name.removeprefix(REPORT_PREFIX)).encode()
@@ -94,43 +94,43 @@ def _make_environment() -> Environment:
 
 
 class TextBlock(NamedTuple):
-    """A paragraph, or the points of a list."""
+    """A paragraph, or the items of a list."""
 
     is_list: bool
     texts: list[str]
 
 
 def split_blocks(text: str) -> list[TextBlock]:
-    """A plain text in parts, as empty lines divide it; one whose lines all begin with a hyphen is a list."""
-    found = []
+    """Split a plain text at empty lines; a part whose lines all start with a hyphen is a list."""
+    blocks = []
     for part in re.split(r"\n\s*\n", text.replace("\r\n", "\n")):
         lines = [line.strip() for line in part.split("\n") if line.strip()]
         is_list = all(line.startswith(("- ", "* ")) for line in lines)
         if lines:
-            found.append(TextBlock(is_list, [line[2:] for line in lines] if is_list else [" ".join(lines)]))
-    return found
+            blocks.append(TextBlock(is_list, [line[2:] for line in lines] if is_list else [" ".join(lines)]))
+    return blocks
 
 
 def column_head(text: str) -> str:
-    """The head of a column; a symbol stays as it is."""
+    """Return the heading of a column; a single symbol is left as it is."""
     return text[:1].upper() + text[1:] if len(text) > 1 else text
 
 
 def format_seconds(value: float | None) -> str:
-    """A duration."""
+    """Format a duration."""
     return "–" if value is None or math.isnan(value) else f"{value:.0f} s" if value < 120 else f"{value / 60:.0f} min"
 
 
 def format_share(part: int, whole: int) -> str:
-    """A part of a whole, with both."""
+    """Format a part of a whole, as "2 of 3"."""
     return "–" if not whole else f"{part} of {whole}"
 
 
 def format_size(n: int) -> str:
-    """A number of bytes."""
+    """Format a number of bytes."""
     return f"{n / 1e6:,.1f} MB" if n >= 1e6 else f"{n / 1e3:,.1f} kB"
 
 
 def format_moment(value: float | None) -> str:
-    """A time, in UTC."""
+    """Format a time, in UTC."""
     return "–" if value is None else time.strftime("%Y-%m-%d %H:%M", time.gmtime(value)) + " UTC"

@@ -1,4 +1,4 @@
-"""How judgements leave, and how those made elsewhere come in: one file a format."""
+"""Export of judgements, and import of those made elsewhere: one file per format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rejoinder.errors import SpecError, nearest
 
 
 class ExportFile(NamedTuple):
-    """A file that was made: its name, its media type, its bytes."""
+    """An exported file: its name, its media type, its bytes."""
 
     name: str
     media: str
@@ -31,24 +31,28 @@ class _Format(NamedTuple):
 
 _FORMATS = {
     "ratings": _Format(
-        "Ratings and preferences, one JSON record a line, as every command of rejoinder reads them.",
+        "Ratings and preferences, one JSON record per line, as all rejoinder commands read them.",
         "ratings",
         "ratings.jsonl",
         "application/x-ndjson",
         readable=True,
     ),
-    "csv": _Format("A table with one line for each thing that a rater said.", "csv", "csv", "text/csv", readable=True),
+    "csv": _Format("A table with one row per answered field.", "csv", "csv", "text/csv", readable=True),
     "texts": _Format(
-        "What was written, reviewed or validated, as items and responses, one JSON record a line.",
+        "What was written, reviewed or validated, as items and responses, one JSON record per line.",
         "texts",
         "texts.jsonl",
         "application/x-ndjson",
     ),
     "crowdkit": _Format(
-        "Crowd-Kit's columns task, worker and label.", "crowdkit", "crowdkit.csv", "text/csv", readable=True
+        "A table with Crowd-Kit's columns task, worker and label.",
+        "crowdkit",
+        "crowdkit.csv",
+        "text/csv",
+        readable=True,
     ),
     "labelstudio": _Format(
-        "Label Studio's tasks, with the annotations that there are.",
+        "Label Studio's tasks, with their annotations so far.",
         "labelstudio",
         "labelstudio.json",
         "application/json",
@@ -61,7 +65,7 @@ _FORMATS = {
         "application/xml",
     ),
     "mturk": _Format(
-        "Mechanical Turk's input, one line a unit; its batch results are read back.",
+        "Mechanical Turk's input, one row per unit; its batch results can be imported.",
         "mturk",
         "mturk.csv",
         "text/csv",
@@ -74,34 +78,34 @@ _FORMATS = {
 
 
 def list_formats(readable: bool = False) -> dict[str, str]:
-    """The formats by name, each in a sentence; only those that can be read back where asked."""
-    return {name: found.about for name, found in _FORMATS.items() if found.readable or not readable}
+    """Return the formats by name, each with a sentence; on request only those that can be imported."""
+    return {name: format_.about for name, format_ in _FORMATS.items() if format_.readable or not readable}
 
 
 def export(store: Store, name: str) -> ExportFile:
-    """A project's results in a format."""
+    """Export a project's results in a format."""
     return export_results(read_results(store), name)
 
 
 def export_results(results: Results, name: str) -> ExportFile:
-    """Results in a format."""
-    found = _find_format(name, list_formats())
-    write: Callable[[Results], bytes] = getattr(_load_module(found), found.write)
-    return ExportFile(f"{results.project.name}.{found.ending}", found.media, write(results))
+    """Export results in a format."""
+    format_ = _find_format(name, list_formats())
+    write: Callable[[Results], bytes] = getattr(_load_module(format_), format_.write)
+    return ExportFile(f"{results.project.name}.{format_.ending}", format_.media, write(results))
 
 
 def import_judgements(store: Store, name: str, content: bytes) -> ImportSummary:
-    """Put judgements that were made elsewhere into the store; what is there already is passed over."""
-    found = _find_format(name, list_formats(readable=True))
-    read: Callable[[Store, bytes], ImportSummary] = _load_module(found).read
+    """Add judgements that were made elsewhere to the store; those already in it are skipped."""
+    format_ = _find_format(name, list_formats(readable=True))
+    read: Callable[[Store, bytes], ImportSummary] = _load_module(format_).read
     return read(store, content)
 
 
 def _find_format(name: str, known: dict[str, str]) -> _Format:
     if name not in known:
-        raise SpecError(f"no format is called {name!r} here; {nearest(name, known)}")
+        raise SpecError(f"there is no format {name!r} here; {nearest(name, known)}")
     return _FORMATS[name]
 
 
-def _load_module(found: _Format) -> Any:
-    return importlib.import_module(f"rejoinder.annotation.exports.{found.module}")
+def _load_module(format_: _Format) -> Any:
+    return importlib.import_module(f"rejoinder.annotation.exports.{format_.module}")

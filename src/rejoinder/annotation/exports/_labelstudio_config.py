@@ -13,12 +13,12 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]
 
 
 def write(results: Results) -> bytes:
-    """The labeling configuration, as Label Studio's settings take it."""
+    """Return the labeling configuration for Label Studio's settings."""
     shape = find_shape(results)
     view = ElementTree.Element("View")
     _add_tag(view, "Header", value=results.project.title)
-    for name, there in (("note", shape.note), ("goal", shape.goal), ("situation", shape.situation)):
-        if there:
+    for name, has_text in (("note", shape.note), ("goal", shape.goal), ("situation", shape.situation)):
+        if has_text:
             _add_tag(view, "Text", name=name, value=f"${name}")
     _add_tag(view, "Text", name="context", value="$context")
     for number, key in enumerate(shape.replies, start=1):
@@ -37,31 +37,34 @@ def _add_controls(view: ElementTree.Element, shape: UnitShape, reply: str | None
 
 
 def _add_control(view: ElementTree.Element, shape: UnitShape, name: str, field: Field) -> None:
-    only: dict[str, str] = {}
+    condition: dict[str, str] = {}
     if field.only_if is not None:
-        other = next(name for name, found in shape.fields.items() if found.name == field.only_if[0])
-        only = {"visibleWhen": "choice-selected", "whenTagName": other, "whenChoiceValue": str(field.only_if[1])}
-    block = _add_tag(view, "View", **only) if only else view
-    decides = any(found.only_if is not None and found.only_if[0] == field.name for found in shape.fields.values())
+        other = next(name for name, other_field in shape.fields.items() if other_field.name == field.only_if[0])
+        condition = {"visibleWhen": "choice-selected", "whenTagName": other, "whenChoiceValue": str(field.only_if[1])}
+    block = _add_tag(view, "View", **condition) if condition else view
+    decides = any(
+        other_field.only_if is not None and other_field.only_if[0] == field.name
+        for other_field in shape.fields.values()
+    )
     _add_tag(block, "Header", value=field.question, size="4")
-    required = "true" if field.required and name in shape.certain and not only else "false"
-    beside: dict[str, str] = {"name": name, "toName": field.reply or "context", "required": required}
+    required = "true" if field.required and name in shape.certain and not condition else "false"
+    attributes: dict[str, str] = {"name": name, "toName": field.reply or "context", "required": required}
     if field.kind in ("choice", "labels"):
-        several = "multiple" if field.kind == "labels" else "single"
-        choices = _add_tag(block, "Choices", **beside, choice=several, showInline="true")
+        choice_type = "multiple" if field.kind == "labels" else "single"
+        choices = _add_tag(block, "Choices", **attributes, choice=choice_type, showInline="true")
         for option in field.options:
             _add_tag(choices, "Choice", **_choice(option, decides))
     else:
         start = {"value": f"$initial_{name}"} if field.initial or field.kind == "lines" else {}
-        _add_tag(block, "TextArea", **beside, **start, maxSubmissions="1", rows="4", editable="true")
+        _add_tag(block, "TextArea", **attributes, **start, maxSubmissions="1", rows="4", editable="true")
 
 
 def _choice(option: Option, decides: bool) -> dict[str, str]:
-    """What is shown, and under ``alias`` what is kept; the same where another field shows by it."""
+    """Return what is shown and, as ``alias``, what is stored; both are the same if another field depends on it."""
     if decides:
         return {"value": str(option.value)}
-    shown = f"{option.label} ({option.anchor})" if option.anchor else option.label
-    return {"value": shown, "alias": str(option.value)}
+    text = f"{option.label} ({option.anchor})" if option.anchor else option.label
+    return {"value": text, "alias": str(option.value)}
 
 
 def _add_tag(parent: ElementTree.Element, tag: str, **attributes: str) -> ElementTree.Element:

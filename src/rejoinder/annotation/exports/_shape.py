@@ -1,6 +1,6 @@
-"""The one shape that all units of a project share elsewhere.
+"""The common shape of all units of a project, for tools with a fixed page.
 
-Tools with a fixed page show as many replies as the fullest unit has, and leave empty what a unit lacks.
+Such tools show as many replies as the largest unit has, and leave empty what a unit lacks.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from rejoinder.annotation.unit import Field, Unit
 
 
 class UnitShape(NamedTuple):
-    """Units to judge, replies on a page, fields under names that any tool takes, and which further texts there are."""
+    """Units to judge, replies on a page, fields under names that any tool accepts, and which other texts exist."""
 
     units: list[Unit]
     replies: list[str]
-    fields: dict[str, Field]  # by the name that the tool knows
+    fields: dict[str, Field]  # by the name in the tool
     certain: set[str]  # those that every unit has
     goal: bool
     situation: bool
@@ -26,7 +26,7 @@ class UnitShape(NamedTuple):
 
 
 def find_shape(results: Results) -> UnitShape:
-    """The shape of a project's units; exercises stay at home, since elsewhere nothing comes of them."""
+    """Return the shape of a project's units; exercises are left out, since other tools cannot use them."""
     units = [unit for unit in results.units.values() if unit.kind != "exercise"]
     widest = max(units, key=lambda unit: len(unit.payload["replies"]))
     fields = list_fields(results.project, _sort_replies(widest))
@@ -36,9 +36,9 @@ def find_shape(results: Results) -> UnitShape:
         names[name if name not in names else f"{name}_{len(names)}"] = field
     everywhere = set.intersection(*({f.name for f in list_fields(results.project, unit)} for unit in units))
     replies = [reply["key"] for reply in _sort_replies(widest).payload["replies"]]
-    has = [{key for unit in units if unit.payload.get(key)} & {key} for key in ("goal", "situation", "note")]
+    present = [{key for unit in units if unit.payload.get(key)} & {key} for key in ("goal", "situation", "note")]
     certain = {name for name, field in names.items() if field.name in everywhere}
-    return UnitShape(units, replies, names, certain, *(bool(found) for found in has))
+    return UnitShape(units, replies, names, certain, *(bool(keys) for keys in present))
 
 
 def _sort_replies(unit: Unit) -> Unit:
@@ -47,6 +47,9 @@ def _sort_replies(unit: Unit) -> Unit:
 
 
 def list_lines(unit: Unit, key: str) -> list[str]:
-    """The context or the situation as lines, with who said it or what it is about."""
-    before = "speaker" if key == "context" else "category"
-    return [f"{one[before]}: {one['text']}" if one.get(before) else one["text"] for one in unit.payload.get(key, ())]
+    """Return the context or the situation as lines, with speakers or categories."""
+    prefix_key = "speaker" if key == "context" else "category"
+    return [
+        f"{entry[prefix_key]}: {entry['text']}" if entry.get(prefix_key) else entry["text"]
+        for entry in unit.payload.get(key, ())
+    ]

@@ -1,8 +1,8 @@
 """Crowd-Kit's columns: task, worker and label; for pairs worker, left, right and label (Ustalov et al. 2024).
 
-A task is a response in an aspect: ``RESPONSE`` where the project has one aspect, ``ASPECT: RESPONSE`` where it has
-more, so that one file holds them all and ``aspect`` tells them apart. Read back, rows of one worker and unit make one
-answer; times are not known.
+A task is a response in an aspect: ``RESPONSE`` if the project has one aspect, ``ASPECT: RESPONSE`` if it has more, so
+that one file holds them all and ``aspect`` tells them apart. On import, the rows of one worker and unit make one
+answer; times are unknown.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from rejoinder.annotation.store.base import Store
 from rejoinder.annotation.unit import Unit
 from rejoinder.escape import unescape_cell
 
-_LabelPlace: TypeAlias = tuple[str, str, dict[str, Any]]  # unit, field, and what a label means there
+_LabelPlace: TypeAlias = tuple[str, str, dict[str, Any]]  # unit, field, and values by label
 
 
 def write(results: Results) -> bytes:
-    """The table, of units only."""
+    """Return the table, without checks and exercises."""
     if _check_form(results.project) == "preference":
         return to_csv(("aspect", "worker", "left", "right", "label"), _list_pairs(results))
     return to_csv(("aspect", "task", "worker", "label"), _list_labels(results))
@@ -35,7 +35,9 @@ def write(results: Results) -> bytes:
 def _check_form(project: Project) -> str:
     asks = FORMS[project.form].asks
     if asks in ("texts", "lines"):
-        raise AnnotationError(f"the form {project.form!r} brings texts, which Crowd-Kit's columns do not hold")
+        raise AnnotationError(
+            f"the form {project.form!r} collects texts, which Crowd-Kit's columns cannot hold; export 'texts'"
+        )
     return asks
 
 
@@ -46,42 +48,42 @@ def _make_task(project: Project, aspect: str, response: str) -> str:
 
 def _list_labels(results: Results) -> Iterator[tuple[object, ...]]:
     for unit, judgement in results.ordinary():
-        for one in split_answer(results, unit, judgement):
-            if one.response is None or one.field.kind not in ("choice", "labels"):
+        for answer in split_answer(results, unit, judgement):
+            if answer.response is None or answer.field.kind not in ("choice", "labels"):
                 continue
-            named = label_flags(one) if one.field.kind == "labels" else {one.field.aspect: one.value}
-            for aspect, label in named.items():
-                task = _make_task(results.project, aspect, one.response)
+            labels = label_flags(answer) if answer.field.kind == "labels" else {answer.field.aspect: answer.value}
+            for aspect, label in labels.items():
+                task = _make_task(results.project, aspect, answer.response)
                 yield aspect, task, judgement.rater, int(label) if isinstance(label, bool) else label
 
 
 def _list_pairs(results: Results) -> Iterator[tuple[object, ...]]:
-    """Ties are left out: Crowd-Kit's models of pairs have no place for them."""
+    """Yield pairs without ties: Crowd-Kit's models of pairs do not support them."""
     for unit, judgement in results.ordinary():
         replies = unit.hidden["replies"]
         left, right = (replies[key]["response"] for key in order_pair(results, unit, judgement.rater))
-        for one in split_answer(results, unit, judgement):
-            if one.field.kind == "choice" and one.value != TIE:
-                yield one.field.aspect, judgement.rater, left, right, replies[str(one.value)]["response"]
+        for answer in split_answer(results, unit, judgement):
+            if answer.field.kind == "choice" and answer.value != TIE:
+                yield answer.field.aspect, judgement.rater, left, right, replies[str(answer.value)]["response"]
 
 
 def read(store: Store, content: bytes) -> ImportSummary:
-    """Take in a table of tasks, or of pairs where the project compares; ``aspect`` is needed of pairs in several."""
+    """Import a table of tasks, or of pairs for ``compare``; pairs need ``aspect`` if the project has several."""
     project = store.project
     pairs = _check_form(project) == "preference"
     units = [unit for unit in store.units() if unit.kind == "unit"]
     places = dict(_find_pair_places(project, units) if pairs else _find_places(project, units))
-    needed = ("worker", "left", "right", "label") if pairs else ("task", "worker", "label")
+    required = ("worker", "left", "right", "label") if pairs else ("task", "worker", "label")
     left_out: Counter[str] = Counter()
     answers: dict[tuple[str, str], dict[str, Any]] = {}
-    for _, row in read_rows(content, needed):
+    for _, row in read_rows(content, required):
         cells = {name: unescape_cell(cell) for name, cell in row.items()}
         place = places.get(_pair_key(project, cells) if pairs else cells["task"])
         if place is None:
-            left_out["of something that this project does not ask about"] += 1
+            left_out["for something that this project does not ask about"] += 1
             continue
-        unit, field, meant = place
-        set_field(answers.setdefault((cells["worker"], unit), {}), field, meant.get(cells["label"], cells["label"]))
+        unit, field, values = place
+        set_field(answers.setdefault((cells["worker"], unit), {}), field, values.get(cells["label"], cells["label"]))
     return record_judgements(store, (ExternalJudgement(*key, answer) for key, answer in answers.items()), left_out)
 
 
@@ -95,17 +97,17 @@ def _find_places(project: Project, units: list[Unit]) -> Iterator[tuple[str, _La
         for field in list_fields(project, unit):
             response = unit.hidden["replies"].get(field.reply, {}).get("response", "")
             if field.kind == "choice":
-                meant: dict[str, Any] = {str(option.value): option.value for option in field.options}
-                yield _make_task(project, field.aspect, response), (unit.id, field.name, meant)
+                values: dict[str, Any] = {str(option.value): option.value for option in field.options}
+                yield _make_task(project, field.aspect, response), (unit.id, field.name, values)
             elif field.kind == "labels":
                 for option in field.options:
-                    meant = {"1": [option.value], "0": []}
-                    yield _make_task(project, str(option.value), response), (unit.id, field.name, meant)
+                    values = {"1": [option.value], "0": []}
+                    yield _make_task(project, str(option.value), response), (unit.id, field.name, values)
 
 
 def _find_pair_places(project: Project, units: list[Unit]) -> Iterator[tuple[str, _LabelPlace]]:
     for unit in units:
-        meant = {reply["response"]: key for key, reply in unit.hidden["replies"].items()}
+        values = {reply["response"]: key for key, reply in unit.hidden["replies"].items()}
         for field in list_fields(project, unit):
             if field.kind == "choice":
-                yield "\n".join((field.aspect, *sorted(meant))), (unit.id, field.name, meant)
+                yield "\n".join((field.aspect, *sorted(values))), (unit.id, field.name, values)

@@ -1,6 +1,6 @@
-"""One line for each thing that a rater said; read back, lines of one rater and unit make one answer.
+"""CSV with one row per answered field; on import, the rows of one rater and unit make one answer.
 
-A cell that a spreadsheet would take for a formula gets an apostrophe before it, which is taken off again on the way in.
+A cell that a spreadsheet would take for a formula gets a leading apostrophe, which is removed again on import.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ _REQUIRED_COLUMNS = ("unit", "rater", "field", "value")
 
 
 def write(results: Results) -> bytes:
-    """The table, checks and exercises included (their kind says so)."""
+    """Return the table, including checks and exercises (see their kind)."""
     return to_csv(COLUMNS, _list_rows(results))
 
 
 def to_csv(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> bytes:
-    """Rows as CSV in UTF-8, with texts that no spreadsheet takes for a formula."""
+    """Return rows as CSV in UTF-8, with texts that no spreadsheet takes for a formula."""
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(columns)
@@ -64,42 +64,42 @@ def _escape(cell: object) -> object:
 
 def _list_rows(results: Results) -> Iterator[tuple[object, ...]]:
     for judgement in results.judgements:
-        for one in split_answer(results, results.units[judgement.unit], judgement):
-            yield _make_row(results, one)
+        for answer in split_answer(results, results.units[judgement.unit], judgement):
+            yield _make_row(results, answer)
 
 
-def _make_row(results: Results, one: FieldAnswer) -> tuple[object, ...]:
-    judgement, hidden = one.judgement, one.unit.hidden
+def _make_row(results: Results, answer: FieldAnswer) -> tuple[object, ...]:
+    judgement, hidden = answer.judgement, answer.unit.hidden
     first = second = None
     replies = hidden.get("replies", {})
-    if FORMS[one.unit.form].asks == "preference":
+    if FORMS[answer.unit.form].asks == "preference":
         first, second = (
-            replies.get(key, {}).get("response", key) for key in order_pair(results, one.unit, judgement.rater)
+            replies.get(key, {}).get("response", key) for key in order_pair(results, answer.unit, judgement.rater)
         )
-    value = orjson.dumps(one.value).decode() if isinstance(one.value, list) else one.value
+    value = orjson.dumps(answer.value).decode() if isinstance(answer.value, list) else answer.value
     right = None if judgement.right is None else int(judgement.right)
     at = datetime.fromtimestamp(judgement.at, timezone.utc).isoformat()
     return (
-        one.unit.id,
-        one.unit.kind,
+        answer.unit.id,
+        answer.unit.kind,
         hidden.get("item"),
-        one.response,
-        one.system,
+        answer.response,
+        answer.system,
         first,
         second,
         judgement.rater,
-        one.field.aspect,
-        one.field.name,
+        answer.field.aspect,
+        answer.field.name,
         value,
-        find_label(one),
+        find_label(answer),
         right,
-        round(judgement.seconds, 3) or None,  # 0: no time is known
+        round(judgement.seconds, 3) or None,  # 0: the time is unknown
         at,
     )
 
 
 def read(store: Store, content: bytes) -> ImportSummary:
-    """Take in a table that has at least the columns unit, rater, field and value; exercises stay out."""
+    """Import a table that has at least the columns unit, rater, field and value; exercises are left out."""
     units = {unit.id: unit for unit in store.units() if unit.kind != "exercise"}
     fields = {unit.id: {field.name: field for field in list_fields(store.project, unit)} for unit in units.values()}
     answers: dict[tuple[str, str], dict[str, Any]] = {}
@@ -115,32 +115,32 @@ def read(store: Store, content: bytes) -> ImportSummary:
     return record_judgements(store, (ExternalJudgement(*key, answer, *about[key]) for key, answer in answers.items()))
 
 
-def read_rows(content: bytes, needed: Iterable[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a CSV file by column, with their numbers; an error names the column that is missing."""
+def read_rows(content: bytes, required: Iterable[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the rows of a CSV file by column, with their line numbers; an error names a missing column."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"the table is not UTF-8 at byte {error.start + 1}; save it as UTF-8") from None
+        raise InputError(f"the table is not valid UTF-8 at byte {error.start + 1}; save it as UTF-8") from None
     try:
         reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
         columns = reader.fieldnames or []
-        if missing := [name for name in needed if name not in columns]:
+        if missing := [name for name in required if name not in columns]:
             raise InputError(f"the table has no column {missing[0]!r}; found: {brief(', '.join(columns), 120)}")
         for row in reader:
             yield reader.line_num, {name: value or "" for name, value in row.items() if isinstance(name, str)}
     except csv.Error as error:
-        raise InputError(f"the table cannot be read as CSV ({error})") from None
+        raise InputError(f"the table could not be read as CSV ({error})") from None
 
 
 def _parse_value(field: Field, cell: str) -> Value:
-    """A cell's value for a field; what does not fit is left to be refused."""
+    """Return a cell's value for a field; an invalid one is returned as it is, to be refused later."""
     if field.kind == "choice":
-        meant = {str(option.value): option.value for option in field.options}
-        return meant.get(cell, meant.get(unescape_cell(cell), cell))
+        by_text = {str(option.value): option.value for option in field.options}
+        return by_text.get(cell, by_text.get(unescape_cell(cell), cell))
     if field.kind == "labels":
         try:
-            found: list[str] = orjson.loads(cell)
-            return found
+            labels: list[str] = orjson.loads(cell)
+            return labels
         except orjson.JSONDecodeError:
             return cell
     return unescape_cell(cell)
@@ -152,14 +152,14 @@ def _parse_number(cell: str, line: int) -> float | None:
     try:
         return float(cell)
     except ValueError:
-        raise InputError(f"the table has no number in 'seconds' on line {line}: {brief(cell)}") from None
+        raise InputError(f"the table has an invalid number in 'seconds' on line {line}: {brief(cell)}") from None
 
 
 def _parse_time(cell: str, line: int) -> float | None:
     if not cell:
         return None
     try:
-        found = datetime.fromisoformat(cell.replace("Z", "+00:00"))
+        time = datetime.fromisoformat(cell.replace("Z", "+00:00"))
     except ValueError:
-        raise InputError(f"the table has no time in 'at' on line {line}: {brief(cell)}") from None
-    return (found if found.tzinfo else found.replace(tzinfo=timezone.utc)).timestamp()
+        raise InputError(f"the table has an invalid time in 'at' on line {line}: {brief(cell)}") from None
+    return (time if time.tzinfo else time.replace(tzinfo=timezone.utc)).timestamp()

@@ -1,4 +1,4 @@
-"""Label Studio: a labeling configuration, tasks with the annotations that there are, and annotations back."""
+"""Label Studio: export of tasks with their annotations, and import of annotations."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from rejoinder.annotation.store.base import Judgement, Store
 from rejoinder.annotation.unit import Field, Unit, Value
 from rejoinder.errors import InputError, brief
 
-_EMPTY = "\N{EM DASH}"  # where a unit has fewer replies than others
+_EMPTY = "\N{EM DASH}"  # for units with fewer replies than others
 
 
 def write(results: Results) -> bytes:
-    """The tasks as a JSON list, each with its annotations; raters are numbered, as users are there."""
+    """Return the tasks as a JSON list, each with its annotations; raters are numbered, like Label Studio's users."""
     shape = find_shape(results)
     raters = {name: n for n, name in enumerate(sorted({j.rater for j in results.judgements}), start=1)}
     by_unit: dict[str, list[Judgement]] = {}
@@ -34,26 +34,26 @@ def write(results: Results) -> bytes:
 
 
 def _make_task(
-    shape: UnitShape, unit: Unit, number: int, judged: list[Judgement], raters: dict[str, int]
+    shape: UnitShape, unit: Unit, number: int, judgements: list[Judgement], raters: dict[str, int]
 ) -> dict[str, Any]:
     texts = {reply["key"]: reply["text"] for reply in unit.payload["replies"]}
     data = {"unit": unit.id, "context": "\n".join(list_lines(unit, "context")) or _EMPTY}
     data |= {key: texts.get(key, _EMPTY) for key in shape.replies}
-    for key, there in (("goal", shape.goal), ("note", shape.note)):
-        if there:
+    for key, has_text in (("goal", shape.goal), ("note", shape.note)):
+        if has_text:
             data[key] = unit.payload.get(key, _EMPTY)
     if shape.situation:
         data["situation"] = "\n".join(list_lines(unit, "situation")) or _EMPTY
     for name, field in shape.fields.items():
         if field.kind in ("text", "lines"):
             data[f"initial_{name}"] = _initial_text(unit, field)
-    named = {str(raters[judgement.rater]): judgement.rater for judgement in judged}
+    rater_names = {str(raters[judgement.rater]): judgement.rater for judgement in judgements}
     return {
         "id": number,
         "data": data,
-        "annotations": [_make_annotation(shape, judgement, raters) for judgement in judged],
+        "annotations": [_make_annotation(shape, judgement, raters) for judgement in judgements],
         "predictions": [],
-        "meta": {"unit": unit.id, "raters": named},
+        "meta": {"unit": unit.id, "raters": rater_names},
     }
 
 
@@ -91,13 +91,13 @@ def _make_result(id: str, name: str, field: Field, value: Value) -> dict[str, An
 
 
 def read(store: Store, content: bytes) -> ImportSummary:
-    """Take in Label Studio's JSON export; cancelled annotations stay out."""
+    """Import Label Studio's JSON export; cancelled annotations are left out."""
     try:
         tasks = orjson.loads(content)
     except orjson.JSONDecodeError as error:
-        raise InputError(f"this is no JSON ({error}); export from Label Studio as JSON") from None
+        raise InputError(f"the file is not valid JSON ({error}); export from Label Studio as JSON") from None
     if not isinstance(tasks, list) or not all(isinstance(t, dict) and isinstance(t.get("data"), dict) for t in tasks):
-        raise InputError("this is no list of tasks; export from Label Studio as JSON, not as JSON-MIN")
+        raise InputError("the file is not a list of tasks; export from Label Studio as JSON, not as JSON-MIN")
     left_out: Counter[str] = Counter()
     shape = find_shape(read_results(store))
     return record_judgements(store, _read_judgements(store, shape, tasks, left_out), left_out)
@@ -107,45 +107,47 @@ def _read_judgements(
     store: Store, shape: UnitShape, tasks: list[dict[str, Any]], left_out: Counter[str]
 ) -> Iterator[ExternalJudgement]:
     for task in tasks:
-        for found in task.get("annotations") or ():
-            if not isinstance(found, dict) or found.get("was_cancelled"):
+        for annotation in task.get("annotations") or ():
+            if not isinstance(annotation, dict) or annotation.get("was_cancelled"):
                 left_out["cancelled"] += 1
                 continue
-            unit, seconds = str(task["data"].get("unit", "")), found.get("lead_time")
+            unit, seconds = str(task["data"].get("unit", "")), annotation.get("lead_time")
             answer = {}
-            for result in found.get("result") or ():
+            for result in annotation.get("result") or ():
                 if isinstance(result, dict) and result.get("from_name") in shape.fields:
                     field = shape.fields[result["from_name"]]
                     answer[field.name] = _parse_value(field, result.get("value"))
-            spent = float(seconds) if isinstance(seconds, int | float) and seconds >= 0 else 0.0
+            duration = float(seconds) if isinstance(seconds, int | float) and seconds >= 0 else 0.0
             yield ExternalJudgement(
-                _find_rater(store, task, found), unit, answer, spent, _parse_time(found.get("created_at"))
+                _find_rater(store, task, annotation), unit, answer, duration, _parse_time(annotation.get("created_at"))
             )
 
 
 def _find_rater(store: Store, task: dict[str, Any], annotation: dict[str, Any]) -> str:
-    by = annotation.get("completed_by")
-    if isinstance(by, dict):
-        by = by.get("id", by.get("email"))
+    user = annotation.get("completed_by")
+    if isinstance(user, dict):
+        user = user.get("id", user.get("email"))
     meta = task.get("meta")
-    known = meta.get("raters") if isinstance(meta, dict) else None
-    if isinstance(known, dict) and str(by) in known:
-        return str(known[str(by)])
-    return f"labelstudio-{by}" if isinstance(by, int) else pseudonym(store, "labelstudio", str(by))
+    raters = meta.get("raters") if isinstance(meta, dict) else None
+    if isinstance(raters, dict) and str(user) in raters:
+        return str(raters[str(user)])
+    return f"labelstudio-{user}" if isinstance(user, int) else pseudonym(store, "labelstudio", str(user))
 
 
 def _parse_value(field: Field, value: Any) -> Any:
-    found = value.get("choices" if field.kind in ("choice", "labels") else "text") if isinstance(value, dict) else None
-    if field.kind == "labels" or found is None:
-        return found
-    one = found[0] if isinstance(found, list) and len(found) == 1 else found
+    content = (
+        value.get("choices" if field.kind in ("choice", "labels") else "text") if isinstance(value, dict) else None
+    )
+    if field.kind == "labels" or content is None:
+        return content
+    single = content[0] if isinstance(content, list) and len(content) == 1 else content
     if field.kind == "choice":
-        return next((option.value for option in field.options if str(option.value) == one), one)
-    return "\n".join(str(text) for text in found) if isinstance(found, list) else one
+        return next((option.value for option in field.options if str(option.value) == single), single)
+    return "\n".join(str(text) for text in content) if isinstance(content, list) else single
 
 
-def _parse_time(given: Any) -> float | None:
+def _parse_time(text: Any) -> float | None:
     try:
-        return datetime.fromisoformat(str(given).replace("Z", "+00:00")).timestamp() if given else None
+        return datetime.fromisoformat(str(text).replace("Z", "+00:00")).timestamp() if text else None
     except ValueError:
-        raise InputError(f"an annotation has no time in 'created_at': {brief(given)}") from None
+        raise InputError(f"an annotation has an invalid time in 'created_at': {brief(text)}") from None

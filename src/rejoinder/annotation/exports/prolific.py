@@ -1,6 +1,6 @@
-"""Links for Prolific: one for all, through which participants come in under their Prolific id, or one for each place.
+"""Links for Prolific: one shared link, which participants open with their Prolific id, or one link per place.
 
-Prolific puts its participants' ids where ``{{%PROLIFIC_PID%}}`` stands. At the end a rater is sent to the project's
+Prolific replaces ``{{%PROLIFIC_PID%}}`` by the participant's id. At the end a rater is sent to the project's
 ``completion``, which for Prolific is https://app.prolific.com/submissions/complete?cc=CODE.
 """
 
@@ -14,11 +14,11 @@ _PARAMETERS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
 
 
 def study_link(link: str) -> str:
-    """The address of an entrance as a Prolific study takes it."""
-    asked = "&".join(f"{name}={{{{%{name}%}}}}" for name in _PARAMETERS)
-    return f"{link}{'&' if '?' in link else '?'}{asked}"
+    """Return a shared link with Prolific's placeholders."""
+    query = "&".join(f"{name}={{{{%{name}%}}}}" for name in _PARAMETERS)
+    return f"{link}{'&' if '?' in link else '?'}{query}"
 
 
 def links_csv(links: Mapping[str, str]) -> bytes:
-    """Personal links by rater, one a line, each for one participant."""
+    """Return personal links by rater as CSV, one per row, each for one participant."""
     return to_csv(("rater", "link", "places"), ((rater, link, 1) for rater, link in links.items()))

@@ -1,7 +1,7 @@
-"""Ratings and preferences in rejoinder's own JSONL, and back.
+"""Export and import of ratings and preferences in rejoinder's own JSONL.
 
-What was said of responses names them; candidates and references, which are no responses in the data, are written with
-their item as responses, so that the file can be read by itself or together with the data.
+Ratings of responses name the responses. Candidates and references, which are not responses in the data, are written as
+responses with their item, so that the file can be read by itself or together with the data.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _Places: TypeAlias = dict[tuple[str, ...], tuple[str, str, dict[Any, Any]]]
 
 
 def write(results: Results) -> bytes:
-    """All ratings and preferences, unit by unit."""
+    """Return all ratings and preferences, unit by unit."""
     project = results.project
     if FORMS[project.form].asks in _TEXTS:
-        raise AnnotationError(f"the form {project.form!r} brings texts, no ratings; export 'texts'")
+        raise AnnotationError(f"the form {project.form!r} collects texts, not ratings; export 'texts'")
     lines = [encode(record) for record in (*_list_generated(results), *to_ratings(results))]
     return b"".join(lines)
 
 
 def _list_generated(results: Results) -> Iterator[Record]:
-    """The items and responses that the ratings need and the data does not have as such."""
+    """Yield the items and responses that the ratings need and the data does not have as such."""
     items: dict[str, Item] = {}
     responses: dict[str, Response] = {}
     for unit in dict.fromkeys(unit.id for unit, _ in results.ordinary()):
@@ -53,33 +53,33 @@ def _list_generated(results: Results) -> Iterator[Record]:
 
 
 def to_ratings(results: Results) -> Iterator[Rating | Preference]:
-    """What was said, as ratings and preferences; a label is an aspect, 1 where it was given and 0 where not."""
+    """Yield the judgements as ratings and preferences; a label becomes an aspect, 1 if it was chosen and 0 if not."""
     for unit, judgement in results.ordinary():
-        for one in split_answer(results, unit, judgement):
-            yield from _to_records(results, one)
+        for answer in split_answer(results, unit, judgement):
+            yield from _to_records(results, answer)
 
 
-def _to_records(results: Results, one: FieldAnswer) -> Iterator[Rating | Preference]:
-    judgement = one.judgement
-    meta: dict[str, Any] = {"unit": one.unit.id}
-    if spent := round(judgement.seconds, 3):  # 0 is what was taken in from elsewhere without a time
-        meta["seconds"] = spent
-    if FORMS[one.unit.form].asks == "preference" and one.field.kind == "choice":
-        replies = one.unit.hidden["replies"]
-        first, second = (replies[key]["response"] for key in order_pair(results, one.unit, judgement.rater))
-        choice = cast(Literal["first", "second", "tie"], find_choice(results, one))
-        yield Preference(one.unit.hidden["item"], first, second, judgement.rater, choice, one.field.aspect, meta)
-    elif one.response is None:
+def _to_records(results: Results, answer: FieldAnswer) -> Iterator[Rating | Preference]:
+    judgement = answer.judgement
+    meta: dict[str, Any] = {"unit": answer.unit.id}
+    if seconds := round(judgement.seconds, 3):  # 0: imported without a time
+        meta["seconds"] = seconds
+    if FORMS[answer.unit.form].asks == "preference" and answer.field.kind == "choice":
+        replies = answer.unit.hidden["replies"]
+        first, second = (replies[key]["response"] for key in order_pair(results, answer.unit, judgement.rater))
+        choice = cast(Literal["first", "second", "tie"], find_choice(results, answer))
+        yield Preference(answer.unit.hidden["item"], first, second, judgement.rater, choice, answer.field.aspect, meta)
+    elif answer.response is None:
         return
-    elif one.field.kind == "labels":
-        for label, given in label_flags(one).items():
-            yield Rating(judgement.rater, label, float(given), one.response, meta=meta)
-    elif one.number is not None:
-        yield Rating(judgement.rater, one.field.aspect, one.number, one.response, meta=meta)
+    elif answer.field.kind == "labels":
+        for label, chosen in label_flags(answer).items():
+            yield Rating(judgement.rater, label, float(chosen), answer.response, meta=meta)
+    elif answer.number is not None:
+        yield Rating(judgement.rater, answer.field.aspect, answer.number, answer.response, meta=meta)
 
 
 def read(store: Store, content: bytes) -> ImportSummary:
-    """Take ratings and preferences in; a unit counts where all of it was rated."""
+    """Import ratings and preferences; a unit counts only if all of it was rated."""
     left_out: Counter[str] = Counter()
     answers: dict[tuple[str, str], dict[str, Any]] = {}
     seconds: dict[tuple[str, str], float] = {}
@@ -91,47 +91,47 @@ def read(store: Store, content: bytes) -> ImportSummary:
         record = from_object(decode_line(Line(place, text, False)), place, allow_empty=True)
         if not isinstance(record, Rating | Preference):
             continue
-        found = _find_place(record, places)
-        if found is None:
-            left_out["of something that this project does not ask about"] += 1
+        match = _find_place(record, places)
+        if match is None:
+            left_out["for something that this project does not ask about"] += 1
             continue
-        unit, field, value = found
+        unit, field, value = match
         answer = answers.setdefault((record.rater, unit), {})
         set_field(answer, field, value)
         seconds[record.rater, unit] = float(record.meta.get("seconds", 0.0) or 0.0)
-    foreign = (
+    external = (
         ExternalJudgement(rater, unit, answer, seconds[rater, unit]) for (rater, unit), answer in answers.items()
     )
-    return record_judgements(store, foreign, left_out)
+    return record_judgements(store, external, left_out)
 
 
 def _find_places(project: Project, units: list[Unit]) -> _Places:
-    """Where a rating or preference belongs: unit, field, and the value by number (or by response)."""
+    """Return where each rating or preference belongs: unit, field, and values by number (or by response)."""
     places: _Places = {}
-    meant: dict[Any, Any]
+    values: dict[Any, Any]
     for unit in units:
         replies = unit.hidden["replies"]
         for field in list_fields(project, unit):
             response = replies.get(field.reply, {}).get("response")
             if field.kind == "labels":
                 for option in field.options:
-                    meant = {1.0: [option.value], 0.0: []}
-                    places["rating", response, str(option.value)] = (unit.id, field.name, meant)
+                    values = {1.0: [option.value], 0.0: []}
+                    places["rating", response, str(option.value)] = (unit.id, field.name, values)
             elif field.kind == "choice" and field.reply is None:
                 pair = tuple(sorted(reply["response"] for reply in replies.values()))
-                meant = {reply["response"]: key for key, reply in replies.items()} | {TIE: TIE}
-                places["preference", pair[0], pair[1], field.aspect] = (unit.id, field.name, meant)
+                values = {reply["response"]: key for key, reply in replies.items()} | {TIE: TIE}
+                places["preference", pair[0], pair[1], field.aspect] = (unit.id, field.name, values)
             elif field.kind == "choice" and all(isinstance(option.value, int) for option in field.options):
-                meant = {float(option.value): option.value for option in field.options}
-                places["rating", response, field.aspect] = (unit.id, field.name, meant)
+                values = {float(option.value): option.value for option in field.options}
+                places["rating", response, field.aspect] = (unit.id, field.name, values)
     return places
 
 
 def _find_place(record: Rating | Preference, places: _Places) -> tuple[str, str, Any] | None:
     key: float | str
     if isinstance(record, Rating):
-        found, key = places.get(("rating", record.response or "", record.aspect)), record.value
+        entry, key = places.get(("rating", record.response or "", record.aspect)), record.value
     else:
-        found = places.get(("preference", *sorted((record.first, record.second)), record.aspect))
+        entry = places.get(("preference", *sorted((record.first, record.second)), record.aspect))
         key = {"first": record.first, "second": record.second, "tie": TIE}[record.choice]
-    return None if found is None else (found[0], found[1], found[2].get(key))
+    return None if entry is None else (entry[0], entry[1], entry[2].get(key))

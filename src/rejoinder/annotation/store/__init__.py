@@ -1,4 +1,4 @@
-"""Where judgements are kept: SQLite for one machine, PostgreSQL for a team; one schema, one set of statements."""
+"""The store of judgements: SQLite for one machine, PostgreSQL for a team, with one schema and one set of statements."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 
 def open_store(project: Project, url: str | None = None, clock: Callable[[], float] = time.time) -> Store:
-    """The store of a project: at its own database unless another is named (a file, or postgresql://...)."""
+    """Open the store of a project, in its own database unless ``url`` names another (a file, or postgresql://...)."""
     from rejoinder.annotation.store.sql_store import SqlStore
 
     return SqlStore(project, open_database(project.database if url is None else url), clock)
 
 
 def is_url(database: str) -> bool:
-    """Whether a database is named by a URL, and not by its file."""
+    """Whether a database is given as a URL rather than a file."""
     return re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", database) is not None
 
 
 def open_database(url: str) -> Database:
-    """A database by its URL or path; an error of a URL shows no more of it than its scheme."""
+    """Open a database by its URL or path; errors show only the scheme of a URL."""
     if re.match(r"postgres(ql)?://", url):
         from rejoinder.annotation.store.postgresql import PostgresqlDatabase
 
@@ -37,8 +37,7 @@ def open_database(url: str) -> Database:
         url = url.removeprefix("sqlite:///")
     elif is_url(url):
         raise InputError(
-            f"the database {url.partition('://')[0]}:// is of no kind that judgements are kept in; name a file or "
-            "postgresql://..."
+            f"databases of the kind {url.partition('://')[0]}:// are not supported; name a file or postgresql://..."
         )
     from rejoinder.annotation.store.sqlite import SqliteDatabase
 

@@ -1,8 +1,8 @@
-"""What a store of judgements offers: the values it hands out, and the store as a protocol.
+"""The store of judgements as a protocol, and the values that it returns.
 
-Times are seconds since 1970 (UTC). A store is of one project; it may be used from many threads, and several processes
-may have the same database open. Nothing is acknowledged before it is committed: when ``submit`` returns, the judgement
-survives the process.
+Times are seconds since 1970 (UTC). A store belongs to one project; it may be used from many threads, and several
+processes may have the same database open. Nothing is acknowledged before it is committed: when ``submit`` returns, the
+judgement survives the process.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Stage: TypeAlias = Literal["exercise", "work", "waiting", "finished", "unqualifi
 
 @dataclass(frozen=True, slots=True)
 class Rater:
-    """Somebody with a link: a rater, an owner, or an entrance, through which raters come in under their own names."""
+    """Somebody with a link: a rater, an owner, or an entrance (a shared link that raters open with their own ids)."""
 
     id: str
     name: str
@@ -28,15 +28,15 @@ class Rater:
     created: float
     expires: float | None = None
     revoked: bool = False
-    by: str | None = None  # the id of the entrance through which a rater came
+    by: str | None = None  # the id of the shared link that a rater used
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A unit in the hands of a rater until a time.
+    """A unit that is assigned to a rater until a time.
 
-    The unit's hidden part is left out, its kind is "unit" unless it is an exercise, its replies stand in the rater's
-    order. ``previous`` is the answer that is to be replaced, after an undo. ``attempt`` counts an exercise's tries.
+    The unit's hidden part is left out, its kind is "unit" unless it is an exercise, and its replies are in the rater's
+    order. ``previous`` is the answer to be replaced, after an undo. ``attempt`` counts the attempts at an exercise.
     """
 
     id: str
@@ -52,9 +52,9 @@ class Assignment:
 class Judgement:
     """One answer as it was committed; never changed, only superseded by a later one.
 
-    ``rater`` is the rater's name, ``unit`` the unit's id. ``right`` is whether a gold question, an attention check or
-    an exercise was answered as expected (None for all others; not to be shown but for exercises). ``explanation`` is
-    the exercise's.
+    ``rater`` is the rater's name, ``unit`` the unit's id. ``right`` says whether a gold question, an attention check or
+    an exercise was answered as expected (None for all others; shown to raters only for exercises). ``explanation`` is
+    that of the exercise.
     """
 
     id: str
@@ -73,10 +73,10 @@ class Judgement:
 class RaterStanding(NamedTuple):
     """How far a rater is.
 
-    exercise: the exercise comes first. work: there is a unit to answer. waiting: all that is left is in others' hands
-    and may come back. finished: nothing is left for this rater. unqualified: the exercise was failed too often.
-    stopped: too many checks were failed. ``done`` of ``total`` units (checks count as units here, so that they do not
-    show); ``exercise_done`` of ``exercise_total`` in the present attempt.
+    exercise: the exercise comes first. work: there is a unit to answer. waiting: all remaining units are assigned to
+    others and may become free. finished: nothing is left for this rater. unqualified: the exercise was failed too
+    often. stopped: too many checks were failed. ``done`` of ``total`` units (checks count as units here, so that they
+    are not noticed); ``exercise_done`` of ``exercise_total`` in the current attempt.
     """
 
     stage: Stage
@@ -89,7 +89,7 @@ class RaterStanding(NamedTuple):
 
 
 class RaterProgress(NamedTuple):
-    """What one rater has done, for the owner."""
+    """The progress of one rater, for the owner."""
 
     name: str
     role: Role
@@ -99,23 +99,23 @@ class RaterProgress(NamedTuple):
     checks_right: int
     exercise_right: int
     exercise_answered: int
-    median_seconds: float  # NaN before the first
+    median_seconds: float  # NaN without timed answers
     last: float | None
 
 
 class ProjectProgress(NamedTuple):
-    """How far a project is, for the owner: units, judgements wanted and there (checks and exercises not counted)."""
+    """The progress of a project, for the owner: units, judgements wanted and done (without checks and exercises)."""
 
     units: int
     complete: int  # units with all their judgements
     wanted: int
     done: int
-    held: int  # assignments in raters' hands now
+    held: int  # open assignments
     raters: tuple[RaterProgress, ...]
 
 
 class LoadCounts(NamedTuple):
-    """What loading units did: new ones, those that were there, unjudged ones whose text changed, ones taken out."""
+    """What loading units did: units added, kept, changed (not judged yet) and retired (no longer in the data)."""
 
     added: int
     kept: int
@@ -128,63 +128,63 @@ class Store(Protocol):
 
     @property
     def project(self) -> Project:
-        """The project that this store is of."""
+        """The project of this store."""
 
     def load(self, units: Iterable[Unit]) -> LoadCounts:
-        """Put a project's units in; may be repeated. A unit that has been judged cannot change: AnnotationError."""
+        """Load a project's units; may be repeated. A unit that has been judged cannot change (AnnotationError)."""
 
     def add_rater(self, name: str, role: Role = "rater", expires: float | None = None) -> str:
-        """Enter somebody, and return the token, which is not stored (its sha256 is) and cannot be had again."""
+        """Add a person, and return the token; only its sha256 is stored, so it cannot be shown again."""
 
     def renew(self, name: str, expires: float | None = None) -> str:
-        """A new token for somebody; the old one is worth nothing from now on."""
+        """Return a new token for a person; the old one ends."""
 
     def first_token(self, name: str) -> str | None:
-        """A token for somebody who has never had one; None where they have."""
+        """Return a token for a person who has never had one, else None."""
 
     def revoke(self, name: str) -> None:
-        """Shut somebody out; what was judged stays."""
+        """Revoke a person's access; their judgements stay."""
 
     def who(self, token: str) -> Rater | None:
-        """Whose token this is; None for an unknown, expired or revoked one."""
+        """Return the person whose token this is; None for an unknown, expired or revoked one."""
 
     def admit(self, entrance: Rater, name: str) -> Rater:
-        """The rater of that name who came through an entrance, entered where new (Prolific's PROLIFIC_PID)."""
+        """Return the rater of that name who used a shared link, added if new (Prolific's PROLIFIC_PID)."""
 
     def rater(self, id: str) -> Rater | None:
-        """Somebody by id, for a session; None for unknown, expired or revoked."""
+        """Return a person by id, for a session; None if unknown, expired or revoked."""
 
     def raters(self) -> list[Rater]:
-        """Everybody, in the order in which they were entered."""
+        """Return all people, in the order in which they were added."""
 
     def next_unit(self, rater: Rater) -> Assignment | None:
-        """What the rater is to answer now: what is in hand already, else the next one; None where nothing is left."""
+        """Return the rater's current assignment, else the next one; None if nothing is left."""
 
-    def held(self, rater: Rater, assignment: str) -> Assignment | None:
-        """An assignment that is in the rater's hands now."""
+    def find_assignment(self, rater: Rater, assignment: str) -> Assignment | None:
+        """Return a current assignment of the rater, or None."""
 
     def submit(self, rater: Rater, assignment: str, answer: Mapping[str, Any], seconds: float) -> Judgement:
         """Check (AnswerError) and commit an answer; the same answer sent again gives the same judgement."""
 
     def undo(self, rater: Rater) -> Assignment | None:
-        """Take the rater's latest answer in hand again (``previous``); it stays valid until another supersedes it."""
+        """Reopen the rater's latest answer (``previous``); it stays valid until another supersedes it."""
 
     def standing(self, rater: Rater) -> RaterStanding:
-        """How far a rater is."""
+        """Return how far a rater is."""
 
     def progress(self) -> ProjectProgress:
-        """How far the project is."""
+        """Return how far the project is."""
 
     def record(
         self, rater: str, unit: str, answer: Mapping[str, Any], seconds: float, at: float | None = None
     ) -> Judgement | None:
-        """Take in what was judged elsewhere; None where the same is there already. The rater is entered where new."""
+        """Add a judgement made elsewhere; None if the same is there already. A new rater is added."""
 
     def units(self) -> list[Unit]:
-        """All units that were ever loaded, with what is hidden; those taken out since included."""
+        """Return all units that were ever loaded, with their hidden part, including retired ones."""
 
     def judgements(self, superseded: bool = False) -> list[Judgement]:
-        """What was judged, in the order of time; with those that were superseded where asked."""
+        """Return the judgements in order of time, on request including superseded ones."""
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""

@@ -1,4 +1,4 @@
-"""What a store needs of a database: statements with ``?`` for values, reads, and writes that are whole or not."""
+"""What a store needs from a database: statements with ``?`` for values, reads, and atomic writes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ class Session(Protocol):
     """A connection during one read or write."""
 
     def rows(self, statement: str, *values: Any) -> list[Row]:
-        """The rows that a query gives."""
+        """Return the rows of a query."""
 
     def run(self, statement: str, *values: Any) -> int:
-        """Carry a statement out, and say how many rows it touched."""
+        """Execute a statement, and return how many rows it changed."""
 
     def many(self, statement: str, values: Iterable[Sequence[Any]]) -> None:
-        """Carry a statement out once for each row of values."""
+        """Execute a statement once per row of values."""
 
 
 class Database(Protocol):
@@ -28,14 +28,15 @@ class Database(Protocol):
     dialect: str
 
     def read(self, job: Callable[[Session], T]) -> T:
-        """What a job finds; it must not write."""
+        """Run a job that only reads, and return its result."""
 
     def write(self, job: Callable[[Session], T], *locks: str, durable: bool = True) -> T:
-        """Carry a job out and commit it; what it raises undoes it, and is raised here.
+        """Run a job and commit it; if it raises an error, it is rolled back and the error is raised here.
 
-        Jobs that name the same lock never run at the same time (taken in the order given). Without ``durable`` a crash
-        of the machine, though not of the process, may lose it, unless something durable was committed after it.
+        Jobs that name the same lock never run at the same time (locks are acquired in the order given). Without
+        ``durable`` a crash of the machine, but not of the process, may lose the job, unless something durable was
+        committed after it.
         """
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""

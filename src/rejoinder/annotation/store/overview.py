@@ -1,4 +1,4 @@
-"""How far a rater is, how far a project is, and what was judged."""
+"""The standing of a rater, the progress of a project, and its judgements."""
 
 from __future__ import annotations
 
@@ -24,98 +24,98 @@ from rejoinder.annotation.store.submit import find_undoable
 from rejoinder.annotation.store.unit_cache import UnitCache
 
 
-def compute_standing(session: Session, holding: UnitCache, rater: Rater, now: float) -> RaterStanding:
-    """How far a rater is; see ``Standing``."""
-    history = read_history(session, holding, rater)
-    attempt, passed = exercise_attempt(holding, history)
-    stage = _find_stage(session, holding, rater, history, now)
-    left = holding.left(rater.name, history.done | holding.full)
+def compute_standing(session: Session, cache: UnitCache, rater: Rater, now: float) -> RaterStanding:
+    """Return how far a rater is; see ``RaterStanding``."""
+    history = read_history(session, cache, rater)
+    attempt, passed = exercise_attempt(cache, history)
+    stage = _find_stage(session, cache, rater, history, now)
+    left = cache.count_left(rater.name, history.done | cache.full)
     units = len(history.done) + left
-    if quota := holding.project.units_per_rater:
+    if quota := cache.project.units_per_rater:
         units = min(units, max(quota, len(history.done)))
     done = len(history.done) + len(history.checks)
-    total = units + max(count_checks_within(holding, units, rater.name), len(history.checks))
+    total = units + max(count_checks_within(cache, units, rater.name), len(history.checks))
     if stage in ("finished", "stopped", "unqualified"):
         total = done
-    questions = len(holding.of_kind("exercise"))
+    questions = len(cache.of_kind("exercise"))
     answered = questions if passed else len(history.exercise.get(attempt, {}))
-    can_undo = stage != "stopped" and find_undoable(session, holding, rater, now) is not None
+    can_undo = stage != "stopped" and find_undoable(session, cache, rater, now) is not None
     return RaterStanding(stage, done, max(total, done + (stage == "work")), answered, questions, attempt, can_undo)
 
 
-def _find_stage(session: Session, holding: UnitCache, rater: Rater, history: History, now: float) -> Stage:
-    attempt, passed = exercise_attempt(holding, history)
-    if holding.of_kind("exercise") and not passed:
+def _find_stage(session: Session, cache: UnitCache, rater: Rater, history: History, now: float) -> Stage:
+    attempt, passed = exercise_attempt(cache, history)
+    if cache.of_kind("exercise") and not passed:
         return "exercise" if attempt else "unqualified"
-    if is_stopped(holding, history):
+    if is_stopped(cache, history):
         return "stopped"
-    if find_current_assignment(session, holding, rater, now) is not None:
+    if find_current_assignment(session, cache, rater, now) is not None:
         return "work"
-    found = find_slot(session, holding, rater, now)
-    if found.place is not None:
+    search = find_slot(session, cache, rater, now)
+    if search.place is not None:
         return "work"
-    return "waiting" if found.held_by_others else "finished"
+    return "waiting" if search.held_by_others else "finished"
 
 
-def compute_progress(session: Session, holding: UnitCache, now: float) -> ProjectProgress:
-    """How far the project is; see ``Progress``."""
-    project = holding.project
-    units = set(holding.of_kind("unit"))
-    answered = session.rows(
+def compute_progress(session: Session, cache: UnitCache, now: float) -> ProjectProgress:
+    """Return how far the project is; see ``ProjectProgress``."""
+    project = cache.project
+    units = set(cache.of_kind("unit"))
+    rows = session.rows(
         "SELECT unit, count(*) FROM assignments "
         "WHERE project = ? AND slot IS NOT NULL AND state = 'done' GROUP BY unit",
         project.name,
     )
-    counts = {unit: count for unit, count in answered if unit in units}
-    held = session.rows(
+    counts = {unit: count for unit, count in rows if unit in units}
+    open_rows = session.rows(
         "SELECT count(*) FROM assignments WHERE project = ? AND state = 'open' AND leased_until > ?", project.name, now
     )
     by_rater: dict[str, list[Judgement]] = {}
-    for judgement in read_judgements(session, holding):
+    for judgement in read_judgements(session, cache):
         by_rater.setdefault(judgement.rater, []).append(judgement)
     raters = tuple(
-        _rater_progress(rater, by_rater.get(rater.name, []), compute_standing(session, holding, rater, now).stage)
+        _rater_progress(rater, by_rater.get(rater.name, []), compute_standing(session, cache, rater, now).stage)
         for rater in people.list_people(session, project.name)
         if rater.role == "rater"
     )
-    wanted = project.raters_per_unit
+    raters_per_unit = project.raters_per_unit
     return ProjectProgress(
         len(units),
-        sum(count >= wanted for count in counts.values()),
-        wanted * len(units),
-        sum(min(count, wanted) for count in counts.values()),
-        held[0][0],
+        sum(count >= raters_per_unit for count in counts.values()),
+        raters_per_unit * len(units),
+        sum(min(count, raters_per_unit) for count in counts.values()),
+        open_rows[0][0],
         raters,
     )
 
 
-def _rater_progress(rater: Rater, said: list[Judgement], stage: Stage) -> RaterProgress:
-    units = [one for one in said if one.kind == "unit"]
-    checks = [one for one in said if one.kind in ("gold", "attention")]
-    exercise = [one for one in said if one.kind == "exercise"]
-    times = [one.seconds for one in units if one.seconds > 0]  # 0: taken in from elsewhere without a time
+def _rater_progress(rater: Rater, judgements: list[Judgement], stage: Stage) -> RaterProgress:
+    units = [judgement for judgement in judgements if judgement.kind == "unit"]
+    checks = [judgement for judgement in judgements if judgement.kind in ("gold", "attention")]
+    exercise = [judgement for judgement in judgements if judgement.kind == "exercise"]
+    times = [judgement.seconds for judgement in units if judgement.seconds > 0]  # 0: imported without a time
     return RaterProgress(
         rater.name,
         rater.role,
         stage,
         len(units),
         len(checks),
-        sum(bool(one.right) for one in checks),
-        sum(bool(one.right) for one in exercise),
+        sum(bool(judgement.right) for judgement in checks),
+        sum(bool(judgement.right) for judgement in exercise),
         len(exercise),
         statistics.median(times) if times else float("nan"),
-        max((one.at for one in said), default=None),
+        max((judgement.at for judgement in judgements), default=None),
     )
 
 
-def read_judgements(session: Session, holding: UnitCache, superseded: bool = False) -> list[Judgement]:
-    """What was judged, in the order of time."""
+def read_judgements(session: Session, cache: UnitCache, superseded: bool = False) -> list[Judgement]:
+    """Return the judgements in order of time."""
     rows = session.rows(
         "SELECT j.id, j.assignment, a.unit, u.kind, r.name, j.answer, j.seconds, j.at, j.supersedes, u.hidden "
         "FROM judgements j JOIN assignments a ON a.id = j.assignment JOIN raters r ON r.id = a.rater "
         "JOIN units u ON u.project = a.project AND u.id = a.unit "
         f"WHERE a.project = ?{'' if superseded else f' AND {LATEST}'} ORDER BY j.at, j.id",
-        holding.project.name,
+        cache.project.name,
     )
     return [_judgement_from_row(*row) for row in rows]
 
@@ -132,6 +132,6 @@ def _judgement_from_row(
     supersedes: str | None,
     hidden: str,
 ) -> Judgement:
-    said = orjson.loads(answer)
-    right = None if kind == "unit" else is_right(orjson.loads(hidden).get("answer", {}), said)
-    return Judgement(id, assignment, unit, kind, rater, said, seconds, at, supersedes, right)
+    values = orjson.loads(answer)
+    right = None if kind == "unit" else is_right(orjson.loads(hidden).get("answer", {}), values)
+    return Judgement(id, assignment, unit, kind, rater, values, seconds, at, supersedes, right)

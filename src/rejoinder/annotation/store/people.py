@@ -1,4 +1,4 @@
-"""Who may come in: names, roles, and tokens of which only the sha256 is kept."""
+"""People with access: names, roles, and tokens, of which only the sha256 is stored."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rejoinder.annotation.store.database import Row, Session
 from rejoinder.errors import brief
 from rejoinder.files import sha256_of_bytes
 
-_TOKEN_BYTES = 24  # 192 bits: nobody guesses one
+_TOKEN_BYTES = 24  # 192 bits: impossible to guess
 _LONGEST_NAME = 64
 _NAME = re.compile(rf"[^\W_](?:[\w .:@+-]{{0,{_LONGEST_NAME - 2}}}[\w.+-])?")
 _ROLES = ("owner", "rater", "entrance")
@@ -20,16 +20,16 @@ _COLUMNS = "id, name, role, created, expires, revoked, entrance"
 
 
 def digest_token(token: str) -> str:
-    """What is kept of a token."""
+    """Return the digest of a token, which is what is stored."""
     return sha256_of_bytes(token.encode("utf-8", "surrogatepass"))
 
 
 def check_name(name: str) -> None:
-    """Raise where a name could not stand in a file or on a page."""
+    """Raise an error if a name could not be used in a file or on a page."""
     if not _NAME.fullmatch(name):
         raise AnnotationError(
-            f"{brief(name)} cannot be a rater's name; take at most {_LONGEST_NAME} letters, digits and signs as in "
-            "'rater-1', beginning with a letter or a digit"
+            f"{brief(name)} cannot be a rater's name; use at most {_LONGEST_NAME} letters, digits and signs as in "
+            "'rater-1', starting with a letter or a digit"
         )
 
 
@@ -43,12 +43,14 @@ def add_person(
     expires: float | None = None,
     entrance: str | None = None,
 ) -> Rater:
-    """A new person; the name must be new in the project."""
+    """Add a person; the name must be new in the project."""
     check_name(name)
     if role not in _ROLES:
-        raise AnnotationError(f"no role is called {brief(role)}; there are: {', '.join(_ROLES)}")
+        raise AnnotationError(f"there is no role {brief(role)}; choose from: {', '.join(_ROLES)}")
     if find_by_name(session, project, name) is not None:
-        raise AnnotationError(f"somebody is called {brief(name)} already; take another name, or renew their link")
+        raise AnnotationError(
+            f"there is already somebody called {brief(name)}; choose another name, or renew their link"
+        )
     rater = Rater(secrets.token_hex(8), name, role, now, expires, False, entrance)
     session.run(
         "INSERT INTO raters (id, project, name, role, token, created, expires, entrance) "
@@ -59,34 +61,34 @@ def add_person(
 
 
 def make_token() -> str:
-    """A token for a link."""
+    """Return a random token for a link."""
     return secrets.token_urlsafe(_TOKEN_BYTES)
 
 
 def find_by_name(session: Session, project: str, name: str) -> Rater | None:
-    """Somebody by name, shut out or not."""
+    """Return a person by name, with or without access."""
     return _first_person(session.rows(f"SELECT {_COLUMNS} FROM raters WHERE project = ? AND name = ?", project, name))
 
 
 def find_by_token(session: Session, project: str, token: str) -> Rater | None:
-    """Whose token this is."""
+    """Return the person whose token this is."""
     rows = session.rows(f"SELECT {_COLUMNS} FROM raters WHERE token = ? AND project = ?", digest_token(token), project)
     return _first_person(rows)
 
 
 def find_by_id(session: Session, project: str, id: str) -> Rater | None:
-    """Somebody by id, shut out or not."""
+    """Return a person by id, with or without access."""
     return _first_person(session.rows(f"SELECT {_COLUMNS} FROM raters WHERE id = ? AND project = ?", id, project))
 
 
 def list_people(session: Session, project: str) -> list[Rater]:
-    """Everybody, in the order in which they were entered."""
+    """Return all people, in the order in which they were added."""
     rows = session.rows(f"SELECT {_COLUMNS} FROM raters WHERE project = ? ORDER BY created, name", project)
     return [_rater_from_row(row) for row in rows]
 
 
 def admit_if_valid(rater: Rater | None, now: float) -> Rater | None:
-    """The rater, unless shut out or too late."""
+    """Return the rater, or None if their access was revoked or has expired."""
     if rater is None or rater.revoked or (rater.expires is not None and rater.expires <= now):
         return None
     return rater

@@ -1,4 +1,4 @@
-"""PostgreSQL, for teams: tables in a schema of their own, ``rejoinder``, and a limited number of connections."""
+"""PostgreSQL, for teams: tables in their own schema, ``rejoinder``, and a limited number of connections."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class FairSemaphore:
-    """A fair semaphore, for ``with``."""
+    """A semaphore that serves threads in order; used by ``with``."""
 
     def __init__(self, places: int) -> None:
         self._free = places
@@ -42,7 +42,7 @@ class FairSemaphore:
     ) -> None:
         with self._lock:
             if self._waiting:
-                self._waiting.popleft().set()  # the place is handed on
+                self._waiting.popleft().set()  # the next thread gets this place
             else:
                 self._free += 1
 
@@ -50,7 +50,7 @@ class FairSemaphore:
 T = TypeVar("T")
 _MOST_CONNECTIONS = 16
 _MOST_TRIES = 5
-_TRUSTED_SECONDS = 10.0  # after that long unused, a connection is asked whether it still stands
+_TRUSTED_SECONDS = 10.0  # a connection that was idle for longer is tested before use
 
 
 class _PostgresqlSession:
@@ -74,7 +74,7 @@ def _translate(statement: str) -> bytes:
 
 
 class PostgresqlDatabase:
-    """A server's database by its URL; ``read`` and ``write`` may be called from any thread."""
+    """A PostgreSQL database by its URL; ``read`` and ``write`` may be called from any thread."""
 
     dialect = "postgresql"
 
@@ -92,26 +92,26 @@ class PostgresqlDatabase:
                 self._name = f"{connection.info.host}:{connection.info.port}/{connection.info.dbname}"
         except psycopg.Error as error:
             # The error names the host, never the password.
-            what = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            raise InputError(f"the PostgreSQL database cannot be reached ({what})") from None
+            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+            raise InputError(f"the PostgreSQL database could not be reached ({reason})") from None
 
     def _check_url(self) -> None:
-        """Raise where a name or a password ends too early: what libpq says of the rest would show some of it."""
+        """Raise an error if a name or password ends too early: libpq's own error message would show part of it."""
         try:
             parts = self._psycopg.conninfo.conninfo_to_dict(self._url)
         except self._psycopg.Error:
             parts = {"host": "@"}
-        named = f"{parts.get('host', '')}{parts.get('dbname', '')}"
-        if "@" in named or not re.fullmatch(r"[0-9,]*", str(parts.get("port", ""))):
+        shown_parts = f"{parts.get('host', '')}{parts.get('dbname', '')}"
+        if "@" in shown_parts or not re.fullmatch(r"[0-9,]*", str(parts.get("port", ""))):
             raise InputError(
-                "the URL of the PostgreSQL database cannot be read; write special characters of its name and password "
-                "percent-encoded, a space as %20"
+                "the URL of the PostgreSQL database could not be parsed; percent-encode special characters in its name "
+                "and password, e.g. a space as %20"
             )
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[psycopg.Connection[Any]]:
         with self._places:
-            connection = self._standing() or self._new()
+            connection = self._idle_connection() or self._open_connection()
             try:
                 yield connection
             finally:
@@ -120,7 +120,7 @@ class PostgresqlDatabase:
                 else:
                     self._idle.append((time.monotonic(), connection))
 
-    def _standing(self) -> psycopg.Connection[Any] | None:
+    def _idle_connection(self) -> psycopg.Connection[Any] | None:
         while self._idle:
             try:
                 since, connection = self._idle.pop()
@@ -135,29 +135,29 @@ class PostgresqlDatabase:
                 connection.close()
         return None
 
-    def _new(self) -> psycopg.Connection[Any]:
+    def _open_connection(self) -> psycopg.Connection[Any]:
         connection = self._psycopg.connect(self._url, autocommit=True, connect_timeout=10)
         connection.execute("SET search_path TO rejoinder")
         return connection
 
     def read(self, job: Callable[[Session], T]) -> T:
-        """What a job finds."""
+        """Run a job that only reads."""
         return self._attempt(job)
 
     def write(self, job: Callable[[Session], T], *locks: str, durable: bool = True) -> T:
-        """Carry a job out under advisory locks, which last to the end of the transaction."""
+        """Run a job under advisory locks, which last until the end of the transaction."""
 
-        def writing(session: Session) -> T:
+        def locked_job(session: Session) -> T:
             for lock in locks:
                 session.rows("SELECT pg_advisory_xact_lock(?)", stable_hash("lock", lock) - 2**63)
             if not durable:
                 session.run("SET LOCAL synchronous_commit = off")
             return job(session)
 
-        return self._attempt(writing)
+        return self._attempt(locked_job)
 
     def _attempt(self, job: Callable[[Session], T]) -> T:
-        """Carry a job out in a transaction; where it got in another's way and was undone, again."""
+        """Run a job in a transaction; if it conflicted with another and was rolled back, try again."""
         errors = self._psycopg.errors
         for tries in range(1, _MOST_TRIES + 1):
             try:
@@ -171,6 +171,6 @@ class PostgresqlDatabase:
         raise AssertionError("unreachable")
 
     def close(self) -> None:
-        """Let go of the idle connections."""
+        """Close the idle connections."""
         while self._idle:
             self._idle.pop()[1].close()

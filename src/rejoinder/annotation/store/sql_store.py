@@ -1,4 +1,4 @@
-"""The store over a database: each method is one read or one write of the functions beside this file."""
+"""The store in a database: each method is one read or one write, by the functions in the sibling modules."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from rejoinder.annotation.errors import AnnotationError
 from rejoinder.annotation.project import Project
 from rejoinder.annotation.store import assign, overview, people, unit_cache
-from rejoinder.annotation.store import submit as answering
+from rejoinder.annotation.store import submit as submission
 from rejoinder.annotation.store.base import (
     Assignment,
     Judgement,
@@ -34,14 +34,14 @@ _MIGRATIONS_TABLE = (
 
 
 def read_migrations(dialect: str) -> dict[int, tuple[str, list[str]]]:
-    """The steps for a database: number, name and statements."""
-    found: dict[int, tuple[str, list[str]]] = {}
+    """Return the migrations for a database: number, name and statements."""
+    migrations: dict[int, tuple[str, list[str]]] = {}
     for path in sorted(MIGRATIONS_FOLDER.glob("*.sql")):
         match = _NAME.fullmatch(path.name)
         if match is not None and match[3] in (None, dialect):
             statements = re.split(r";[ \t]*\n\s*(?:\n|\Z)", path.read_text(encoding="utf-8"))
-            found[int(match[1])] = (match[2], [s for s in statements if _has_content(s)])
-    return found
+            migrations[int(match[1])] = (match[2], [s for s in statements if _has_content(s)])
+    return migrations
 
 
 def _has_content(statement: str) -> bool:
@@ -49,7 +49,7 @@ def _has_content(statement: str) -> bool:
 
 
 def migrate(database: Database) -> int:
-    """Bring a database up to date, and say how many steps that took; one process at a time."""
+    """Migrate a database, and return the number of migrations applied; one process at a time."""
     known = read_migrations(database.dialect)
 
     def job(session: Session) -> int:
@@ -59,7 +59,7 @@ def migrate(database: Database) -> int:
         done = {row[0] for row in session.rows("SELECT number FROM migrations")}
         if newer := done - known.keys():
             raise InputError(
-                f"the database was written by a newer rejoinder (step {max(newer)}, this one knows {max(known)}); "
+                f"the database was written by a newer rejoinder (migration {max(newer)}, this one has {max(known)}); "
                 "update rejoinder"
             )
         for number in sorted(known.keys() - done):
@@ -76,185 +76,191 @@ _MOST_TRIES = 100
 
 
 class SqlStore:
-    """A project's units, raters, assignments and judgements in a database; see ``contract.Store`` for each method."""
+    """A project's units, raters, assignments and judgements in a database; see ``base.Store`` for each method."""
 
     def __init__(self, project: Project, database: Database, clock: Callable[[], float]) -> None:
         self._project, self._database, self._clock = project, database, clock
         migrate(database)
-        self._held = database.read(partial(unit_cache.load_unit_cache, project=project))
-        self._whole = f"project {project.name}"
+        self._cache = database.read(partial(unit_cache.load_unit_cache, project=project))
+        self._project_lock = f"project {project.name}"
 
     @property
     def project(self) -> Project:
-        """The project that this store is of."""
+        """The project of this store."""
         return self._project
 
     def load(self, units: Iterable[Unit]) -> LoadCounts:
-        """Put a project's units in."""
-        given = list(units)
-        loaded = self._database.write(
-            lambda session: unit_cache.load_units(session, self._project, given, self._clock()), self._whole
+        """Load a project's units."""
+        unit_list = list(units)
+        counts = self._database.write(
+            lambda session: unit_cache.load_units(session, self._project, unit_list, self._clock()), self._project_lock
         )
-        self._held = self._database.read(partial(unit_cache.load_unit_cache, project=self._project))
-        return loaded
+        self._cache = self._database.read(partial(unit_cache.load_unit_cache, project=self._project))
+        return counts
 
     def add_rater(self, name: str, role: Role = "rater", expires: float | None = None) -> str:
-        """Enter somebody, and return the token."""
+        """Add a person, and return the token."""
         token = people.make_token()
         self._database.write(
-            lambda session: people.add_person(session, self._name(session), name, role, token, self._clock(), expires)
+            lambda session: people.add_person(
+                session, self._ensure_project(session), name, role, token, self._clock(), expires
+            )
         )
         return token
 
-    def _name(self, session: Session) -> str:
-        """The project's name, entered where new: people may be added before there are units."""
+    def _ensure_project(self, session: Session) -> str:
+        """Return the project's name, after adding the project if new: people may be added before there are units."""
         unit_cache.add_project(session, self._project, self._clock())
         return self._project.name
 
     def renew(self, name: str, expires: float | None = None) -> str:
-        """A new token for somebody."""
+        """Return a new token for a person."""
         token = people.make_token()
         self._change(name, "token = ?, expires = ?, revoked = 0", people.digest_token(token), expires)
         return token
 
     def first_token(self, name: str) -> str | None:
-        """A token for somebody who has never had one."""
+        """Return a token for a person who has never had one."""
         token = people.make_token()
         statement = "UPDATE raters SET token = ? WHERE project = ? AND name = ? AND token IS NULL"
         values = people.digest_token(token), self._project.name, name
         return token if self._database.write(lambda session: session.run(statement, *values)) else None
 
     def revoke(self, name: str) -> None:
-        """Shut somebody out."""
+        """Revoke a person's access."""
         self._change(name, "revoked = 1")
 
-    def _change(self, name: str, what: str, *values: Any) -> None:
-        statement = f"UPDATE raters SET {what} WHERE project = ? AND name = ?"
+    def _change(self, name: str, assignments: str, *values: Any) -> None:
+        statement = f"UPDATE raters SET {assignments} WHERE project = ? AND name = ?"
         if not self._database.write(lambda session: session.run(statement, *values, self._project.name, name)):
-            raise AnnotationError(f"nobody is called {brief(name)} in this project")
+            raise AnnotationError(f"there is nobody called {brief(name)} in this project")
 
     def who(self, token: str) -> Rater | None:
-        """Whose token this is."""
-        return self._let_in(
+        """Return the person whose token this is."""
+        return self._with_access(
             self._database.read(lambda session: people.find_by_token(session, self._project.name, token))
         )
 
     def rater(self, id: str) -> Rater | None:
-        """Somebody by id."""
-        return self._let_in(self._database.read(lambda session: people.find_by_id(session, self._project.name, id)))
+        """Return a person by id."""
+        return self._with_access(
+            self._database.read(lambda session: people.find_by_id(session, self._project.name, id))
+        )
 
-    def _let_in(self, found: Rater | None) -> Rater | None:
-        """Somebody, unless shut out; who came through an entrance leaves when it is closed."""
-        found = people.admit_if_valid(found, self._clock())
-        if found is None or found.by is None:
-            return found
-        return found if self.rater(found.by) is not None else None
+    def _with_access(self, rater: Rater | None) -> Rater | None:
+        """Return a person with valid access, else None; those who used a shared link lose access when it ends."""
+        rater = people.admit_if_valid(rater, self._clock())
+        if rater is None or rater.by is None:
+            return rater
+        return rater if self.rater(rater.by) is not None else None
 
     def raters(self) -> list[Rater]:
-        """Everybody."""
+        """Return all people."""
         return self._database.read(lambda session: people.list_people(session, self._project.name))
 
     def admit(self, entrance: Rater, name: str) -> Rater:
-        """The rater of that name who came through an entrance."""
+        """Return the rater of that name who used a shared link, added if new."""
 
         def job(session: Session) -> Rater:
-            found = people.find_by_name(session, self._project.name, name)
-            if found is None:
+            rater = people.find_by_name(session, self._project.name, name)
+            if rater is None:
                 return people.add_person(
                     session, self._project.name, name, "rater", None, self._clock(), None, entrance.id
                 )
-            if found.by != entrance.id or found.revoked:
-                raise AnnotationError(f"{brief(name)} cannot come in here; ask the owner of the project")
-            return found
+            if rater.by != entrance.id or rater.revoked:
+                raise AnnotationError(f"{brief(name)} has no access here; ask the owner of the project")
+            return rater
 
         if entrance.role != "entrance":
-            raise AnnotationError("this link is a personal one; nobody else can come in through it")
+            raise AnnotationError("this is a personal link, which only its owner can use")
         return self._database.write(job, f"entrance {entrance.id}")
 
     def next_unit(self, rater: Rater) -> Assignment | None:
-        """What the rater is to answer now."""
-        held = self._held
-        held.order(rater.name)  # worked out here, not while others wait
+        """Return the rater's current assignment, else the next one."""
+        cache = self._cache
+        cache.order(rater.name)  # computed here, not while others wait
         for _ in range(_MOST_TRIES):
-            mine, found = self._database.read(lambda session: self._look(session, held, rater))
-            held.full.update(found.full)
-            if mine is None and found.place is None:
+            current, search = self._database.read(lambda session: self._search(session, cache, rater))
+            cache.full.update(search.full)
+            if current is None and search.place is None:
                 return None
-            if mine is not None and mine.until > self._clock():
-                return mine
-            given = self._database.write(
-                lambda session, place=found.place: self._hand_out(session, held, rater, place),  # type: ignore[misc]
+            if current is not None and current.until > self._clock():
+                return current
+            assignment = self._database.write(
+                lambda session, place=search.place: self._assign(session, cache, rater, place),  # type: ignore[misc]
                 f"rater {rater.id}",
                 durable=False,
             )
-            if given is not None:
-                return given
-        raise RunError("too many raters want the same few units at once; try again")
+            if assignment is not None:
+                return assignment
+        raise RunError("too many raters requested the same few units at once; try again")
 
-    def _look(
-        self, session: Session, held: unit_cache.UnitCache, rater: Rater
+    def _search(
+        self, session: Session, cache: unit_cache.UnitCache, rater: Rater
     ) -> tuple[Assignment | None, assign.SlotSearch]:
         now = self._clock()
-        mine = assign.find_current_assignment(session, held, rater, now)
-        return mine, assign.SlotSearch(None) if mine else assign.find_slot(session, held, rater, now)
+        current = assign.find_current_assignment(session, cache, rater, now)
+        return current, assign.SlotSearch(None) if current else assign.find_slot(session, cache, rater, now)
 
-    def _hand_out(
-        self, session: Session, held: unit_cache.UnitCache, rater: Rater, place: assign.FreeSlot | None
+    def _assign(
+        self, session: Session, cache: unit_cache.UnitCache, rater: Rater, slot: assign.FreeSlot | None
     ) -> Assignment | None:
-        """What is in hand by now (another page of the same rater may have been faster), else what was found."""
+        """Return the current assignment (another page of the same rater may have been faster), else claim the slot."""
         now = self._clock()
-        mine = assign.find_current_assignment(session, held, rater, now)
-        if mine is not None:
-            return assign.renew_lease(session, held, mine, now)
-        return None if place is None else assign.claim_slot(session, held, rater, place, now)
+        current = assign.find_current_assignment(session, cache, rater, now)
+        if current is not None:
+            return assign.renew_lease(session, cache, current, now)
+        return None if slot is None else assign.claim_slot(session, cache, rater, slot, now)
 
-    def held(self, rater: Rater, assignment: str) -> Assignment | None:
-        """An assignment that is in the rater's hands now."""
-        mine = self._database.read(
-            lambda session: assign.list_current_assignments(session, self._held, rater, self._clock())
+    def find_assignment(self, rater: Rater, assignment: str) -> Assignment | None:
+        """Return a current assignment of the rater, or None."""
+        current = self._database.read(
+            lambda session: assign.list_current_assignments(session, self._cache, rater, self._clock())
         )
-        return next((one for one in mine if one.id == assignment), None)
+        return next((candidate for candidate in current if candidate.id == assignment), None)
 
     def submit(self, rater: Rater, assignment: str, answer: Mapping[str, Any], seconds: float) -> Judgement:
         """Check and commit an answer."""
         return self._database.write(
-            lambda session: answering.submit(session, self._held, rater, assignment, answer, seconds, self._clock()),
+            lambda session: submission.submit(session, self._cache, rater, assignment, answer, seconds, self._clock()),
             f"rater {rater.id}",
         )
 
     def undo(self, rater: Rater) -> Assignment | None:
-        """Take the rater's latest answer in hand again."""
+        """Reopen the rater's latest answer."""
         return self._database.write(
-            lambda session: answering.undo(session, self._held, rater, self._clock()), f"rater {rater.id}"
+            lambda session: submission.undo(session, self._cache, rater, self._clock()), f"rater {rater.id}"
         )
 
     def record(
         self, rater: str, unit: str, answer: Mapping[str, Any], seconds: float, at: float | None = None
     ) -> Judgement | None:
-        """Take in what was judged elsewhere."""
+        """Add a judgement made elsewhere."""
         now = self._clock()
         when = now if at is None else at
         return self._database.write(
-            lambda session: answering.record(session, self._held, rater, unit, answer, seconds, when, now),
-            self._whole,
+            lambda session: submission.record(session, self._cache, rater, unit, answer, seconds, when, now),
+            self._project_lock,
         )
 
     def standing(self, rater: Rater) -> RaterStanding:
-        """How far a rater is."""
-        return self._database.read(lambda session: overview.compute_standing(session, self._held, rater, self._clock()))
+        """Return how far a rater is."""
+        return self._database.read(
+            lambda session: overview.compute_standing(session, self._cache, rater, self._clock())
+        )
 
     def progress(self) -> ProjectProgress:
-        """How far the project is."""
-        return self._database.read(lambda session: overview.compute_progress(session, self._held, self._clock()))
+        """Return how far the project is."""
+        return self._database.read(lambda session: overview.compute_progress(session, self._cache, self._clock()))
 
     def units(self) -> list[Unit]:
-        """All units that were ever loaded."""
+        """Return all units that were ever loaded."""
         return self._database.read(partial(unit_cache.read_units, project=self._project))
 
     def judgements(self, superseded: bool = False) -> list[Judgement]:
-        """What was judged."""
-        return self._database.read(lambda session: overview.read_judgements(session, self._held, superseded))
+        """Return the judgements in order of time."""
+        return self._database.read(lambda session: overview.read_judgements(session, self._cache, superseded))
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._database.close()

@@ -1,8 +1,8 @@
-"""SQLite in WAL mode: readers never wait, and writers share their commits.
+"""SQLite in WAL mode: readers never wait, and writers share commits.
 
-A commit that survives a power cut waits for the disk, some milliseconds each. Where several threads write at once, the
-first of them carries out what all of them wait for, each in a savepoint of its own, and commits once. Other processes
-may have the same file open; they wait for each other by SQLite's own locks.
+A commit that survives a power failure waits a few milliseconds for the disk. If several threads write at once, the
+first of them runs the jobs of all, each in its own savepoint, and commits once. Other processes may have the same file
+open; they wait for each other by SQLite's own locks.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ class _SqliteSession:
 
 
 class _WriteJob(Generic[T]):
-    """A job that somebody waits for, and what became of it."""
+    """A job that a thread waits for, and its result or error."""
 
     def __init__(self, job: Callable[[Session], T], durable: bool) -> None:
         self.job, self.durable = job, durable
-        self.turn = threading.Event()  # set when the job is settled, or when it is this one's turn to lead
-        self.settled = False
+        self.turn = threading.Event()  # set when the job is done, or when this thread is to run the next batch
+        self.done = False
         self.result: T | None = None
         self.error: BaseException | None = None
 
 
 class SqliteDatabase:
-    """A file; ``read`` and ``write`` may be called from any thread."""
+    """A SQLite file; ``read`` and ``write`` may be called from any thread."""
 
     dialect = "sqlite"
 
@@ -58,11 +58,11 @@ class SqliteDatabase:
         self._idle: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue()
         self._all: list[sqlite3.Connection] = []
         self._queue: list[_WriteJob[Any]] = []
-        self._queueing, self._writing = threading.Lock(), threading.Lock()
-        self._led = False
+        self._queue_lock, self._write_lock = threading.Lock(), threading.Lock()
+        self._has_leader = False
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            # What people said is nobody else's business on this machine; SQLite gives its side files the same rights.
+            # Judgements are private to the owner of the file; SQLite gives its side files the same permissions.
             os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
             self._writer = self._connect()
             self._writer.execute("PRAGMA journal_mode = WAL")
@@ -78,7 +78,7 @@ class SqliteDatabase:
         return connection
 
     def read(self, job: Callable[[Session], T]) -> T:
-        """What a job finds, as of one moment."""
+        """Run a job that only reads, in one transaction."""
         try:
             connection = self._idle.get_nowait()
         except queue.Empty:
@@ -90,70 +90,70 @@ class SqliteDatabase:
             finally:
                 connection.execute("ROLLBACK")
         except sqlite3.Error as error:
-            raise RunError(f"{self._path}: the judgements cannot be read ({error})") from error
+            raise RunError(f"{self._path}: the judgements could not be read ({error})") from error
         finally:
             self._idle.put(connection)
 
     def write(self, job: Callable[[Session], T], *locks: str, durable: bool = True) -> T:
-        """Carry a job out; there is one writer, so that the locks are held without doing anything."""
-        waiting = _WriteJob(job, durable)
-        with self._queueing:
-            self._queue.append(waiting)
-            leads, self._led = not self._led, True
-        if not leads:
-            waiting.turn.wait()
-        if not waiting.settled:
-            self._lead()
-        if waiting.error is not None:
-            raise waiting.error
-        return cast(T, waiting.result)
+        """Run a job and commit it; there is only one writer, so the locks hold without further action."""
+        write_job = _WriteJob(job, durable)
+        with self._queue_lock:
+            self._queue.append(write_job)
+            is_leader, self._has_leader = not self._has_leader, True
+        if not is_leader:
+            write_job.turn.wait()
+        if not write_job.done:
+            self._run_batch()
+        if write_job.error is not None:
+            raise write_job.error
+        return cast(T, write_job.result)
 
-    def _lead(self) -> None:
-        """Carry out what waits, from the front, and hand the lead to the next who comes too late for this commit."""
-        with self._queueing:
+    def _run_batch(self) -> None:
+        """Run the jobs that wait, in order; then the first thread that came too late runs the next batch."""
+        with self._queue_lock:
             batch, self._queue = self._queue[:_MOST_TOGETHER], self._queue[_MOST_TOGETHER:]
         try:
-            with self._writing:
-                self._carry_out(batch)
+            with self._write_lock:
+                self._run_jobs(batch)
         finally:
-            with self._queueing:
-                self._led = bool(self._queue)
+            with self._queue_lock:
+                self._has_leader = bool(self._queue)
                 if self._queue:
                     self._queue[0].turn.set()
-            for waiting in batch:
-                waiting.settled = True
-                waiting.turn.set()
+            for write_job in batch:
+                write_job.done = True
+                write_job.turn.set()
 
-    def _carry_out(self, batch: list[_WriteJob[Any]]) -> None:
+    def _run_jobs(self, batch: list[_WriteJob[Any]]) -> None:
         try:
-            durable = any(waiting.durable for waiting in batch)
+            durable = any(write_job.durable for write_job in batch)
             self._writer.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             self._writer.execute("BEGIN IMMEDIATE")
-            for waiting in batch:
-                self._carry_out_one(waiting)
+            for write_job in batch:
+                self._run_job(write_job)
             self._writer.execute("COMMIT")
         except BaseException as error:
             if self._writer.in_transaction:
                 self._writer.execute("ROLLBACK")
-            for waiting in batch:
-                waiting.error = RunError(f"{self._path}: the judgements cannot be written ({error})")
+            for write_job in batch:
+                write_job.error = RunError(f"{self._path}: the judgements could not be written ({error})")
             if not isinstance(error, Exception):
                 raise
 
-    def _carry_out_one(self, waiting: _WriteJob[Any]) -> None:
+    def _run_job(self, write_job: _WriteJob[Any]) -> None:
         self._writer.execute("SAVEPOINT one")
         try:
-            waiting.result = waiting.job(_SqliteSession(self._writer))
+            write_job.result = write_job.job(_SqliteSession(self._writer))
         except Exception as error:
-            if not self._writer.in_transaction:  # SQLite has undone everything (a full disk): nobody's job was done
+            if not self._writer.in_transaction:  # SQLite has rolled back everything (disk full): no job was done
                 raise
             self._writer.execute("ROLLBACK TO one")
-            waiting.error = error
+            write_job.error = error
         self._writer.execute("RELEASE one")
 
     def close(self) -> None:
-        """Let go of the file."""
-        with self._writing:
+        """Close the file."""
+        with self._write_lock:
             for connection in self._all:
                 connection.close()
             self._all.clear()

@@ -1,4 +1,4 @@
-"""Answering and taking back: an answer is checked, then added; nothing that was said before is touched."""
+"""Submission and undo: an answer is checked, then added; earlier judgements are never changed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _StoredJudgement(NamedTuple):
 
 def submit(
     session: Session,
-    holding: UnitCache,
+    cache: UnitCache,
     rater: Rater,
     id: str,
     raw: Mapping[str, Any],
@@ -41,7 +41,7 @@ def submit(
     now: float,
 ) -> Judgement:
     """Check and add an answer; see ``Store.submit``."""
-    project = holding.project
+    project = cache.project
     rows = session.rows(
         "SELECT a.taken, a.reopened, r.revoked, r.expires, u.id, u.kind, u.payload, u.hidden "
         "FROM assignments a JOIN raters r ON r.id = a.rater JOIN units u ON u.project = a.project AND u.id = a.unit "
@@ -53,20 +53,20 @@ def submit(
     taken, reopened = rows[0][:2]
     unit = unit_from_columns(project, *rows[0][4:])
     answer = check_answer(list_fields(project, unit), raw)
-    before = _read_latest(session, id)
+    previous = _read_latest(session, id)
     again = reopened is not None and reopened + project.lease_minutes * 60 > now
-    if before is not None and not again:
-        if before.answer != answer:
+    if previous is not None and not again:
+        if previous.answer != answer:
             raise AnsweredError
-        return _to_judgement(id, unit, rater, before)
+        return _to_judgement(id, unit, rater, previous)
     elapsed = max(0.0, now - (reopened if again else taken))
-    spent = min(seconds, elapsed) if math.isfinite(seconds) and seconds >= 0 else elapsed
-    if before is None and spent < project.minimum_seconds:
-        raise TooFastError(spent, project.minimum_seconds)
-    _mark_done(session, holding, unit, id)
-    added = _StoredJudgement(_new_id(now), answer, spent, now, before.id if before else None)
-    _insert_judgement(session, id, added)
-    return _to_judgement(id, unit, rater, added)
+    duration = min(seconds, elapsed) if math.isfinite(seconds) and seconds >= 0 else elapsed
+    if previous is None and duration < project.minimum_seconds:
+        raise TooFastError(duration, project.minimum_seconds)
+    _mark_done(session, cache, unit, id)
+    judgement = _StoredJudgement(_new_id(now), answer, duration, now, previous.id if previous else None)
+    _insert_judgement(session, id, judgement)
+    return _to_judgement(id, unit, rater, judgement)
 
 
 def _read_latest(session: Session, assignment: str) -> _StoredJudgement | None:
@@ -77,67 +77,84 @@ def _read_latest(session: Session, assignment: str) -> _StoredJudgement | None:
     return _StoredJudgement(rows[0][0], orjson.loads(rows[0][1]), *rows[0][2:]) if rows else None
 
 
-def _mark_done(session: Session, holding: UnitCache, unit: Unit, id: str) -> None:
+def _mark_done(session: Session, cache: UnitCache, unit: Unit, id: str) -> None:
     """Mark an assignment as answered; one that has expired needs a free slot again."""
     if session.run("UPDATE assignments SET state = 'done', reopened = NULL WHERE id = ? AND state <> 'expired'", id):
         return
-    for slot in range(holding.project.raters_per_unit):
+    for slot in range(cache.project.raters_per_unit):
         if session.run(
             f"UPDATE assignments SET state = 'done', slot = ?, reopened = NULL WHERE id = ? AND {IS_FREE}",
-            *(slot, id, holding.project.name, unit.id, slot),
+            *(slot, id, cache.project.name, unit.id, slot),
         ):
             return
     raise LeaseLostError
 
 
 def _new_id(now: float) -> str:
-    """An id that sorts by time and is nobody else's."""
+    """Return a unique id that sorts by time."""
     return f"{max(0, int(now * 1e6)):014x}{secrets.token_hex(5)}"
 
 
-def _insert_judgement(session: Session, assignment: str, one: _StoredJudgement) -> None:
+def _insert_judgement(session: Session, assignment: str, judgement: _StoredJudgement) -> None:
     session.run(
         "INSERT INTO judgements (id, assignment, answer, seconds, at, supersedes) VALUES (?, ?, ?, ?, ?, ?)",
-        *(one.id, assignment, orjson.dumps(one.answer).decode(), one.seconds, one.at, one.supersedes),
+        *(
+            judgement.id,
+            assignment,
+            orjson.dumps(judgement.answer).decode(),
+            judgement.seconds,
+            judgement.at,
+            judgement.supersedes,
+        ),
     )
 
 
-def _to_judgement(assignment: str, unit: Unit, rater: Rater, one: _StoredJudgement) -> Judgement:
-    """The judgement as a rater may know it: only an exercise says what was right."""
+def _to_judgement(assignment: str, unit: Unit, rater: Rater, stored: _StoredJudgement) -> Judgement:
+    """Return the judgement as a rater may see it: only an exercise says whether it was right."""
     exercise = unit.kind == "exercise"
-    right = is_right(unit.hidden.get("answer", {}), one.answer) if exercise else None
-    said = str(unit.hidden.get("explanation", "")) if exercise else ""
+    right = is_right(unit.hidden.get("answer", {}), stored.answer) if exercise else None
+    explanation = str(unit.hidden.get("explanation", "")) if exercise else ""
     kind: UnitKind = "exercise" if exercise else "unit"
     return Judgement(
-        one.id, assignment, unit.id, kind, rater.name, one.answer, one.seconds, one.at, one.supersedes, right, said
+        stored.id,
+        assignment,
+        unit.id,
+        kind,
+        rater.name,
+        stored.answer,
+        stored.seconds,
+        stored.at,
+        stored.supersedes,
+        right,
+        explanation,
     )
 
 
-def undo(session: Session, holding: UnitCache, rater: Rater, now: float) -> Assignment | None:
-    """Take the latest answer in hand again; see ``Store.undo``."""
-    row = find_undoable(session, holding, rater, now)
-    if row is None or is_stopped(holding, read_history(session, holding, rater)):
+def undo(session: Session, cache: UnitCache, rater: Rater, now: float) -> Assignment | None:
+    """Reopen the latest answer; see ``Store.undo``."""
+    row = find_undoable(session, cache, rater, now)
+    if row is None or is_stopped(cache, read_history(session, cache, rater)):
         return None
     session.run("UPDATE assignments SET reopened = ? WHERE id = ?", now, row[0])
-    return assignment_from_row(holding, rater, (*row[:6], now, row[7]))
+    return assignment_from_row(cache, rater, (*row[:6], now, row[7]))
 
 
-def find_undoable(session: Session, holding: UnitCache, rater: Rater, now: float) -> tuple[Any, ...] | None:
-    """The latest answered assignment that can be taken back: no exercise, and not in hand again already."""
+def find_undoable(session: Session, cache: UnitCache, rater: Rater, now: float) -> tuple[Any, ...] | None:
+    """Return the latest answered assignment that can be reopened: not an exercise, and not reopened already."""
     rows = session.rows(
         "SELECT a.id, a.unit, a.attempt, a.state, a.taken, a.leased_until, a.reopened, j.answer FROM assignments a "
         f"JOIN judgements j ON j.assignment = a.id AND {LATEST} "
         "JOIN units u ON u.project = a.project AND u.id = a.unit "
         "WHERE a.rater = ? AND a.project = ? AND a.state = 'done' AND u.kind <> 'exercise' AND u.retired = 0 "
         "AND (a.reopened IS NULL OR a.reopened <= ?) ORDER BY j.at DESC, j.id DESC LIMIT 1",
-        *(rater.id, holding.project.name, now - holding.project.lease_minutes * 60),
+        *(rater.id, cache.project.name, now - cache.project.lease_minutes * 60),
     )
-    return tuple(rows[0]) if rows and rows[0][1] in holding.units else None
+    return tuple(rows[0]) if rows and rows[0][1] in cache.units else None
 
 
 def record(
     session: Session,
-    holding: UnitCache,
+    cache: UnitCache,
     name: str,
     unit_id: str,
     raw: Mapping[str, Any],
@@ -145,8 +162,8 @@ def record(
     at: float,
     now: float,
 ) -> Judgement | None:
-    """Take in what was judged elsewhere; see ``Store.record``."""
-    project = holding.project
+    """Add a judgement made elsewhere; see ``Store.record``."""
+    project = cache.project
     unit = find_unit(session, project, unit_id)
     if unit is None:
         raise NotYoursError
@@ -159,12 +176,12 @@ def record(
         *(project.name, unit_id, rater.id),
     )
     id = rows[0][0] if rows else secrets.token_hex(8)
-    before = _read_latest(session, id)
-    if before is not None:
-        if before.answer == answer:
+    previous = _read_latest(session, id)
+    if previous is not None:
+        if previous.answer == answer:
             return None
         raise AnsweredError
-    slot = _next_slot(session, holding, unit) if unit.kind == "unit" else None
+    slot = _next_slot(session, cache, unit) if unit.kind == "unit" else None
     if rows and rows[0][1] == "open":
         session.run("UPDATE assignments SET state = 'done' WHERE id = ?", id)
     elif rows:
@@ -175,15 +192,15 @@ def record(
             "VALUES (?, ?, ?, ?, ?, 'done', ?, ?)",
             *(id, project.name, unit_id, rater.id, slot, at, at),
         )
-    added = _StoredJudgement(_new_id(at), answer, max(0.0, seconds), at, None)
-    _insert_judgement(session, id, added)
-    return _to_judgement(id, unit, rater, added)
+    judgement = _StoredJudgement(_new_id(at), answer, max(0.0, seconds), at, None)
+    _insert_judgement(session, id, judgement)
+    return _to_judgement(id, unit, rater, judgement)
 
 
-def _next_slot(session: Session, holding: UnitCache, unit: Unit) -> int:
+def _next_slot(session: Session, cache: UnitCache, unit: Unit) -> int:
     rows = session.rows(
         "SELECT slot FROM assignments WHERE project = ? AND unit = ? AND slot IS NOT NULL",
-        holding.project.name,
+        cache.project.name,
         unit.id,
     )
     used = {row[0] for row in rows}

@@ -1,4 +1,4 @@
-"""The units of a project as the store holds them: in the database, and those to hand out also in memory."""
+"""The units of a project in the store: all in the database, and those that can be assigned also in memory."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from rejoinder.annotation.unit import Unit, UnitKind, arrange_replies, order_uni
 from rejoinder.seeded import stable_shuffle
 
 _COLUMNS = "id, kind, payload, hidden"
-_MOST_ORDERS = 1000  # kept in memory
+_MOST_ORDERS = 1000  # orders in memory
 
 
 @dataclass
 class UnitCache:
-    """The units that may be handed out, and each rater's order of them.
+    """The units that can be assigned, and each rater's order of them.
 
-    ``full`` are units that all their raters have answered; since no judgement is ever taken away, they stay so.
+    ``full`` are units that all their raters have answered; since judgements are never deleted, they stay full.
     """
 
     project: Project
@@ -40,44 +40,44 @@ class UnitCache:
         self._all = frozenset(self._kinds.get("unit", ()))
 
     def of_kind(self, kind: UnitKind) -> list[str]:
-        """The ids of the units of a kind, in the project's order."""
+        """Return the ids of the units of a kind, in the project's order."""
         return self._kinds.get(kind, [])
 
     def order(self, rater: str) -> list[str]:
-        """The units (no checks) in the order that a rater is given them, without those that are not for them."""
-        found = self._orders.get(rater)
-        if found is None:
+        """Return a rater's units (without checks) in order, without those that the rater must not judge."""
+        ids = self._orders.get(rater)
+        if ids is None:
             units = [id for id in self.of_kind("unit") if rater not in self.units[id].hidden.get("not_for", ())]
-            found = order_units(units, self.project.seed, rater, self.project.block)
+            ids = order_units(units, self.project.seed, rater, self.project.block)
             if len(self._orders) >= _MOST_ORDERS:
                 self._orders.clear()
-            self._orders[rater] = found
-        return found
+            self._orders[rater] = ids
+        return ids
 
-    def left(self, rater: str, taken: AbstractSet[str]) -> int:
-        """How many of a rater's units are none of these."""
+    def count_left(self, rater: str, excluded: AbstractSet[str]) -> int:
+        """Return how many of a rater's units are not among these."""
         order = self.order(rater)
-        if len(order) < len(self._all):  # some are not for this rater
-            return sum(id not in taken for id in order)
-        return len(order) - len(taken & self._all)
+        if len(order) < len(self._all):  # the rater must not judge some
+            return sum(id not in excluded for id in order)
+        return len(order) - len(excluded & self._all)
 
     @property
-    def checks_there(self) -> int:
-        """How many checks there are."""
+    def n_checks(self) -> int:
+        """The number of checks."""
         return len(self.of_kind("gold")) + len(self.of_kind("attention"))
 
     def checks(self, rater: str) -> list[str]:
-        """The checks in the order that a rater is given them."""
+        """Return the checks in a rater's order."""
         return stable_shuffle([*self.of_kind("gold"), *self.of_kind("attention")], self.project.seed, "checks", rater)
 
-    def shown(self, unit: Unit, rater: str) -> Unit:
-        """A unit as this rater may see it."""
+    def for_rater(self, unit: Unit, rater: str) -> Unit:
+        """Return a unit as this rater may see it."""
         kind: UnitKind = "exercise" if unit.kind == "exercise" else "unit"
         return replace(arrange_replies(unit, self.project.seed, rater), hidden={}, kind=kind)
 
 
 def load_unit_cache(session: Session, project: Project) -> UnitCache:
-    """What the database has to hand out."""
+    """Load the units that can be assigned."""
     rows = session.rows(
         f"SELECT {_COLUMNS} FROM units WHERE project = ? AND retired = 0 ORDER BY place, id", project.name
     )
@@ -85,13 +85,13 @@ def load_unit_cache(session: Session, project: Project) -> UnitCache:
 
 
 def read_units(session: Session, project: Project) -> list[Unit]:
-    """All units that were ever loaded."""
+    """Return all units that were ever loaded."""
     rows = session.rows(f"SELECT {_COLUMNS} FROM units WHERE project = ? ORDER BY retired, place, id", project.name)
     return [_unit_from_row(project, row) for row in rows]
 
 
 def find_unit(session: Session, project: Project, id: str) -> Unit | None:
-    """One unit, taken out or not."""
+    """Return one unit, retired or not."""
     rows = session.rows(f"SELECT {_COLUMNS} FROM units WHERE project = ? AND id = ?", project.name, id)
     return _unit_from_row(project, rows[0]) if rows else None
 
@@ -101,15 +101,15 @@ def _unit_from_row(project: Project, row: Row) -> Unit:
 
 
 def unit_from_columns(project: Project, id: str, kind: UnitKind, payload: str, hidden: str) -> Unit:
-    """A unit from what is stored of it."""
+    """Build a unit from its columns."""
     return Unit(id, project.form, orjson.loads(payload), orjson.loads(hidden), kind)
 
 
 def load_units(session: Session, project: Project, units: Iterable[Unit], now: float) -> LoadCounts:
-    """Put units in; see ``Store.load``."""
+    """Load units into the database; see ``Store.load``."""
     add_project(session, project, now)
-    found = session.rows(f"SELECT {_COLUMNS}, retired FROM units WHERE project = ?", project.name)
-    there = {row[0]: row for row in found}
+    rows = session.rows(f"SELECT {_COLUMNS}, retired FROM units WHERE project = ?", project.name)
+    existing = {row[0]: row for row in rows}
     judged = {
         row[0]
         for row in session.rows(
@@ -119,45 +119,45 @@ def load_units(session: Session, project: Project, units: Iterable[Unit], now: f
     }
     added: list[tuple[Any, ...]] = []
     updated: list[tuple[Any, ...]] = []
-    changed, given = 0, set()
+    changed, loaded_ids = 0, set()
     for place, unit in enumerate(units):
-        given.add(unit.id)
+        loaded_ids.add(unit.id)
         payload, hidden = _to_json(unit.payload), _to_json(unit.hidden)
-        old = there.get(unit.id)
-        if old is None:
+        current = existing.get(unit.id)
+        if current is None:
             added.append((project.name, unit.id, place, unit.kind, payload, hidden))
             continue
-        if (old[1], old[2]) != (unit.kind, payload):
+        if (current[1], current[2]) != (unit.kind, payload):
             changed += 1
             if unit.id in judged:
                 raise AnnotationError(_explain_judged(project, unit))
         updated.append((place, unit.kind, payload, hidden, project.name, unit.id))
-    gone = [(project.name, id) for id, row in there.items() if id not in given and not row[4]]
+    retired = [(project.name, id) for id, row in existing.items() if id not in loaded_ids and not row[4]]
     session.many("INSERT INTO units (project, id, place, kind, payload, hidden) VALUES (?, ?, ?, ?, ?, ?)", added)
     session.many(
         "UPDATE units SET place = ?, kind = ?, payload = ?, hidden = ?, retired = 0 WHERE project = ? AND id = ?",
         updated,
     )
-    session.many("UPDATE units SET retired = 1 WHERE project = ? AND id = ?", gone)
-    return LoadCounts(len(added), len(updated) - changed, changed, len(gone))
+    session.many("UPDATE units SET retired = 1 WHERE project = ? AND id = ?", retired)
+    return LoadCounts(len(added), len(updated) - changed, changed, len(retired))
 
 
 def add_project(session: Session, project: Project, now: float) -> None:
-    """Make sure that the project stands in the database, with its form."""
+    """Make sure that the project is in the database with its form."""
     rows = session.rows("SELECT form FROM projects WHERE id = ?", project.name)
     if not rows:
         session.run("INSERT INTO projects (id, form, created) VALUES (?, ?, ?)", project.name, project.form, now)
     elif rows[0][0] != project.form:
         raise AnnotationError(
-            f"the database has a project {project.name!r} with the form {rows[0][0]!r}; give this one another name"
+            f"the database has another project {project.name!r}, with the form {rows[0][0]!r}; rename this one"
         )
 
 
 def _explain_judged(project: Project, unit: Unit) -> str:
     about = unit.hidden.get("item") or unit.payload.get("context")
     return (
-        f"the unit about {about!r} has been judged, and its text or its use has changed since; give the project "
-        f"another name (now {project.name!r}) or another database, or give what changed another id"
+        f"the unit about {about!r} has been judged, but its text or kind has changed since; give the project another "
+        f"name (now {project.name!r}) or another database, or give what changed a new id"
     )
 
 

@@ -1,4 +1,4 @@
-"""The app of ``rejoinder serve``: which path answers which method, and what stands before all of them."""
+"""The API of ``rejoinder serve`` as an app: its routes, its error responses, and the middleware in front."""
 
 from __future__ import annotations
 
@@ -41,53 +41,53 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 
 
 def api_paths(
-    desk: ApiService, gate: TokenAuth, pages: Mapping[str, PageDescription], names: Callable[[], Mapping[str, str]]
+    service: ApiService, auth: TokenAuth, pages: Mapping[str, PageDescription], names: Callable[[], Mapping[str, str]]
 ) -> dict[str, dict[str, Endpoint]]:
-    """The paths of the API itself; ``pages`` are described beside them, with ``names`` of what they show."""
-    paths = {f"/{name}": {"POST": verb_endpoint(name, verb, desk, gate)} for name, verb in VERBS.items()}
+    """Return the paths of the API; its description covers ``pages`` too, with ``names`` as examples for their paths."""
+    paths = {f"/{name}": {"POST": verb_endpoint(name, verb, service, auth)} for name, verb in VERBS.items()}
 
     async def health(request: Request) -> Response:
         return json_response({"status": "ok", "version": rejoinder.__version__})
 
     async def metrics(request: Request) -> Response:
         return (
-            Response(desk.counters.text(_read_gauges(desk)), 200, media_type=MEDIA_TYPE)
-            if gate.knows(request)
+            Response(service.counters.text(_read_gauges(service)), 200, media_type=MEDIA_TYPE)
+            if auth.knows(request)
             else no_token_response()
         )
 
     async def description(request: Request) -> Response:
         return (
-            json_response(describe_api(desk.shapes, pages, gate.url, names()))
-            if gate.knows(request)
+            json_response(describe_api(service.schemas, pages, auth.url, names()))
+            if auth.knows(request)
             else no_token_response()
         )
 
     return paths | {"/health": {"GET": health}, "/metrics": {"GET": metrics}, "/openapi.json": {"GET": description}}
 
 
-def _read_gauges(desk: ApiService) -> dict[str, tuple[str, str, float]]:
-    found = {"rejoinder_requests_under_way": ("gauge", "requests that wait for an answer", float(desk.under_way))}
-    for name, lane in desk.lanes.items():
+def _read_gauges(service: ApiService) -> dict[str, tuple[str, str, float]]:
+    gauges = {"rejoinder_requests_under_way": ("gauge", "requests being answered", float(service.active_requests))}
+    for name, queue in service.queues.items():
         label = f'{{lane="{name}"}}'
-        found[f"rejoinder_queued_rows{label}"] = ("gauge", "rows that wait in a lane", float(lane.queued))
-    for name, lane in desk.lanes.items():
+        gauges[f"rejoinder_queued_rows{label}"] = ("gauge", "rows waiting in a queue", float(queue.queued))
+    for name, queue in service.queues.items():
         label = f'{{lane="{name}"}}'
-        found[f"rejoinder_batches_total{label}"] = ("counter", "calls that a lane has made", float(lane.batches))
-    for name, lane in desk.lanes.items():
+        gauges[f"rejoinder_batches_total{label}"] = ("counter", "calls made by a queue", float(queue.batches))
+    for name, queue in service.queues.items():
         label = f'{{lane="{name}"}}'
-        found[f"rejoinder_batched_rows_total{label}"] = ("counter", "rows of these calls", float(lane.rows))
-    if (held := memory_bytes()) is not None:
-        found["process_resident_memory_bytes"] = ("gauge", "memory that the process holds", held)
-    return found
+        gauges[f"rejoinder_batched_rows_total{label}"] = ("counter", "rows in these calls", float(queue.rows))
+    if (memory := memory_bytes()) is not None:
+        gauges["process_resident_memory_bytes"] = ("gauge", "resident memory of the process", memory)
+    return gauges
 
 
-def build_app(paths: Paths, gate: TokenAuth, limits: Limits, counters: RequestCounters) -> ASGIApp:
-    """The whole app: routes, refusals as JSON or as a page, the guard, and a count of everything."""
+def build_app(paths: Paths, auth: TokenAuth, limits: Limits, counters: RequestCounters) -> ASGIApp:
+    """Build the whole app: routes, error responses as JSON or as a page, the request guard, and the counters."""
     handlers = {HTTPException: _answer_refusal, Exception: _answer_bug}
     app = Starlette(routes=[_make_route(path, methods) for path, methods in paths.items()], exception_handlers=handlers)
     app.router.redirect_slashes = False
-    return CountingApp(RequestGuard(app, limits, gate.known, (gate.cookie,), time.monotonic, _refuse_request), counters)
+    return CountingApp(RequestGuard(app, limits, auth.known, (auth.cookie,), time.monotonic, _refuse_request), counters)
 
 
 def _make_route(path: str, methods: Mapping[str, Endpoint]) -> Route:
@@ -99,18 +99,18 @@ def _make_route(path: str, methods: Mapping[str, Endpoint]) -> Route:
 
 
 def wants_page(headers: Mapping[str, str]) -> bool:
-    """Whether who asks would rather read a page than JSON, as browsers say."""
+    """Whether a client prefers a page to JSON, as browsers do."""
     return "text/html" in headers.get("accept", "")
 
 
 def _refuse_request(headers: Headers, status: int, sentence: str) -> Response:
     if wants_page(headers):
-        return render_html("bare.html", status, title="Not now", sentence=sentence)
+        return render_html("bare.html", status, title="Please try again later", sentence=sentence)
     return error_response(status, sentence)
 
 
 async def _answer_refusal(request: Request, error: Exception) -> Response:
-    """What was not found, not allowed, too long or too slow."""
+    """Answer a request that was not found, not allowed, too large or too slow."""
     if not isinstance(error, HTTPException):
         raise error
     if wants_page(request.headers):
@@ -122,29 +122,29 @@ async def _answer_refusal(request: Request, error: Exception) -> Response:
 
 
 def _refusal_sentence(error: HTTPException) -> str:
-    known = {404: "there is nothing at this address", 405: "this path does not answer to this method"}
-    return known.get(error.status_code, error.detail)
+    sentences = {404: "there is nothing at this address", 405: "this path does not support this method"}
+    return sentences.get(error.status_code, error.detail)
 
 
 async def _answer_bug(request: Request, error: Exception) -> Response:
-    """A bug of ours: said as such, and shown to the owner by the server itself."""
-    return error_response(500, f"this is a bug of rejoinder's ({type(error).__name__}); nothing was changed")
+    """Report a bug of ours as such; the server itself shows the traceback to the owner."""
+    return error_response(500, f"this is a bug in rejoinder ({type(error).__name__}); nothing was changed")
 
 
 class CountingApp:
-    """An app whose answers are counted."""
+    """An app whose responses are counted."""
 
     def __init__(self, app: ASGIApp, counters: RequestCounters) -> None:
         self.app = app
         self._counters = counters
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, and count it when its answer begins."""
-        begun = time.perf_counter()
+        """Answer one request, and count it when its response starts."""
+        start = time.perf_counter()
 
         async def counting(message: Message) -> None:
             if message["type"] == "http.response.start":
-                seconds = time.perf_counter() - begun
+                seconds = time.perf_counter() - start
                 method = scope["method"] if scope["method"] in _METHODS else "other"
                 self._counters.add(scope.get(_LABEL, "other"), method, message["status"], seconds)
             await send(message)

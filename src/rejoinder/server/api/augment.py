@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rejoinder.augmentation.augment import augment as augmented
+from rejoinder.augmentation.augment import augment as augment_items
 from rejoinder.augmentation.plan import AugmentationPlan, parse_retrieval
 from rejoinder.augmentation.summary import AugmentationTally
 from rejoinder.server.api.records import items_of
@@ -16,30 +16,30 @@ from rejoinder.types import Item, Reference
 DEFAULT_K = 5
 
 
-async def augment(desk: ApiService, body: Mapping[str, Any]) -> dict[str, Any]:
-    """The references of a request's items, those that came with them first."""
-    given = dict(body.get("plan") or {})
+async def augment(service: ApiService, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the references of a request's items, those that were sent with them first."""
+    options = dict(body.get("plan") or {})
     plan = AugmentationPlan(
-        desk.corpus,
-        parse_retrieval(given.get("retrieval", "bm25")),
-        comet=bool(given.get("comet")),
-        paraphrase=given.get("paraphrase"),
-        k=int(given.get("k", DEFAULT_K)),
-        least_aptness=given.get("least_aptness"),
-        seed=int(given.get("seed", 0)),
+        service.corpus,
+        parse_retrieval(options.get("retrieval", "bm25")),
+        comet=bool(options.get("comet")),
+        paraphrase=options.get("paraphrase"),
+        k=int(options.get("k", DEFAULT_K)),
+        least_aptness=options.get("least_aptness"),
+        seed=int(options.get("seed", 0)),
     )
     items = items_of(body["items"])
-    found: dict[str, Any] = await desk.do(functools.partial(_augment_batch, plan), items, len(items))
-    return found
+    answer: dict[str, Any] = await service.do(functools.partial(_augment_batch, plan), items, len(items))
+    return answer
 
 
-def _augment_batch(plan: AugmentationPlan, given: list[Sequence[Item]]) -> list[dict[str, Any]]:
+def _augment_batch(plan: AugmentationPlan, requests: list[Sequence[Item]]) -> list[dict[str, Any]]:
     answers = []
-    for items in given:
+    for items in requests:
         tally = AugmentationTally()
-        made = list(augmented(items, plan, tally=tally))
-        told = [_item_object(before, after) for before, after in zip(items, made, strict=True)]
-        answers.append({"items": told, "notes": list(dict.fromkeys(tally.notes))})
+        augmented = list(augment_items(items, plan, tally=tally))
+        objects = [_item_object(before, after) for before, after in zip(items, augmented, strict=True)]
+        answers.append({"items": objects, "notes": list(dict.fromkeys(tally.notes))})
     return answers
 
 
@@ -51,5 +51,5 @@ def _item_object(before: Item, after: Item) -> dict[str, Any]:
     }
 
 
-def _reference_object(one: Reference) -> dict[str, Any]:
-    return {"text": one.text, "source": one.source, "score": one.score, "origin": one.origin}
+def _reference_object(reference: Reference) -> dict[str, Any]:
+    return {"text": reference.text, "source": reference.source, "score": reference.score, "origin": reference.origin}

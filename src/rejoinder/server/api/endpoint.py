@@ -1,4 +1,4 @@
-"""From HTTP to a verb and back: who asks, what they send, how long they wait, and what is told where it fails."""
+"""From HTTP to a verb and back: authentication, validation, time limits and error responses."""
 
 from __future__ import annotations
 
@@ -18,71 +18,73 @@ from rejoinder.server.api.service import ApiService
 
 Verb: TypeAlias = Callable[[ApiService, Mapping[str, Any]], Awaitable[dict[str, Any]]]
 JSON = "application/json"
-NO_TOKEN = "this needs the server's token; send it as: Authorization: Bearer TOKEN"
-FORGED = "this did not come from a page of yours, or the page was old; nothing was done, please reload the page"
-BUSY = "the server has as much to do as it takes on; please wait a moment, then try again"
+NO_TOKEN = "this requires the server's token; send it as: Authorization: Bearer TOKEN"
+FORGED = "this was not sent from one of your pages, or the page was out of date; nothing was done, so please reload it"
+BUSY = "the server is busy; please wait a moment, then try again"
 
 
 def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """A JSON answer; NaN is null."""
+    """Return a JSON response; NaN becomes null."""
     return Response(orjson.dumps(value), status, headers, JSON)
 
 
 def error_response(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
-    """What went wrong, in one sentence."""
+    """Return an error as JSON, in one sentence."""
     return json_response({"error": " ".join(sentence.split())}, status, headers)
 
 
 def no_token_response() -> Response:
-    """The answer to a program without a token."""
+    """Return the response to a program without a token."""
     return error_response(401, NO_TOKEN, {"WWW-Authenticate": "Bearer"})
 
 
 def busy_response() -> Response:
-    """The answer to whom there is no room for."""
+    """Return the response when the server is busy."""
     return error_response(429, BUSY, {"Retry-After": "1"})
 
 
 def status_of(error: RejoinderError) -> int:
-    """404 for a name that means nothing here, 409 for what cannot be done as things stand."""
+    """Return 404 for an unknown name, 409 for what cannot be done in the current state."""
     return 404 if isinstance(error, SpecError) else 409
 
 
-def verb_endpoint(name: str, verb: Verb, desk: ApiService, gate: TokenAuth) -> Callable[[Request], Awaitable[Response]]:
-    """The endpoint of one verb."""
+def verb_endpoint(
+    name: str, verb: Verb, service: ApiService, auth: TokenAuth
+) -> Callable[[Request], Awaitable[Response]]:
+    """Return the endpoint of one verb."""
 
     async def endpoint(request: Request) -> Response:
-        if not gate.knows(request):
+        if not auth.knows(request):
             return no_token_response()
-        if gate.is_forged(request):
+        if auth.is_forged(request):
             return error_response(403, FORGED)
-        if desk.under_way >= desk.load.concurrent:
+        if service.active_requests >= service.load.concurrent:
             return busy_response()
-        desk.under_way += 1
+        service.active_requests += 1
         try:
-            return await _answer_verb(request, name, verb, desk)
+            return await _answer_verb(request, name, verb, service)
         finally:
-            desk.under_way -= 1
+            service.active_requests -= 1
 
     return endpoint
 
 
-async def _answer_verb(request: Request, name: str, verb: Verb, desk: ApiService) -> Response:
+async def _answer_verb(request: Request, name: str, verb: Verb, service: ApiService) -> Response:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
-        return error_response(415, f"only JSON is taken here; send it as Content-Type: {JSON}")
+        return error_response(415, f"only JSON is accepted here; send it as Content-Type: {JSON}")
     try:
         body = orjson.loads(await request.body())
     except orjson.JSONDecodeError as error:
         return error_response(
             400, f"the body is not valid JSON ({error.msg} at line {error.lineno} column {error.colno})"
         )
-    problem = VALIDATOR.problem(desk.shapes[name], body)
+    problem = VALIDATOR.problem(service.schemas[name], body)
     if problem is not None:
         return error_response(422, problem)
     try:
-        return json_response(await asyncio.wait_for(verb(desk, body), desk.load.seconds))
+        return json_response(await asyncio.wait_for(verb(service, body), service.load.seconds))
     except asyncio.TimeoutError:
-        return error_response(504, f"this took longer than {desk.load.seconds:g} seconds; send less at once")
+        return error_response(504, f"this took longer than {service.load.seconds:g} seconds; send less per request")
     except QueueFullError:
         return busy_response()
     except RejoinderError as error:

@@ -1,4 +1,4 @@
-"""The description of the API (OpenAPI 3.1), made of the schemas that validate requests."""
+"""The API description (OpenAPI 3.1), written from the schemas that validate requests."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from rejoinder.server.api.request_schemas import SHARED_SCHEMAS
 from rejoinder.server.api.response_schemas import ANSWER_SCHEMAS, ERROR, EXAMPLES, HEALTH
 
 VERBS = {
-    "score": "Score replies with metrics. Requests that come at the same time are scored in one call.",
-    "rank": "Put candidates in the order in which a system likes them, given a context and a situation.",
+    "score": "Score replies with metrics. Simultaneous requests are scored in one call.",
+    "rank": "Rank candidates with a system, given a context and a situation.",
     "augment": "Give items more references.",
-    "select": "Let systems choose among graded candidates, and rank them by how often they are right.",
-    "try": "Score one reply with many metrics; one that is not installed says so and hinders no other.",
-    "explain": "Say what each part of the context and each word of the reply does for a score.",
-    "attack": "Score worse replies made by rule, and harmless rewritings, beside the reply itself.",
+    "select": "Let systems choose among graded candidates, and rank the systems by how often they are right.",
+    "try": "Score one reply with many metrics; one that is not installed says so without affecting the others.",
+    "explain": "Say how each part of the context and each word of the reply changes a score.",
+    "attack": "Score the reply, worse replies made by rule, and harmless rewritings.",
 }
 PROBLEMS = {
-    "400": "The body is not JSON.",
+    "400": "The body is not valid JSON.",
     "401": "The token is missing or wrong.",
-    "403": "A browser sent this without the mark of a page of ours.",
+    "403": "A browser sent this without the mark of one of our pages.",
     "404": "No such metric, system or page.",
-    "405": "The method is not one of this path's.",
+    "405": "The path does not support this method.",
     "408": "The body took too long to arrive.",
-    "409": "This cannot be done as things stand: a model that is not here, references that are missing.",
+    "409": "This cannot be done in the current state: a model has not been fetched, or references are missing.",
     "413": "The body is too large.",
-    "415": "The body is of another content type.",
-    "422": "The body does not have the described shape.",
-    "429": "The server has too much to do.",
+    "415": "The body has the wrong content type.",
+    "422": "The body does not match the schema.",
+    "429": "The server is busy.",
     "503": "This is being prepared, or took too long; try again.",
-    "504": "This took too long; send less at once.",
+    "504": "This took too long; send less per request.",
 }
 VERB_PROBLEMS = tuple(PROBLEMS)
 PAGE_PROBLEMS = ("401", "404", "405", "408", "409", "413", "429", "503")
@@ -42,7 +42,7 @@ FETCH_PATH = "/models/{model}/get"
 
 
 class PageDescription(NamedTuple):
-    """A page that is also JSON: what it shows, the shape of it, and the parameters of its query."""
+    """A page that is also JSON: what it shows, its schema, and its query parameters."""
 
     about: str
     shape: Schema
@@ -52,7 +52,7 @@ class PageDescription(NamedTuple):
 def describe_api(
     requests: Mapping[str, Schema], pages: Mapping[str, PageDescription], url: str, names: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The whole description; ``pages`` by their path, ``names`` are examples of what may stand in a path."""
+    """Return the whole description; ``pages`` are by path, ``names`` are examples of the parameters in a path."""
     paths: dict[str, Any] = {f"/{name}": {"post": _describe_verb(name, about)} for name, about in VERBS.items()}
     paths["/health"] = _describe_get(
         "Whether the server runs; needs no token.", _json_content(HEALTH), ("405", "429"), open_=True
@@ -63,10 +63,10 @@ def describe_api(
     paths["/openapi.json"] = _describe_get("This description.", _json_content({"type": "object"}), PAGE_PROBLEMS)
     for path, page in pages.items():
         problems = (*PAGE_PROBLEMS, "422") if page.query else PAGE_PROBLEMS
-        read = _describe_get(
+        operations = _describe_get(
             page.about, _json_content(page.shape), problems, _describe_parameters(path, page.query, names)
         )
-        paths[path] = paths.get(path, {}) | read
+        paths[path] = paths.get(path, {}) | operations
     paths[FETCH_PATH] = {"post": _describe_fetch(names)}
     shared = {**SHARED_SCHEMAS, "Error": ERROR}
     shared |= {f"{name.capitalize()}Request": shape for name, shape in requests.items()}
@@ -76,7 +76,7 @@ def describe_api(
         "info": {
             "title": "rejoinder",
             "version": rejoinder.__version__,
-            "description": "How good a chatbot's reply is. Null: a score that cannot be given. Errors: one sentence.",
+            "description": "How good a chatbot's reply is. Null: no score. Errors: one sentence.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": url}],
@@ -94,14 +94,14 @@ def _json_content(shape: Schema) -> dict[str, Any]:
 
 
 def _describe_verb(name: str, about: str) -> dict[str, Any]:
-    said = {"$ref": f"{REF}{name.capitalize()}Answer"}
-    asked = {"$ref": f"{REF}{name.capitalize()}Request"}
+    answer = {"$ref": f"{REF}{name.capitalize()}Answer"}
+    request = {"$ref": f"{REF}{name.capitalize()}Request"}
     return {
         "operationId": name,
         "summary": about,
-        "requestBody": {"required": True, "content": {JSON: {"schema": asked, "example": EXAMPLES[name]}}},
+        "requestBody": {"required": True, "content": {JSON: {"schema": request, "example": EXAMPLES[name]}}},
         "responses": {
-            "200": {"description": "The answer.", "content": _json_content(said)},
+            "200": {"description": "The answer.", "content": _json_content(answer)},
             **_describe_problems(VERB_PROBLEMS),
         },
     }
@@ -110,10 +110,13 @@ def _describe_verb(name: str, about: str) -> dict[str, Any]:
 def _describe_fetch(names: Mapping[str, str]) -> dict[str, Any]:
     return {
         "operationId": "fetch",
-        "summary": "Begin to fetch a model; its page says how that stands.",
+        "summary": "Start to fetch a model; its page shows the progress.",
         "parameters": _describe_parameters(FETCH_PATH, {}, names),
         "responses": {
-            "202": {"description": "It is here, or being fetched.", "content": _json_content({"type": "object"})},
+            "202": {
+                "description": "It is available, or being fetched.",
+                "content": _json_content({"type": "object"}),
+            },
             **_describe_problems((*PAGE_PROBLEMS, "403")),
         },
     }
@@ -131,8 +134,8 @@ def _describe_get(
     parameters: list[dict[str, Any]] | None = None,
     open_: bool = False,
 ) -> dict[str, Any]:
-    """What can be read; HEAD gives the same without a body."""
-    said = {
+    """Describe a path that can be read; HEAD is the same without a body."""
+    get = {
         "summary": about,
         "responses": {"200": {"description": about, "content": content}, **_describe_problems(problems)},
     }
@@ -140,12 +143,12 @@ def _describe_get(
     extra: dict[str, Any] = {"security": []} if open_ else {}
     if parameters:
         extra["parameters"] = parameters
-    return {"get": {**said, **extra}, "head": {**head, **extra}}
+    return {"get": {**get, **extra}, "head": {**head, **extra}}
 
 
 def _describe_parameters(path: str, query: Mapping[str, Schema], names: Mapping[str, str]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    parameters: list[dict[str, Any]] = []
     for name in (part.partition("}")[0] for part in path.split("{")[1:]):
         example = {"example": names[name]} if name in names else {}
-        found.append({"name": name, "in": "path", "required": True, "schema": {"type": "string"}, **example})
-    return found + [{"name": name, "in": "query", "schema": schema} for name, schema in query.items()]
+        parameters.append({"name": name, "in": "path", "required": True, "schema": {"type": "string"}, **example})
+    return parameters + [{"name": name, "in": "query", "schema": schema} for name, schema in query.items()]

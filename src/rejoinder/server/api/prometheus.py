@@ -1,4 +1,4 @@
-"""What the server has done, in the text that Prometheus reads."""
+"""Counters of the server, in Prometheus' text format."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class RequestCounters:
-    """Requests by path, method and status, and how long they took; paths are those of the description only."""
+    """Requests by path, method and status, and how long they took; only paths of the API description are counted."""
 
     def __init__(self) -> None:
         self.requests: Counter[tuple[str, str, int]] = Counter()
-        self._seconds: dict[str, list[float]] = {}  # a path's counts by bucket, then all of them, then their sum
+        self._seconds: dict[str, list[float]] = {}  # per path: counts per bucket, total count, sum of seconds
 
     def add(self, path: str, method: str, status: int, seconds: float) -> None:
-        """One request that was answered."""
+        """Count one answered request."""
         self.requests[path, method, status] += 1
-        of_path = self._seconds.setdefault(path, [0.0] * (len(BUCKETS) + 2))
-        for place, bound in enumerate(BUCKETS):
-            of_path[place] += seconds <= bound
-        of_path[-2] += 1
-        of_path[-1] += seconds
+        counts = self._seconds.setdefault(path, [0.0] * (len(BUCKETS) + 2))
+        for n, bound in enumerate(BUCKETS):
+            counts[n] += seconds <= bound
+        counts[-2] += 1
+        counts[-1] += seconds
 
     def text(self, gauges: Mapping[str, tuple[str, str, float]]) -> str:
-        """All of it; ``gauges`` are what is measured now: a name with labels, its kind, what it is, and its value."""
-        lines = _head("rejoinder_info", "gauge", "the version that runs")
+        """Return all counters as text; ``gauges`` are current values by name with labels: kind, description, value."""
+        lines = _head("rejoinder_info", "gauge", "the running version")
         lines.append(f'rejoinder_info{{version="{rejoinder.__version__}"}} 1')
         lines += _head("rejoinder_requests_total", "counter", "requests answered")
         for (path, method, status), count in sorted(self.requests.items()):
@@ -39,17 +39,17 @@ class RequestCounters:
         lines += _head("rejoinder_request_seconds", "histogram", "how long requests took")
         for path, counts in sorted(self._seconds.items()):
             lines += _histogram(path, counts)
-        told: set[str] = set()
+        described: set[str] = set()
         for name, (kind, about, value) in gauges.items():
-            plain = name.partition("{")[0]
-            lines += _head(plain, kind, about) if plain not in told else []
-            told.add(plain)
+            base = name.partition("{")[0]
+            lines += _head(base, kind, about) if base not in described else []
+            described.add(base)
             lines.append(f"{name} {value:g}")
         return "\n".join(lines) + "\n"
 
 
 def memory_bytes() -> float | None:
-    """The bytes of memory that this process holds; None where the system does not say."""
+    """Return the resident memory of this process in bytes; None if the operating system does not say."""
     try:
         return float(int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE"))
     except (OSError, ValueError, IndexError):

@@ -1,4 +1,4 @@
-"""``POST /rank``: candidates in the order in which a system likes them, given a context and a situation."""
+"""``POST /rank``: candidates ranked by a system, given a context and a situation."""
 
 from __future__ import annotations
 
@@ -15,53 +15,53 @@ from rejoinder.types import Question
 
 
 class RankingAnswer(NamedTuple):
-    """The scores of some questions' candidates, and the statements that were read for each, where that was asked."""
+    """The scores of the candidates of some questions, and the statements read for each, if requested."""
 
     lines: Sequence[ScoreLine]
     used: Sequence[list[tuple[int, ...]]] | None
     signature: str
 
 
-async def rank(desk: ApiService, body: Mapping[str, Any]) -> dict[str, Any]:
-    """The scores and the order of one question's candidates."""
-    system = desk.offer.system(body.get("system") or desk.default_system)
-    asked = {"id": "asked", **{key: value for key, value in body.items() if key not in ("system", "used")}}
-    found = await ask_ranking(desk, system, [question_of(asked)], bool(body.get("used")))
-    scores = found.lines[0]
+async def rank(service: ApiService, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Score and rank the candidates of one question."""
+    system = service.offer.system(body.get("system") or service.default_system)
+    fields = {"id": "asked", **{key: value for key, value in body.items() if key not in ("system", "used")}}
+    ranking = await ask_ranking(service, system, [question_of(fields)], bool(body.get("used")))
+    scores = ranking.lines[0]
     return {
         "system": system_name(system),
-        "signature": found.signature,
+        "signature": ranking.signature,
         "scores": [json_number(value) for value in scores],
         "order": order_candidates(scores),
-        "used": None if found.used is None else [list(places) for places in found.used[0]],
+        "used": None if ranking.used is None else [list(places) for places in ranking.used[0]],
     }
 
 
 async def ask_ranking(
-    desk: ApiService, system: System, questions: Sequence[Question], used: bool = False
+    service: ApiService, system: System, questions: Sequence[Question], used: bool = False
 ) -> RankingAnswer:
-    """What a system says of some questions; one that weighs all questions together takes each request by itself."""
+    """Score questions with a system; one that looks at all questions together takes each request by itself."""
     used = used and type(system).used is not System.used
     work = functools.partial(_rank_batch, system, used)
     rows = sum(len(question.candidates) for question in questions)
-    found: RankingAnswer = await desk.ask(system, f"rank {used}", questions, rows, work)
-    return found
+    ranking: RankingAnswer = await service.ask(system, f"rank {used}", questions, rows, work)
+    return ranking
 
 
-def _rank_batch(system: System, used: bool, given: list[Sequence[Question]]) -> list[RankingAnswer]:
+def _rank_batch(system: System, used: bool, requests: list[Sequence[Question]]) -> list[RankingAnswer]:
     if not system.alone:
-        return [one for questions in given for one in _rank_together(system, used, [questions])]
-    return _rank_together(system, used, given)
+        return [ranking for questions in requests for ranking in _rank_together(system, used, [questions])]
+    return _rank_together(system, used, requests)
 
 
-def _rank_together(system: System, used: bool, given: list[Sequence[Question]]) -> list[RankingAnswer]:
-    questions = [question for of_request in given for question in of_request]
-    sizes = [len(of_request) for of_request in given]
+def _rank_together(system: System, used: bool, requests: list[Sequence[Question]]) -> list[RankingAnswer]:
+    questions = [question for request in requests for question in request]
+    sizes = [len(request) for request in requests]
     lines = split_by_size(sizes, score_questions(system, questions))
-    read = system.used(questions) if used else None
-    places: Sequence[Any] = [None] * len(given) if read is None else split_by_size(sizes, read)
-    signed = _system_signature(system)
-    return [RankingAnswer(line, place, signed) for line, place in zip(lines, places, strict=True)]
+    statements = system.used(questions) if used else None
+    places: Sequence[Any] = [None] * len(requests) if statements is None else split_by_size(sizes, statements)
+    signature = _system_signature(system)
+    return [RankingAnswer(line, place, signature) for line, place in zip(lines, places, strict=True)]
 
 
 @functools.lru_cache(512)
@@ -70,10 +70,10 @@ def _system_signature(system: System) -> str:
 
 
 def order_candidates(scores: ScoreLine) -> list[int]:
-    """The places of the candidates, the best first; those without a score come last."""
+    """Return the positions of the candidates, best first; those without a score come last."""
     return sorted(range(len(scores)), key=lambda n: math.inf if math.isnan(scores[n]) else -scores[n])
 
 
 def json_number(value: float) -> float | None:
-    """A number as JSON has it."""
+    """Return a number for JSON: None if it is not finite."""
     return value if math.isfinite(value) else None

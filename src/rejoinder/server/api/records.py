@@ -1,4 +1,4 @@
-"""Records from requests that were validated: read as a file's lines are, so that both mean the same."""
+"""Records from validated requests: parsed like the lines of a file, so that both mean the same."""
 
 from __future__ import annotations
 
@@ -10,39 +10,44 @@ from rejoinder.data.schema import Place, from_object
 from rejoinder.types import Item, Pair, Question, Response
 
 SYSTEM = "request"
-_OF_ITEM = ("context", "references", "future", "situation", "dialogue")
+_ITEM_KEYS = ("context", "references", "future", "situation", "dialogue")
 
 
-def pair_of(found: Mapping[str, Any], number: int = 0) -> Pair:
-    """An item and its reply."""
-    item = _make_item(found, f"{number}", number)
-    return Pair(item, Response(f"{item.id}/{SYSTEM}", item.id, SYSTEM, found["reply"]))
+def pair_of(body: Mapping[str, Any], number: int = 0) -> Pair:
+    """Return the pair of an item and its reply."""
+    item = _make_item(body, f"{number}", number)
+    return Pair(item, Response(f"{item.id}/{SYSTEM}", item.id, SYSTEM, body["reply"]))
 
 
-def items_of(found: Sequence[Mapping[str, Any]]) -> list[Item]:
-    """Items, each with an id of its own."""
-    items = [_make_item(one, one.get("id") or f"item-{number}", number) for number, one in enumerate(found, start=1)]
+def items_of(entries: Sequence[Mapping[str, Any]]) -> list[Item]:
+    """Return the items, each with an id of its own."""
+    items = [
+        _make_item(entry, entry.get("id") or f"item-{number}", number) for number, entry in enumerate(entries, start=1)
+    ]
     return list(collect(items, SYSTEM).items.values())
 
 
-def questions_of(found: Sequence[Mapping[str, Any]]) -> list[Question]:
-    """Questions, each with an id of its own."""
-    named = [{**one, "id": one.get("id") or f"question-{number}"} for number, one in enumerate(found, start=1)]
-    read = [question_of(one, number) for number, one in enumerate(named, start=1)]
-    return list(collect(read, SYSTEM).questions.values())
+def questions_of(entries: Sequence[Mapping[str, Any]]) -> list[Question]:
+    """Return the questions, each with an id of its own."""
+    bodies = [{**entry, "id": entry.get("id") or f"question-{number}"} for number, entry in enumerate(entries, start=1)]
+    questions = [question_of(entry, number) for number, entry in enumerate(bodies, start=1)]
+    return list(collect(questions, SYSTEM).questions.values())
 
 
-def question_of(found: Mapping[str, Any], number: int = 1) -> Question:
-    """One question."""
-    candidates = [{"text": one} if isinstance(one, str) else _drop_empty(one) for one in found["candidates"]]
-    given = {**_drop_empty(found), "kind": "question", "candidates": candidates}
-    return cast(Question, from_object(given, Place(SYSTEM, number)))
+def question_of(body: Mapping[str, Any], number: int = 1) -> Question:
+    """Return one question."""
+    candidates = [
+        {"text": candidate} if isinstance(candidate, str) else _drop_empty(candidate)
+        for candidate in body["candidates"]
+    ]
+    fields = {**_drop_empty(body), "kind": "question", "candidates": candidates}
+    return cast(Question, from_object(fields, Place(SYSTEM, number)))
 
 
-def _make_item(found: Mapping[str, Any], name: str, number: int) -> Item:
-    given = {key: found[key] for key in _OF_ITEM if found.get(key) is not None}
-    return cast(Item, from_object({"kind": "item", "id": name, **given}, Place(SYSTEM, number)))
+def _make_item(body: Mapping[str, Any], name: str, number: int) -> Item:
+    fields = {key: body[key] for key in _ITEM_KEYS if body.get(key) is not None}
+    return cast(Item, from_object({"kind": "item", "id": name, **fields}, Place(SYSTEM, number)))
 
 
-def _drop_empty(found: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in found.items() if value is not None}
+def _drop_empty(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if value is not None}

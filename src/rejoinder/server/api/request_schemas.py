@@ -1,4 +1,4 @@
-"""The shapes of requests: JSON schemas that validate what comes, and stand in the description as they are."""
+"""The JSON schemas of requests: they validate what is sent, and are published as they are in the API description."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from rejoinder.server.api.json_schema import REF, Schema, Validator
 from rejoinder.server.api.limits import CANDIDATES, CHARACTERS, ROWS, SPECS, TURNS
 
 _BLANK_HINT = "write something, or leave it out"
-# Not blank: said so that Python and JavaScript, which do not agree on what is white space, mean the same.
+# Not blank: written so that Python and JavaScript, which do not agree on white space, mean the same.
 NOT_BLANK = r"[^\s\x1c-\x1f\x85\ufeff]"
 
 
 def ref(name: str) -> dict[str, str]:
-    """A shared schema, by name."""
+    """Return a reference to a shared schema."""
     return {"$ref": REF + name}
 
 
 def list_schema(items: Schema, most: int, least: int = 0) -> dict[str, Any]:
-    """A list of so many at most."""
-    found: dict[str, Any] = {"type": "array", "items": items, "maxItems": most}
-    return found | ({"minItems": least} if least else {})
+    """Return the schema of a list of at most ``most`` entries."""
+    schema: dict[str, Any] = {"type": "array", "items": items, "maxItems": most}
+    return schema | ({"minItems": least} if least else {})
 
 
 def object_schema(required: tuple[str, ...], **properties: Schema) -> dict[str, Any]:
-    """An object with these keys and no others."""
-    found: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
-    return found | ({"required": list(required)} if required else {})
+    """Return the schema of an object with these keys and no others."""
+    schema: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
+    return schema | ({"required": list(required)} if required else {})
 
 
 def words_schema(most: int = 200) -> dict[str, Any]:
-    """A short text that is not blank."""
+    """Return the schema of a short text that is not blank."""
     return {"type": "string", "minLength": 1, "maxLength": most, "pattern": NOT_BLANK, "description": _BLANK_HINT}
 
 
 def nullable_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """The same, or null."""
+    """Return the same schema, or null."""
     return schema | {"type": [schema["type"], "null"]}
 
 
@@ -43,12 +43,12 @@ TEXT = words_schema(CHARACTERS)
 REPLY = {"type": "string", "maxLength": CHARACTERS, "description": "a blank reply has no score (null)"}
 NUMBER = {"type": "number", "minimum": -1e9, "maximum": 1e9}
 FLAG = {"type": ["boolean", "null"]}
-GRADE = {"anyOf": [{"type": "string", "maxLength": 40}, NUMBER], "description": "more is better; or true and false"}
+GRADE = {"anyOf": [{"type": "string", "maxLength": 40}, NUMBER], "description": "higher is better; or true and false"}
 
 
-def _text_or_schema(described: dict[str, Any]) -> dict[str, Any]:
-    """A text by itself, or an object with more to say."""
-    return {"anyOf": [TEXT, described]}
+def _text_or_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a plain text or of an object with further keys."""
+    return {"anyOf": [TEXT, schema]}
 
 
 SHARED_SCHEMAS: dict[str, Schema] = {
@@ -97,13 +97,13 @@ SHARED_SCHEMAS |= {
 
 
 def spec_schema(names: list[str], what: str) -> dict[str, Any]:
-    """A spec: one of the names, or a name with parameters."""
+    """Return the schema of a spec: one of the names, or a name with parameters."""
     any_other = {"type": "string", "minLength": 1, "maxLength": 300}
     return {"anyOf": [{"enum": names, "type": "string"}, any_other], "description": f"a {what}, e.g. {names[0]}"}
 
 
 def request_schemas(metrics: list[str], systems: list[str]) -> dict[str, Schema]:
-    """The bodies of all requests, by the name of the verb."""
+    """Return the schemas of all request bodies, by the name of the verb."""
     metric, system = spec_schema(metrics, "metric"), spec_schema([*systems, *metrics], "system or metric")
     plan = object_schema(
         (),
@@ -114,13 +114,17 @@ def request_schemas(metrics: list[str], systems: list[str]) -> dict[str, Schema]
         least_aptness={"type": ["number", "null"], "minimum": 0, "maximum": 1},
         seed={"type": "integer", "minimum": 0, "maximum": 1_000_000, "default": 0},
     )
-    alone = {key: SHARED_SCHEMAS["Pair"]["properties"][key] for key in ("context", "reply", "references")}
+    conversation = {key: SHARED_SCHEMAS["Pair"]["properties"][key] for key in ("context", "reply", "references")}
     return {
         "score": object_schema(
             ("metrics", "pairs"),
             metrics=list_schema(metric, SPECS, 1),
             pairs=list_schema(ref("Pair"), ROWS, 1),
-            matched={"type": "boolean", "default": False, "description": "say which reference each reply matched"},
+            matched={
+                "type": "boolean",
+                "default": False,
+                "description": "return which reference each reply matched",
+            },
         ),
         "rank": object_schema(
             ("context", "candidates"),
@@ -130,7 +134,7 @@ def request_schemas(metrics: list[str], systems: list[str]) -> dict[str, Schema]
                 _text_or_schema(object_schema(("text",), text=TEXT, id=nullable_schema(words_schema()))), CANDIDATES, 1
             ),
             situation=list_schema(ref("Statement"), TURNS),
-            used={"type": "boolean", "default": False, "description": "say which statements were read"},
+            used={"type": "boolean", "default": False, "description": "return which statements were read"},
         ),
         "augment": object_schema(("items",), items=list_schema(ref("Item"), ROWS // 10, 1), plan=plan),
         "select": object_schema(
@@ -139,9 +143,9 @@ def request_schemas(metrics: list[str], systems: list[str]) -> dict[str, Schema]
             questions=list_schema(ref("Question"), ROWS, 1),
             seed={"type": "integer", "minimum": 0, "maximum": 1_000_000, "default": 0},
         ),
-        "try": object_schema(("context", "reply"), metrics=list_schema(metric, 100), **alone),
-        "explain": object_schema(("metric", "context", "reply"), metric=metric, **alone | {"reply": TEXT}),
-        "attack": object_schema(("metric", "context", "reply"), metric=metric, **alone | {"reply": TEXT}),
+        "try": object_schema(("context", "reply"), metrics=list_schema(metric, 100), **conversation),
+        "explain": object_schema(("metric", "context", "reply"), metric=metric, **conversation | {"reply": TEXT}),
+        "attack": object_schema(("metric", "context", "reply"), metric=metric, **conversation | {"reply": TEXT}),
     }
 
 

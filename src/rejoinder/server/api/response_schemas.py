@@ -1,4 +1,4 @@
-"""The shapes of answers, for the description."""
+"""The JSON schemas of answers, for the API description."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _FLAG = {"type": ["boolean", "null"]}
 
 
 def array_schema(items: Schema) -> dict[str, Any]:
-    """A list of any length."""
+    """Return the schema of a list of any length."""
     return {"type": "array", "items": items}
 
 
 def mapping_schema(values: Schema) -> dict[str, Any]:
-    """An object whose keys are specs."""
+    """Return the schema of an object whose keys are specs."""
     return {"type": "object", "additionalProperties": values}
 
 
 def closed_schema(**properties: Schema) -> dict[str, Any]:
-    """An object that has all of these keys and no others."""
+    """Return the schema of an object that has all of these keys and no others."""
     return object_schema(tuple(properties), **properties)
 
 

@@ -1,4 +1,4 @@
-"""``POST /select``: systems choose among graded candidates, and are ranked by how often they are right."""
+"""``POST /select``: systems choose among graded candidates and are ranked by how often they are right."""
 
 from __future__ import annotations
 
@@ -19,64 +19,64 @@ from rejoinder.table import Estimate
 from rejoinder.types import Question
 
 
-async def select(desk: ApiService, body: Mapping[str, Any]) -> dict[str, Any]:
-    """The accuracy of a request's systems, and what each chose."""
+async def select(service: ApiService, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the accuracy of a request's systems, and what each chose."""
     systems: dict[str, System] = {}
     for text in body["systems"]:
-        system = desk.offer.system(text)
+        system = service.offer.system(text)
         systems[system_name(system)] = system
     questions = questions_of(body["questions"])
     check_questions(questions, SYSTEM)
-    found = await asyncio.gather(*(_ask_system(desk, system, questions) for system in systems.values()))
-    selected = SelectionResult(
+    rankings = await asyncio.gather(*(_ask_system(service, system, questions) for system in systems.values()))
+    result = SelectionResult(
         questions,
-        {name: [line for one in of for line in one.lines] for name, of in zip(systems, found, strict=True)},
-        {name: of[0].signature for name, of in zip(systems, found, strict=True)},
+        {name: [line for part in parts for line in part.lines] for name, parts in zip(systems, rankings, strict=True)},
+        {name: parts[0].signature for name, parts in zip(systems, rankings, strict=True)},
     )
     work = functools.partial(_answer_batch, int(body.get("seed", 0)))
-    answer: dict[str, Any] = await desk.do(work, selected, len(questions))
+    answer: dict[str, Any] = await service.do(work, result, len(questions))
     return answer
 
 
-async def _ask_system(desk: ApiService, system: System, questions: Sequence[Question]) -> list[RankingAnswer]:
-    """A few questions at a time where the system allows it, so that others get their turn between."""
-    return [await ask_ranking(desk, system, some) for some in split_questions(system, questions)]
+async def _ask_system(service: ApiService, system: System, questions: Sequence[Question]) -> list[RankingAnswer]:
+    """Score a few questions at a time if the system allows it, so that other requests are served in between."""
+    return [await ask_ranking(service, system, part) for part in split_questions(system, questions)]
 
 
-def _answer_batch(seed: int, given: list[SelectionResult]) -> list[dict[str, Any]]:
-    return [_make_answer(selected, seed) for selected in given]
+def _answer_batch(seed: int, results: list[SelectionResult]) -> list[dict[str, Any]]:
+    return [_make_answer(result, seed) for result in results]
 
 
-def _make_answer(selected: SelectionResult, seed: int) -> dict[str, Any]:
-    if not selected.systems:
+def _make_answer(result: SelectionResult, seed: int) -> dict[str, Any]:
+    if not result.systems:
         raise SpecError("no system was named; name at least one, e.g. tfidf")
     return {
-        "chance": selected.chance,
-        "systems": [_standing_object(one, selected.signatures[one.system]) for one in standings(selected, seed)],
+        "chance": result.chance,
+        "systems": [_standing_object(one, result.signatures[one.system]) for one in standings(result, seed)],
         "questions": [
             {
                 "id": question.id,
-                "right": sorted(selected.right[n]),
-                "chosen": {system: list(places[n]) for system, places in selected.chosen.items()},
-                "scores": {system: [json_number(one) for one in lines[n]] for system, lines in selected.scores.items()},
+                "right": sorted(result.right[n]),
+                "chosen": {system: list(places[n]) for system, places in result.chosen.items()},
+                "scores": {system: [json_number(one) for one in lines[n]] for system, lines in result.scores.items()},
             }
-            for n, question in enumerate(selected.questions)
+            for n, question in enumerate(result.questions)
         ],
     }
 
 
-def _standing_object(one: SystemStanding, signed: str) -> dict[str, Any]:
+def _standing_object(standing: SystemStanding, signature: str) -> dict[str, Any]:
     return {
-        "system": one.system,
-        "signature": signed,
-        "answered": one.n,
-        "unanswered": one.unanswered,
-        "ties": one.ties,
-        "accuracy": estimate_object(one.accuracy),
-        "ranks": [json_number(one.low), json_number(one.high)],
+        "system": standing.system,
+        "signature": signature,
+        "answered": standing.n,
+        "unanswered": standing.unanswered,
+        "ties": standing.ties,
+        "accuracy": estimate_object(standing.accuracy),
+        "ranks": [json_number(standing.low), json_number(standing.high)],
     }
 
 
-def estimate_object(one: Estimate) -> dict[str, float | None]:
-    """A number with its interval; null where there is none."""
-    return {"value": json_number(one.value), "low": json_number(one.low), "high": json_number(one.high)}
+def estimate_object(estimate: Estimate) -> dict[str, float | None]:
+    """Return a number with its interval; None for what is missing."""
+    return {"value": json_number(estimate.value), "low": json_number(estimate.low), "high": json_number(estimate.high)}

@@ -1,4 +1,4 @@
-"""The desk of the API: what is offered, the lanes in which it is computed, and what has been counted."""
+"""The service behind the API: what it offers, the queues in which it is computed, and the counters."""
 
 from __future__ import annotations
 
@@ -22,73 +22,73 @@ from rejoinder.systems import System
 
 @dataclass
 class ApiService:
-    """One server's API; ``corpus`` is what references are retrieved from."""
+    """The API of one server; ``corpus`` is what references are retrieved from."""
 
     offer: Offer = field(default_factory=Offer)
     load: LoadLimits = field(default_factory=LoadLimits)
     corpus: str | None = None
     counters: RequestCounters = field(default_factory=RequestCounters)
-    under_way: int = 0
+    active_requests: int = 0
 
     def __post_init__(self) -> None:
-        # One thread each: two batches of one metric never run at once, as nothing says that they could.
-        self.lanes = {name: BatchQueue(name, self.load) for name in ("metrics", "models", "work")}
-        self.lanes["networks"] = BatchQueue("networks", self.load, min(4, count_threads()))
-        self._opened: set[str] = set()  # specs of metrics that several threads use
-        self._opening = asyncio.Lock()
-        self.shapes = request_schemas(self.offer.metrics, self.offer.systems)
+        # One thread each: two batches of one metric never run at once, since a metric need not be thread-safe.
+        self.queues = {name: BatchQueue(name, self.load) for name in ("metrics", "models", "work")}
+        self.queues["networks"] = BatchQueue("networks", self.load, min(4, count_threads()))
+        self._warm_metrics: set[str] = set()  # specs of metrics that several threads use
+        self._warm_lock = asyncio.Lock()
+        self.schemas = request_schemas(self.offer.metrics, self.offer.systems)
 
     @property
     def default_system(self) -> str:
-        """The system that ranks where none is named: the ranker of the package, where it has one."""
+        """The system that ranks if none is named: the ranker in the package if there is one, else TF-IDF."""
         try:
             shipped_folder()
         except RejoinderError:
             return "tfidf"
         return "ranker"
 
-    def lane_of(self, of: Metric | System) -> str:
-        """The lane in which a metric or a system is asked.
+    def queue_name(self, scorer: Metric | System) -> str:
+        """Return the name of the queue for a metric or a system.
 
-        What takes a twentieth of a second must not wait behind a large model, which takes up to a minute.
+        A call of a twentieth of a second must not wait behind a large model, which takes up to a minute.
         """
-        if isinstance(of, Metric) and of.thread_safe:
+        if isinstance(scorer, Metric) and scorer.thread_safe:
             return "networks"
-        return "models" if is_large(of) else "metrics"
+        return "models" if is_large(scorer) else "metrics"
 
-    async def ask(self, of: Metric | System, what: str, given: Any, rows: int, work: BatchFunction) -> Any:
-        """What a metric or a system says, together with what others ask of it at the same time."""
-        lane = self.lane_of(of)
-        if lane == "networks" and isinstance(of, Metric) and str(of) not in self._opened:
-            await self._open(of)
-        return await self.lanes[lane].ask((what, str(of)), given, rows, work)
+    async def ask(self, scorer: Metric | System, task: str, data: Any, rows: int, work: BatchFunction) -> Any:
+        """Compute something with a metric or a system, in one batch with requests that arrive at the same time."""
+        queue = self.queue_name(scorer)
+        if queue == "networks" and isinstance(scorer, Metric) and str(scorer) not in self._warm_metrics:
+            await self._warm_up(scorer)
+        return await self.queues[queue].ask((task, str(scorer)), data, rows, work)
 
-    async def _open(self, metric: Metric) -> None:
-        """Open what several threads will use, by one of them: parts of it are made at their first use."""
+    async def _warm_up(self, metric: Metric) -> None:
+        """Warm up a metric on one thread before several use it: it loads parts on first use."""
 
-        def warm_up(requests: list[Any]) -> list[None]:
+        def score_example(requests: list[Any]) -> list[None]:
             metric.score([make_pair(["Hello."], "Hello.", ["Hello."])])
             return [None] * len(requests)
 
-        async with self._opening:
-            if str(metric) not in self._opened:
-                await self.lanes["metrics"].ask(("open", str(metric)), None, 1, warm_up)
-                self._opened.add(str(metric))
+        async with self._warm_lock:
+            if str(metric) not in self._warm_metrics:
+                await self.queues["metrics"].ask(("open", str(metric)), None, 1, score_example)
+                self._warm_metrics.add(str(metric))
 
-    async def do(self, work: BatchFunction, given: Any = None, rows: int = 1, key: object = None) -> Any:
-        """Something that takes a while; ``key`` puts equal wishes together."""
-        return await self.lanes["work"].ask(key if key is not None else object(), given, rows, work)
+    async def do(self, work: BatchFunction, data: Any = None, rows: int = 1, key: object = None) -> Any:
+        """Run something that takes a while; requests with the same ``key`` are computed together."""
+        return await self.queues["work"].ask(key if key is not None else object(), data, rows, work)
 
     def close(self) -> None:
-        """Begin nothing more."""
-        for lane in self.lanes.values():
-            lane.close()
+        """Start no further work."""
+        for queue in self.queues.values():
+            queue.close()
 
 
 def split_by_size(sizes: Sequence[int], values: Sequence[Any]) -> list[Sequence[Any]]:
-    """What was computed together, cut into what each request asked for."""
-    found, start = [], 0
+    """Split values that were computed together into those of each request."""
+    parts, start = [], 0
     for size in sizes:
-        found.append(values[start : start + size])
+        parts.append(values[start : start + size])
         start += size
-    return found
+    return parts

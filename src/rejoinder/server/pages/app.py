@@ -1,4 +1,4 @@
-"""The whole of ``rejoinder serve`` as one app: which path shows what."""
+"""All of ``rejoinder serve`` as one app: which path shows what."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ _PAGED: dict[str, Schema] = {"page": _NUMBER, "pages": _NUMBER, "n": _PLACE}
 
 
 class PageRoute(NamedTuple):
-    """A page: its view, what it shows, the keys of its JSON, and the parameters of its query."""
+    """A page: its view, what it shows, the keys of its JSON, and its query parameters."""
 
     view: View
     about: str
-    told: Mapping[str, Schema]
+    properties: Mapping[str, Schema]
     query: Mapping[str, Schema] = {}
 
 
 PAGES: dict[str, PageRoute] = {
     "/try": PageRoute(
         try_page.try_page,
-        "The metrics that can be tried, and a conversation to begin with.",
+        "The metrics that can be tried, and a conversation to start with.",
         {"metrics": _ROWS, "context": array_schema({}), "reply": _TEXT, "references": array_schema(_TEXT)},
         {"run": _WORD, "reply": _PLACE},
     ),
@@ -49,7 +49,7 @@ PAGES: dict[str, PageRoute] = {
     "/runs/{run}": PageRoute(runs.one_run, "A run: leaderboards, or the accuracy of its systems.", {"tables": _ROWS}),
     "/runs/{run}/people": PageRoute(
         people.people,
-        "How far each metric follows people, and one of them against the ratings.",
+        "How closely each metric follows people, and one metric against the ratings.",
         {"table": {"type": ["object", "null"]}, "points": _ROWS},
         {"aspect": _WORD, "metric": _WORD},
     ),
@@ -87,52 +87,52 @@ PAGES: dict[str, PageRoute] = {
 
 
 def describe_pages() -> dict[str, PageDescription]:
-    """The pages as the description has them."""
-    found = {}
-    for path, one in PAGES.items():
-        shape = {"type": "object", "properties": dict(one.told), "required": list(one.told)}
-        found[path] = PageDescription(one.about, shape, one.query)
-    return found
+    """Return the pages for the API description."""
+    pages = {}
+    for path, page in PAGES.items():
+        shape = {"type": "object", "properties": dict(page.properties), "required": list(page.properties)}
+        pages[path] = PageDescription(page.about, shape, page.query)
+    return pages
 
 
-def _example_names(house: PageContext) -> dict[str, str]:
-    """Something that can be looked at, of each kind that is here."""
+def _example_names(context: PageContext) -> dict[str, str]:
+    """Return one example of each kind of page that exists."""
     names = {"model": "aptness", "reply": "0", "question": "0"}
-    scored = (one.name for one in house.library.runs().values() if one.kind == "scores")
-    for kind, known in (("run", scored), ("set", iter(house.library.sets()))):
-        if (name := next(known, None)) is not None:
+    scored_runs = (run.name for run in context.library.runs().values() if run.kind == "scores")
+    for kind, options in (("run", scored_runs), ("set", iter(context.library.sets()))):
+        if (name := next(options, None)) is not None:
             names[kind] = name
     return names
 
 
-def make_explore_app(house: PageContext, limits: Limits | None = None) -> ASGIApp:
-    """The app: the API, its pages, and the way in."""
-    desk, gate = house.desk, house.gate
-    paths: dict[str, dict[str, Endpoint]] = api_paths(desk, gate, describe_pages(), lambda: _example_names(house))
-    for path, one in PAGES.items():
-        shown = page_endpoint(house, one.view, one.query)
-        paths[f"{path}.json"] = {"GET": shown}
-        paths[path] = paths.get(path, {}) | {"GET": shown}
-    paths["/models/{model}/get"] = {"POST": models.fetch_endpoint(house)}
-    paths["/"] = {"GET": page_endpoint(house, try_page.try_page, {})}
-    paths |= {"/r/{token}": {"GET": _enter(house)}, "/static/{name}": {"GET": _static(house)}}
+def make_explore_app(context: PageContext, limits: Limits | None = None) -> ASGIApp:
+    """Return the app: the API, the pages, and the login."""
+    service, auth = context.service, context.auth
+    paths: dict[str, dict[str, Endpoint]] = api_paths(service, auth, describe_pages(), lambda: _example_names(context))
+    for path, page in PAGES.items():
+        endpoint = page_endpoint(context, page.view, page.query)
+        paths[f"{path}.json"] = {"GET": endpoint}
+        paths[path] = paths.get(path, {}) | {"GET": endpoint}
+    paths["/models/{model}/get"] = {"POST": models.fetch_endpoint(context)}
+    paths["/"] = {"GET": page_endpoint(context, try_page.try_page, {})}
+    paths |= {"/r/{token}": {"GET": _enter(context)}, "/static/{name}": {"GET": _static(context)}}
     compile_templates()
-    return build_app(paths, gate, limits or serving_limits(seconds=desk.load.seconds), desk.counters)
+    return build_app(paths, auth, limits or serving_limits(seconds=service.load.seconds), service.counters)
 
 
-def _enter(house: PageContext) -> Endpoint:
+def _enter(context: PageContext) -> Endpoint:
     async def enter(request: Request) -> Response:
         token = str(request.path_params["token"])
-        if not house.gate.is_token(token):
+        if not context.auth.is_token(token):
             return not_found_page()
-        return log_in(request, "/try", house.gate.cookie, token, house.gate.secure)
+        return log_in(request, "/try", context.auth.cookie, token, context.auth.secure)
 
     return enter
 
 
-def _static(house: PageContext) -> Endpoint:
+def _static(context: PageContext) -> Endpoint:
     async def static(request: Request) -> Response:
-        found = asset_response(str(request.path_params["name"])) if house.gate.knows(request) else None
-        return found or not_found_page()
+        response = asset_response(str(request.path_params["name"])) if context.auth.knows(request) else None
+        return response or not_found_page()
 
     return static

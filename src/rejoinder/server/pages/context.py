@@ -1,4 +1,4 @@
-"""What all pages share: the house that they belong to, and a view as a page or as JSON."""
+"""What all pages share: the context of a server, and the endpoint that shows a view as a page or as JSON."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ from rejoinder.server.pages.library import Library
 from rejoinder.server.templates import not_found_page, render_html
 from rejoinder.table import Table, to_json
 
-COMPUTING_MESSAGE = "this is being computed; it takes a while the first time, so please try again in a moment"
+COMPUTING_MESSAGE = "this is being computed, which takes a while the first time; please try again in a moment"
 
 
 @dataclass
 class PageContext:
-    """One server's pages: what is computed, who may come in, and what there is to look at."""
+    """What the pages of one server need: the API service, authentication, and the library of runs and test sets."""
 
-    desk: ApiService
-    gate: TokenAuth
+    service: ApiService
+    auth: TokenAuth
     library: Library
-    fetching: dict[str, str] = field(default_factory=dict)  # models that are being fetched, and how that stands
+    fetching: dict[str, str] = field(default_factory=dict)  # models being fetched, and their progress
 
     def __post_init__(self) -> None:
-        self.kept = PageCache(self.desk)
+        self.cache = PageCache(self.service)
 
 
 class PageContent(NamedTuple):
-    """What a view gives: a template, what both page and JSON tell, and what only the page needs."""
+    """What a view returns: a template, the data of both page and JSON, and what only the page needs."""
 
     template: str
-    told: dict[str, Any]
+    data: dict[str, Any]
     extra: Mapping[str, Any] = {}
 
 
 class QueryError(Exception):
-    """A query that does not fit; one sentence."""
+    """An invalid query, described in one sentence."""
 
 
 Query: TypeAlias = Mapping[str, Any]
@@ -55,67 +55,67 @@ View: TypeAlias = Callable[[PageContext, Request, Query], Awaitable[PageContent]
 
 
 def page_endpoint(
-    house: PageContext, view: View, query: Mapping[str, Schema]
+    context: PageContext, view: View, query: Mapping[str, Schema]
 ) -> Callable[[Request], Awaitable[Response]]:
-    """The endpoint of a page; without the token there is nothing here, and a program is told so."""
+    """Return the endpoint of a page; without the token a browser gets "not found", and a program is told why."""
 
     async def endpoint(request: Request) -> Response:
         as_page = wants_page(request)
-        if not house.gate.knows(request):
+        if not context.auth.knows(request):
             return not_found_page() if as_page else no_token_response()
         try:
-            shown = await view(house, request, parse_query(request, query))
+            content = await view(context, request, parse_query(request, query))
         except NotYetError:
-            return _problem_response(house, as_page, 503, COMPUTING_MESSAGE, {"Retry-After": "5"})
+            return _problem_response(context, as_page, 503, COMPUTING_MESSAGE, {"Retry-After": "5"})
         except QueueFullError:
-            return _problem_response(house, as_page, 503, COMPUTING_MESSAGE, {"Retry-After": "5"})
+            return _problem_response(context, as_page, 503, COMPUTING_MESSAGE, {"Retry-After": "5"})
         except QueryError as error:
-            return _problem_response(house, as_page, 422, str(error))
+            return _problem_response(context, as_page, 422, str(error))
         except RejoinderError as error:
-            return _problem_response(house, as_page, status_of(error), str(error))
+            return _problem_response(context, as_page, status_of(error), str(error))
         if not as_page:
-            return json_response(shown.told)
-        return render_html(shown.template, csrf=house.gate.mark, **shown.told, **shown.extra)
+            return json_response(content.data)
+        return render_html(content.template, csrf=context.auth.mark, **content.data, **content.extra)
 
     return endpoint
 
 
 def wants_page(request: Request) -> bool:
-    """Whether a page is wanted, as browsers say, and not JSON."""
+    """Whether a client wants a page, as browsers do, and not JSON."""
     return not request.url.path.endswith(".json") and "text/html" in request.headers.get("accept", "")
 
 
 def parse_query(request: Request, query: Mapping[str, Schema]) -> dict[str, Any]:
-    """The parameters of a request's query that a page knows; an empty one counts as not given."""
-    found: dict[str, Any] = {}
+    """Parse the query parameters that a page knows; an empty one counts as missing."""
+    values: dict[str, Any] = {}
     for name, schema in query.items():
-        given = request.query_params.get(name, "")
-        if not given:
+        text = request.query_params.get(name, "")
+        if not text:
             continue
-        value: Any = given
+        value: Any = text
         if schema.get("type") == "integer":
-            digits = given.removeprefix("-")
-            value = int(given) if digits.isdecimal() and digits.isascii() and len(digits) < 10 else given
+            digits = text.removeprefix("-")
+            value = int(text) if digits.isdecimal() and digits.isascii() and len(digits) < 10 else text
         problem = VALIDATOR.problem(schema, value, name)
         if problem is not None:
             raise QueryError(problem)
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
 def _problem_response(
-    house: PageContext, as_page: bool, status: int, sentence: str, headers: Mapping[str, str] | None = None
+    context: PageContext, as_page: bool, status: int, sentence: str, headers: Mapping[str, str] | None = None
 ) -> Response:
     if not as_page:
         return error_response(status, sentence, headers)
-    title = "A moment, please" if status == 503 else "This cannot be shown"
-    told = {"title": title, "sentence": sentence, "again": status == 503}
-    page = render_html("notice.html", status, csrf=house.gate.mark, **told)
+    title = "One moment, please" if status == 503 else "This page cannot be shown"
+    values = {"title": title, "sentence": sentence, "again": status == 503}
+    page = render_html("notice.html", status, csrf=context.auth.mark, **values)
     page.headers.update(headers or {})
     return page
 
 
 def table_object(table: Table) -> dict[str, Any]:
-    """A table as a plain object."""
-    found: dict[str, Any] = orjson.loads(to_json(table))
-    return found
+    """Return a table as a plain object."""
+    plain: dict[str, Any] = orjson.loads(to_json(table))
+    return plain

@@ -1,6 +1,6 @@
-"""What there is to look at: runs, selections and test sets in the folders that the server was given.
+"""What can be looked at: runs, selections and test sets in the folders of a server.
 
-Names are looked up among what was found there; no path is ever made of what somebody sent.
+Names are looked up among what is in the folders; a path is never built from what a client sent.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from rejoinder.selection.folder import ABOUT, QUESTIONS, is_selection_run
 from rejoinder.types import Question
 
 Kind: TypeAlias = Literal["scores", "selection"]
-_MAX_FILES = 5_000  # entries that are looked at in one folder
+_MAX_FILES = 5_000  # entries that are examined in one folder
 _FIRST_LINE = 4 * 2**20
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 @dataclass(frozen=True)
 class RunEntry:
-    """A run: its folder, what kind it is, and the moment of its last change."""
+    """A run: its folder, its kind, and when it last changed."""
 
     name: str
     path: Path
@@ -41,9 +41,9 @@ class RunEntry:
 
 @dataclass(frozen=True)
 class TestSet:
-    """Questions: in a file, or published under a name; ``card`` is the file that says how they were made."""
+    """A set of questions, in a file or published under a name; ``card`` is the file that says how they were made."""
 
-    __test__ = False  # its name begins like that of a test
+    __test__ = False  # pytest would take it for a test by its name
     name: str
     path: Path | None
     about: str
@@ -53,18 +53,18 @@ class TestSet:
 
     @property
     def changed(self) -> int:
-        """The moment of its last change."""
+        """When it last changed."""
         return 0 if self.path is None else self.path.stat().st_mtime_ns
 
     def read(self) -> list[Question]:
-        """All its questions."""
+        """Read all its questions."""
         if self.path is not None:
             return list(read_files([self.path]).questions.values())
         return [record for record in read_dataset(self.about) if isinstance(record, Question)]
 
 
 class Library:
-    """The folders of a server, looked through each time: what is new is there without a restart."""
+    """The folders of a server, searched each time: new runs appear without a restart."""
 
     def __init__(self, folders: Sequence[str] = ()) -> None:
         self.folders = [Path(folder) for folder in folders] or [Path("runs")]
@@ -73,56 +73,58 @@ class Library:
                 raise InputError(f"{folder}: no such file or folder; name run folders, folders of them, or test sets")
 
     def runs(self) -> dict[str, RunEntry]:
-        """All runs by name."""
-        found: dict[str, RunEntry] = {}
+        """Return all runs by name."""
+        entries: dict[str, RunEntry] = {}
         for path in self._entries():
             kind = _run_kind(path)
             if kind is not None:
-                name = _unused_name(_plain_name(path), found)
-                found[name] = RunEntry(name, path, kind, _last_change(path, kind))
-        return found
+                name = _unused_name(_plain_name(path), entries)
+                entries[name] = RunEntry(name, path, kind, _last_change(path, kind))
+        return entries
 
     def run(self, name: str) -> RunEntry:
-        """One run."""
-        known = self.runs()
-        if name not in known:
-            raise SpecError(f"there is no run {name!r} here; {nearest(name, known)}")
-        return known[name]
+        """Return one run."""
+        runs = self.runs()
+        if name not in runs:
+            raise SpecError(f"there is no run {name!r} here; {nearest(name, runs)}")
+        return runs[name]
 
     def sets(self) -> dict[str, TestSet]:
-        """All test sets by name: files, the questions of selections, and published sets whose files are here."""
-        found: dict[str, TestSet] = {}
+        """Return all test sets by name: files, the questions of selections, and published sets that were fetched."""
+        test_sets: dict[str, TestSet] = {}
         for path in self._entries():
             if is_selection_run(path):
                 card = path / "card.json"
-                _add_test_set(found, path, path / QUESTIONS, f"the questions of the selection {path.name}", card)
+                _add_test_set(test_sets, path, path / QUESTIONS, f"the questions of the selection {path.name}", card)
             elif path.is_file() and _holds_questions(path):
                 base = path.name.removesuffix(".gz").removesuffix(".jsonl")
-                _add_test_set(found, path, path, path.name, path.with_name(f"{base}.card.json"))
-        for one in list_datasets():
-            there = "questions" in one.counts and all((data_home() / file.path).is_file() for file in one.files)
-            if there:
-                name = _unused_name(_PLAIN.sub("-", one.name), found)
-                found[name] = TestSet(name, None, one.name, one.licence, one.citation)
-        return found
+                _add_test_set(test_sets, path, path, path.name, path.with_name(f"{base}.card.json"))
+        for dataset in list_datasets():
+            is_available = "questions" in dataset.counts and all(
+                (data_home() / file.path).is_file() for file in dataset.files
+            )
+            if is_available:
+                name = _unused_name(_PLAIN.sub("-", dataset.name), test_sets)
+                test_sets[name] = TestSet(name, None, dataset.name, dataset.licence, dataset.citation)
+        return test_sets
 
     def set(self, name: str) -> TestSet:
-        """One test set."""
-        known = self.sets()
-        if name not in known:
-            raise SpecError(f"there is no test set {name!r} here; {nearest(name, known)}")
-        return known[name]
+        """Return one test set."""
+        sets = self.sets()
+        if name not in sets:
+            raise SpecError(f"there is no test set {name!r} here; {nearest(name, sets)}")
+        return sets[name]
 
     def _entries(self) -> Iterator[Path]:
-        """What was named, and what lies in it; a run's own files are no entries."""
+        """Yield the folders and what is in them; the files inside a run are not entries."""
         for folder in self.folders:
             yield folder
             if folder.is_dir() and _run_kind(folder) is None:
-                for place, inside in enumerate(sorted(folder.iterdir())):
-                    if place == _MAX_FILES:
+                for n, entry in enumerate(sorted(folder.iterdir())):
+                    if n == _MAX_FILES:
                         break
-                    if not inside.name.startswith("."):
-                        yield inside
+                    if not entry.name.startswith("."):
+                        yield entry
 
 
 def _run_kind(path: Path) -> Kind | None:
@@ -130,7 +132,7 @@ def _run_kind(path: Path) -> Kind | None:
         return "selection"
     try:
         return None if find_about_file(path) is None else "scores"
-    except RunError:  # its line on the page will say why it cannot be read
+    except RunError:  # its row on the page says why it cannot be read
         return "scores"
 
 
@@ -142,9 +144,9 @@ def _last_change(path: Path, kind: Kind) -> int:
         return 0
 
 
-def _add_test_set(found: dict[str, TestSet], path: Path, questions: Path, about: str, card: Path) -> None:
-    name = _unused_name(_plain_name(path), found)
-    found[name] = TestSet(name, questions, about, card=card if card.is_file() else None)
+def _add_test_set(sets: dict[str, TestSet], path: Path, questions: Path, about: str, card: Path) -> None:
+    name = _unused_name(_plain_name(path), sets)
+    sets[name] = TestSet(name, questions, about, card=card if card.is_file() else None)
 
 
 def _plain_name(path: Path) -> str:
@@ -152,13 +154,13 @@ def _plain_name(path: Path) -> str:
     return _PLAIN.sub("-", base).strip(".-") or "unnamed"
 
 
-def _unused_name(name: str, taken: object) -> str:
-    known = taken if isinstance(taken, dict) else {}
-    number, free = 1, name
-    while free in known:
+def _unused_name(name: str, names: object) -> str:
+    existing = names if isinstance(names, dict) else {}
+    number, candidate = 1, name
+    while candidate in existing:
         number += 1
-        free = f"{name}-{number}"
-    return free
+        candidate = f"{name}-{number}"
+    return candidate
 
 
 def _holds_questions(path: Path) -> bool:

@@ -1,4 +1,4 @@
-"""The pages of models: what is here, under which licence, its card, and one click to fetch what is not."""
+"""The pages of models: which are available, their licences and cards, and one click to fetch the others."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ README = "README.md"
 _MAX_CARD = 200_000  # characters of a card
 
 
-async def all_models(house: PageContext, request: Request, query: Query) -> PageContent:
-    """The catalog, and the weights that come with the package beside it."""
-    lines = [_model_line(house, model) for model in MODELS.values()]
+async def all_models(context: PageContext, request: Request, query: Query) -> PageContent:
+    """List the catalog, and the weights included in the package."""
+    lines = [_model_line(context, model) for model in MODELS.values()]
     shipped = [
         {"name": folder.name, "bytes": sum(file.stat().st_size for file in folder.iterdir() if file.is_file())}
         for folder in _shipped_folders().values()
@@ -31,7 +31,7 @@ async def all_models(house: PageContext, request: Request, query: Query) -> Page
     return PageContent("models.html", {"models": lines, "shipped": shipped, "home": str(manifest.models_home())})
 
 
-def _model_line(house: PageContext, model: Model) -> dict[str, Any]:
+def _model_line(context: PageContext, model: Model) -> dict[str, Any]:
     return {
         "name": model.name,
         "kind": model.kind,
@@ -41,7 +41,7 @@ def _model_line(house: PageContext, model: Model) -> dict[str, Any]:
         "origin": str(model.origin),
         "citation": model.citation,
         "here": manifest.is_available(model),
-        "fetching": house.fetching.get(model.name),
+        "fetching": context.fetching.get(model.name),
         "can_be_fetched": not isinstance(model.origin, Shipped),
     }
 
@@ -51,27 +51,27 @@ def _shipped_folders() -> dict[str, Path]:
     return {path.name: path for path in folders}
 
 
-async def one_model(house: PageContext, request: Request, query: Query) -> PageContent:
-    """A model: its card and its files."""
+async def one_model(context: PageContext, request: Request, query: Query) -> PageContent:
+    """Show a model: its card and its files."""
     name = request.path_params["model"]
     shipped = _shipped_folders()
     if name not in MODELS and name not in shipped:
         raise SpecError(f"no model is called {name!r}; {nearest(name, [*MODELS, *shipped])}")
-    known = MODELS.get(name)
-    folder = manifest.model_folder(known) if known else shipped[name]
-    whole = manifest.read_manifest(folder) if known and not isinstance(known.origin, Shipped) else None
-    told: dict[str, Any] = {
+    model = MODELS.get(name)
+    folder = manifest.model_folder(model) if model else shipped[name]
+    fetched = manifest.read_manifest(folder) if model and not isinstance(model.origin, Shipped) else None
+    data: dict[str, Any] = {
         "name": name,
-        "model": _model_line(house, known) if known else None,
+        "model": _model_line(context, model) if model else None,
         "card": _read_card(folder),
         "files": _list_files(folder) if folder.is_dir() else {},
-        "trusted": list(whole.trusted) if whole else [],
+        "trusted": list(fetched.trusted) if fetched else [],
     }
-    return PageContent("model.html", told)
+    return PageContent("model.html", data)
 
 
 def _read_card(folder: Path) -> str | None:
-    """The card of a model's folder, where it has one."""
+    """Return the card in a model's folder, if it has one."""
     try:
         return (folder / README).read_text(encoding="utf-8", errors="replace")[:_MAX_CARD]
     except OSError:
@@ -79,18 +79,18 @@ def _read_card(folder: Path) -> str | None:
 
 
 def _list_files(folder: Path) -> dict[str, int]:
-    found = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    return {path.relative_to(folder).as_posix(): path.stat().st_size for path in found}
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.stat().st_size for path in paths}
 
 
-def fetch_endpoint(house: PageContext) -> Any:
-    """``POST /models/NAME/get``: fetch a model, in a thread of its own; the model's page says how that stands."""
+def fetch_endpoint(context: PageContext) -> Any:
+    """``POST /models/NAME/get``: fetch a model in a thread; the model's page shows the progress."""
 
     async def endpoint(request: Request) -> Response:
         as_page = wants_page(request)
-        if not house.gate.knows(request):
+        if not context.auth.knows(request):
             return not_found_page() if as_page else no_token_response()
-        if house.gate.is_forged(request, await read_form(request, 20) if as_page else None):
+        if context.auth.is_forged(request, await read_form(request, 20) if as_page else None):
             return error_response(403, FORGED)
         name = request.path_params["model"]
         if name not in MODELS:
@@ -100,32 +100,32 @@ def fetch_endpoint(house: PageContext) -> Any:
                 else error_response(404, f"no model is called {name!r}; {nearest(name, MODELS)}")
             )
         try:
-            begin_fetch(house, MODELS[name])
+            begin_fetch(context, MODELS[name])
         except RejoinderError as error:
             if not as_page:
                 return error_response(status_of(error), str(error))
-            house.fetching[name] = f"not fetched: {error}"
-        return redirect_to(f"/models/{name}") if as_page else json_response(_model_line(house, MODELS[name]), 202)
+            context.fetching[name] = f"not fetched: {error}"
+        return redirect_to(f"/models/{name}") if as_page else json_response(_model_line(context, MODELS[name]), 202)
 
     return endpoint
 
 
-def begin_fetch(house: PageContext, model: Model) -> None:
-    """Begin to fetch a model that is not here; one that is being fetched already is left to it."""
-    if manifest.is_available(model) or house.fetching.get(model.name) == "being fetched":
+def begin_fetch(context: PageContext, model: Model) -> None:
+    """Start to fetch a model, unless it is available or being fetched already."""
+    if manifest.is_available(model) or context.fetching.get(model.name) == "being fetched":
         return
     if isinstance(model.origin, Shipped):
-        raise RejoinderError(f"{model.name} comes with rejoinder: install rejoinder again")
+        raise RejoinderError(f"{model.name} is included in rejoinder but missing here; reinstall rejoinder")
     convert.check_libraries(model)
-    house.fetching[model.name] = "being fetched"
+    context.fetching[model.name] = "being fetched"
 
     def work() -> None:
         try:
             fetch.get(model.name)
-            house.fetching.pop(model.name, None)
+            context.fetching.pop(model.name, None)
         except RejoinderError as error:
-            house.fetching[model.name] = f"not fetched: {error}"
-        except Exception as error:  # whatever happened, the page must not say that it goes on
-            house.fetching[model.name] = f"not fetched: {type(error).__name__}: {error}"
+            context.fetching[model.name] = f"not fetched: {error}"
+        except Exception as error:  # whatever happens, the page must not say that it is still being fetched
+            context.fetching[model.name] = f"not fetched: {type(error).__name__}: {error}"
 
     threading.Thread(target=work, name=f"fetch-{model.name}", daemon=True).start()

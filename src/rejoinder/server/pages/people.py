@@ -1,4 +1,4 @@
-"""A run beside people: how far each metric follows them, and a scatter whose points lead to their conversations."""
+"""A run compared with people: how closely each metric follows them, and a scatter plot that links to conversations."""
 
 from __future__ import annotations
 
@@ -20,47 +20,47 @@ from rejoinder.server.pages.runs import load_findings
 MAX_POINTS = 800
 
 
-async def people(house: PageContext, request: Request, query: Query) -> PageContent:
-    """Trust in one aspect, and one metric against the ratings."""
+async def people(context: PageContext, request: Request, query: Query) -> PageContent:
+    """Show how far metrics can be trusted in one aspect, and one metric against the ratings."""
     name = request.path_params["run"]
-    findings = await load_findings(house, name)
-    told: dict[str, Any] = {"name": name, "aspect": None, "metric": None, "aspects": [], "metrics": []}
-    told |= {"sentence": None, "table": None, "points": [], "drawn": 0}
+    findings = await load_findings(context, name)
+    data: dict[str, Any] = {"name": name, "aspect": None, "metric": None, "aspects": [], "metrics": []}
+    data |= {"sentence": None, "table": None, "points": [], "drawn": 0}
     if not findings.trusts:
-        return PageContent("people.html", told, {"shown": None, "chart": None, "part": None})
-    found = select_trust(findings, query.get("aspect"))
+        return PageContent("people.html", data, {"agreement": None, "chart": None, "part": None})
+    trust = select_trust(findings, query.get("aspect"))
     specs = list(findings.scores.metrics)
     spec = choose_name(query.get("metric"), specs, "metric")
-    part = next(one for one in aspect_sections(findings) if one.name == found.evidence.aspect)
-    chart, points = _draw_chart(name, findings, found, spec)
-    told |= {
-        "aspect": found.evidence.aspect,
+    section = next(entry for entry in aspect_sections(findings) if entry.name == trust.evidence.aspect)
+    chart, points = _draw_chart(name, findings, trust, spec)
+    data |= {
+        "aspect": trust.evidence.aspect,
         "metric": spec,
-        "aspects": [one.evidence.aspect for one in findings.trusts],
+        "aspects": [entry.evidence.aspect for entry in findings.trusts],
         "metrics": specs,
-        "sentence": sentence(found),
-        "table": table_object(agreement_table(found)),
+        "sentence": sentence(trust),
+        "table": table_object(agreement_table(trust)),
         "points": points,
         "drawn": chart.drawn if chart else 0,
     }
-    return PageContent("people.html", told, {"shown": agreement_table(found), "chart": chart, "part": part})
+    return PageContent("people.html", data, {"agreement": agreement_table(trust), "chart": chart, "part": section})
 
 
 def select_trust(findings: Findings, aspect: str | None) -> Trust:
-    """What the ratings of an aspect say, of the first one where none is named."""
-    known = {one.evidence.aspect: one for one in findings.trusts}
-    return known[choose_name(aspect, list(known), "aspect")]
+    """Return the result for an aspect; for the first one if none is named."""
+    by_aspect = {trust.evidence.aspect: trust for trust in findings.trusts}
+    return by_aspect[choose_name(aspect, list(by_aspect), "aspect")]
 
 
-def choose_name(wanted: str | None, known: list[str], what: str) -> str:
-    """What was asked for, if it is there; the first where nothing was asked for."""
-    if not known or (wanted is not None and wanted not in known):
-        raise SpecError(f"this run has no {what} {wanted or 'at all'!r}; {nearest(wanted or '', known)}")
-    return wanted if wanted is not None else known[0]
+def choose_name(name: str | None, names: list[str], what: str) -> str:
+    """Return the requested name if it is known; the first name if none was requested."""
+    if not names or (name is not None and name not in names):
+        raise SpecError(f"this run has no {what} {name or 'at all'!r}; {nearest(name or '', names)}")
+    return name if name is not None else names[0]
 
 
-def _draw_chart(name: str, findings: Findings, found: Trust, spec: str) -> tuple[Scatter | None, list[dict[str, Any]]]:
-    evidence, replies = found.evidence, RunResponses(findings)
+def _draw_chart(name: str, findings: Findings, trust: Trust, spec: str) -> tuple[Scatter | None, list[dict[str, Any]]]:
+    evidence, replies = trust.evidence, RunResponses(findings)
     scores = -evidence.scores[spec] if spec in evidence.turned else evidence.scores[spec]
     places = [replies.place[response] for response in evidence.responses]
     points = [
@@ -71,10 +71,10 @@ def _draw_chart(name: str, findings: Findings, found: Trust, spec: str) -> tuple
     ]
     targets = [
         LinkTarget(
-            f"/runs/{quote(name)}/replies/{one['reply']}",
-            f"{one['system']}: {shorten_text(replies.text(one['reply']))}",
+            f"/runs/{quote(name)}/replies/{point['reply']}",
+            f"{point['system']}: {shorten_text(replies.text(point['reply']))}",
         )
-        for one in points
+        for point in points
     ]
     labels = (f"mean rating: {evidence.aspect}", spec)
     return draw_scatter("scatter", evidence.mean, scores, labels, max_dots=MAX_POINTS, targets=targets), points

@@ -1,4 +1,4 @@
-"""The pages on which replies are read: a list, one conversation, and two systems side by side."""
+"""The pages of replies: a list, one conversation, and two systems side by side."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from rejoinder.server.pages.replies import (
 from rejoinder.server.pages.runs import load_findings
 
 
-async def replies(house: PageContext, request: Request, query: Query) -> PageContent:
-    """The replies of a run, filtered: by system, and to where metric and people disagree."""
+async def replies(context: PageContext, request: Request, query: Query) -> PageContent:
+    """List the replies of a run, filtered by system or by whether metric and people disagree."""
     name = request.path_params["run"]
-    findings = await load_findings(house, name)
+    findings = await load_findings(context, name)
     specs, systems = list(findings.scores.metrics), list(findings.scores.systems)
     spec = choose_name(query.get("metric"), specs, "metric")
     trust = select_trust(findings, query.get("aspect")) if findings.trusts else None
@@ -35,74 +35,76 @@ async def replies(house: PageContext, request: Request, query: Query) -> PageCon
     only = query.get("only") == "apart"
     order = query.get("order") or ("apart" if only else "score")
     lines = list_responses(RunResponses(findings), spec, trust, system, only, order)
-    shown, at = paginate(lines, query.get("page", 1))
-    told: dict[str, Any] = {
+    entries, position = paginate(lines, query.get("page", 1))
+    data: dict[str, Any] = {
         "name": name,
         "metric": spec,
         "aspect": trust.evidence.aspect if trust else None,
         "system": system,
         "only": "apart" if only else None,
         "order": order,
-        **at,
-        "replies": list(shown),
+        **position,
+        "replies": list(entries),
         "metrics": specs,
         "systems": systems,
-        "aspects": [one.evidence.aspect for one in findings.trusts],
+        "aspects": [each.evidence.aspect for each in findings.trusts],
     }
     return PageContent(
-        "replies.html", told, {"orders": ORDERS, "far": MIN_DISAGREEMENT, "path": f"/runs/{name}/replies"}
+        "replies.html", data, {"orders": ORDERS, "far": MIN_DISAGREEMENT, "path": f"/runs/{name}/replies"}
     )
 
 
-async def reply(house: PageContext, request: Request, query: Query) -> PageContent:
-    """One reply in its conversation."""
+async def reply(context: PageContext, request: Request, query: Query) -> PageContent:
+    """Show one reply in its conversation."""
     name, number = request.path_params["run"], request.path_params["reply"]
-    findings = await load_findings(house, name)
-    place = int(number) if number.isascii() and number.isdecimal() and len(number) < 10 else -1
-    told = {
+    findings = await load_findings(context, name)
+    n = int(number) if number.isascii() and number.isdecimal() and len(number) < 10 else -1
+    data = {
         "name": name,
-        **conversation_object(RunResponses(findings), place),
+        **conversation_object(RunResponses(findings), n),
         "metrics": dict(findings.scores.metrics),
     }
-    return PageContent("reply.html", told)
+    return PageContent("reply.html", data)
 
 
-async def compare(house: PageContext, request: Request, query: Query) -> PageContent:
-    """Two systems, reply by reply on the items that both answered, the largest differences first."""
+async def compare(context: PageContext, request: Request, query: Query) -> PageContent:
+    """Compare two systems reply by reply on the items that both answered, largest differences first."""
     name = request.path_params["run"]
-    findings = await load_findings(house, name)
+    findings = await load_findings(context, name)
     systems, specs = list(findings.scores.systems), list(findings.scores.metrics)
     if len(systems) < 2:
-        raise SpecError(f"{name} has one system ({systems[0] if systems else 'none'}): nothing to compare it with")
+        raise SpecError(
+            f"{name} has fewer than two systems ({systems[0] if systems else 'none'}); there is nothing to compare"
+        )
     first = choose_name(query.get("first"), systems, "system")
-    second = choose_name(query.get("second"), [one for one in systems if one != first], "other system")
+    second = choose_name(query.get("second"), [system for system in systems if system != first], "other system")
     spec = choose_name(query.get("metric"), specs, "metric")
-    shown, at = paginate(_paired_responses(findings, spec, first, second), query.get("page", 1))
-    told: dict[str, Any] = {
+    entries, position = paginate(_paired_responses(findings, spec, first, second), query.get("page", 1))
+    data: dict[str, Any] = {
         "name": name,
         "metric": spec,
         "first": first,
         "second": second,
         "difference": _find_difference(findings, spec, first, second),
-        **at,
-        "items": list(shown),
+        **position,
+        "items": list(entries),
         "metrics": specs,
         "systems": systems,
     }
-    return PageContent("compare.html", told, {"path": f"/runs/{name}/compare"})
+    return PageContent("compare.html", data, {"path": f"/runs/{name}/compare"})
 
 
 def _paired_responses(findings: Findings, spec: str, first: str, second: str) -> list[dict[str, Any]]:
-    """What both said to the same item, the last thing that was said to them, and the difference of their scores."""
+    """Return, for each item that both answered, the last turn, both replies, and the difference of their scores."""
     replies, column = RunResponses(findings), findings.scores[spec]
-    of: dict[str, dict[str, int]] = {first: {}, second: {}}
+    by_system: dict[str, dict[str, int]] = {first: {}, second: {}}
     for place, item in enumerate(findings.scores.items):
         system = replies.system(place)
-        if system in of:
-            of[system].setdefault(item, place)
+        if system in by_system:
+            by_system[system].setdefault(item, place)
     lines: list[dict[str, Any]] = []
-    for item, a in of[first].items():
-        if (b := of[second].get(item)) is None:
+    for item, a in by_system[first].items():
+        if (b := by_system[second].get(item)) is None:
             continue
         context = findings.data.items[item].context
         scores = float(column[a]), float(column[b])
@@ -120,15 +122,20 @@ def _paired_responses(findings: Findings, spec: str, first: str, second: str) ->
 
 
 def _find_difference(findings: Findings, spec: str, first: str, second: str) -> dict[str, Any] | None:
-    """What ``compare`` says of the two systems, the first less the second."""
-    compared = next((one for one in findings.comparisons if one.metric == spec), None)
-    for one in compared.differences if compared else ():
+    """Return the difference of the two systems by ``compare``, the first minus the second."""
+    comparison = next((one for one in findings.comparisons if one.metric == spec), None)
+    for one in comparison.differences if comparison else ():
         if {one.first, one.second} == {first, second}:
             return _difference_object(one, one.first != first)
     return None
 
 
-def _difference_object(one: SystemDifference, turned: bool) -> dict[str, Any]:
-    value, low, high = one.difference
-    shown = type(one.difference)(-value, -high, -low) if turned else one.difference
-    return {**estimate_object(shown), "p": json_number(one.corrected), "survives": bool(one.survives), "items": one.n}
+def _difference_object(difference: SystemDifference, reverse: bool) -> dict[str, Any]:
+    value, low, high = difference.difference
+    estimate = type(difference.difference)(-value, -high, -low) if reverse else difference.difference
+    return {
+        **estimate_object(estimate),
+        "p": json_number(difference.corrected),
+        "survives": bool(difference.survives),
+        "items": difference.n,
+    }

@@ -1,4 +1,4 @@
-"""The replies of a run: listed by score, by rating or by how far the two are apart, and one with its conversation."""
+"""The replies of a run: listed by score, by rating or by disagreement of the two, and one with its conversation."""
 
 from __future__ import annotations
 
@@ -16,57 +16,57 @@ from rejoinder.server.api.rank import json_number
 from rejoinder.stats.correlation import midranks
 
 PAGE_SIZE = 50
-MIN_DISAGREEMENT = 0.3  # of the rated replies must lie between the two places for it to be called disagreement
+MIN_DISAGREEMENT = 0.3  # difference of the two percentiles from which it is called disagreement
 ORDERS = ("score", "rating", "apart")
 _MAX_SHORT = 140
 
 
 def shorten_text(text: str) -> str:
-    """A text as it stands in a list."""
+    """Shorten a text for a list."""
     line = " ".join(text.split())
     return line if len(line) <= _MAX_SHORT else line[: _MAX_SHORT - 1] + "…"
 
 
 class RunResponses:
-    """The replies of a run by their places in it."""
+    """The replies of a run by their positions in it."""
 
     def __init__(self, findings: Findings) -> None:
         self.findings = findings
         self.place = {response: i for i, response in enumerate(findings.scores.responses)}
 
     def text(self, place: int) -> str:
-        """What was said."""
+        """Return the text of a reply."""
         return self.findings.data.responses[self.findings.scores.responses[place]].text
 
     def system(self, place: int) -> str:
-        """Who said it."""
+        """Return the system of a reply."""
         scores = self.findings.scores
         return scores.systems[int(scores.system_codes[place])]
 
     def ratings(self, trust: Trust | None) -> Mapping[int, float]:
-        """The mean rating of each rated reply."""
+        """Return the mean rating of each rated reply."""
         if trust is None:
             return {}
         evidence = trust.evidence
         return {self.place[r]: float(v) for r, v in zip(evidence.responses, evidence.mean, strict=True)}
 
     def apart(self, spec: str, trust: Trust | None) -> dict[int, tuple[float, float]]:
-        """The share of rated replies that each one is ahead of by score, and by rating."""
+        """Return the share of rated replies that each one is better than, by score and by rating."""
         if trust is None:
             return {}
         scores, ratings = trust.evidence.scores[spec], trust.evidence.mean
-        known = np.flatnonzero(~(np.isnan(scores) | np.isnan(ratings)))
-        if len(known) < 3:
+        rated = np.flatnonzero(~(np.isnan(scores) | np.isnan(ratings)))
+        if len(rated) < 3:
             return {}
-        by_score, by_rating = ((midranks(x[known]) - 1) / (len(known) - 1) for x in (scores, ratings))
-        responses = [trust.evidence.responses[i] for i in known.tolist()]
+        by_score, by_rating = ((midranks(x[rated]) - 1) / (len(rated) - 1) for x in (scores, ratings))
+        responses = [trust.evidence.responses[i] for i in rated.tolist()]
         return {self.place[r]: (float(s), float(p)) for r, s, p in zip(responses, by_score, by_rating, strict=True)}
 
 
 def list_responses(
     replies: RunResponses, spec: str, trust: Trust | None, system: str | None, only_apart: bool, order: str
 ) -> list[dict[str, Any]]:
-    """Lines of replies, filtered and in order: the worst scores or ratings first, the farthest apart first."""
+    """List replies, filtered and sorted: worst score or rating first, or largest disagreement first."""
     column = replies.findings.scores[spec]
     ratings, apart = replies.ratings(trust), replies.apart(spec, trust)
     lines = []
@@ -102,15 +102,15 @@ def _sort_key(line: Mapping[str, Any], order: str, sign: float) -> float:
 
 
 def paginate(lines: Sequence[Any], number: int) -> tuple[Sequence[Any], dict[str, int]]:
-    """One page of a long list, and where it stands."""
+    """Return one page of a long list, and its position."""
     pages = max(1, math.ceil(len(lines) / PAGE_SIZE))
     if number > pages:
-        raise SpecError(f"there is no page {number}; there are {pages}")
+        raise SpecError(f"there is no page {number}; the last page is {pages}")
     return lines[(number - 1) * PAGE_SIZE : number * PAGE_SIZE], {"page": number, "pages": pages, "n": len(lines)}
 
 
 def conversation_object(replies: RunResponses, place: int) -> dict[str, Any]:
-    """One reply with all that is known of it, and what the other systems said to the same item."""
+    """Return one reply with everything known about it, and the other systems' replies to the same item."""
     findings = replies.findings
     if not 0 <= place < len(findings.scores):
         raise SpecError(f"this run has no reply {place}; it has {len(findings.scores):,}")

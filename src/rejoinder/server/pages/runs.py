@@ -1,4 +1,4 @@
-"""The pages of runs: what there is, and of each its leaderboards, or the accuracy of its systems."""
+"""The pages of runs: the list, and for each run its leaderboards, or the accuracy of its systems."""
 
 from __future__ import annotations
 
@@ -22,60 +22,60 @@ from rejoinder.server.pages.context import PageContent, PageContext, Query, tabl
 from rejoinder.server.pages.library import RunEntry
 
 
-async def all_runs(house: PageContext, request: Request, query: Query) -> PageContent:
-    """Every run, the latest first."""
-    found = sorted(house.library.runs().values(), key=lambda one: -one.changed)
-    folders = [str(folder) for folder in house.library.folders]
-    return PageContent("runs.html", {"runs": [_run_line(one) for one in found], "folders": folders})
+async def all_runs(context: PageContext, request: Request, query: Query) -> PageContent:
+    """List every run, the latest first."""
+    runs = sorted(context.library.runs().values(), key=lambda run: -run.changed)
+    folders = [str(folder) for folder in context.library.folders]
+    return PageContent("runs.html", {"runs": [_run_line(run) for run in runs], "folders": folders})
 
 
-def _run_line(one: RunEntry) -> dict[str, Any]:
-    """A run in a line; one that cannot be read says why."""
-    told: dict[str, Any] = {"name": one.name, "kind": one.kind, "inputs": [], "systems": [], "metrics": []}
-    told |= {"rows": 0, "begun": None, "problem": None}
+def _run_line(run: RunEntry) -> dict[str, Any]:
+    """Summarise a run; one that cannot be read says why."""
+    line: dict[str, Any] = {"name": run.name, "kind": run.kind, "inputs": [], "systems": [], "metrics": []}
+    line |= {"rows": 0, "begun": None, "problem": None}
     try:
-        if one.kind == "selection":
-            about = read_selection(one.path)
+        if run.kind == "selection":
+            about = read_selection(run.path)
             systems = [system["system"] for system in about["systems"]]
-            return told | {"inputs": [about["input"]["name"]], "systems": systems, "rows": about["questions"]}
-        about = read_about(one.path)
-        return told | {
-            "inputs": [given["name"] for given in about["inputs"]],
+            return line | {"inputs": [about["input"]["name"]], "systems": systems, "rows": about["questions"]}
+        about = read_about(run.path)
+        return line | {
+            "inputs": [entry["name"] for entry in about["inputs"]],
             "systems": list(about["systems"]),
             "metrics": [metric["spec"] for metric in about["metrics"]],
             "rows": sum(about["systems"].values()),
-            "begun": _start_time(one.path),
+            "begun": _start_time(run.path),
         }
     except RejoinderError as error:
-        return told | {"problem": str(error)}
+        return line | {"problem": str(error)}
     except (KeyError, TypeError, AttributeError):
-        return told | {"problem": f"{one.path.name}: is not as a run should be"}
+        return line | {"problem": f"{run.path.name}: is not a valid run folder"}
 
 
 def _start_time(path: Path) -> str | None:
     try:
-        told = orjson.loads((path / "timings.json").read_bytes())
-        return str(told["begun"])
+        timings = orjson.loads((path / "timings.json").read_bytes())
+        return str(timings["begun"])
     except (OSError, orjson.JSONDecodeError, KeyError, TypeError):
         return None
 
 
-async def load_findings(house: PageContext, name: str) -> Findings:
-    """All that is known of a scored run, computed once."""
-    found = house.library.run(name)
-    if found.kind != "scores":
-        raise RejoinderError(f"{name} is a selection; it has no scores of replies")
-    return await house.kept.get(("findings", found), lambda: compute_findings(found.path))
+async def load_findings(context: PageContext, name: str) -> Findings:
+    """Return everything known about a scored run, computed once."""
+    run = context.library.run(name)
+    if run.kind != "scores":
+        raise RejoinderError(f"{name} is a selection run, which has no scores of replies")
+    return await context.cache.get(("findings", run), lambda: compute_findings(run.path))
 
 
-async def one_run(house: PageContext, request: Request, query: Query) -> PageContent:
-    """A run's leaderboards; of a selection its tables."""
-    found = house.library.run(request.path_params["run"])
-    if found.kind == "selection":
-        return await _selection_page(house, found)
-    findings = await load_findings(house, found.name)
-    told: dict[str, Any] = {
-        "name": found.name,
+async def one_run(context: PageContext, request: Request, query: Query) -> PageContent:
+    """Show a run's leaderboards, or the tables of a selection."""
+    run = context.library.run(request.path_params["run"])
+    if run.kind == "selection":
+        return await _selection_page(context, run)
+    findings = await load_findings(context, run.name)
+    data: dict[str, Any] = {
+        "name": run.name,
         "kind": "scores",
         "title": summary.describe_inputs(findings),
         "lead": summary.describe_run(findings),
@@ -92,23 +92,23 @@ async def one_run(house: PageContext, request: Request, query: Query) -> PageCon
         "flags": count_flags(findings),
         "commands": summary.repeat_commands(findings),
     }
-    return PageContent("run.html", told, extra)
+    return PageContent("run.html", data, extra)
 
 
-async def _selection_page(house: PageContext, found: RunEntry) -> PageContent:
+async def _selection_page(context: PageContext, run: RunEntry) -> PageContent:
     def make() -> tuple[SelectionEvaluation, dict[str, Any]]:
-        run = select.load_selection(found.path)
-        return evaluate_selection(run.selected), run.about
+        selection = select.load_selection(run.path)
+        return evaluate_selection(selection.selected), selection.about
 
-    examined, about = await house.kept.get(("selection", found), make)
-    tables = selection_tables(examined)
-    told = {
-        "name": found.name,
+    evaluation, about = await context.cache.get(("selection", run), make)
+    tables = selection_tables(evaluation)
+    data = {
+        "name": run.name,
         "kind": "selection",
         "title": about["input"]["name"],
-        "systems": examined.selected.systems,
-        "questions": len(examined.selected.questions),
-        "signatures": dict(examined.selected.signatures),
+        "systems": evaluation.selected.systems,
+        "questions": len(evaluation.selected.questions),
+        "signatures": dict(evaluation.selected.signatures),
         "tables": [table_object(table) for table in tables],
     }
-    return PageContent("selection_run.html", told, {"shown": tables})
+    return PageContent("selection_run.html", data, {"selection_tables": tables})

@@ -1,4 +1,4 @@
-"""The pages of test sets: questions, their candidates and labels, and where each candidate came from."""
+"""The pages of test sets: questions, their candidates and labels, and the source of each candidate."""
 
 from __future__ import annotations
 
@@ -16,48 +16,53 @@ from rejoinder.server.pages.replies import paginate, shorten_text
 from rejoinder.types import Candidate, Question
 
 
-async def all_sets(house: PageContext, request: Request, query: Query) -> PageContent:
-    """Every test set that is here."""
+async def all_sets(context: PageContext, request: Request, query: Query) -> PageContent:
+    """List every available test set."""
     lines = [
-        {"name": one.name, "about": one.about, "licence": one.licence, "published": one.path is None}
-        for one in house.library.sets().values()
+        {
+            "name": test_set.name,
+            "about": test_set.about,
+            "licence": test_set.licence,
+            "published": test_set.path is None,
+        }
+        for test_set in context.library.sets().values()
     ]
-    return PageContent("sets.html", {"sets": lines, "folders": [str(folder) for folder in house.library.folders]})
+    return PageContent("sets.html", {"sets": lines, "folders": [str(folder) for folder in context.library.folders]})
 
 
-async def _load_questions(house: PageContext, found: TestSet) -> list[Question]:
-    return await house.kept.get(("set", found, found.changed), found.read)
+async def _load_questions(context: PageContext, test_set: TestSet) -> list[Question]:
+    return await context.cache.get(("set", test_set, test_set.changed), test_set.read)
 
 
-async def one_set(house: PageContext, request: Request, query: Query) -> PageContent:
-    """A test set: what it is made of, and its questions, those with a candidate of some source or label if asked."""
-    found = house.library.set(request.path_params["set"])
-    questions = await _load_questions(house, found)
+async def one_set(context: PageContext, request: Request, query: Query) -> PageContent:
+    """Show a test set and its questions, on request only those with a candidate of some source or label."""
+    test_set = context.library.set(request.path_params["set"])
+    questions = await _load_questions(context, test_set)
     source, label = query.get("source"), query.get("label")
     lines = [
         _question_line(number, question)
         for number, question in enumerate(questions)
         if any(_matches_filter(candidate, source, label) for candidate in question.candidates)
     ]
-    shown, at = paginate(lines, query.get("page", 1))
+    entries, position = paginate(lines, query.get("page", 1))
     candidates = [candidate for question in questions for candidate in question.candidates]
-    told: dict[str, Any] = {
-        "name": found.name,
-        "about": found.about,
-        "licence": found.licence,
-        "citation": found.citation,
+    data: dict[str, Any] = {
+        "name": test_set.name,
+        "about": test_set.about,
+        "licence": test_set.licence,
+        "citation": test_set.citation,
         "questions": len(questions),
         "candidates": len(candidates),
-        "sources": dict(Counter(one.source or "not said" for one in candidates).most_common(40)),
-        "labels": dict(Counter(label for one in candidates for label in one.labels).most_common(40)),
-        "grades": dict(Counter(str(one.grade) for one in candidates).most_common(12)),
-        "card": _read_card(found),
+        "sources": dict(Counter(each.source or "not said" for each in candidates).most_common(40)),
+        "labels": dict(Counter(label for each in candidates for label in each.labels).most_common(40)),
+        "grades": dict(Counter(str(each.grade) for each in candidates).most_common(12)),
+        "card": _read_card(test_set),
         "source": source,
         "label": label,
-        **at,
-        "list": list(shown),
+        **position,
+        "list": list(entries),
     }
-    return PageContent("set.html", told, {"path": f"/sets/{found.name}"})
+    return PageContent("set.html", data, {"path": f"/sets/{test_set.name}"})
 
 
 def _matches_filter(candidate: Candidate, source: str | None, label: str | None) -> bool:
@@ -71,55 +76,55 @@ def _question_line(number: int, question: Question) -> dict[str, Any]:
     return {"question": number, "id": question.id, "last": last, "candidates": len(question.candidates)}
 
 
-def _read_card(found: TestSet) -> dict[str, Any] | None:
-    """The card of a test set, as far as it is one."""
-    if found.card is None:
+def _read_card(test_set: TestSet) -> dict[str, Any] | None:
+    """Return the card of a test set, if it has a valid one."""
+    if test_set.card is None:
         return None
     try:
-        card = orjson.loads(found.card.read_bytes())
+        card = orjson.loads(test_set.card.read_bytes())
     except (OSError, orjson.JSONDecodeError):
         return None
     return card if isinstance(card, dict) else None
 
 
-async def question(house: PageContext, request: Request, query: Query) -> PageContent:
-    """One question with all its candidates."""
-    found = house.library.set(request.path_params["set"])
-    questions = await _load_questions(house, found)
+async def question(context: PageContext, request: Request, query: Query) -> PageContent:
+    """Show one question with all its candidates."""
+    test_set = context.library.set(request.path_params["set"])
+    questions = await _load_questions(context, test_set)
     number = request.path_params["question"]
-    place = int(number) if number.isascii() and number.isdecimal() and len(number) < 10 else -1
-    if not 0 <= place < len(questions):
-        raise SpecError(f"{found.name} has no question {number[:20]!r}; it has {len(questions):,}, from 0 on")
-    one = questions[place]
-    told: dict[str, Any] = {
-        "name": found.name,
-        "question": place,
-        "id": one.id,
-        "dialogue": one.dialogue,
-        "split": one.split,
-        "context": [{"speaker": turn.speaker, "text": turn.text} for turn in one.context],
-        "situation": [{"text": s.text, "category": s.category, "relevant": s.relevant} for s in one.situation],
-        "candidates": _candidate_objects(one),
-        "before": place - 1 if place else None,
-        "after": place + 1 if place + 1 < len(questions) else None,
+    n = int(number) if number.isascii() and number.isdecimal() and len(number) < 10 else -1
+    if not 0 <= n < len(questions):
+        raise SpecError(f"{test_set.name} has no question {number[:20]!r}; it has {len(questions):,}, numbered from 0")
+    entry = questions[n]
+    data: dict[str, Any] = {
+        "name": test_set.name,
+        "question": n,
+        "id": entry.id,
+        "dialogue": entry.dialogue,
+        "split": entry.split,
+        "context": [{"speaker": turn.speaker, "text": turn.text} for turn in entry.context],
+        "situation": [{"text": s.text, "category": s.category, "relevant": s.relevant} for s in entry.situation],
+        "candidates": _candidate_objects(entry),
+        "before": n - 1 if n else None,
+        "after": n + 1 if n + 1 < len(questions) else None,
     }
-    return PageContent("question.html", told)
+    return PageContent("question.html", data)
 
 
-def _candidate_objects(one: Question) -> list[dict[str, Any]]:
+def _candidate_objects(question: Question) -> list[dict[str, Any]]:
     try:
-        best = find_right_candidates(one)
-    except InputError:  # nobody graded it yet
+        best = find_right_candidates(question)
+    except InputError:  # not graded yet
         best = frozenset()
     return [
         {
             "text": candidate.text,
             "id": candidate.id,
             "grade": candidate.grade,
-            "right": place in best,
+            "right": n in best,
             "source": candidate.source,
             "labels": list(candidate.labels),
             "meta": {str(key): value for key, value in candidate.meta.items()},
         }
-        for place, candidate in enumerate(one.candidates)
+        for n, candidate in enumerate(question.candidates)
     ]

@@ -1,4 +1,4 @@
-"""The Try page: a conversation and a reply, as they were typed or as they stand in a run."""
+"""The Try page: a conversation and a reply, as an example or from a run."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from rejoinder.server.pages.replies import RunResponses, conversation_object
 from rejoinder.server.pages.runs import load_findings
 
 
-async def try_page(house: PageContext, request: Request, query: Query) -> PageContent:
-    """The metrics that can be tried, and a conversation to begin with."""
-    begun = await _conversation_from_run(house, query) if "run" in query else _example_conversation()
-    offered = [_metric_object(name) for name in house.desk.offer.metrics]
-    return PageContent("try.html", {"metrics": offered, **begun})
+async def try_page(context: PageContext, request: Request, query: Query) -> PageContent:
+    """Return the metrics that can be tried, and a conversation to start with."""
+    conversation = await _conversation_from_run(context, query) if "run" in query else _example_conversation()
+    metrics = [_metric_object(name) for name in context.service.offer.metrics]
+    return PageContent("try.html", {"metrics": metrics, **conversation})
 
 
 def _example_conversation() -> dict[str, Any]:
-    given = EXAMPLES["score"]["pairs"][0]
-    return {"context": given["context"], "reply": given["reply"], "references": given["references"], "from": None}
+    pair = EXAMPLES["score"]["pairs"][0]
+    return {"context": pair["context"], "reply": pair["reply"], "references": pair["references"], "from": None}
 
 
-async def _conversation_from_run(house: PageContext, query: Query) -> dict[str, Any]:
+async def _conversation_from_run(context: PageContext, query: Query) -> dict[str, Any]:
     name = query["run"]
-    found = conversation_object(RunResponses(await load_findings(house, name)), query.get("reply", 0))
-    said = next(one for one in found["replies"] if one["here"])
+    conversation = conversation_object(RunResponses(await load_findings(context, name)), query.get("reply", 0))
+    response = next(response for response in conversation["replies"] if response["here"])
     return {
-        "context": found["context"],
-        "reply": said["text"],
-        "references": [one["text"] for one in found["references"]],
-        "from": {"run": name, "reply": found["reply"], "system": said["system"]},
+        "context": conversation["context"],
+        "reply": response["text"],
+        "references": [response["text"] for response in conversation["references"]],
+        "from": {"run": name, "reply": conversation["reply"], "system": response["system"]},
     }
 
 

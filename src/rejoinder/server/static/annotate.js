@@ -1,4 +1,4 @@
-// Keys, drafts and times for the pages of raters; every page works without this too.
+// Keyboard shortcuts, drafts and timing for the raters' pages; every page works without this too.
 "use strict";
 
 const form = document.getElementById("answer");
@@ -16,18 +16,18 @@ function storage(job) {
   try {
     return job(window.sessionStorage);
   } catch {
-    return null; // storage is turned off: then there are no drafts
+    return null; // storage is turned off, so there are no drafts
   }
 }
 
-// Who speaks to the browser, or rests a hand on the keys, can turn single keys off.
-let singleKeys = lasting((store) => store.getItem(OFF)) === null;
+// People who use voice control, or rest a hand on the keyboard, can turn single-key shortcuts off.
+let singleKeys = permanentStorage((store) => store.getItem(OFF)) === null;
 
-function lasting(job) {
+function permanentStorage(job) {
   try {
     return job(window.localStorage);
   } catch {
-    return null; // storage is turned off: then keys are on again on the next page
+    return null; // storage is turned off, so shortcuts are on again on the next page
   }
 }
 
@@ -38,9 +38,9 @@ function forgetDraftsBut(key) {
 }
 
 function submitById(id) {
-  const found = document.getElementById(id);
-  const button = found && found.querySelector("button") || document.querySelector(`button[form="${id}"]`);
-  if (found && button && !button.disabled) found.requestSubmit();
+  const target = document.getElementById(id);
+  const button = target && target.querySelector("button") || document.querySelector(`button[form="${id}"]`);
+  if (target && button && !button.disabled) target.requestSubmit();
 }
 
 function follow(id) {
@@ -53,17 +53,17 @@ if (form) {
   const asks = [...form.querySelectorAll(".ask")];
   const control = (ask) => ask.querySelector("textarea") || ask.querySelector("input:checked") || ask.querySelector("input");
   const inputs = (ask) => [...ask.querySelectorAll("input")];
-  const said = document.getElementById("said");
+  const status = document.getElementById("status");
   let sending = false;
   let visible = 0;
   let since = document.hidden ? null : performance.now();
 
-  const shown = () => asks.filter((ask) => !ask.hidden);
-  const answered = (ask) => {
+  const visibleAsks = () => asks.filter((ask) => !ask.hidden);
+  const isAnswered = (ask) => {
     const text = ask.querySelector("textarea");
     return text ? text.value.trim() !== "" : inputs(ask).some((input) => input.checked);
   };
-  const lacking = () => shown().find((ask) => "required" in ask.dataset && !answered(ask));
+  const firstMissing = () => visibleAsks().find((ask) => "required" in ask.dataset && !isAnswered(ask));
   const current = () => asks.find((ask) => "current" in ask.dataset && !ask.hidden);
   const seconds = () => (visible + (since === null ? 0 : performance.now() - since)) / 1000;
 
@@ -122,7 +122,7 @@ if (form) {
     ask.querySelector(".problem").textContent = "";
   }
 
-  // "none" stands alone among labels.
+  // The label "none" excludes all others.
   function keepNoneAlone(input) {
     if (input.type !== "checkbox" || !input.checked) return;
     for (const other of inputs(input.closest(".ask")))
@@ -130,24 +130,24 @@ if (form) {
   }
 
   function choose(digit) {
-    const ask = current() || lacking() || shown()[0];
+    const ask = current() || firstMissing() || visibleAsks()[0];
     const input = ask && inputs(ask).find((one) => one.dataset.key === digit);
     if (!input) return;
     input.checked = input.type === "radio" || !input.checked;
     input.dispatchEvent(new Event("change", { bubbles: true }));
     input.focus({ preventScroll: true });
     const label = input.closest("label").innerText.replace(/\s+/g, " ").trim();
-    if (said) said.textContent = input.checked ? `${label} chosen` : `${label} not chosen`;
+    if (status) status.textContent = input.checked ? `${label} chosen` : `${label} not chosen`;
     if (input.type === "radio") {
-      const rest = shown();
-      const next = rest.slice(rest.indexOf(ask) + 1).find((one) => "if" in one.dataset || ("required" in one.dataset && !answered(one)));
+      const rest = visibleAsks();
+      const next = rest.slice(rest.indexOf(ask) + 1).find((one) => "if" in one.dataset || ("required" in one.dataset && !isAnswered(one)));
       if (next) go(next, true);
     }
   }
 
-  // The marked question itself comes first, unless somebody is in it or has just left it.
+  // First to the marked question itself, unless the focus is in it or has just left it.
   function step(by) {
-    const list = shown();
+    const list = visibleAsks();
     const here = current();
     if (here && !here.contains(document.activeElement) && !("left" in here.dataset)) return go(here, true);
     const place = list.indexOf(current() || list[0]) + by;
@@ -161,7 +161,7 @@ if (form) {
   const wrong = asks.find((ask) => !ask.hidden && ask.querySelector(".problem").textContent.trim());
   if (wrong) go(wrong, true);
   else {
-    mark(lacking() || shown()[0]);
+    mark(firstMissing() || visibleAsks()[0]);
     document.getElementById("unit").focus({ preventScroll: true });
   }
 
@@ -181,7 +181,7 @@ if (form) {
   });
   form.addEventListener("input", keepDraft);
   form.addEventListener("submit", (event) => {
-    const ask = lacking();
+    const ask = firstMissing();
     if (sending || ask) {
       event.preventDefault();
       if (ask) complain(ask, "Please answer this.");
@@ -191,7 +191,7 @@ if (form) {
     form.elements.seconds.value = seconds().toFixed(2);
     keepDraft();
     document.getElementById("send").setAttribute("aria-busy", "true");
-    if (said) said.textContent = "Sending";
+    if (status) status.textContent = "Sending";
   });
   window.addEventListener("pageshow", () => {
     sending = false;
@@ -220,11 +220,11 @@ if (help && dialog) {
   box.checked = singleKeys;
   box.addEventListener("change", () => {
     singleKeys = box.checked;
-    lasting((store) => (singleKeys ? store.removeItem(OFF) : store.setItem(OFF, "")));
+    permanentStorage((store) => (singleKeys ? store.removeItem(OFF) : store.setItem(OFF, "")));
   });
 }
 
-// Links, buttons and texts keep their own Enter.
+// Links, buttons and text fields handle Enter themselves.
 document.addEventListener("keydown", (event) => {
   if (event.isComposing || event.altKey || event.metaKey || (dialog && dialog.open)) return;
   const at = event.target;
