@@ -37,7 +37,7 @@ class Collection:
     preferences: list[Preference] = field(default_factory=list)
 
     def add(self, record: Record) -> None:
-        """Put a record in its place; whether its id is new is the ledger's business."""
+        """Add a record; the caller checks that its id is new (``IdChecker``)."""
         match record:
             case Dialogue():
                 self.dialogues[record.id] = record
@@ -53,7 +53,7 @@ class Collection:
                 self.preferences.append(record)
 
     def __iter__(self) -> Iterator[Record]:
-        """All records, each before those that point at it."""
+        """All records, each before those that refer to it."""
         yield from self.dialogues.values()
         yield from self.items.values()
         yield from self.questions.values()
@@ -123,7 +123,7 @@ def from_lists(
     """A collection from plain lists: the i-th response answers the i-th context and has the i-th references.
 
     - ``responses``: the replies.
-    - ``contexts``: the utterances before each reply, oldest first.
+    - ``contexts``: the turns before each reply, oldest first.
     - ``references``: good replies to each context.
     - ``system``: who wrote the replies.
 
@@ -135,7 +135,9 @@ def from_lists(
     texts, before, good = (_as_list(given) for given in (responses, contexts, references))
     for name, given in (("contexts", before), ("references", good)):
         if given is not None and len(given) != len(texts or ()):
-            raise InputError(f"{name} has {len(given)} entries but responses has {len(texts or ())}; they go together")
+            raise InputError(
+                f"{name} has {len(given)} entries but responses has {len(texts or ())}; give one entry per response"
+            )
     width = len(str(max(len(texts or ()) - 1, 0)))
     collection = Collection()
     for i, text in enumerate(texts or ()):
@@ -153,12 +155,12 @@ def from_lists(
 
 
 def refuse_table(given: object) -> None:
-    """Raise where data comes in columns: going through it would give the names of the columns."""
+    """Raise if the data is a table: iterating over it would yield the names of its columns."""
     if isinstance(given, Mapping) or any(hasattr(given, name) for name in ("columns", "column_names", "schema")):
         raise InputError(
-            f"data in columns ({type(given).__module__.partition('.')[0]}'s {type(given).__name__}) is not read; give "
-            "the replies as a list of texts, with contexts= and references= beside it, or write the data to a file and "
-            "convert that with: rejoinder import csv FILE (or jsonl, parquet, huggingface)"
+            f"data in columns ({type(given).__module__.partition('.')[0]}'s {type(given).__name__}) cannot be read; "
+            "pass the replies as a list of strings, with contexts= and references= beside it, or write the data to a "
+            "file and convert it with: rejoinder import csv FILE (or jsonl, parquet, huggingface)"
         )
 
 
@@ -172,5 +174,5 @@ def _check_texts(given: list[Any] | None, i: int, name: str) -> Sequence[str]:
         return ()
     found = (given[i],) if isinstance(given[i], str) else given[i]
     if not isinstance(found, Iterable) or not all(isinstance(t, str) and t.strip() for t in found):
-        raise InputError(f"{name}[{i}] must be a string or a list of strings that are not empty")
+        raise InputError(f"{name}[{i}] must be a non-empty string or a list of non-empty strings")
     return tuple(found)

@@ -19,16 +19,16 @@ from rejoinder.types import Turn
 
 @dataclass(frozen=True, slots=True)
 class DatasetRow:
-    """One object of a published file, and where it stands; its fields are asked for by what they must be."""
+    """One object of a published file and its place; each method returns a field of one type, or raises."""
 
     fields: Mapping[str, Any]
     place: str
 
     def text(self, key: str) -> str:
-        """A string that is not blank, as it stands."""
+        """A string that is not blank, unchanged."""
         found = self.fields.get(key)
         if not isinstance(found, str) or not found or found.isspace():
-            raise self.wrong(key, "a text that is not empty")
+            raise self.wrong(key, "a non-empty string")
         return found
 
     def string(self, key: str) -> str:
@@ -69,7 +69,7 @@ class DatasetRow:
         """A list of strings that are not blank, at least one."""
         found = self.strings(key)
         if not found or any(not s or s.isspace() for s in found):
-            raise self.wrong(key, "a list of texts that are not empty")
+            raise self.wrong(key, "a list of non-empty strings")
         return found
 
     def strings(self, key: str) -> list[str]:
@@ -101,13 +101,13 @@ class DatasetRow:
         return [DatasetRow(o, self.place) for o in found]
 
     def wrong(self, key: str, expected: str) -> InputError:
-        """The error that says what a field holds instead."""
+        """Return the error that says what a field must be and what it holds."""
         shown = f"found {brief(self.fields[key])}" if key in self.fields else "it is missing"
         return InputError(f"{self.place}: {brief(key)} must be {expected}, {shown}")
 
 
 def read_json_list(path: Path) -> Iterator[DatasetRow]:
-    """The objects of a file that is one JSON list; they are counted from 1."""
+    """Yield the objects of a file that is one JSON list; rows are counted from 1."""
     try:
         found = orjson.loads(_read_bytes(path))
     except orjson.JSONDecodeError as error:
@@ -119,13 +119,13 @@ def read_json_list(path: Path) -> Iterator[DatasetRow]:
 
 
 def read_json_lines(path: Path) -> Iterator[DatasetRow]:
-    """The objects of a file that has one a line."""
+    """Yield the objects of a file with one per line."""
     for line in InputFile(path).lines():
         yield _make_row(decode_line(line), str(line.place))
 
 
 def read_lines(path: Path) -> Iterator[tuple[str, str]]:
-    """The lines of a text file that are not blank, each with its place."""
+    """Yield the non-blank lines of a text file, each after its place."""
     text = _read_text(path)
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
@@ -133,7 +133,7 @@ def read_lines(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def read_csv_rows(path: Path, width: int) -> Iterator[tuple[str, list[str]]]:
-    """The rows of a CSV file without a header, each with its place; all must have ``width`` cells."""
+    """Yield the rows of a CSV file without a header, each after its place; all must have ``width`` cells."""
     reader = csv.reader(io.StringIO(_read_text(path), newline=""))
     try:
         for cells in reader:
@@ -148,17 +148,17 @@ def read_csv_rows(path: Path, width: int) -> Iterator[tuple[str, list[str]]]:
 
 
 def parse_decimal(text: str, place: str) -> float:
-    """The finite number in a cell."""
+    """Return the finite number in a cell."""
     return DatasetRow({"cell": text}, place).number("cell")
 
 
 def alternate_speakers(texts: Iterable[str]) -> tuple[Turn, ...]:
-    """Turns of two speakers, A and B, who take turns."""
+    """Return the turns of two speakers, A and B, who alternate."""
     return tuple(Turn(text.strip(), "AB"[i % 2]) for i, text in enumerate(texts))
 
 
 def pick_by_index(values: Sequence[str], index: int, row: DatasetRow, key: str) -> str:
-    """One of ``values`` by an index that came from a file."""
+    """Return one of ``values`` by an index that was read from a file."""
     if not 0 <= index < len(values):
         raise row.wrong(key, f"below {len(values)}")
     return values[index]

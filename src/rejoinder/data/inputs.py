@@ -1,4 +1,4 @@
-"""What a run can be given: files in our schema, OpenAI-style chat logs, standard input, published sets by name."""
+"""The inputs of a run: files in our schema, OpenAI-style chat logs, standard input, published sets by name."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _KIND = re.compile(rb'"(?:kind|context|turns|item|rater|candidates)"\s*:')
 
 
 class Input:
-    """One input of a run; its digest is known before a record is read, so that a finished run is found at once."""
+    """One input of a run; its digest is known before any record is read, so a finished run is found at once."""
 
     def __init__(self, given: str | Path, without: frozenset[str] = frozenset(), called: str | None = None) -> None:
-        """Of a Parquet file the columns ``without`` are not read, as if they were empty; errors say ``called``."""
+        """Of a Parquet file, the columns in ``without`` are skipped as if empty; errors name the input ``called``."""
         if not isinstance(given, str | os.PathLike):
             refuse_table(given)
-            raise InputError(f"a file is named by a string or a path, not by a {type(given).__name__}")
+            raise InputError(f"an input must be a string or a path, not a {type(given).__name__}")
         self._given = str(given)
         self._without = without
         self.name = self._name()
@@ -52,18 +52,20 @@ class Input:
 
     @property
     def stem(self) -> str:
-        """A short name for what is made from it."""
+        """A short name for what is made from this input."""
         name = self.name.removeprefix(DATASET).replace("/", "-").strip("<>")
         return name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(".parquet") or "run"
 
     def records(self, allow_empty: bool = False) -> Iterator[tuple[Record, Place]]:
-        """The records with their places."""
+        """Yield the records with their places."""
         self._tally = ImportTally()
         converted = self._converted()
         if converted is not None:
             for record, place in converted:
                 if not allow_empty and isinstance(record, Response) and not record.text.strip():
-                    raise InputError(f"{place}: the reply {record.id!r} is empty; keep it as a NaN with --empty nan")
+                    raise InputError(
+                        f"{place}: the reply {record.id!r} is empty; remove it, or keep it as a NaN (empty=nan)"
+                    )
                 yield record, place
             if self.imported_as is not None:
                 self._same(self._measure()[0])
@@ -79,10 +81,12 @@ class Input:
 
     def _same(self, sha256: str) -> None:
         if sha256 != self.digest:
-            raise InputError(f"{self.called}: changed while it was read; run the command again when it is at rest")
+            raise InputError(
+                f"{self.called}: changed while it was being read; run the command again when it no longer changes"
+            )
 
     def _converted(self) -> Iterator[tuple[Record, Place]] | None:
-        """The records of what is not a file in our schema, with their places."""
+        """The records of an input that is not a file in our schema, with their places; None for one that is."""
         if self._given.startswith(DATASET):
             from rejoinder.data.datasets import read_dataset
 
@@ -98,21 +102,21 @@ class Input:
 
     @property
     def left_out(self) -> dict[str, int]:
-        """What an import on the fly left out, with numbers; known when the records have been read."""
+        """What an import on the fly left out, with counts; known once the records have been read."""
         return dict(sorted(self._tally.left_out.items()))
 
     def first_items(self) -> Iterator[Item]:
-        """Some items, to see what they have."""
+        """The first items, to see which fields they have."""
         records = (record for record, _ in self.records(allow_empty=True))
         return itertools.islice((record for record in records if isinstance(record, Item)), _FIRST_ITEMS)
 
     def close(self) -> None:
-        """Remove what standard input or a pipe was spooled to."""
+        """Delete the file that standard input or a pipe was copied to."""
         if self._spool is not None:
             remove_spool(self._spool)
 
     def _name(self) -> str:
-        """What a run calls it, wherever it lies."""
+        """The name a run uses, wherever the file is."""
         if self._given.startswith(DATASET):
             return self._given
         if self._given in ("-", "/dev/stdin"):
@@ -130,20 +134,20 @@ class Input:
         return hashlib.sha256(listed.encode()).hexdigest(), sum(f.size for f in files)
 
     def _is_chat_log(self) -> bool:
-        """Whether the file begins like a log of conversations with messages, as chat APIs have them."""
+        """Whether the file begins like a log of conversations with messages, as chat APIs write them."""
         with InputFile(self._given, self.called).open() as raw:
             beginning = raw.read(_BEGINNING)
         if beginning[:2] == b"\x1f\x8b":
             try:
                 beginning = zlib.decompressobj(wbits=31).decompress(beginning, _BEGINNING)
-            except zlib.error:  # reading it will say what is wrong
+            except zlib.error:  # reading it will raise the error
                 return False
         found = _MESSAGES.search(beginning)
         return found is not None and not _KIND.search(beginning, 0, found.start(1))
 
 
 def read(*given: str | Path, allow_empty: bool = False) -> Collection:
-    """Everything that files (or ``dataset:NAME``) hold, checked, as one collection.
+    """Read files (or ``dataset:NAME``), check the records, and return them as one collection.
 
     - ``given``: files in our schema (JSONL or Parquet), chat logs, ``-`` for standard input, or ``dataset:NAME``.
     - ``allow_empty``: whether an empty reply is allowed; it is an error otherwise.
@@ -170,7 +174,7 @@ DEFAULT_CORPORA = ("dataset:corpus/dialogues", "dataset:corpus/assistant")
 
 
 def read_dialogues(given: Sequence[str]) -> Iterator[Dialogue]:
-    """The dialogues of files; one without a corpus goes by the name of its file."""
+    """Yield the dialogues of files; one without a corpus gets the name of its file as corpus."""
     ledger = IdChecker()
     for one in given:
         opened = Input(one)

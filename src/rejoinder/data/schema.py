@@ -1,7 +1,7 @@
 """The one JSONL schema: a record is one JSON object on one line, and its kind is one of six.
 
-``from_object`` and ``objects.to_object`` are inverse to each other. A line may leave out ``kind`` where its keys give
-it away.
+``from_object`` and ``objects.to_object`` are inverse to each other. A line may leave out ``kind`` if its keys
+make it clear.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ KEYS: dict[str, frozenset[str]] = {
     "preference": frozenset({"kind", "item", "first", "second", "rater", "aspect", "choice", "meta"}),
     "question": frozenset({"kind", "id", "context", "candidates", "situation", "dialogue", "split", "meta"}),
 }
-# A key that only one kind has, in the order in which they are looked for.
+# A key that only one kind has, in the order in which they are tried.
 _KIND_BY_KEY = {
     "turns": "dialogue",
     "candidates": "question",
@@ -53,14 +53,14 @@ _KIND_BY_KEY = {
     "value": "rating",
     "item": "response",
 }
-_MAX_META_DEPTH = 100  # what can be read may be too deep to be written: 254 levels are
+_MAX_META_DEPTH = 100  # orjson reads deeper nesting than it writes: it refuses to write 254 levels
 _CHOICES = ("first", "second", "tie")
 
 
 def from_object(found: Any, place: Place, allow_empty: bool = False) -> Record:
-    """The record that a JSON value holds; ``allow_empty`` lets a response's text be empty."""
+    """Return the record in a JSON value; with ``allow_empty`` a response's text may be empty."""
     if not isinstance(found, dict):
-        raise InputError(f"{place}: expected a JSON object, found {_type_name(found)}; write one record a line")
+        raise InputError(f"{place}: expected a JSON object, found {_type_name(found)}; write one record per line")
     kind = _infer_kind(found, place)
     if not found.keys() <= KEYS[kind]:
         unknown = min(k for k in found if k not in KEYS[kind])
@@ -129,7 +129,7 @@ def _parse_response(o: dict[str, Any], at: Place, allow_empty: bool) -> Response
 def _parse_rating(o: dict[str, Any], at: Place, _: bool) -> Rating:
     response, dialogue = (_get_optional_id(o, key, "rating", at) for key in ("response", "dialogue"))
     if (response is None) == (dialogue is None):
-        raise InputError(f"{at}: rating must name either a 'response' or a 'dialogue' (one of the two)")
+        raise InputError(f"{at}: rating must name either a 'response' or a 'dialogue' (exactly one of them)")
     value = o.get("value")
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise InputError(f"{at}: rating has no number in 'value' (found {brief(value)}); leave the line out if unrated")
@@ -264,7 +264,7 @@ def _parse_candidate(found: Any, at: Place) -> Candidate:
 def _get_words(o: dict[str, Any], key: str, what: str, at: Place) -> tuple[str, ...]:
     found = _get_list(o, key, what, at)
     if not all(isinstance(word, str) and word for word in found):
-        raise InputError(f"{at}: '{key}' of {what} must be a list of words")
+        raise InputError(f"{at}: '{key}' of {what} must be a list of non-empty strings")
     return tuple(found)
 
 
@@ -289,7 +289,7 @@ def _get_string(o: Mapping[str, Any], key: str, what: str, at: Place) -> str:
 def _get_text(o: Mapping[str, Any], key: str, what: str, at: Place) -> str:
     text = _get_string(o, key, what, at)
     if not text or text.isspace():
-        hint = "remove the line, or keep it as a counted NaN with --empty nan" if what == "response" else "remove it"
+        hint = "remove the line, or keep it as a counted NaN (empty=nan)" if what == "response" else "remove it"
         raise InputError(f"{at}: '{key}' of {what} is empty; {hint}")
     return text
 
@@ -302,7 +302,7 @@ def _get_id(o: Mapping[str, Any], key: str, what: str, at: Place) -> str:
 
 
 def _get_optional_id(o: Mapping[str, Any], key: str, what: str, at: Place) -> str | None:
-    """A name; a whole number is taken as its digits."""
+    """Return an id; a whole number becomes its digits."""
     found = o.get(key)
     if found is None:
         return None

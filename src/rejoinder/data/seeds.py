@@ -1,7 +1,7 @@
-"""A seed of a situated set (SUGAR, section 3.2), and questions and items taken apart into seeds.
+"""Seeds of situated sets (SUGAR, section 3.2): read from files, or extracted from questions and items.
 
 A question gives its context, the goal and the polarity of its meta, its reference and the statements that are relevant.
-An item gives a seed for each of its references, with all statements that are not said to be irrelevant.
+An item gives one seed per reference, with all statements that are not marked as irrelevant.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NO = re.compile(r"\W*(sorry|i'?m sorry|i am sorry|i'?m afraid|i am afraid|no|no
 class Seed:
     """A request u, its goal g, the reply r1 that was written for it, and the statements S1 that make it fit.
 
-    The polarity says whether the reply does what was asked ("yes", "no"); None where nobody said.
+    The polarity says whether the reply does what was asked ("yes", "no"), or is None if that is unknown.
     """
 
     id: str
@@ -45,7 +45,7 @@ class Seed:
 
 
 def extract_seeds(record: object, place: str) -> list[Seed]:
-    """A question or an item taken apart."""
+    """Return the seeds of a question or an item."""
     if isinstance(record, Question):
         return [_seed_from_question(record, f"{place}: question {record.id}")]
     if isinstance(record, Item):
@@ -55,16 +55,16 @@ def extract_seeds(record: object, place: str) -> list[Seed]:
 
 
 def polarity_of(reply: str) -> str | None:
-    """Whether a reply begins with a yes or a no; None where it does not tell."""
+    """Return whether a reply begins with a yes or a no, or None if with neither."""
     if _YES.match(reply):
         return "yes"
     return "no" if _NO.match(reply) else None
 
 
 def check_category(category: object, where: str) -> str:
-    """One of the six categories, or an error that names them."""
+    """Return the category, which must be one of the six."""
     if category is None:
-        raise InputError(f"{where}: a statement has no category; say which: {', '.join(CATEGORIES)}")
+        raise InputError(f"{where}: a statement has no category; give one of: {', '.join(CATEGORIES)}")
     if category not in CATEGORIES:
         raise InputError(f"{where}: no category is called {brief(category)}; {nearest(str(category), CATEGORIES)}")
     return str(category)
@@ -103,7 +103,7 @@ def _make_seed(
 
 
 def request_and_goal(record: Question | Item, where: str) -> tuple[str, str]:
-    """What was asked for (all turns of the context), and what the person wants."""
+    """Return the request (all turns of the context) and the goal, which is what the person wants."""
     if not record.context:
         raise InputError(f"{where} has no context; it needs a request")
     goal = record.meta.get("goal")
@@ -124,7 +124,7 @@ _DATASET = "dataset:"
 
 
 def read_seeds(*given: str | Path) -> list[Seed]:
-    """The seeds of files (seeds or questions) and of published sets; ids are compared.
+    """Read the seeds of files (of seeds, questions or items) and of published sets; ids must be unique.
 
     - ``given``: files, or ``dataset:NAME`` such as ``dataset:sugar/0/train``.
 
@@ -136,13 +136,13 @@ def read_seeds(*given: str | Path) -> list[Seed]:
     for name in given:
         for seed, place in _read_seed_file(str(name)):
             if seed.id in found:
-                raise InputError(f"{place}: the seed {seed.id!r} is in {found[seed.id][1]} already; give it its own id")
+                raise InputError(f"{place}: the seed {seed.id!r} is already in {found[seed.id][1]}; give it another id")
             found[seed.id] = seed, place
     return [seed for seed, _ in found.values()]
 
 
 def write_seeds(seeds: Iterable[Seed], path: str | Path) -> int:
-    """Write seeds, one a line, and say how many."""
+    """Write seeds, one per line, and return how many there were."""
     lines = [orjson.dumps(_seed_object(seed), option=orjson.OPT_APPEND_NEWLINE) for seed in seeds]
     with atomic_write(path) as file:
         file.writelines(lines)
@@ -190,7 +190,7 @@ def _parse_statement(found: Any, place: Place) -> Statement:
 
 def _get_text(found: object, key: str, place: Place) -> str:
     if not isinstance(found, str) or not found.strip():
-        raise InputError(f"{place}: '{key}' of seed must be a text that is not empty, found {brief(found)}")
+        raise InputError(f"{place}: '{key}' of seed must be a non-empty string, found {brief(found)}")
     return found
 
 

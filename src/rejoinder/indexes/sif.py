@@ -1,9 +1,9 @@
 """SIF-weighted averages of word vectors (Arora, Liang and Ma 2017), fitted to a corpus.
 
-A text's vector is the mean of its words' vectors, each times a / (a + p(w)), without what it has of the first principal
-component of all such vectors of the corpus, brought to length 1. p(w) is the share of a word among all words of the
-corpus, or of a file of counts; the component is that of the vectors as they are (not centred), as in the paper. A text
-without a known word has zeros.
+A text's vector is the mean of its words' vectors, each times a / (a + p(w)), minus its projection on the first
+principal component of all such vectors of the corpus, normalised to length 1. p(w) is the share of a word among all
+words of the corpus, or of a file of counts; the component is that of the uncentred vectors, as in the paper.
+A text without a known word gets zeros.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from rejoinder.indexes.corpus import Corpus
 from rejoinder.models.base import Side, TokenVectors, Vectors, WordVectors
 from rejoinder.text.tokens import get_tokenizer
 
-_ROUNDING_SHARE = 1e-6  # what is left of a vector, against before, that is but rounding
+_ROUNDING_SHARE = 1e-6  # a remainder below this share of the vector is only rounding
 
 
 @dataclass(frozen=True, eq=False)
 class SifFit:
-    """What a corpus decides: how often each word that has a vector occurs, among how many words, and the component."""
+    """What is fitted to a corpus: the counts of words that have a vector, the total of all words, and the component."""
 
     counts: Mapping[str, int]
     total: int
@@ -38,7 +38,7 @@ class SifFit:
 
 
 class SifEncoder:
-    """Turns texts into SIF vectors of length 1 (zeros where nothing is known of a text)."""
+    """Turns texts into SIF vectors of length 1 (zeros for texts without known words)."""
 
     max_tokens = 2**31 - 1
 
@@ -50,7 +50,7 @@ class SifEncoder:
         self._component = fit.component
 
     def encode(self, texts: Sequence[str], cut: Side = "right") -> Vectors:
-        """One vector a text; every text is read whole."""
+        """Return one vector per text; texts are never truncated."""
         raw = self._weighing.means(texts)
         left = raw - np.outer((raw * self._component).sum(axis=1), self._component)
         before, after = (np.linalg.norm(part, axis=1, keepdims=True) for part in (raw, left))
@@ -59,17 +59,17 @@ class SifEncoder:
         return vectors
 
     def encode_tokens(self, texts: Sequence[str], layer: int = -1, cut: Side = "right") -> list[TokenVectors]:
-        """Nothing: a word has one vector wherever it stands."""
-        raise SpecError(f"{self.name} has no vectors of tokens in their context; name an encoder of the catalog")
+        """Raise: a word has the same vector in every context."""
+        raise SpecError(f"{self.name} has no contextual token vectors; name an encoder of the catalog")
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Every text is read whole."""
+        """Return False for each text: texts are never truncated."""
         return [False] * len(texts)
 
 
 @dataclass(frozen=True, eq=False)
 class SifAverages:
-    """The weighted means of texts, before a component is taken away."""
+    """The weighted means of texts, before the component is removed."""
 
     words: WordVectors
     a: float
@@ -77,7 +77,7 @@ class SifAverages:
     total: int
 
     def means(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """A row a text, in double precision; each depends on its own text alone."""
+        """Return one row per text, in double precision; each depends only on its own text."""
         from scipy.sparse import csr_array
 
         tokens_of = get_tokenizer("words")
@@ -97,11 +97,11 @@ class SifAverages:
 
 
 VERSION = 1  # of the vectors
-_BATCH_TEXTS = 8192  # texts
+_BATCH_TEXTS = 8192
 
 
 def fit_sif(corpus: Corpus, words: WordVectors, a: float, given: tuple[Mapping[str, int], int] | None = None) -> SifFit:
-    """The word counts (where no file gives them) and the first principal component of a corpus."""
+    """Return the word counts (unless given from a file) and the first principal component of a corpus."""
     counts, total = given if given is not None else _count_words(corpus, words)
     weighing = SifAverages(words, a, counts, total)
     products = np.zeros((words.dimensions, words.dimensions))
@@ -126,7 +126,7 @@ def _blocks(corpus: Corpus) -> Iterator[list[str]]:
 
 
 def read_counts(path: str) -> tuple[dict[str, int], int]:
-    """The counts of a file with a word and how often it occurs on each line."""
+    """Read counts from a file with a word and its count on each line."""
     counts: dict[str, int] = {}
     for line in File(path).lines():
         word, _, number = line.text.decode("utf-8", "replace").strip().rpartition(" ")
@@ -138,20 +138,20 @@ def read_counts(path: str) -> tuple[dict[str, int], int]:
 
 
 def sif_digest(corpus: Corpus, words: WordVectors, a: float, counts: str | None) -> str:
-    """A name for everything that decides the vectors."""
+    """Return a digest of everything that determines the vectors."""
     of_file = File(counts).measure()[0] if counts is not None else "corpus"
     return hashlib.sha256(f"sif {VERSION} {words.digest} {a!r} {of_file} {corpus.digest}".encode()).hexdigest()
 
 
 def write_fit(path: Path, made: SifFit) -> None:
-    """Keep a fit in a file of the cache."""
+    """Write a fit to a file of the cache."""
     content = {"counts": made.counts, "total": made.total, "component": made.component.tolist()}
     with atomic_write(path) as file:
         file.write(orjson.dumps(content))
 
 
 def read_fit(path: Path) -> SifFit | None:
-    """The fit that a file of the cache holds; None where there is none."""
+    """Read a fit from a file of the cache; return None if there is none."""
     try:
         found = orjson.loads(path.read_bytes())
         return SifFit(found["counts"], int(found["total"]), np.array(found["component"], np.float64))

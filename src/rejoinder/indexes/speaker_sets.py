@@ -1,9 +1,9 @@
-"""Whole speaker sets, and utterances drawn from them, for measuring how alike these are.
+"""Whole speaker sets, and turns sampled from them, to measure how similar these are.
 
-Two ways to take sets. *Each set once*, as SSREM's Table 2 does: every conversation of every speaker, every pair of
-partners, every speaker, and five random sets for each speaker; then the four kinds come from different speakers in
+There are two designs. *Each set once*, as in SSREM's Table 2: every conversation of every speaker, every pair of
+partners, every speaker, and five random sets per speaker; the four kinds then come from different speakers in
 different shares and have different sizes. *Matched*: conversations of A with B where A has also spoken with B
-elsewhere, and without B; the three sets of each and a random one, the same number of utterances from each.
+elsewhere, and without B; the three sets of each and a random one, with the same number of turns from each.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from rejoinder.indexes.corpus import Corpus, Numbers
 from rejoinder.indexes.speakers import NOBODY, SETS, SetName, TurnPostings
 
 Design: TypeAlias = Literal["each set once", "matched"]
-RANDOM_SETS = 5  # for each speaker, as in the paper
+RANDOM_SETS = 5  # per speaker, as in the paper
 
 
 class SetSample(NamedTuple):
-    """Utterances drawn from one set, and whose it is."""
+    """Turns sampled from one set, and the speaker whose set it is."""
 
     of: SetName
     speaker: int
@@ -32,10 +32,10 @@ class SetSample(NamedTuple):
 
 @dataclass(frozen=True)
 class SetSampling:
-    """How many sets of each kind are taken, how many utterances of a set at most, and the seed.
+    """The number of sets of each kind, the largest number of turns per set, and the seed.
 
-    Of utterances that say the same, a set has one unless ``copies`` are wanted: where dialogues overlap (threads of a
-    chat room), the same utterance stands in several.
+    Of turns with the same text a set has only one, unless ``copies`` is set: where dialogues overlap (threads of a
+    chat room), the same turn is in several.
     """
 
     sets: int = 1000
@@ -48,7 +48,7 @@ DEFAULT_SAMPLING = SetSampling()
 
 
 class CorpusSets:
-    """The sets of a corpus, each as a stretch of postings."""
+    """The sets of a corpus, each as a range of postings."""
 
     def __init__(self, corpus: Corpus) -> None:
         self.corpus = corpus
@@ -60,13 +60,13 @@ class CorpusSets:
 
     @cached_property
     def postings(self) -> dict[SetName, TurnPostings]:
-        """Where the sets of each kind stand (random ones stand where the speakers do)."""
+        """The postings of the sets of each kind (random sets use those of the speakers)."""
         kinds = self.by_conversation, self.index.by_pair, self.index.by_speaker, self.index.by_speaker
         return dict(zip(SETS, kinds, strict=True))
 
     @cached_property
     def sizes(self) -> dict[SetName, Numbers]:
-        """How many utterances each set of a kind has; sets that are none (no name, or none that lasts) have 0."""
+        """The number of turns in each set of a kind; 0 for speakers without a name, or without a lasting one."""
         return {of: self._sizes(of) for of in SETS}
 
     def _sizes(self, of: SetName) -> Numbers:
@@ -79,7 +79,7 @@ class CorpusSets:
         return np.where(known[speaker], sizes, 0)
 
     def speaker(self, of: SetName, run: int) -> int:
-        """Whose set it is."""
+        """Return the speaker whose set it is."""
         key = int(self.postings[of].keys[run])
         run_of_speaker = key // self.width if of == "same_partner" else None
         return (
@@ -87,7 +87,7 @@ class CorpusSets:
         )
 
     def chains(self) -> Numbers:
-        """Conversations of A with B, and the sets of A with B and of A: each larger than the one before, by lines."""
+        """Return lines of (conversation of A with B, pair set, speaker set), each set larger than the one before."""
         turns = self.by_conversation.turn_at(self.by_conversation.starts[:-1][: len(self.by_conversation.keys)])
         turns = turns[self.corpus.lasting[self.corpus.speaker[turns]]]
         key = self.corpus.dialogue[turns] * np.int64(self.width) + self.corpus.speaker[turns]
@@ -102,7 +102,7 @@ class CorpusSets:
         return np.stack([conversation, pair, speaker], axis=1)[grows]
 
     def some(self, of: SetName, run: int, n: int, random: np.random.Generator, copies: bool) -> SetSample:
-        """Up to n utterances of a set; a random set is what others than the speaker say."""
+        """Sample up to n turns of a set; a random set has the turns of everyone except the speaker."""
         postings = self.postings[of]
         low, high = gap_low, gap_high = postings.starts[run : run + 2].tolist()
         if of == "random":
@@ -110,7 +110,7 @@ class CorpusSets:
         else:
             gap_low = gap_high = high
         size = (high - low) - (gap_high - gap_low)
-        # More than n, since some may say the same.
+        # More than n, since some may have the same text.
         places = low + random.choice(size, min(4 * n, size), replace=False) if size else np.zeros(0, dtype=np.int64)
         turns = postings.turn_at(places + np.where(places >= gap_low, gap_high - gap_low, 0))
         if not copies:
@@ -119,7 +119,7 @@ class CorpusSets:
 
 
 def _sample_each_once(sets: CorpusSets, sampling: SetSampling) -> Iterator[SetSample]:
-    """Sets of each kind with at least two utterances, all of them or as many as are asked for."""
+    """Yield sets of each kind with at least two turns, all of them or ``sampling.sets`` of them."""
     for number, of in enumerate(SETS):
         random = np.random.default_rng([sampling.seed, number])
         runs = np.flatnonzero(sets.sizes[of] >= 2)
@@ -134,7 +134,7 @@ def _sample_each_once(sets: CorpusSets, sampling: SetSampling) -> Iterator[SetSa
 
 
 def _sample_matched(sets: CorpusSets, sampling: SetSampling) -> Iterator[SetSample]:
-    """The four sets of conversations that have all of them, with equal numbers of utterances."""
+    """Yield the four sets of conversations that have all four, with equal numbers of turns."""
     random = np.random.default_rng([sampling.seed, len(SETS)])
     chains = sets.chains()
     if len(chains) > sampling.sets:

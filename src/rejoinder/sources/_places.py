@@ -1,4 +1,4 @@
-"""Where moments and items stand in a corpus, and what must not be proposed to them."""
+"""Where moments and items are in a corpus, and what must not be proposed for them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ OUTSIDE = -1
 
 @dataclass(frozen=True, eq=False)
 class CorpusPlaces:
-    """Places as numbers: the turn of each (-1 outside the corpus), and what its item says already.
+    """Places as numbers: the turn of each (-1 outside the corpus), and the texts of its item.
 
-    ``names`` is what the draws of each place go by: its turn, or its item's id where it is outside.
+    ``names`` is what the draws for each place depend on: its turn, or its item's id if it is outside.
     """
 
     turns: Numbers
@@ -50,11 +50,11 @@ class CorpusPlaces:
 
     @property
     def outside(self) -> Numbers:
-        """The numbers of those that are not."""
+        """The numbers of the places that are not in the corpus."""
         return np.flatnonzero(self.turns == OUTSIDE)
 
     def untold(self, numbers: Numbers, turns: Numbers) -> NDArray[np.bool_]:
-        """Whether a turn says something else than the context and the references of a place's item."""
+        """Whether a turn's text differs from the context and the references of a place's item."""
         if not len(self._told):
             return np.ones(len(numbers), dtype=bool)
         key = numbers * len(self._corpus.digests) + self._corpus.said[turns]
@@ -72,13 +72,14 @@ def _turn_of(place: ResponsePlace, corpus: Corpus) -> int:
     size = int(corpus.starts[number + 1] - corpus.starts[number])
     if not 0 < place.turn < size:
         raise InputError(
-            f"turn {place.turn} of dialogue {place.dialogue!r} is no moment; name one from 1 to {size - 1} (from 0)"
+            f"dialogue {place.dialogue!r} has no turn {place.turn} with a context; "
+            f"name one from 1 to {size - 1} (counted from 0)"
         )
     return int(corpus.starts[number]) + place.turn
 
 
 def _turn_of_item(item: Item, corpus: Corpus) -> int:
-    """The turn that follows an item's context in its dialogue; outside where the corpus has no such place."""
+    """Return the turn that follows an item's context in its dialogue, or ``OUTSIDE`` if there is none."""
     number = corpus.numbers.get(item.dialogue) if item.dialogue is not None else None
     if number is None or not item.context:
         return OUTSIDE

@@ -1,4 +1,4 @@
-"""Candidates for every item of a file, from any source."""
+"""Candidates for each item of a file, from any source."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rejoinder.types import Dialogue, Item, Question
 
 @dataclass(frozen=True)
 class ProposedQuestions:
-    """Items with candidates as questions; how many items were asked about, and how many got fewer than wanted."""
+    """Items with candidates as questions; the number of items, and how many got fewer candidates than requested."""
 
     questions: Sequence[Question]
     n_items: int
@@ -29,13 +29,13 @@ def propose(
     k: int = 10,
     seed: int = 0,
 ) -> ProposedQuestions:
-    """Candidates that a source proposes for every item, as questions that nobody has graded.
+    """Return the candidates that a source proposes for each item, as questions without grades.
 
     - ``items``: items, or a file that has some.
     - ``corpus``: dialogues, a ``Corpus``, or a file.
     - ``source``: a source or its spec, one of ``list_("sources")``.
-    - ``k``: how many candidates an item gets at most.
-    - ``seed``: the seed of what is drawn.
+    - ``k``: the largest number of candidates per item.
+    - ``seed``: the seed of random draws.
 
     >>> import rejoinder
     >>> made = rejoinder.propose("items.jsonl", "dialogues.jsonl", "bm25", k=3)

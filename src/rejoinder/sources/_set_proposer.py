@@ -1,4 +1,4 @@
-"""The proposer that the sources of speaker sets share: it draws from the set of each moment."""
+"""The proposer that the speaker-set sources share: it draws from the set of each moment."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from rejoinder.types import Candidate
 
 @dataclass(frozen=True, eq=False)
 class SetProposer:
-    """Draws from one of the speaker sets; an item that is not in the corpus has no speaker, so only random has some."""
+    """Draws from one of the speaker sets; an item outside the corpus has no speaker, so only random works for it."""
 
     spec: str
     of: SpeakerSet
     corpus: Corpus
 
     def propose(self, places: Sequence[ResponsePlace], k: int, seed: int = 0) -> list[list[Candidate]]:
-        """Up to k candidates for each place, drawn without replacement."""
+        """Return up to k candidates for each place, drawn without replacement."""
         if k < 1:
             raise SpecError(f"k must be at least 1, not {k}")
         drawn = self.draw(CorpusPlaces.of(places, self.corpus), k, seed)
@@ -39,7 +39,7 @@ class SetProposer:
         return Candidate(text, name, None, self.spec)
 
     def draw(self, places: CorpusPlaces, k: int, seed: int = 0) -> Numbers:
-        """The same as numbers of turns, in a line a place, -1 where there are no more."""
+        """Return the same as numbers of turns, one line per place, -1 where there are no more."""
         keys = draw_keys(places.names, seed, zlib.crc32(self.spec.encode()))
         found = np.full((len(keys), k), -1, dtype=np.int64)
         inside, outside = places.inside, places.outside
@@ -59,6 +59,6 @@ class SetProposer:
 
 
 def _whole_corpus(corpus: Corpus, n: int) -> Pools:
-    """The whole corpus as the pool of n rows."""
+    """Return the whole corpus as the pool of n rows."""
     nothing = np.zeros(n, dtype=np.int64)
     return Pools(nothing, nothing + corpus.n_turns, nothing, nothing, lambda places: places)

@@ -10,37 +10,37 @@ from rejoinder.data.datasets import Dataset, list_datasets
 _HEAD = """\
 # Published sets
 
-Others have published what people said of responses, and dialogues; rejoinder reads what they published. None of it is
-part of rejoinder, and each set keeps its own licence: "none stated" means that its publisher attached none, so ask
-before you use it for more than research.
+rejoinder reads dialogues and human judgements of responses that others have published. None of it is part of
+rejoinder, and each set keeps its own licence: "none stated" means that its publisher attached none, so ask before you
+use it for more than research.
 
 ```
 rejoinder list datasets                       # all of them
 rejoinder data show gupta                     # what it is, its licence, its files, its first records
-rejoinder data get gupta/multi                # download and check; asks first (--yes agrees beforehand)
+rejoinder data get gupta/multi                # download and check; asks first (--yes skips the question)
 rejoinder data write gupta/multi -o gupta.jsonl
 ```
 
 ```python
 from rejoinder import read_dataset
 
-for record in read_dataset("gupta/multi"):  # nothing is read before the first record is asked for
+for record in read_dataset("gupta/multi"):  # nothing is read before the first record is requested
     ...
 ```
 
-The files lie under `$REJOINDER_DATA` (else in the user's data folder, `~/.local/share/rejoinder/data`). Downloads come
-from one pinned commit of the publisher's repository; a file takes its name only after its sha256 was compared. A
-download that broke off is gone on with when the command is given again. `--mirror URL` (or `$REJOINDER_MIRROR`) names a
-server that has the same paths below another address. Reading compares the size of a file with the published one;
-`rejoinder data write` and `read_dataset(..., verify=True)` compare the sha256 too.
+The files are under `$REJOINDER_DATA` (by default the user's data folder, `~/.local/share/rejoinder/data`). Downloads
+come from one pinned commit of the publisher's repository; a file gets its name only after its sha256 has been checked.
+To resume an interrupted download, run the command again. `--mirror URL` (or `$REJOINDER_MIRROR`) names a server that
+has the same paths below another address. Reading compares the size of a file with the published one; `rejoinder data
+write` and `read_dataset(..., verify=True)` compare the sha256 too.
 
-This page is made from the sets' own descriptions, in `src/rejoinder/data/datasets`: one file is one publication, and a
-new file there is all that a new set needs.
+This page is generated from the sets' own descriptions in `src/rejoinder/data/datasets`: there is one file per
+publication, and a new file there is all that a new set needs.
 """
 
 
 def render_page() -> str:
-    """The whole page, one section a publication."""
+    """Return the whole page, with one section per publication."""
     groups = itertools.groupby(list_datasets(), key=lambda found: found.name.partition("/")[0])
     return "\n".join([_HEAD, *(_render_section(name, list(sets)) for name, sets in groups)])
 
@@ -75,7 +75,7 @@ def _render_field(sets: list[Dataset], field: str) -> str:
 
 
 def _name_sets(of: list[Dataset], sets: list[Dataset]) -> str:
-    """Which sets a sentence is about, where it is not about all of the section."""
+    """Return the names of the sets that a sentence is about, or nothing if it is about the whole section."""
     return "" if len(of) == len(sets) else ", ".join(f"`{found.name}`" for found in of) + ": "
 
 

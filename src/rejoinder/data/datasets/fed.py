@@ -22,7 +22,7 @@ _FILE = File(
 _CITATION = "Mehri, Eskenazi 2020 (SIGdial)"
 _RATERS = (
     "Five people rated each; the file does not say who, so `rater-2` only means the second of the five. A person could "
-    'answer "N/A" and say why; such answers are no ratings and are left out'
+    'answer "N/A" and say why; such answers are not ratings and are left out'
 )
 
 
@@ -45,7 +45,7 @@ def _read_groups(root: Path) -> Iterator[_Group]:
         waiting = []
         number += 1
     if waiting:
-        raise InputError(f"{waiting[0].place}: no whole dialogue follows this turn; the file may be cut off")
+        raise InputError(f"{waiting[0].place}: no whole dialogue follows this turn; the file may be truncated")
 
 
 def _read_turns(root: Path) -> Iterator[Record]:
@@ -102,10 +102,11 @@ DATASETS = (
         NO_LICENCE,
         _CITATION,
         {"items": 375, "responses": 375, "ratings": 16863},
-        "An item is a place in a dialogue of `fed/dialogue` (speakers `User` and `System`); its future is what that "
-        "dialogue has behind the reply. Systems: `Meena`, `Mitsuku`, `Human`. Aspects: `interesting`, `engaging`, "
-        "`specific`, `relevant`, `correct`, `semantically-appropriate`, `fluent` (0 to 2), `understandable` (0 or "
-        f"1), `overall` (0 to 4). {_RATERS}: 12 of 16,875. Ids count the dialogues in the order of the file.",
+        "An item is a place in a dialogue of `fed/dialogue` (speakers `User` and `System`); its future is the rest "
+        "of that dialogue after the reply. Systems: `Meena`, `Mitsuku`, `Human`. Aspects: `interesting`, "
+        "`engaging`, `specific`, `relevant`, `correct`, `semantically-appropriate`, `fluent` (0 to 2), "
+        f"`understandable` (0 or 1), `overall` (0 to 4). {_RATERS}: 12 of 16,875. Ids count the dialogues in the "
+        "order of the file.",
         _read_turns,
     ),
     Dataset(

@@ -16,7 +16,7 @@ _DISTRACTORS = ("5", "10", "15")
 _NOTES = (
     "A question is a request to an assistant (one turn, speaker `user`) in a situation of 12 statements, with three "
     "candidates graded `Bad`, `Acceptable` or `Best`. A statement has its category as in the file (`possession`, "
-    "`environment`, `behavior`, `location`, `time`, `date`) and is `relevant` where it belongs to the reply that was "
+    "`environment`, `behavior`, `location`, `time`, `date`) and is `relevant` if it belongs to the reply that was "
     "written for the request (the paper's S1). That reply is the candidate whose source is `reference`; the others "
     "(`distractor`) were written for other requests and chosen by adversarial filtering. The id of a candidate is the "
     "example that it was written for; the question's id is its own. Meta: `goal` (what the person wants), `polarity` "

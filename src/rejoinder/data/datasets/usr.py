@@ -58,9 +58,9 @@ DATASETS = (
         NO_LICENCE,
         "Mehri, Eskenazi 2020 (ACL)",
         {"items": 60, "responses": 360, "ratings": 6480},
-        "An item is a context; its situation holds the fact that the reply could use (category `fact`; 8 items have "
+        "An item is a context; its situation is the fact that the reply could use (category `fact`; 8 items have "
         "none). Six systems answer each, two of them people: `Original Ground Truth` and `New Human Generated`; so "
-        "there are no references. Raters go by their initials, three an item. Aspects: `understandable` and "
+        "there are no references. Raters are named by their initials, three per item. Aspects: `understandable` and "
         "`uses-knowledge` (0 or 1), `natural`, `maintains-context` (this is relevance) and `engaging` (1 to 3), "
         "`overall` (1 to 5). Ids count the contexts in the order of the file. The text is tokenised and lower-case.",
         _read,

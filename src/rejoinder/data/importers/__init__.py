@@ -18,12 +18,12 @@ __all__ = ["File", "ImportOptions", "ImportTally", "Importer", "import_", "impor
 def import_(
     name: str, path: str | Path, options: ImportOptions | None = None, tally: ImportTally | None = None
 ) -> Iterator[Record]:
-    """The records of a foreign file or folder, one at a time, checked as a file of our own would be.
+    """Yield the records of a foreign file or folder, one at a time, checked like those of our own files.
 
     - ``name``: the format, one of ``list_("importers")``.
     - ``path``: the file or folder.
-    - ``options``: how it is to be read; options that the importer does not take are an error.
-    - ``tally``: is filled on the way: what came out, what was left out and why.
+    - ``options``: how to read it; an option that the importer does not take is an error.
+    - ``tally``: filled in while reading: how many records came out, what was left out and why.
 
     >>> import rejoinder
     >>> tally = rejoinder.ImportTally()
@@ -39,7 +39,7 @@ def import_(
 def import_places(
     name: str, path: str | Path, options: ImportOptions | None = None, tally: ImportTally | None = None
 ) -> Iterator[ImportedRecord]:
-    """The records as ``import_`` gives them, each with where it was read."""
+    """Yield the records of ``import_``, each with its place."""
     options = options or ImportOptions()
     found = importer(name)
     options.check(name, found.TAKES)
@@ -62,7 +62,7 @@ def _check_records(found: Importer, path: Path, options: ImportOptions, tally: I
         why = f" (left out: {tally.left_out_as_text()})" if tally.left_out else ""
         name = options.file.name if options.file else printable(path)
         raise InputError(f"{name}: nothing in it could be imported{why}; is it the right file and importer?")
-    # A file of responses or ratings alone is read together with the file of their items.
+    # A file of only responses or ratings is read together with the file of their items.
     if tally.records["item"]:
         ledger.close()
 

@@ -17,27 +17,27 @@ _LONGEST_LIST = 300
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """What the columns of a row hold; "flat" is a reply beside its context, anything else a kind of record."""
+    """What the columns of a row hold; kind "flat" is a reply beside its context, any other a kind of record."""
 
     kind: str
     single: Mapping[str, str]
     context: tuple[str, ...]
     references: tuple[str, ...]
-    # The system (None where a column or an option says it) and the column of its reply.
+    # The system (None if a column or an option names it) and the column of its reply.
     replies: tuple[tuple[str | None, str], ...]
-    # The aspect, the system (None where there is one reply a row) and the column of the value.
+    # The aspect, the system (None if there is one reply per row) and the column of the value.
     ratings: tuple[tuple[str, str | None, str], ...]
 
     @property
     def names_dialogue(self) -> bool:
-        """Whether a column of dialogues' names gives the id of a dialogue in one row."""
+        """Whether the id of a dialogue in one row comes from the column "dialogue"."""
         return self.kind == "dialogue" and "dialogue" in self.single and "id" not in self.single
 
     def fields(self) -> dict[str, tuple[str, ...]]:
-        """Those of our fields that are made of a row, each with its columns."""
+        """Return our fields that are made from a row, each with its columns."""
         wide = any(system is not None for system, _ in self.replies)
         if self.kind == "flat":
-            # A row without a context points at its item, and says nothing else of it.
+            # A row without a context only refers to its item.
             names = {"item", "id"} | ({"dialogue", "future"} if self.context else set())
             names |= ({"rater"} if self.ratings else set()) | (set() if wide else {"system"})
             names -= {"id"} if wide and "item" in self.single else set()
@@ -60,7 +60,7 @@ class Layout:
 
 
 class Columns:
-    """The pairs that a user gave; our own names are found by themselves, and NAME= keeps one from being found."""
+    """The columns that a user named; columns with our own names are used by default, which ``NAME=`` prevents."""
 
     def __init__(self, fields: tuple[tuple[str, str], ...]) -> None:
         self._given: dict[str, list[str]] = {}
@@ -74,23 +74,23 @@ class Columns:
 
     @property
     def named(self) -> list[str]:
-        """Every column that was named."""
+        """All columns that the user named."""
         return [column for columns in self._given.values() for column in columns]
 
     @property
     def fields(self) -> dict[str, str]:
-        """Every one of our fields that a column was named for, with the first of its columns."""
+        """Each field of ours for which the user named a column, with its first column."""
         return {ours: columns[0] for ours, columns in self._given.items() if columns}
 
     def of(self, ours: str, row: Mapping[str, Any]) -> tuple[str, ...]:
-        """The columns that hold one of our fields in a row with these columns."""
+        """Return the columns that hold one of our fields in a row."""
         given = self._given.get(ours)
         if given is not None:
             return tuple(column for column in given if has_column(column, row))
         return (ours,) if ours in row else ()
 
     def layout(self, row: Mapping[str, Any], place: Place, columns: Iterable[str]) -> Layout:
-        """What a row with these columns holds; a file may have more ``columns`` than are read."""
+        """Return what the columns of a row hold; the file may have more ``columns`` than are read."""
         context = self.of("context", row)
         replies = self._replies(row, place)
         single = {name: found[0] for name in sorted(_SINGLE_FIELDS) if (found := self.of(name, row))}
@@ -104,7 +104,9 @@ class Columns:
         ]
         for aspect, system, _ in ratings:
             if kind != "flat":
-                raise InputError(f"{place}: --field rating:{aspect} needs a reply; say where with --field response=")
+                raise InputError(
+                    f"{place}: --field rating:{aspect} needs a reply; name its column with --field response="
+                )
             if wide and system not in {name for name, _ in replies}:
                 known = " or ".join(f"rating:{aspect}:{name}" for name, _ in replies)
                 raise SpecError(f"--field rating:{aspect} must say whose reply was rated; write {known}")
@@ -119,7 +121,7 @@ class Columns:
         given = [name for name in ("response", "text") if self._given.get(name)]
         if len(found) > 1 and len(given) == 2:
             raise InputError(f"{place}: both {found[0]!r} and {found[1]!r} are named as the reply; name one")
-        # A column that was named goes before one that is only called like ours.
+        # A column that the user named goes before one that only has our name.
         chosen = self.of(given[0], row) if given else found
         return ((None, chosen[0]),) if chosen else ()
 
@@ -130,7 +132,7 @@ def has_column(column: str, row: Mapping[str, Any]) -> bool:
 
 
 def nearest_column(column: str, known: Iterable[str]) -> str:
-    """The end of an error sentence: the columns most like one, each on one line and not too many."""
+    """Return the end of an error message: the columns most like one, limited in length."""
     shown = nearest(column, [" ".join(name.split())[:60] for name in known])
     return shown if len(shown) <= _LONGEST_LIST else shown[: _LONGEST_LIST - 1] + "…"
 
@@ -147,7 +149,7 @@ def _check_name(ours: str) -> None:
         "references",
         "meta",
     }
-    raise SpecError(f"--field {ours}= names no field of ours; {nearest(ours, known)}")
+    raise SpecError(f"--field {ours}= is not one of our fields; {nearest(ours, known)}")
 
 
 def _parse_rating_field(ours: str, column: str, wide: bool) -> tuple[str, str | None, str]:
@@ -181,10 +183,10 @@ def _infer_kind(
             return kind
     found = f"found: {brief(', '.join(map(str, columns)) or 'none', 120)}"
     if reply:
-        raise InputError(f"{place}: nothing holds the context ({found}); say what does with --field context=COLUMN")
+        raise InputError(f"{place}: no column holds the context ({found}); name it with --field context=COLUMN")
     if context:
         return "item"
     raise InputError(
-        f"{place}: nothing holds the context or the reply ({found}); "
-        "say what does with --field context=COLUMN and --field response=COLUMN"
+        f"{place}: no column holds the context or the reply ({found}); "
+        "name them with --field context=COLUMN and --field response=COLUMN"
     )

@@ -1,4 +1,4 @@
-"""The files of an import: one, or all of a folder that match; their lines as text, their values as JSON."""
+"""The files of an import: one, or all matching files of a folder; their lines as text, their values as JSON."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def files(path: Path, endings: tuple[str, ...], tally: ImportTally) -> list[File]:
-    """The file itself, whatever its ending; or all files of a folder and its folders with one of the endings."""
+    """Return the file itself, whatever its ending, or all files below a folder that have one of the endings."""
     if not path.is_dir():
         if str(path) == "-":
             return [File(path, "<stdin>", "stdin")]
@@ -43,14 +43,14 @@ def _is_hidden(path: Path) -> bool:
 
 
 def stem_of(name: str) -> str:
-    """A file's name without endings."""
+    """Return a file's name without its endings."""
     folder, slash, last = name.rpartition("/")
     last = last[: -len(".gz")] if last.lower().endswith(".gz") else last
     return folder + slash + (last.rpartition(".")[0] or last)
 
 
 def read_text_lines(file: File) -> Iterator[tuple[Place, str]]:
-    """Every line as text, blank ones too; UTF-8 with or without a byte order mark, gzip undone."""
+    """Yield all lines as text, blank ones too; UTF-8 with or without a byte order mark, decompressed."""
     number = 0
     for number, line in enumerate(_read_raw_lines(file), start=1):
         place = Place(file.name, number)
@@ -59,7 +59,7 @@ def read_text_lines(file: File) -> Iterator[tuple[Place, str]]:
                 raise InputError(f"{place}: the file is UTF-16; save it as UTF-8")
             line = line.removeprefix(_BOM)
         if b"\0" in line:
-            raise InputError(f"{place}: has a NUL byte; the file is damaged or not text; save it as UTF-8 text")
+            raise InputError(f"{place}: has a NUL byte, so the file is damaged or not text; save it as UTF-8 text")
         try:
             yield place, line.decode("utf-8")
         except UnicodeDecodeError as bad:
@@ -99,7 +99,7 @@ def _open(file: File) -> io.BufferedReader:
 
 
 def read_json_values(file: File) -> Iterator[tuple[Place, Any]]:
-    """The values of a JSON file: one a line, or the entries of one list, or one value alone."""
+    """Yield the values of a JSON file: one per line, the entries of one list, or a single value."""
     lines = InputFile(file.path, file.name).lines()
     first = next(lines)
     try:
@@ -110,7 +110,7 @@ def read_json_values(file: File) -> Iterator[tuple[Place, Any]]:
         return
     if isinstance(value, list):
         if next(lines, None) is not None:
-            raise InputError(f"{file.name}: a JSON list ends in line {first.place.line} but the file goes on")
+            raise InputError(f"{file.name}: a JSON list ends in line {first.place.line} but more lines follow")
         yield from _list_entries(file, value)
         return
     yield first.place, value
@@ -139,5 +139,5 @@ def _parse_document(file: File, text: bytes) -> Any:
             raise InputError(f"{file.name}: the file is {hint}; save it as UTF-8") from None
         raise InputError(
             f"{file.name}: not valid JSON ({error.msg} at line {error.lineno} column {error.colno}); "
-            "it must be one JSON value, or one a line"
+            "it must be one JSON value, or one per line"
         ) from None

@@ -1,4 +1,4 @@
-"""Ids for what a foreign file left without one, or named twice: equal things join, unequal ones never share an id."""
+"""Ids for what a foreign file does not name, or names twice: equal content shares an id, different content never."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rejoinder.types import Reference, Turn
 
 
 def content_digest(*parts: str | Iterable[Turn] | Iterable[Reference]) -> bytes:
-    """Sixteen bytes that tell one content from another."""
+    """Return a 16-byte digest of a content."""
     hashed = hashlib.blake2b(digest_size=16)
     for part in parts:
         texts = [part] if isinstance(part, str) else [t for p in part for t in _part_texts(p)]
@@ -29,7 +29,7 @@ def _part_texts(part: Turn | Reference) -> tuple[str, str]:
 
 
 class IdAssigner:
-    """Ids given out so far: the same content gets its id again, other content gets another."""
+    """Assigns ids: the same content always gets the same id, different content another."""
 
     def __init__(self) -> None:
         self._given: dict[bytes, str] = {}
@@ -37,7 +37,7 @@ class IdAssigner:
         self._count: Counter[str] = Counter()
 
     def of(self, wanted: str, content: bytes, otherwise: str | None = None) -> tuple[str, bool]:
-        """The id of a content and whether it is new: ``wanted`` if free, then ``otherwise``, then with a number."""
+        """Return the id of a content and whether it is new: ``wanted`` if free, or ``otherwise``, or a numbered one."""
         known = self._given.get(content)
         if known is not None:
             return known, False
@@ -54,14 +54,14 @@ class IdAssigner:
 
 
 class ResponsePlacer:
-    """What each system said to each content, so that one item never holds two replies of one system."""
+    """Assigns replies to items, so that no item has two different replies of one system."""
 
     def __init__(self) -> None:
         self._said: dict[tuple[bytes, str, bytes], bytes] = {}
         self._number: Counter[tuple[bytes, str]] = Counter()
 
     def place(self, content: bytes, system: str, text: str) -> tuple[bytes, bool]:
-        """The content of the item that this reply belongs to, and whether it was not said before."""
+        """Return the content of the item that a reply belongs to, and whether the reply is new."""
         said = (content, system, content_digest(text))
         known = self._said.get(said)
         if known is not None:

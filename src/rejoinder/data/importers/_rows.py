@@ -1,4 +1,4 @@
-"""One row of a foreign table, asked for our fields; its cells as text, numbers, names and turns."""
+"""The fields of ours in one row of a foreign table; its cells as text, numbers, names and turns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TURN_KEYS = (("speaker", "text"), ("role", "content"), ("from", "value"))
 
 
 def look_up(row: Mapping[str, Any], column: str) -> Any:
-    """The value under a column, or under a path such as ``choices.0.message``; None where there is none."""
+    """Return the value in a column, or under a path such as ``choices.0.message``; None if there is none."""
     if column in row:
         return row[column]
     value: Any = row
@@ -31,7 +31,7 @@ def look_up(row: Mapping[str, Any], column: str) -> Any:
 
 
 def parse_text(value: Any, column: str, place: Place) -> str | None:
-    """A cell as text; None where it is missing or blank. Numbers become their digits."""
+    """Return a cell as text, or None if it is missing or blank. Numbers become their digits."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
     if isinstance(value, str):
@@ -42,7 +42,7 @@ def parse_text(value: Any, column: str, place: Place) -> str | None:
 
 
 def parse_number(value: Any, column: str, place: Place) -> float | None:
-    """A cell as a number; None where it is missing or blank."""
+    """Return a cell as a number, or None if it is missing or blank."""
     if isinstance(value, str):
         if not value or value.isspace():
             return None
@@ -60,13 +60,13 @@ def parse_number(value: Any, column: str, place: Place) -> float | None:
 
 
 def parse_texts(value: Any, column: str, place: Place) -> list[str]:
-    """A cell that holds one text or a list of them; blank ones are passed over."""
+    """Return the texts of a cell that holds one or a list of them, without blank ones."""
     values = value if isinstance(value, list) else [value]
     return [found for one in values if (found := parse_text(one, column, place)) is not None]
 
 
 def parse_turns(value: Any, column: str, place: Place, separator: str | None) -> list[dict[str, str]]:
-    """A cell that holds turns: one text (split at the separator, if any) or a list of texts or of messages."""
+    """Return the turns of a cell: one text (split at the separator, if any) or a list of texts or messages."""
     if isinstance(value, str) and separator is not None:
         value = value.split(separator)
     if isinstance(value, Mapping) and value and all(isinstance(v, list) for v in value.values()):
@@ -96,12 +96,12 @@ def _type_name(value: Any) -> str:
     return names.get(type(value), f"a value of type {type(value).__name__}")
 
 
-# Fields that are not text, and so are handed on as they are; the schema checks them.
+# Fields that are not text and are passed on unchanged; the schema checks them.
 _STRUCTURES = ("situation", "candidates", "meta", "truncated")
 
 
 class RatingValue(NamedTuple):
-    """What was given to a reply in one aspect; the rater is None where the row does not say it."""
+    """A rating of a reply in one aspect; the rater is None if the row does not name one."""
 
     aspect: str
     rater: str | None
@@ -120,7 +120,7 @@ class ForeignRow:
     tally: ImportTally
 
     def text(self, column: str) -> str | None:
-        """A cell as text; None where it is blank."""
+        """Return a cell as text, or None if it is blank."""
         return parse_text(look_up(self.values, column), column, self.place)
 
     def has(self, field: str) -> bool:
@@ -128,7 +128,7 @@ class ForeignRow:
         return field in self.layout.single
 
     def name(self, field: str) -> str:
-        """An id, or another field that must not be blank."""
+        """Return an id, or another field that must not be blank."""
         column = self.layout.single[field]
         found = self.text(column)
         if found is None:
@@ -136,19 +136,19 @@ class ForeignRow:
         return found
 
     def turns(self, column: str) -> list[dict[str, str]]:
-        """The turns in a column."""
+        """Return the turns in a column."""
         return parse_turns(look_up(self.values, column), column, self.place, self.separator)
 
     def context(self) -> list[dict[str, str]]:
-        """The turns of all columns that hold the context, in the order in which the columns were named."""
+        """Return the turns of all context columns, in the order in which the columns were named."""
         found = [turn for column in self.layout.context for turn in self.turns(column)]
         if not found:
             columns = " and ".join(map(repr, self.layout.context))
-            raise InputError(f"{self.place}: the context in {columns} is empty; fill it or take the row out")
+            raise InputError(f"{self.place}: the context in {columns} is empty; fill it or remove the row")
         return found
 
     def references(self) -> list[Any]:
-        """The references of all columns that hold some; blank ones are counted."""
+        """Return the references of all reference columns; blank ones are counted."""
         found: list[Any] = []
         for column in self.layout.references:
             value = look_up(self.values, column)
@@ -163,7 +163,7 @@ class ForeignRow:
         return found
 
     def ratings(self, system: str | None) -> Iterator[RatingValue]:
-        """What was given to one reply; a list holds one value a rater."""
+        """Yield the ratings of one reply; a list holds one value per rater."""
         for aspect, of, column in self.layout.ratings:
             if of != system:
                 continue
@@ -178,7 +178,7 @@ class ForeignRow:
                 yield RatingValue(aspect, f"rater-{number}" if several is not None else rater, value, column)
 
     def object(self) -> dict[str, Any]:
-        """The row as an object of our schema, less what it does not say."""
+        """Return the row as an object of our schema, with the fields that it has."""
         kind = self.layout.kind
         found: dict[str, Any] = {"kind": kind}
         for field in (KEYS[kind] & self.layout.single.keys()) - {"kind"}:

@@ -1,4 +1,4 @@
-"""Rows of a foreign table as records: a context, its references, a reply or several, and their ratings."""
+"""Rows of a foreign table as records: a context, its references, one or several replies, and their ratings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ItemPlacement(NamedTuple):
 
 
 class ItemIndex:
-    """Items seen so far; rows of one item join, and rows that disagree about it are an error."""
+    """Items so far; rows of one item are joined, and rows that disagree about it are an error."""
 
     def __init__(self) -> None:
         self._given: dict[str, tuple[bytes, Place]] = {}
@@ -32,7 +32,7 @@ class ItemIndex:
         self._names, self._replies = IdAssigner(), ResponsePlacer()
 
     def place(self, item: Mapping[str, Any], at: Place) -> tuple[str, bool]:
-        """The id of an item without a reply, and whether it is new."""
+        """Return the id of an item without a reply, and whether it is new."""
         given, content = item.get("id"), _item_digest(item)
         if given is None:
             return self._names.of(content.hex()[:12], content)
@@ -42,20 +42,20 @@ class ItemIndex:
         before, where = self._given[given]
         if before != content:
             raise InputError(
-                f"{at}: item {brief(given)} has another context or other references than in {where}; "
-                "rows of one item must agree, or leave the id out with --field id="
+                f"{at}: item {brief(given)} has a different context or references than in {where}; "
+                "make the rows of one item agree, or ignore the ids with --field id="
             )
         return given, False
 
     def place_reply(self, item: Mapping[str, Any], reply: Mapping[str, str], at: Place) -> ItemPlacement:
-        """The item of a reply; without an id, a second reply of one system gets an item of its own."""
+        """Return the item of a reply; without an id, a second reply of one system gets its own item."""
         system, text = reply["system"], reply["text"]
         if item.get("id") is None:
             content = _item_digest(item)
             own, unsaid = self._replies.place(content, system, text)
             name, new = self._names.of(content.hex()[:12], own)
             return ItemPlacement(name, new, unsaid)
-        # A row without a context only points at its item, which is in another row or file.
+        # A row without a context only refers to its item, which is in another row or file.
         name, new = self.place(item, at) if "context" in item else (item["id"], False)
         said = (name, system, reply.get("id"), content_digest(text))
         unsaid = said not in self._said
@@ -64,7 +64,7 @@ class ItemIndex:
 
 
 def _item_digest(item: Mapping[str, Any]) -> bytes:
-    """What tells one item from another where no id does."""
+    """Return what distinguishes items that have no id."""
     turns = [f"{turn.get('speaker', '')}\0{turn['text']}" for turn in item.get("context", [])]
     references = [str(reference) for reference in item.get("references", [])]
     return content_digest(str(len(turns)), *turns, *references, f"\0{item.get('dialogue')}")
@@ -77,7 +77,7 @@ _REPEATED_ROWS = "rows that repeat another"
 
 
 class RowConverter:
-    """Turns rows into records, and remembers what it has seen of items and columns."""
+    """Turns rows into records, and remembers the items and columns so far."""
 
     def __init__(self, options: ImportOptions, tally: ImportTally) -> None:
         self._options = options
@@ -92,7 +92,7 @@ class RowConverter:
         self._items = ItemIndex()
 
     def expect(self, columns: Iterable[str], where: str) -> None:
-        """Raise where a column that was named is not among those of a file."""
+        """Raise if a file lacks a column that the user named."""
         known = dict.fromkeys(columns)
         self._known = tuple(known)
         for column in self._columns.named:
@@ -100,19 +100,19 @@ class RowConverter:
                 raise InputError(f"{where}: has no column {column!r}; {nearest_column(column, known)}")
 
     def close(self) -> None:
-        """Raise where a key that was named was in no row at all, or nothing was made of it."""
+        """Raise if a key that the user named was in no row, or was not used."""
         if self._unfound:
             column = min(self._unfound)
             raise InputError(f"no entry has the key {column!r}; {nearest_column(column, self._seen)}")
         for ours, column in self._idle.items() if self._layouts else ():
             kinds = sorted({_KIND_WORDS.get(layout.kind, f"{layout.kind}s") for layout in self._layouts.values()})
             raise SpecError(
-                f"--field {ours}={column} has no effect, for the rows are read as {' and '.join(kinds)}, which have no "
-                f"{ours!r} of their own; leave it out"
+                f"--field {ours}={column} has no effect: the rows are read as {' and '.join(kinds)}, which have no "
+                f"{ours!r}; leave it out"
             )
 
     def wanted(self, columns: Iterable[str]) -> list[str]:
-        """Those columns of a file that may be needed, so that the others need not be read."""
+        """Return the columns of a file that may be needed; the others need not be read."""
         named = {part for column in self._columns.named for part in (column, column.partition(".")[0])}
         ours = {key for keys in KEYS.values() for key in keys} | {"reference"}
         kept = [column for column in columns if column in named | ours]
@@ -120,7 +120,7 @@ class RowConverter:
         return kept
 
     def records(self, values: Mapping[str, Any], place: Place, stem: str) -> Iterator[ImportedRecord]:
-        """The records of one row."""
+        """Yield the records of one row."""
         row = ForeignRow(values, self._layout(values, place), place, self._separator, self._tally)
         if row.layout.kind == "flat":
             for record in self._flat(row):
@@ -164,8 +164,8 @@ class RowConverter:
                 continue
             if said is None and self._options.empty == "error":
                 raise InputError(
-                    f"{row.place}: the reply in {column!r} is empty; fill it, or leave such replies out with "
-                    "--empty drop, or keep them with --empty keep"
+                    f"{row.place}: the reply in {column!r} is empty; fill it, or use --empty drop to leave such "
+                    "replies out, or --empty keep to keep them"
                 )
             reply = {"kind": "response", "system": system or self._system(row), "text": said or ""}
             if row.has("item") and row.has("id") and system is None:
@@ -176,7 +176,7 @@ class RowConverter:
             if placed.new_reply:
                 yield from_object({**reply, "item": placed.item}, row.place, allow_empty=True)
             elif not row.layout.ratings:
-                # With ratings, the row is one more person's: the reply is there, the rating is new.
+                # With ratings, the row comes from another rater: only the rating is new.
                 self._tally.left_out[_REPEATED_ROWS] += 1
             yield from self._ratings(row, system, reply.get("id", f"{placed.item}/{reply['system']}"))
 
@@ -197,8 +197,8 @@ class RowConverter:
             return self._options.system
         if not row.has("system"):
             raise InputError(
-                f"{row.place}: nothing says which system replied; give --system NAME, or --field system=COLUMN, "
-                "or one column a system with --field response:NAME=COLUMN"
+                f"{row.place}: the system that replied is unknown; give --system NAME, or --field system=COLUMN, "
+                "or one column per system with --field response:NAME=COLUMN"
             )
         return row.name("system")
 

@@ -1,4 +1,4 @@
-"""A ConvoKit corpus folder (Chang et al. 2020): utterances that reply to each other, by lasting speakers."""
+"""A ConvoKit corpus folder (Chang et al. 2020): utterances that reply to each other, by persistent speakers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rejoinder.types import Dialogue, Item, Record, Reference, Turn
 
 
 class Utterance(NamedTuple):
-    """An utterance as it was stored; its turn is None where it has no text."""
+    """An utterance as stored; its turn is None if it has no text."""
 
     id: str
     turn: Turn | None
@@ -24,7 +24,7 @@ class Utterance(NamedTuple):
 
 
 class Node(NamedTuple):
-    """An utterance with a text, and the one with a text that it replies to."""
+    """An utterance with text, and the one with text that it replies to."""
 
     id: str
     turn: Turn
@@ -33,23 +33,23 @@ class Node(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Thread:
-    """One tree of replies; its nodes stand so that each comes after the one it replies to."""
+    """One tree of replies; each node comes after the one it replies to."""
 
     conversation: str
-    # Whether the conversation is this one thread.
+    # Whether this is the conversation's only thread.
     alone: bool
     nodes: dict[str, Node]
     replies: dict[str, list[Node]]
 
     def before(self, node: Node) -> tuple[Turn, ...]:
-        """The turns from the first one to this one."""
+        """Return the turns from the first one to this one."""
         found = [node]
         while (parent := found[-1].parent) is not None:
             found.append(self.nodes[parent])
         return tuple(n.turn for n in reversed(found))
 
     def after(self, node: Node) -> tuple[Turn, ...]:
-        """The turns that follow, until there are several replies to choose from or none."""
+        """Return the turns that follow, up to the point where there is no reply or more than one."""
         found: list[Turn] = []
         while len(self.replies[node.id]) == 1:
             node = self.replies[node.id][0]
@@ -57,7 +57,7 @@ class Thread:
         return tuple(found)
 
     def paths(self) -> Iterator[tuple[str, tuple[Turn, ...]]]:
-        """Every way from the first turn to a last one, with a name."""
+        """Yield each path from the first turn to a last one, with a name."""
         leaves = [node for node in self.nodes.values() if not self.replies[node.id]]
         for leaf in leaves:
             name = self.conversation if self.alone and len(leaves) == 1 else f"{self.conversation}/{leaf.id}"
@@ -65,7 +65,7 @@ class Thread:
 
 
 def build_threads(conversation: str, utterances: Sequence[Utterance], tally: ImportTally) -> Iterator[Thread]:
-    """The threads of a conversation; where nothing replies to anything, the order of the file makes one."""
+    """Yield the threads of a conversation; if nothing replies to anything, the order of the file makes one thread."""
     nodes = _make_nodes(utterances, tally)
     if not nodes:
         tally.left_out["conversations without a turn"] += 1
@@ -80,7 +80,7 @@ def build_threads(conversation: str, utterances: Sequence[Utterance], tally: Imp
     reached = 0
     for root in roots:
         found = [root]
-        for node in found:  # grows while it is gone through
+        for node in found:  # grows during the loop
             found.extend(replies[node.id])
         reached += len(found)
         own = {node.id: node for node in found}
@@ -97,7 +97,7 @@ def _make_nodes(utterances: Sequence[Utterance], tally: ImportTally) -> list[Nod
             tally.left_out["utterances without text"] += 1
             continue
         parent, passed = utterance.reply_to, {utterance.id}
-        # A reply to an utterance without text is taken as a reply to what that one answered.
+        # A reply to an utterance without text counts as a reply to what that utterance answered.
         while parent in by_id and by_id[parent].turn is None and parent not in passed:
             passed.add(parent)
             parent = by_id[parent].reply_to
@@ -119,7 +119,7 @@ _REPLY_TO = ("reply-to", "reply_to")
 
 
 def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[ImportedRecord]:
-    """Every thread as a dialogue, or every utterance that has replies as an item with these as references."""
+    """Yield each path as a dialogue, or each utterance that has replies as an item with these as references."""
     file = _find_utterance_file(path)
     corpus = _corpus_name(path)
     conversations: dict[str, list[Utterance]] = {}
@@ -141,7 +141,9 @@ def _find_utterance_file(path: Path) -> File:
     for name in ("utterances.jsonl", "utterances.json"):
         if (path / name).is_file():
             return File(path / name, printable(path / name), path.name)
-    raise InputError(f"{path}: is no ConvoKit corpus: it has no utterances.jsonl (or utterances.json); name its folder")
+    raise InputError(
+        f"{path}: is not a ConvoKit corpus: it has no utterances.jsonl (or utterances.json); name its folder"
+    )
 
 
 def _corpus_name(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""A dataset that ``save_to_disk`` of the datasets library wrote, read by pyarrow alone (extra: arrow)."""
+"""A dataset written by ``save_to_disk`` of the datasets library, read with pyarrow alone (extra: arrow)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TAKES = _table.TAKES | {"split"}
 
 
 def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[ImportedRecord]:
-    """The records of a saved dataset, or of one split of it."""
+    """Yield the records of a saved dataset, or of one split of it."""
     pyarrow = arrow.import_arrow("reading a saved dataset")
     folder = _find_split(path, options.split)
     table = RowConverter(options, tally)
@@ -41,7 +41,7 @@ def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[Imp
 
 
 def _find_split(path: Path, wanted: str | None) -> Path:
-    """The folder of the dataset itself, where there are several splits in it."""
+    """Return the folder of the dataset, or of the wanted split if it has several."""
     if not (path / "dataset_dict.json").is_file():
         if not (path / "state.json").is_file():
             raise InputError(
@@ -49,7 +49,7 @@ def _find_split(path: Path, wanted: str | None) -> Path:
                 "for files from a hub use: rejoinder import parquet"
             )
         if wanted is not None:
-            raise InputError(f"{path}: has no splits; leave --split out")
+            raise InputError(f"{path}: has no splits; leave out --split")
         return path
     found = _read_object(path / "dataset_dict.json").get("splits")
     names = found if isinstance(found, list) else []
@@ -66,7 +66,7 @@ def _find_split(path: Path, wanted: str | None) -> Path:
 def _find_data_files(folder: Path) -> list[File]:
     state = _read_object(folder / "state.json")
     if state.get("_indices_data_files"):
-        raise InputError(f"{folder}: rows were chosen by an index file; save it again with flatten_indices()")
+        raise InputError(f"{folder}: its rows are selected by an index file; save it again after flatten_indices()")
     listed = state.get("_data_files")
     entries = listed if isinstance(listed, list) else []
     names = [str(entry.get("filename")) for entry in entries if isinstance(entry, dict)]
@@ -83,7 +83,7 @@ def _list_children(folder: Path) -> list[str]:
 
 
 def _read_class_names(folder: Path) -> dict[str, list[str]]:
-    """The names behind the columns that are stored as the numbers of classes."""
+    """Return the class names of the columns that are stored as class numbers."""
     info = folder / "dataset_info.json"
     features = _read_object(info).get("features") if info.is_file() else None
     found: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""Chat logs in the form of OpenAI's interface (messages, or input and output) and of ShareGPT (conversations)."""
+"""Chat logs in the formats of OpenAI's API (messages, or input and output) and of ShareGPT (conversations)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief, nearest
 from rejoinder.types import Item, Response, Turn
 
-# The roles of OpenAI's logs and of ShareGPT's, and what each is to us.
+# The roles in OpenAI's and ShareGPT's logs, and the role each one means here.
 ROLES = {
     "user": "user",
     "human": "user",
@@ -49,11 +49,11 @@ _LOG_KEYS = frozenset(
 )
 _MESSAGE_KEYS = frozenset("role from content value refusal model type tool_calls function_call".split())
 _EMPTY_VALUES: tuple[Any, ...] = (None, "", [], {})
-_MAX_REASONS = 40  # a log may have a key of its own for each conversation
+_MAX_REASONS = 40  # a log may have different keys in each conversation
 
 
 class Message(NamedTuple):
-    """A message that says something: its role is user, assistant or system."""
+    """A message with text: its role is user, assistant or system."""
 
     role: str
     text: str
@@ -61,7 +61,7 @@ class Message(NamedTuple):
 
 
 def parse_message(found: Any, place: Place, number: int, left_out: Counter[str]) -> Message | None:
-    """A message of a log; None, and counted, where it says nothing in words."""
+    """Return a message of a log; one without text is counted, and None is returned."""
     where = f"{place}, message {number}"
     if isinstance(found, str):
         # The Responses API allows a plain string as the whole input.
@@ -69,7 +69,7 @@ def parse_message(found: Any, place: Place, number: int, left_out: Counter[str])
     if not isinstance(found, Mapping):
         raise InputError(f"{where}: expected an object with 'role' and 'content', found {brief(found)}")
     if found.get("type", "message") != "message" and "role" not in found:
-        # An entry of a Responses API log that is no message: a call, its result, a line of reasoning.
+        # An entry of a Responses API log that is not a message: a call, its result, reasoning.
         left_out[OTHER_ENTRIES] += 1
         return None
     role = _parse_role(found, where)
@@ -86,7 +86,7 @@ def parse_message(found: Any, place: Place, number: int, left_out: Counter[str])
 
 
 def count_unread(log: Mapping[str, Any], messages: Iterable[Any], left_out: Counter[str]) -> None:
-    """Count the keys of a log and of its turns that hold something and are not read."""
+    """Count the non-empty keys of a log and of its turns that are not read."""
     turns = (one for one in messages if isinstance(one, Mapping) and _is_turn(one))
     for what, known, found in (("conversations", _LOG_KEYS, [log]), ("messages", _MESSAGE_KEYS, turns)):
         for one in found:
@@ -114,7 +114,7 @@ def _parse_role(found: Mapping[str, Any], where: str) -> str:
 def _parse_text(found: Mapping[str, Any], where: str, left_out: Counter[str]) -> str | None:
     content = found.get("content", found.get("value"))
     if content is None:
-        # What a model declines to do is said in a field of its own; it is what the user saw.
+        # A refusal is in its own field; it is what the user saw.
         content = found.get("refusal")
     if content is None or isinstance(content, str):
         texts = [content or ""]
@@ -146,7 +146,7 @@ REPEATED_RESPONSES = "replies that were read already"
 
 
 def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[ImportedRecord]:
-    """Every assistant message as a response to an item whose context is what was said before it."""
+    """Yield each assistant message as a response to an item whose context is the messages before it."""
     seen = _ImportState(IdAssigner(), IdAssigner(), ResponsePlacer(), {})
     for file in [options.file] if options.file else files(path, (".json", ".jsonl", ".ndjson"), tally):
         for place, value in read_json_values(file):
@@ -159,10 +159,10 @@ def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[Imp
 
 @dataclasses.dataclass(frozen=True)
 class _Conversation:
-    """One log: its messages, its own id and the one it gets where another conversation has that."""
+    """One log: its messages, its id, and the id it gets if another conversation has that one."""
 
     id: str
-    # Whether the log says its id; else it goes by its place.
+    # Whether the log has an id; otherwise the id is made from its place.
     named: bool
     otherwise: str
     model: str | None
@@ -170,13 +170,13 @@ class _Conversation:
     file: str
     place: Place
     left_out: Counter[str]
-    # How much had been left out before each message.
+    # What had been left out before each message.
     left_out_before: tuple[Counter[str], ...]
 
 
 @dataclasses.dataclass(frozen=True)
 class _ImportState:
-    """What the logs before gave: ids of dialogues and items, replies, and the system prompt of each item."""
+    """The logs so far: ids of dialogues and items, replies, and the system prompt of each item."""
 
     dialogues: IdAssigner
     items: IdAssigner
@@ -215,7 +215,7 @@ def _parse_conversation(value: Any, place: Place, file: File) -> _Conversation:
 
 
 def _find_messages(value: dict[str, Any], place: Place) -> list[Any]:
-    """The messages of a log, in any of the three dialects."""
+    """Return the messages of a log, in any of the three formats."""
     for keys in (("messages",), ("conversations",), ("instructions", "input", "output")):
         if keys[-1] not in value:
             continue
@@ -231,7 +231,7 @@ def _find_messages(value: dict[str, Any], place: Place) -> list[Any]:
             found += part or []
         return found
     keys_found = ", ".join(sorted(value)) or "none"
-    raise InputError(f"{place}: this is no chat log: it has no 'messages' (found keys: {brief(keys_found, 120)})")
+    raise InputError(f"{place}: this is not a chat log: it has no 'messages' (found keys: {brief(keys_found, 120)})")
 
 
 def _convert_conversation(
@@ -242,7 +242,7 @@ def _convert_conversation(
     if not turns:
         tally.left_out["conversations without a turn"] += 1
         return
-    # Two logs of one id are of the same conversation where they open alike; then their systems can be compared.
+    # Two logs with one id are the same conversation if they begin with the same turn; their systems can be compared.
     own = content_digest(log.id, turns[:1]) if log.named else content_digest(log.file, str(log.place))
     dialogue, _ = seen.dialogues.of(log.id, own, log.otherwise)
     for position, (number, said) in enumerate(spoken):
@@ -253,9 +253,9 @@ def _convert_conversation(
             continue
         system = options.system or said.model or log.model or options.unnamed
         if system is None:
-            raise InputError(f"{log.place}: the log has no 'model'; say whose replies these are with --system NAME")
+            raise InputError(f"{log.place}: the log has no 'model'; name the system that replied with --system NAME")
         wanted = f"{dialogue}/{position}"
-        # Without an id it is the context alone that tells whether two systems answered the same thing.
+        # Without an id, only the context shows whether two systems answered the same thing.
         asked = content_digest(wanted if log.named else "", turns[:position])
         answered = said.text if log.named else f"{log.file} {log.place} {number}"
         content, unsaid = seen.replies.place(asked, system, answered)

@@ -1,8 +1,8 @@
-"""Data in many files, each complete in itself: a folder, a pattern, or an address of an object store.
+"""Data in many files, each complete in itself: a folder, a pattern, or the address of an object store.
 
-``logs/``, ``logs/*.parquet``, ``s3://bucket/logs``; what lies beyond this machine is read through pyarrow's file
-systems (``rejoinder[arrow]``), each shard into a temporary file while it is worked on. A catalogue beside the shards is
-compared with them.
+``logs/``, ``logs/*.parquet``, ``s3://bucket/logs``; remote files are read through pyarrow's file systems
+(``rejoinder[arrow]``), each copied to a temporary file while it is in use. If there is a catalogue beside the shards,
+they must match it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PATTERN = frozenset("*?[")
 
 
 class Shard(NamedTuple):
-    """One file of many: what it is called, where it is, its bytes, and what a catalogue says of it."""
+    """One file of many: its name, its path or address, its size in bytes, and its catalogue entry."""
 
     name: str
     where: str
@@ -34,7 +34,7 @@ class Shard(NamedTuple):
 
 
 def is_sharded(given: str) -> bool:
-    """Whether a name means many files."""
+    """Whether a name stands for many files."""
     if remote.is_remote(given):
         return True
     path = Path(given)
@@ -42,10 +42,10 @@ def is_sharded(given: str) -> bool:
 
 
 def shards_of(given: str, listed: bool = True) -> list[Shard]:
-    """The data files that a folder, a pattern or an address means, by name; never none.
+    """Return the data files of a folder, a pattern or an address, sorted by name; raise if there are none.
 
     - ``given``: the folder, the pattern or the address.
-    - ``listed``: whether a catalogue beside them is heeded.
+    - ``listed``: whether to check the files against the catalogue beside them, if there is one.
 
     >>> import rejoinder
     >>> len(rejoinder.shards_of("talks/"))
@@ -54,24 +54,28 @@ def shards_of(given: str, listed: bool = True) -> list[Shard]:
     found = _list_remote(given, listed) if remote.is_remote(given) else _list_local(given, listed)
     if not found:
         what = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
-        raise InputError(f"{remote.redact(given)}: holds no shards; they are files that end in {what}")
+        raise InputError(f"{remote.redact(given)}: holds no shards; shards are files that end in {what}")
     return sorted(found)
 
 
 def files_of(given: str) -> list[Shard]:
-    """The files that a name means, be it one or many."""
+    """Return the files that a name stands for, one or many."""
     if is_sharded(given):
         return shards_of(given)
     path = Path(given)
     if not path.is_file():
-        what = "cannot be read beside folders; save it as a file" if given == "-" or path.exists() else "no such file"
+        what = (
+            "cannot be read together with folders; save it as a file"
+            if given == "-" or path.exists()
+            else "no such file"
+        )
         raise InputError(f"{printable(given)}: {what}")
     return [Shard(printable(path.name), str(path.resolve()), path.stat().st_size)]
 
 
 @contextlib.contextmanager
 def fetch_local(shard: Shard) -> Iterator[Path]:
-    """A shard as a file of this machine."""
+    """Provide a shard as a local file."""
     if not remote.is_remote(shard.where):
         yield Path(shard.where)
         return
@@ -83,7 +87,7 @@ def fetch_local(shard: Shard) -> Iterator[Path]:
 
 
 def check_shard(shard: Shard, sha256: str) -> None:
-    """Raise where a shard is not what its catalogue lists."""
+    """Raise if a shard is not the one its catalogue lists."""
     if shard.sha256 is not None and shard.sha256 != sha256:
         how = f"sha256 {shard.sha256[:12]}… is listed, {sha256[:12]}… was read"
         raise manifest.changed_shard_error(shard.name, how)
@@ -136,7 +140,7 @@ def _read_if_present(path: Path) -> bytes | None:
 
 
 def _apply_manifest(found: Sequence[Shard], raw: bytes | None, where: str, whole: bool) -> list[Shard]:
-    """Shards with what their catalogue says of them."""
+    """Return the shards with what their catalogue says about them."""
     if raw is None:
         return list(found)
     sizes: Mapping[str, int] = {shard.name: shard.size for shard in found}

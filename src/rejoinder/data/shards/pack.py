@@ -1,7 +1,7 @@
-"""Records packed into shards: so many records a file, a conversation never in two, each file named by its content.
+"""Records packed into shards of a fixed size, each conversation in one shard, each file named after its content.
 
-Records are taken as they come, and no more than one shard is held: the records of a conversation must lie together, an
-item before its responses (``gathering`` sees to that where they do not).
+Records are packed in input order, and only one shard is open at a time: the records of a conversation must be together,
+an item before its responses (``grouping`` sorts records that are not).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from rejoinder.types import Record
 
 
 class ShardWriter:
-    """A place for shards; what is there already is not written again."""
+    """Writes shards to a folder or an address; files that are already there are not sent again."""
 
     def __init__(self, where: str) -> None:
         self._where = where
@@ -47,17 +47,17 @@ class ShardWriter:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(f"{where}: cannot be made a folder of shards ({error.strerror})") from None
+            raise InputError(f"{where}: cannot be created as a folder of shards ({error.strerror})") from None
 
     @contextlib.contextmanager
     def workplace(self) -> Iterator[Path]:
-        """A folder to write in, beside the shards where that can be."""
+        """Provide a temporary folder, beside the shards if they are local."""
         beside = None if self._remote is not None else self._folder
         with tempfile.TemporaryDirectory(prefix=".packing-", dir=beside) as folder:
             yield Path(folder)
 
     def put(self, source: Path, name: str) -> None:
-        """Move a file there, unless it is there already."""
+        """Move a file there, unless it is already there."""
         if self._remote is None:
             os.chmod(source, 0o644)
             if not (self._folder / name).exists():
@@ -67,7 +67,7 @@ class ShardWriter:
             self._remote.send(source, name)
 
     def undo(self) -> None:
-        """Take away what was put into a folder of this machine, and the folder where nothing else is in it."""
+        """Delete what was written to a local folder, and the folder itself if it is new and empty."""
         for path in self._new:
             path.unlink(missing_ok=True)
         if self._made:
@@ -75,11 +75,11 @@ class ShardWriter:
                 self._folder.rmdir()
 
     def close(self, found: ShardManifest) -> None:
-        """Write the catalogue; raises where other shards are there, too."""
+        """Write the catalogue; raise if there are other shards too."""
         strange = self._names() - {entry.name for entry in found.entries}
         if strange:
             raise InputError(
-                f"{remote.redact(self._where)}: also holds other shards ({min(strange)}); choose another place with -o"
+                f"{remote.redact(self._where)}: also holds other shards ({min(strange)}); choose another output"
             )
         write_manifest(found, self._where)
 
@@ -92,11 +92,11 @@ class ShardWriter:
 Form: TypeAlias = Literal["parquet", "jsonl", "jsonl.gz"]
 FORMS: tuple[str, ...] = get_args(Form)
 RECORDS_PER_SHARD = 100_000
-_GATHER_HINT = "put conversations together with --gather"
+_GATHER_HINT = "bring the records of each conversation together with gather"
 
 
 class JsonlWriter:
-    """A JSONL file that is being written; the same records give the same bytes."""
+    """Writes a JSONL file; the same records give the same bytes."""
 
     def __init__(self, path: Path, packed: bool) -> None:
         self._raw = path.open("wb")
@@ -122,7 +122,7 @@ class JsonlWriter:
 
 
 def open_writer(path: Path, form: Form) -> RecordWriter | JsonlWriter:
-    """A file of records, to be written."""
+    """Open a file of records for writing."""
     return RecordWriter(path) if form == "parquet" else JsonlWriter(path, form == "jsonl.gz")
 
 
@@ -134,12 +134,12 @@ def shards(
     records: int = RECORDS_PER_SHARD,
     gather: bool = False,
 ) -> ShardManifest:
-    """The catalogue of the shards that the records of files are written to; it is written last.
+    """Write the records of files as shards, and return their catalogue, which is written last.
 
-    - ``files``: files of our schema, folders, patterns or addresses of an object store.
+    - ``files``: files in our schema, folders, patterns or addresses of an object store.
     - ``output``: the folder or the address to write to.
     - ``form``: ``parquet``, ``jsonl`` or ``jsonl.gz``.
-    - ``records``: about how many records a shard has; no conversation is in two shards.
+    - ``records``: about how many records per shard; no conversation is split between shards.
     - ``gather``: bring the records of each conversation together first.
 
     >>> import rejoinder
@@ -152,7 +152,7 @@ def shards(
 
 
 def read_placed_records(files: Sequence[str]) -> Iterator[tuple[Record, Place]]:
-    """The records of files, folders, patterns and addresses, each with where it was read."""
+    """Yield the records of files, folders, patterns and addresses, each with its place."""
     for one in files:
         if not is_sharded(one):
             yield from _read_input(Input(one))
@@ -175,7 +175,7 @@ def _read_input(given: Input) -> Iterator[tuple[Record, Place]]:
 def pack(
     records: Iterable[tuple[Record, Place]], where: str, form: Form = "parquet", size: int = RECORDS_PER_SHARD
 ) -> ShardManifest:
-    """Write records as shards of about so many, and their catalogue last."""
+    """Write records as shards of about ``size`` records, and their catalogue last."""
     shelf = ShardWriter(where)
     try:
         with shelf.workplace() as workplace:
@@ -187,14 +187,14 @@ def pack(
                 packing.stop()
             found = packing.end()
         shelf.close(found)
-    except InputError:  # nothing can go on from here: leave no trace
+    except InputError:  # this cannot be resumed: leave nothing behind
         shelf.undo()
         raise
     return found
 
 
 def write_file(records: Iterable[Record], path: str) -> int:
-    """Write records to one file, of the form that its name tells, and say how many."""
+    """Write records to one file, in the format of its name, and return how many there were."""
     if not path.endswith(".parquet"):
         return write(records, path)
     with tempfile.TemporaryDirectory(prefix=".packing-", dir=Path(path).absolute().parent) as folder:
@@ -204,7 +204,7 @@ def write_file(records: Iterable[Record], path: str) -> int:
 
 
 class _ShardPacker:
-    """The shard that is being written, and those that were."""
+    """Packs records: the shard being written, and the entries of those before it."""
 
     def __init__(self, shelf: ShardWriter, workplace: Path, form: Form, size: int) -> None:
         self._shelf, self._workplace, self._form, self._size = shelf, workplace, form, size
@@ -214,7 +214,7 @@ class _ShardPacker:
     def add(self, record: Record, place: Place) -> None:
         conversation = self._survey.conversation(record)
         if conversation is None:
-            raise InputError(f"{place}: what this record is about does not lie before it, nearby; {_GATHER_HINT}")
+            raise InputError(f"{place}: the record that this one refers to is not shortly before it; {_GATHER_HINT}")
         if self._n >= self._size and conversation not in self._here:
             self._close()
             self._begin()
@@ -227,14 +227,14 @@ class _ShardPacker:
         self._file.__exit__(None, None, None)
 
     def end(self) -> ShardManifest:
-        """Close the last shard; raises where two share a conversation."""
+        """Close the last shard; raise if two shards share a conversation."""
         if self._n:
             self._close()
         if not self._entries:
             raise InputError("there are no records to write")
         shared = find_shared([self._digests(n) for n in range(len(self._entries))])
         if shared is not None:
-            raise InputError(f"a conversation is not all in one place, but in two that lie far apart; {_GATHER_HINT}")
+            raise InputError(f"the records of a conversation are too far apart to be in one shard; {_GATHER_HINT}")
         return ShardManifest(self._entries)
 
     def _begin(self) -> None:
