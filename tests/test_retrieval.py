@@ -519,7 +519,7 @@ def test_the_commands_say_what_is_wrong_in_one_line(capfd: pytest.CaptureFixture
     talks = write_dialogues(tmp_path / "talks.jsonl", [talk("a", "cat")])
     for argv, message in [
         (["build", tmp_path / "items.jsonl", "-o", tmp_path / "x"], "dialogues only"),
-        (["build", talks, "-o", tmp_path / "x", "--split", "tarin"], "is the split named rightly"),
+        (["build", talks, "-o", tmp_path / "x", "--split", "tarin"], "check the name of the split"),
         (["build", tmp_path / "none.jsonl", "-o", tmp_path / "x"], "no such file"),
         (["search", tmp_path, "cat"], "holds no index"),
         (["check", tmp_path / "nowhere"], "holds no index"),

@@ -453,7 +453,7 @@ def test_the_commands_say_what_is_wrong_in_one_line(capfd: pytest.CaptureFixture
     write([talk("a", "cat")], tmp_path / "talks" / "1.jsonl")
     for argv, message in [
         (["build", tmp_path / "items", "-o", tmp_path / "x"], "dialogues only"),
-        (["build", tmp_path / "talks", "-o", tmp_path / "y", "--split", "tarin"], "is the split named rightly"),
+        (["build", tmp_path / "talks", "-o", tmp_path / "y", "--split", "tarin"], "check the name of the split"),
         (["build", tmp_path / "talks", "-o", tmp_path / "z", "--shards", 2], "leave out --shards"),
         (["build", tmp_path / "talks" / "1.jsonl", "-o", tmp_path / "z", "--engine", "ray"], "--shards"),
         (["build", tmp_path / "talks", "-o", tmp_path / "z", "--approximate"], "--kind dense"),

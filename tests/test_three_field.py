@@ -314,7 +314,7 @@ def test_indexes_that_do_not_belong_together_are_refused(tmp_path: Path) -> None
         HybridThreeFieldIndex(words, vectors)
     other = BagOfWords()
     other.digest = "d2"
-    with pytest.raises(SpecError, match="was made with the encoder"):
+    with pytest.raises(SpecError, match="was built with the encoder"):
         DenseThreeFieldIndex.open(tmp_path / "vectors", other)
 
 

@@ -109,8 +109,9 @@ def download(url: str, part: Path, size: int, patience: RetryPolicy, progress: P
             return
         except TransientError as met:
             trouble = met
+    times = "time" if patience.attempts == 1 else "times"
     raise FetchError(
-        f"{url}: {trouble} (tried {patience.attempts} times); run the same command again to resume, "
+        f"{url}: {trouble} (tried {patience.attempts} {times}); run the same command again to resume, "
         "or name another server as mirror"
     )
 

@@ -31,8 +31,8 @@ for record in read_dataset("gupta/multi"):  # nothing is read before the first r
 The files are under `$REJOINDER_DATA` (by default the user's data folder, `~/.local/share/rejoinder/data`). Downloads
 come from one pinned commit of the publisher's repository; a file gets its name only after its sha256 has been checked.
 To resume an interrupted download, run the command again. `--mirror URL` (or `$REJOINDER_MIRROR`) names a server that
-has the same paths below another address. Reading compares the size of a file with the published one; `rejoinder data
-write` and `read_dataset(..., verify=True)` compare the sha256 too.
+has the same paths below another address. Reading compares the size of a file with the published one;
+`rejoinder data write` and `read_dataset(..., verify=True)` compare the sha256 too.
 
 This page is generated from the sets' own descriptions in `src/rejoinder/data/datasets`: there is one file per
 publication, and a new file there is all that a new set needs.
@@ -46,7 +46,7 @@ def render_page() -> str:
 
 
 def _render_section(name: str, sets: list[Dataset]) -> str:
-    lines = [f"## {name}", "", "| name | what | records |", "|---|---|---|"]
+    lines = [f"## {name}", "", "| name | contents | records |", "|---|---|---|"]
     for found in sets:
         counts = ", ".join(f"{n:,} {kind}" for kind, n in found.counts.items())
         lines.append(f"| `{found.name}` | {found.summary} | {counts} |")

@@ -64,7 +64,7 @@ def decode(raw: bytes, where: str) -> ShardManifest:
     try:
         found = orjson.loads(raw)
         if found["format"] != _FORMAT:
-            raise InputError(f"{where}: was written by a different version of rejoinder; {_REBUILD_HINT}")
+            raise InputError(f"{where}: was written by another version of rejoinder; {_REBUILD_HINT}")
     except (orjson.JSONDecodeError, KeyError, TypeError) as error:
         raise InputError(
             f"{where}: is not a catalogue of shards ({type(error).__name__}: {error}); {_REBUILD_HINT}"

@@ -92,7 +92,7 @@ class ShardWriter:
 Form: TypeAlias = Literal["parquet", "jsonl", "jsonl.gz"]
 FORMS: tuple[str, ...] = get_args(Form)
 RECORDS_PER_SHARD = 100_000
-_GATHER_HINT = "bring the records of each conversation together with gather"
+_GATHER_HINT = "bring the records of each conversation together first (gather)"
 
 
 class JsonlWriter:
