@@ -221,7 +221,9 @@ def test_lists_that_do_not_go_together_are_refused() -> None:
     with pytest.raises(InputError, match=r"responses\[1\] is int; it must be a string"):
         from_lists(["a", 3])  # type: ignore[list-item]
     for wrong in (["x", " "], ["x", [""]], ["x", ["y", 3]]):
-        with pytest.raises(InputError, match=r"contexts\[1\] must be a non-empty string or a list of non-empty strings"):
+        with pytest.raises(
+            InputError, match=r"contexts\[1\] must be a non-empty string or a list of non-empty strings"
+        ):
             from_lists(["a", "b"], contexts=wrong)  # type: ignore[arg-type]
 
 

@@ -47,7 +47,10 @@ HI = [{"text": "Hi."}]
         ({"candidates": [{"text": "a", "score": 1}]}, "'score'"),
         ({"candidates": [{"text": "a", "grade": True}]}, "a candidate has the grade True"),
         ({"candidates": [{"text": "a", "grade": [1]}]}, r"a candidate has the grade \[1\]"),
-        ({"candidates": [{"text": "a", "labels": ["x", ""]}]}, "'labels' of a candidate must be a list of non-empty strings"),
+        (
+            {"candidates": [{"text": "a", "labels": ["x", ""]}]},
+            "'labels' of a candidate must be a list of non-empty strings",
+        ),
         ({"candidates": [{"text": "a", "labels": "x"}]}, "labels"),
         ({"candidates": 3}, "candidates"),
         ({"context": "Hi."}, "context"),
@@ -276,7 +279,7 @@ def test_a_folder_by_its_address_reads_writes_and_refuses(tmp_path: Path) -> Non
     pytest.importorskip("pyarrow")
     folder = RemoteFolder(f"file://{tmp_path}/store")
     folder.check()
-    assert folder.files(missing=True) == []
+    assert folder.files(allow_missing=True) == []
     with pytest.raises(InputError, match="store: cannot be listed"):
         folder.files()
     folder.put("b/c.txt", b"12345")

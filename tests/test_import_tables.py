@@ -419,7 +419,9 @@ def test_a_missing_extra_says_how_to_get_it(tmp_path: Path, name: str, monkeypat
 
 def test_an_error_of_parquet_lists_every_column(tmp_path: Path) -> None:
     path = parquet_of(tmp_path, {"ticket_id": ["1"], "question": ["Hi"], "answer": ["Hello"]})
-    with pytest.raises(InputError, match=r"no column holds the context or the reply \(found: 'ticket_id, question, ans"):
+    with pytest.raises(
+        InputError, match=r"no column holds the context or the reply \(found: 'ticket_id, question, ans"
+    ):
         imported("parquet", path)
     with pytest.raises(InputError, match=r"no column holds the context \(found: 'ticket_id, question, answer'\)"):
         imported("parquet", path, fields={"response": "answer"}, system="x")
@@ -450,9 +452,7 @@ def test_a_named_field_is_used_or_refused(tmp_path: Path, name: str) -> None:
         ({"context": "asked", "response:a": "answer", "system": "more"}, "system=more"),
         ({"context": "asked", "system": "more"}, "system=more"),
     ]:
-        with pytest.raises(
-            SpecError, match=rf"--field {said} has no effect: the rows are read as .*; leave it out"
-        ):
+        with pytest.raises(SpecError, match=rf"--field {said} has no effect: the rows are read as .*; leave it out"):
             imported(name, path, fields=fields, system=None if "system" in fields else "x")
 
 

@@ -63,21 +63,21 @@ def read_valid_batches(
     batches: Iterable[Any], read: Callable[[Any], Any], make_error: Callable[[Exception], InputError]
 ) -> Iterator[Any]:
     """Yield what ``read`` returns for each batch; Arrow's errors are raised as ``make_error`` words them."""
-    waiting = iter(batches)
+    iterator = iter(batches)
     while True:
         try:
-            batch = next(waiting, None)
+            batch = next(iterator, None)
             if batch is None:
                 return
             # Arrow trusts the offsets in a file; a damaged one would end in a crash, not in an error.
             batch.validate(full=True)
-            found = read(batch)
+            value = read(batch)
         except Exception as error:
             raise make_error(error) from None
-        yield found
+        yield value
 
 
 def damaged_file_error(file: File, error: Exception) -> InputError:
     """Return Arrow's message as a one-line error."""
-    said = " ".join(str(error).split())[:160]
-    return InputError(f"{file.name}: cannot be read as Arrow or Parquet ({said or type(error).__name__})")
+    message = " ".join(str(error).split())[:160]
+    return InputError(f"{file.name}: cannot be read as Arrow or Parquet ({message or type(error).__name__})")

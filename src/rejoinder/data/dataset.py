@@ -57,9 +57,9 @@ def check_dataset(dataset: Dataset, root: Path, verify: bool) -> None:
     """Raise if a file of the set is missing or differs; digests are compared only with ``verify``."""
     for file in dataset.files:
         path = root / file.path
-        cure = f"get it again with: rejoinder data get {dataset.name}"
+        remedy = f"get it again with: rejoinder data get {dataset.name}"
         if not file.downloadable:
-            cure = "to read it as it is, skip the check (rejoinder data write --no-verify)"
+            remedy = "to read it as it is, skip the check (rejoinder data write --no-verify)"
         try:
             size = path.stat().st_size
         except OSError:
@@ -67,11 +67,11 @@ def check_dataset(dataset: Dataset, root: Path, verify: bool) -> None:
         # A file that is not fetched from a pinned commit may differ in its bytes: only `verify` insists.
         if file.downloadable and size != file.size:
             raise InputError(
-                f"{path}: differs from the published file: {size:,} bytes instead of {file.size:,}; {cure}"
+                f"{path}: differs from the published file: {size:,} bytes instead of {file.size:,}; {remedy}"
             )
-        if verify and (found := sha256_of(path)) != file.sha256:
+        if verify and (digest := sha256_of(path)) != file.sha256:
             raise InputError(
-                f"{path}: differs from the published file: sha256 {found} instead of {file.sha256}; {cure}"
+                f"{path}: differs from the published file: sha256 {digest} instead of {file.sha256}; {remedy}"
             )
 
 

@@ -26,32 +26,32 @@ class DatasetRow:
 
     def text(self, key: str) -> str:
         """A string that is not blank, unchanged."""
-        found = self.fields.get(key)
-        if not isinstance(found, str) or not found or found.isspace():
+        value = self.fields.get(key)
+        if not isinstance(value, str) or not value or value.isspace():
             raise self.wrong(key, "a non-empty string")
-        return found
+        return value
 
     def string(self, key: str) -> str:
         """A string that may be empty."""
-        found = self.fields.get(key)
-        if not isinstance(found, str):
+        value = self.fields.get(key)
+        if not isinstance(value, str):
             raise self.wrong(key, "a string")
-        return found
+        return value
 
     def whole(self, key: str) -> int:
         """A whole number, not negative."""
-        found = self.fields.get(key)
-        if type(found) is not int or found < 0:
+        value = self.fields.get(key)
+        if type(value) is not int or value < 0:
             raise self.wrong(key, "a whole number")
-        return found
+        return value
 
     def number(self, key: str) -> float:
         """A finite number, or one written as a string."""
-        found = self.fields.get(key)
+        raw = self.fields.get(key)
         try:
-            if isinstance(found, bool) or not isinstance(found, int | float | str):
+            if isinstance(raw, bool) or not isinstance(raw, int | float | str):
                 raise ValueError
-            value = float(found)
+            value = float(raw)
         except ValueError:
             raise self.wrong(key, "a number") from None
         if not math.isfinite(value):
@@ -60,61 +60,61 @@ class DatasetRow:
 
     def values(self, key: str) -> list[Any]:
         """A list of anything."""
-        found = self.fields.get(key)
-        if not isinstance(found, list):
+        value = self.fields.get(key)
+        if not isinstance(value, list):
             raise self.wrong(key, "a list")
-        return found
+        return value
 
     def texts(self, key: str) -> list[str]:
         """A list of strings that are not blank, at least one."""
-        found = self.strings(key)
-        if not found or any(not s or s.isspace() for s in found):
+        values = self.strings(key)
+        if not values or any(not s or s.isspace() for s in values):
             raise self.wrong(key, "a list of non-empty strings")
-        return found
+        return values
 
     def strings(self, key: str) -> list[str]:
         """A list of strings, some of which may be blank."""
-        found = self.values(key)
-        if not all(isinstance(s, str) for s in found):
+        values = self.values(key)
+        if not all(isinstance(s, str) for s in values):
             raise self.wrong(key, "a list of strings")
-        return found
+        return values
 
     def wholes(self, key: str) -> list[int]:
         """A list of whole numbers."""
-        found = self.values(key)
-        if not all(type(n) is int for n in found):
+        values = self.values(key)
+        if not all(type(n) is int for n in values):
             raise self.wrong(key, "a list of whole numbers")
-        return found
+        return values
 
     def row(self, key: str) -> DatasetRow:
         """An object inside this one."""
-        found = self.fields.get(key)
-        if not isinstance(found, dict):
+        value = self.fields.get(key)
+        if not isinstance(value, dict):
             raise self.wrong(key, "an object")
-        return DatasetRow(found, self.place)
+        return DatasetRow(value, self.place)
 
     def rows(self, key: str) -> list[DatasetRow]:
         """A list of objects inside this one."""
-        found = self.values(key)
-        if not all(isinstance(o, dict) for o in found):
+        values = self.values(key)
+        if not all(isinstance(o, dict) for o in values):
             raise self.wrong(key, "a list of objects")
-        return [DatasetRow(o, self.place) for o in found]
+        return [DatasetRow(o, self.place) for o in values]
 
     def wrong(self, key: str, expected: str) -> InputError:
         """Return the error that says what a field must be and what it holds."""
-        shown = f"found {brief(self.fields[key])}" if key in self.fields else "it is missing"
-        return InputError(f"{self.place}: {brief(key)} must be {expected}, {shown}")
+        actual = f"found {brief(self.fields[key])}" if key in self.fields else "it is missing"
+        return InputError(f"{self.place}: {brief(key)} must be {expected}, {actual}")
 
 
 def read_json_list(path: Path) -> Iterator[DatasetRow]:
     """Yield the objects of a file that is one JSON list; rows are counted from 1."""
     try:
-        found = orjson.loads(_read_bytes(path))
+        values = orjson.loads(_read_bytes(path))
     except orjson.JSONDecodeError as error:
         raise InputError(f"{path.name}: not valid JSON ({error.msg} at line {error.lineno})") from None
-    if not isinstance(found, list):
+    if not isinstance(values, list):
         raise InputError(f"{path.name}: must be a JSON list of objects")
-    for number, value in enumerate(found, start=1):
+    for number, value in enumerate(values, start=1):
         yield _make_row(value, f"{path.name} row {number}")
 
 

@@ -55,7 +55,7 @@ def fetch(
     file: File,
     root: Path,
     mirror: str | None = None,
-    patience: RetryPolicy = DEFAULT_RETRY_POLICY,
+    policy: RetryPolicy = DEFAULT_RETRY_POLICY,
     progress: Progress | None = None,
 ) -> bool:
     """Download a file under ``root``; return False if it was already there, complete and unchanged.
@@ -67,19 +67,19 @@ def fetch(
         return False
     url = url_of(file, mirror)
     part = target.with_name(f"{target.name}.part")
-    went_on = part.exists()
+    resumed = part.exists()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FetchError(f"{target.parent}: cannot be created ({error.strerror})") from None
-    download(url, part, file.size, patience, progress)
-    found = sha256_of(part)
-    if found != file.sha256:
+    download(url, part, file.size, policy, progress)
+    digest = sha256_of(part)
+    if digest != file.sha256:
         part.unlink(missing_ok=True)
-        if went_on:  # the old part may have been of another file: start over
-            return fetch(file, root, mirror, patience, progress)
+        if resumed:  # the old part may have been of another file: start over
+            return fetch(file, root, mirror, policy, progress)
         raise FetchError(
-            f"{url}: is not the published file: sha256 {found} instead of {file.sha256}; nothing was saved"
+            f"{url}: is not the published file: sha256 {digest} instead of {file.sha256}; nothing was saved"
         )
     try:
         os.replace(part, target)
@@ -98,65 +98,65 @@ def url_of(file: File, mirror: str | None = None) -> str:
     return f"{base}/{file.repository}/{file.commit}/{quote(file.remote_path)}"
 
 
-def download(url: str, part: Path, size: int, patience: RetryPolicy, progress: Progress | None) -> None:
+def download(url: str, part: Path, size: int, policy: RetryPolicy, progress: Progress | None) -> None:
     """Download ``part`` to its full size, in at most ``policy.attempts`` attempts."""
-    trouble = TransientError("no attempt was made")
-    for attempt in range(patience.attempts):
+    last_error = TransientError("no attempt was made")
+    for attempt in range(policy.attempts):
         if attempt:
-            time.sleep(patience.pause * 2 ** (attempt - 1))
+            time.sleep(policy.pause * 2 ** (attempt - 1))
         try:
-            _attempt_download(url, part, size, patience, progress)
+            _attempt_download(url, part, size, policy, progress)
             return
-        except TransientError as met:
-            trouble = met
-    times = "time" if patience.attempts == 1 else "times"
+        except TransientError as error:
+            last_error = error
+    times = "time" if policy.attempts == 1 else "times"
     raise FetchError(
-        f"{url}: {trouble} (tried {patience.attempts} {times}); run the same command again to resume, "
+        f"{url}: {last_error} (tried {policy.attempts} {times}); run the same command again to resume, "
         "or name another server as mirror"
     )
 
 
-def _attempt_download(url: str, part: Path, size: int, patience: RetryPolicy, progress: Progress | None) -> None:
-    here = part.stat().st_size if part.exists() else 0
-    if here == size:
+def _attempt_download(url: str, part: Path, size: int, policy: RetryPolicy, progress: Progress | None) -> None:
+    offset = part.stat().st_size if part.exists() else 0
+    if offset == size:
         return
-    if here > size:
+    if offset > size:
         part.unlink()
-        here = 0
-    with open_url(url, here, part, patience.timeout) as answer:
+        offset = 0
+    with open_url(url, offset, part, policy.timeout) as answer:
         if answer.status != 206:
-            here = 0  # the server sends the whole file, whatever was requested
-        elif not (answer.headers.get("Content-Range") or "").startswith(f"bytes {here}-"):
+            offset = 0  # the server sends the whole file, whatever was requested
+        elif not (answer.headers.get("Content-Range") or "").startswith(f"bytes {offset}-"):
             part.unlink(missing_ok=True)
             raise TransientError("the server sent a different part than requested")
         try:
-            out = part.open("ab" if here else "wb")
+            out = part.open("ab" if offset else "wb")
         except OSError as error:
             raise FetchError(f"{part}: cannot be written ({error.strerror})") from None
         with out:
-            here = _copy(answer, out, here, size, patience, progress)
-    if here > size:
+            offset = _copy(answer, out, offset, size, policy, progress)
+    if offset > size:
         part.unlink(missing_ok=True)
         raise FetchError(f"{url}: is not the published file: longer than its {size:,} bytes; nothing was saved")
-    if here < size:
-        raise TransientError(f"the connection ended after {here:,} of {size:,} bytes")
+    if offset < size:
+        raise TransientError(f"the connection ended after {offset:,} of {size:,} bytes")
 
 
 def _copy(
     answer: http.client.HTTPResponse,
     out: IO[bytes],
-    here: int,
+    offset: int,
     size: int,
-    patience: RetryPolicy,
+    policy: RetryPolicy,
     progress: Progress | None,
 ) -> int:
     """Write what the server sends, at most one byte more than ``size``; return how many bytes there are then."""
-    since, then = time.monotonic(), here
-    while here <= size:
+    window_start, window_offset = time.monotonic(), offset
+    while offset <= size:
         try:
-            block = answer.read1(min(_BLOCK, size + 1 - here))
+            block = answer.read1(min(_BLOCK, size + 1 - offset))
         except (OSError, http.client.HTTPException) as error:
-            raise TransientError(_describe_error(error, patience.timeout)) from None
+            raise TransientError(_describe_error(error, policy.timeout)) from None
         if not block:
             break
         try:
@@ -164,24 +164,22 @@ def _copy(
             out.flush()
         except OSError as error:
             raise FetchError(f"{out.name}: cannot be written ({error.strerror})") from None
-        here += len(block)
+        offset += len(block)
         if progress is not None:
-            progress(min(here, size), size)
+            progress(min(offset, size), size)
         now = time.monotonic()
-        if now - since >= patience.timeout:
-            if here - then < patience.slowest:
-                raise TransientError(
-                    f"the server stalled (fewer than {patience.slowest} bytes in {patience.timeout:g} s)"
-                )
-            since, then = now, here
-    return here
+        if now - window_start >= policy.timeout:
+            if offset - window_offset < policy.slowest:
+                raise TransientError(f"the server stalled (fewer than {policy.slowest} bytes in {policy.timeout:g} s)")
+            window_start, window_offset = now, offset
+    return offset
 
 
-def open_url(url: str, here: int, part: Path, timeout: float) -> http.client.HTTPResponse:
+def open_url(url: str, offset: int, part: Path, timeout: float) -> http.client.HTTPResponse:
     """Return the server's answer to a request for the file from byte ``offset`` on."""
     headers = {"User-Agent": f"rejoinder/{__version__}"}
-    if here:
-        headers["Range"] = f"bytes={here}-"
+    if offset:
+        headers["Range"] = f"bytes={offset}-"
     try:
         answer: http.client.HTTPResponse = _build_opener().open(
             urllib.request.Request(url, headers=headers), timeout=timeout
@@ -209,8 +207,8 @@ def open_url(url: str, here: int, part: Path, timeout: float) -> http.client.HTT
 def _describe_error(error: object, timeout: float) -> str:
     if isinstance(error, TimeoutError):
         return f"the server stalled (it sent nothing for {timeout:g} s)"
-    said = getattr(error, "strerror", None) or type(error).__name__
-    return f"the connection failed ({said})"
+    reason = getattr(error, "strerror", None) or type(error).__name__
+    return f"the connection failed ({reason})"
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
@@ -242,7 +240,7 @@ def _build_opener() -> urllib.request.OpenerDirector:
 def _is_web(url: str) -> bool:
     try:
         parts = urlsplit(url)
-        right = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
-    return right and url.isprintable() and " " not in url
+    return valid and url.isprintable() and " " not in url

@@ -78,9 +78,9 @@ def _insert_record(database: sqlite3.Connection, number: int, record: Record, pl
 
 
 def _check_references(database: sqlite3.Connection) -> None:
-    lost = database.execute("SELECT file, line, raw FROM record WHERE conversation IS NULL ORDER BY n").fetchone()
-    if lost is not None:
-        file, line, raw = lost
+    dangling = database.execute("SELECT file, line, raw FROM record WHERE conversation IS NULL ORDER BY n").fetchone()
+    if dangling is not None:
+        file, line, raw = dangling
         raise InputError(
             f"{Place(file, line)}: refers to a record that is not in the input ({brief(raw.decode()[:200])}); add that "
             "record, or also name the file that has it"

@@ -34,18 +34,18 @@ _KIND = re.compile(rb'"(?:kind|context|turns|item|rater|candidates)"\s*:')
 class Input:
     """One input of a run; its digest is known before any record is read, so a finished run is found at once."""
 
-    def __init__(self, given: str | Path, without: frozenset[str] = frozenset(), called: str | None = None) -> None:
+    def __init__(self, source: str | Path, without: frozenset[str] = frozenset(), called: str | None = None) -> None:
         """Of a Parquet file, the columns in ``without`` are skipped as if empty; errors name the input ``called``."""
-        if not isinstance(given, str | os.PathLike):
-            refuse_table(given)
-            raise InputError(f"an input must be a string or a path, not a {type(given).__name__}")
-        self._given = str(given)
+        if not isinstance(source, str | os.PathLike):
+            refuse_table(source)
+            raise InputError(f"an input must be a string or a path, not a {type(source).__name__}")
+        self._source = str(source)
         self._without = without
         self.name = self._name()
-        self.called = called or (self.name if self._given == "-" else printable(self._given))
-        self._spool = spool(self._given) if self._given == "-" or is_pipe(self._given) else None
+        self.called = called or (self.name if self._source == "-" else printable(self._source))
+        self._spool = spool(self._source) if self._source == "-" or is_pipe(self._source) else None
         if self._spool is not None:
-            self._given = str(self._spool)
+            self._source = str(self._spool)
         self.digest, self.size = self._measure()
         self.imported_as: str | None = None
         self._tally = ImportTally()
@@ -59,7 +59,7 @@ class Input:
     def records(self, allow_empty: bool = False) -> Iterator[tuple[Record, Place]]:
         """Yield the records with their places."""
         self._tally = ImportTally()
-        converted = self._converted()
+        converted = self._convert()
         if converted is not None:
             for record, place in converted:
                 if not allow_empty and isinstance(record, Response) and not record.text.strip():
@@ -68,35 +68,35 @@ class Input:
                     )
                 yield record, place
             if self.imported_as is not None:
-                self._same(self._measure()[0])
+                self._check_digest(self._measure()[0])
             return
-        if is_parquet(self._given):
-            yield from parquet.read_parquet_records(self._given, self.called, self._without, allow_empty)
-            self._same(self._measure()[0])
+        if is_parquet(self._source):
+            yield from parquet.read_parquet_records(self._source, self.called, self._without, allow_empty)
+            self._check_digest(self._measure()[0])
             return
-        source = InputFile(self._given, self.called)
+        source = InputFile(self._source, self.called)
         for line in source.lines():
             yield from_object(decode_line(line), line.place, allow_empty), line.place
-        self._same(source.sha256)
+        self._check_digest(source.sha256)
 
-    def _same(self, sha256: str) -> None:
+    def _check_digest(self, sha256: str) -> None:
         if sha256 != self.digest:
             raise InputError(
                 f"{self.called}: changed while it was being read; run the command again when it no longer changes"
             )
 
-    def _converted(self) -> Iterator[tuple[Record, Place]] | None:
+    def _convert(self) -> Iterator[tuple[Record, Place]] | None:
         """The records of an input that is not a file in our schema, with their places; None for one that is."""
-        if self._given.startswith(DATASET):
+        if self._source.startswith(DATASET):
             from rejoinder.data.datasets import read_dataset
 
-            records = read_dataset(self._given.removeprefix(DATASET))
+            records = read_dataset(self._source.removeprefix(DATASET))
             return ((record, Place(self.called, number)) for number, record in enumerate(records, start=1))
         if self._is_chat_log():
             from rejoinder.data.importers import File, ImportOptions, import_places
 
             self.imported_as = "openai"
-            file = File(Path(self._given), self.called, stem_of(self.name.strip("<>")))
+            file = File(Path(self._source), self.called, stem_of(self.name.strip("<>")))
             return import_places("openai", file.path, ImportOptions(unnamed="assistant", file=file), self._tally)
         return None
 
@@ -117,33 +117,33 @@ class Input:
 
     def _name(self) -> str:
         """The name a run uses, wherever the file is."""
-        if self._given.startswith(DATASET):
-            return self._given
-        if self._given in ("-", "/dev/stdin"):
+        if self._source.startswith(DATASET):
+            return self._source
+        if self._source in ("-", "/dev/stdin"):
             return "<stdin>"
-        return "<pipe>" if is_pipe(self._given) and not has_name(self._given) else printable(Path(self._given).name)
+        return "<pipe>" if is_pipe(self._source) and not has_name(self._source) else printable(Path(self._source).name)
 
     def _measure(self) -> tuple[str, int]:
-        if not self._given.startswith(DATASET):
-            return InputFile(self._given, self.called).measure()
+        if not self._source.startswith(DATASET):
+            return InputFile(self._source, self.called).measure()
         from rejoinder.data.datasets import dataset
 
-        name = self._given.removeprefix(DATASET)
+        name = self._source.removeprefix(DATASET)
         files = dataset(name).files
-        listed = "\n".join([name, *(f"{f.path} {f.sha256}" for f in files)])
-        return hashlib.sha256(listed.encode()).hexdigest(), sum(f.size for f in files)
+        description = "\n".join([name, *(f"{f.path} {f.sha256}" for f in files)])
+        return hashlib.sha256(description.encode()).hexdigest(), sum(f.size for f in files)
 
     def _is_chat_log(self) -> bool:
         """Whether the file begins like a log of conversations with messages, as chat APIs write them."""
-        with InputFile(self._given, self.called).open() as raw:
+        with InputFile(self._source, self.called).open() as raw:
             beginning = raw.read(_BEGINNING)
         if beginning[:2] == b"\x1f\x8b":
             try:
                 beginning = zlib.decompressobj(wbits=31).decompress(beginning, _BEGINNING)
             except zlib.error:  # reading it will raise the error
                 return False
-        found = _MESSAGES.search(beginning)
-        return found is not None and not _KIND.search(beginning, 0, found.start(1))
+        match = _MESSAGES.search(beginning)
+        return match is not None and not _KIND.search(beginning, 0, match.start(1))
 
 
 def read(*given: str | Path, allow_empty: bool = False) -> Collection:
@@ -157,30 +157,30 @@ def read(*given: str | Path, allow_empty: bool = False) -> Collection:
     >>> sorted({response.system for response in data.responses.values()})
     ['attentive', 'drifter', 'parrot', 'plain']
     """
-    ledger, collection = IdChecker(), Collection()
-    for one in given:
-        opened = Input(one)
+    checker, collection = IdChecker(), Collection()
+    for name in given:
+        source = Input(name)
         try:
-            for record, place in opened.records(allow_empty):
-                if ledger.add(record, place):
+            for record, place in source.records(allow_empty):
+                if checker.add(record, place):
                     collection.add(record)
         finally:
-            opened.close()
-    ledger.close()
+            source.close()
+    checker.close()
     return collection
 
 
 DEFAULT_CORPORA = ("dataset:corpus/dialogues", "dataset:corpus/assistant")
 
 
-def read_dialogues(given: Sequence[str]) -> Iterator[Dialogue]:
+def read_dialogues(names: Sequence[str]) -> Iterator[Dialogue]:
     """Yield the dialogues of files; one without a corpus gets the name of its file as corpus."""
-    ledger = IdChecker()
-    for one in given:
-        opened = Input(one)
+    checker = IdChecker()
+    for name in names:
+        source = Input(name)
         try:
-            for record, place in opened.records(allow_empty=True):
-                if isinstance(record, Dialogue) and ledger.add(record, place):
-                    yield record if record.corpus else replace(record, corpus=opened.stem)
+            for record, place in source.records(allow_empty=True):
+                if isinstance(record, Dialogue) and checker.add(record, place):
+                    yield record if record.corpus else replace(record, corpus=source.stem)
         finally:
-            opened.close()
+            source.close()

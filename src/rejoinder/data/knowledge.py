@@ -34,8 +34,8 @@ def read_triples(path: Path) -> Iterator[Triple]:
     try:
         with path.open(encoding="utf-8") as lines:
             for number, line in enumerate(lines, 1):
-                if line.strip() and (found := _parse_triple(line, path, number)):
-                    yield found
+                if line.strip() and (triple := _parse_triple(line, path, number)):
+                    yield triple
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
@@ -64,7 +64,7 @@ def _parse_triple(line: str, path: Path, number: int) -> Triple | None:
 def normalise_persons(text: str) -> str:
     """Return a head or tail with spaces, and with its persons written PersonX, PersonY and PersonZ."""
     spaced = " ".join(text.replace("~", " ").split()).replace(" 's", "'s")
-    return _PERSONS.sub(lambda found: f"Person{found[1].upper()}", spaced)
+    return _PERSONS.sub(lambda match: f"Person{match[1].upper()}", spaced)
 
 
 PREFIX = "dataset:knowledge/"
@@ -87,8 +87,8 @@ _ATOMIC = (
 _CONCEPTNET = "ConceptNet-100K is published by its authors as an archive; put its text files there"
 
 KNOWLEDGE = {
-    found.name: found
-    for found in (
+    published.name: published
+    for published in (
         PublishedKnowledge(
             "atomic",
             "what follows from everyday events: 79,600 triples, the development split of ATOMIC",
@@ -121,11 +121,11 @@ KNOWLEDGE = {
 }
 
 
-def find_knowledge_files(given: str) -> list[Path]:
+def find_knowledge_files(source: str) -> list[Path]:
     """Return the files of ``dataset:knowledge/NAME``, or else the path itself."""
-    if not given.startswith(PREFIX):
-        return [Path(given)]
-    name = given.removeprefix(PREFIX)
+    if not source.startswith(PREFIX):
+        return [Path(source)]
+    name = source.removeprefix(PREFIX)
     if name not in KNOWLEDGE:
         raise SpecError(f"no published knowledge is called {name!r}; {nearest(name, KNOWLEDGE)}")
     paths = [data_home() / file.path for file in KNOWLEDGE[name].files]

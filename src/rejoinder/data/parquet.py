@@ -58,8 +58,8 @@ def read_parquet_records(
     path: str | Path, name: str, without: frozenset[str] = frozenset(), allow_empty: bool = False
 ) -> Iterator[tuple[Record, RowPlace]]:
     """Yield the records of a file with their places; the columns in ``without`` are skipped as if empty."""
-    for found, place in read_parquet_objects(path, name, without):
-        yield from_object(found, place, allow_empty), place
+    for value, place in read_parquet_objects(path, name, without):
+        yield from_object(value, place, allow_empty), place
 
 
 def read_parquet_objects(
@@ -71,17 +71,17 @@ def read_parquet_objects(
     """
     file = _open_file(path, name)
     with file:
-        here = _check_columns(file.schema_arrow.names, name)
+        present = _check_columns(file.schema_arrow.names, name)
         if without and _has_raters(file.metadata):
             without = frozenset()
-        wanted = [column for column in here if column not in without or "kind" not in here]
+        wanted = [column for column in present if column not in without or "kind" not in present]
         number = 0
         for columns in _read_batches(file, wanted, name):
             keys = list(columns)
             for row in zip(*columns.values(), strict=True):
                 number += 1
-                found = {key: value for key, value in zip(keys, row, strict=True) if value is not None}
-                yield _row_object(found, without, place := RowPlace(name, number)), place
+                values = {key: value for key, value in zip(keys, row, strict=True) if value is not None}
+                yield _row_object(values, without, place := RowPlace(name, number)), place
         if not number:
             raise EmptyError(f"{name}: has no rows; leave it out, or write it again")
 
@@ -105,13 +105,13 @@ def _open_file(path: str | Path, name: str) -> Any:
         raise _damaged_file_error(name, error) from None
 
 
-def _has_raters(about: Any) -> bool:
+def _has_raters(metadata: Any) -> bool:
     """Whether, by its footer, a file may contain ratings."""
-    for group in map(about.row_group, range(about.num_row_groups)):
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
         for column in map(group.column, range(group.num_columns)):
             if column.path_in_schema == "rater":
-                told = column.statistics
-                if told is None or not told.has_null_count or told.null_count < group.num_rows:
+                statistics = column.statistics
+                if statistics is None or not statistics.has_null_count or statistics.null_count < group.num_rows:
                     return True
     return False
 
@@ -119,12 +119,12 @@ def _has_raters(about: Any) -> bool:
 def _check_columns(names: list[str], name: str) -> list[str]:
     """Return the columns of a file, which must all be in our schema."""
     known = arrow_schema().names
-    strange = sorted(set(names) - set(known))
-    if strange:
+    unknown = sorted(set(names) - set(known))
+    if unknown:
         wanted = "items have kind, id, context, references; responses kind, item, system, text"
-        hint = nearest(strange[0], known) if len(strange) < len(names) / 2 else wanted
+        hint = nearest(unknown[0], known) if len(unknown) < len(names) / 2 else wanted
         raise InputError(
-            f"{name}: has a column {brief(strange[0])}, which is not in our schema ({hint}); rename it, or convert the "
+            f"{name}: has a column {brief(unknown[0])}, which is not in our schema ({hint}); rename it, or convert the "
             "file with: rejoinder import parquet FILE --field OURS=THEIRS"
         )
     return names
@@ -133,8 +133,8 @@ def _check_columns(names: list[str], name: str) -> list[str]:
 def _read_batches(file: Any, wanted: list[str], name: str) -> Iterator[dict[str, list[Any]]]:
     """Yield the values of each batch by column; empty columns are left out, except for the first."""
     ours = arrow_schema()
-    waiting = file.iter_batches(batch_size=_BATCH, columns=wanted)
-    for batch in read_valid_batches(waiting, lambda one: one, lambda error: _damaged_file_error(name, error)):
+    batches = file.iter_batches(batch_size=_BATCH, columns=wanted)
+    for batch in read_valid_batches(batches, lambda one: one, lambda error: _damaged_file_error(name, error)):
         _refuse_huge(batch, name)
         yield {
             column: _column_values(batch.column(column), ours.field(column).type, column, name)
@@ -149,26 +149,26 @@ def _refuse_huge(batch: Any, name: str) -> None:
         raise InputError(f"{name}: has a row of more than 64 MiB; write one record per row")
 
 
-def _column_values(column: Any, type_: Any, called: str, name: str) -> list[Any]:
+def _column_values(column: Any, type_: Any, key: str, name: str) -> list[Any]:
     if column.type != type_:
         try:
             column = column.cast(type_)
         except Exception:
-            raise InputError(f"{name}: the column {called!r} is {column.type}; it must be {type_}") from None
+            raise InputError(f"{name}: the column {key!r} is {column.type}; it must be {type_}") from None
     return list(column.to_pylist())
 
 
-def _row_object(found: dict[str, Any], without: frozenset[str], place: RowPlace) -> dict[str, Any]:
+def _row_object(row: dict[str, Any], without: frozenset[str], place: RowPlace) -> dict[str, Any]:
     """Return a row as the JSON object of its record."""
-    if "context" in without and found.get("kind") in ("item", "question"):
-        found["context"] = []
-    if "meta" in found:
-        found["meta"] = _parse_json(found["meta"], "meta", place)
-    for candidate in found.get("candidates") or ():
+    if "context" in without and row.get("kind") in ("item", "question"):
+        row["context"] = []
+    if "meta" in row:
+        row["meta"] = _parse_json(row["meta"], "meta", place)
+    for candidate in row.get("candidates") or ():
         for key in ("grade", "meta"):
             if candidate is not None and candidate[key] is not None:
                 candidate[key] = _parse_json(candidate[key], key, place)
-    return found
+    return row
 
 
 def _parse_json(text: str, key: str, place: RowPlace) -> Any:
@@ -179,8 +179,8 @@ def _parse_json(text: str, key: str, place: RowPlace) -> Any:
 
 
 def _damaged_file_error(name: str, error: Exception) -> InputError:
-    said = " ".join(str(error).split())[:160]
-    return InputError(f"{name}: cannot be read as Parquet ({said or type(error).__name__}); get it again")
+    message = " ".join(str(error).split())[:160]
+    return InputError(f"{name}: cannot be read as Parquet ({message or type(error).__name__}); get it again")
 
 
 _ROWS, _BYTES = 16_384, 2**24  # of a row group, which is what reading and writing hold in memory
@@ -232,11 +232,11 @@ class RecordWriter:
             self._rows, self._size = [], 0
 
 
-def write(found: Iterable[Record], path: Path) -> int:
+def write(records: Iterable[Record], path: Path) -> int:
     """Write records to a Parquet file and return how many there were."""
     count = 0
     with RecordWriter(path) as file:
-        for record in found:
+        for record in records:
             file.add(record)
             count += 1
     return count

@@ -43,11 +43,11 @@ def rank_grades(question: Question) -> list[float]:
 
 def find_right_candidates(question: Question) -> frozenset[int]:
     """Return the positions of the right candidates."""
-    found = rank_grades(question)
-    best = max(found)
-    if min(found) == best and len(found) > 1:
-        raise InputError(f"question {question.id}: all {len(found)} candidates have the same grade; one must be better")
-    return frozenset(n for n, rank in enumerate(found) if rank == best)
+    ranks = rank_grades(question)
+    best = max(ranks)
+    if min(ranks) == best and len(ranks) > 1:
+        raise InputError(f"question {question.id}: all {len(ranks)} candidates have the same grade; one must be better")
+    return frozenset(n for n, rank in enumerate(ranks) if rank == best)
 
 
 CATEGORIES = ("location", "possession", "time", "date", "behavior", "environment")
@@ -56,25 +56,25 @@ DISTRACTORS = ("5", "10", "15")
 INPUTS = (REQUEST, RELEVANT, WHOLE, *DISTRACTORS)
 
 
-def limit_situation(questions: Sequence[Question], given: str) -> list[Question]:
+def limit_situation(questions: Sequence[Question], input_name: str) -> list[Question]:
     """Return the questions with only part of their situation, as ``input_name`` says (one of ``INPUTS``)."""
-    if given not in INPUTS:
-        raise InputError(f"no input is called {given!r}; {nearest(given, list(INPUTS))}")
-    return [replace(question, situation=_select_statements(question, given)) for question in questions]
+    if input_name not in INPUTS:
+        raise InputError(f"no input is called {input_name!r}; {nearest(input_name, list(INPUTS))}")
+    return [replace(question, situation=_select_statements(question, input_name)) for question in questions]
 
 
-def _select_statements(question: Question, given: str) -> tuple[Statement, ...]:
-    if given == REQUEST:
+def _select_statements(question: Question, input_name: str) -> tuple[Statement, ...]:
+    if input_name == REQUEST:
         return ()
-    if given == WHOLE:
+    if input_name == WHOLE:
         return question.situation
-    if given == RELEVANT:
+    if input_name == RELEVANT:
         if question.situation and all(statement.relevant is None for statement in question.situation):
             raise InputError(
-                f"question {question.id}: its statements are not marked as relevant or not, which {given} needs"
+                f"question {question.id}: its statements are not marked as relevant or not, which {input_name} needs"
             )
         return tuple(statement for statement in question.situation if statement.relevant)
-    return _expanded_statements(question, given)
+    return _expanded_statements(question, input_name)
 
 
 def _expanded_statements(question: Question, count: str) -> tuple[Statement, ...]:
@@ -85,7 +85,7 @@ def _expanded_statements(question: Question, count: str) -> tuple[Statement, ...
         )
     wanted = set(places[count])
     return tuple(
-        Statement(found["text"], found.get("category"), found.get("relevant"))
-        for place, found in enumerate(statements)
-        if place in wanted or found.get("relevant")
+        Statement(statement["text"], statement.get("category"), statement.get("relevant"))
+        for place, statement in enumerate(statements)
+        if place in wanted or statement.get("relevant")
     )

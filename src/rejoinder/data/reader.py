@@ -106,9 +106,9 @@ class InputFile:
             raise InputError(f"{self.name}: cannot be opened ({error})") from None
 
     def _lines(self, raw: IO[bytes]) -> Iterator[Line]:
-        watched = io.BufferedReader(_HashingStream(raw, self._hash), buffer_size=2**20)
-        zipped = watched.peek(2)[:2] == b"\x1f\x8b"
-        stream = gzip.GzipFile(fileobj=watched) if zipped else watched
+        hashing = io.BufferedReader(_HashingStream(raw, self._hash), buffer_size=2**20)
+        is_gzip = hashing.peek(2)[:2] == b"\x1f\x8b"
+        stream = gzip.GzipFile(fileobj=hashing) if is_gzip else hashing
         number, empty = 0, True
         blank = BlankLineCounter(self.name)
         while line := self._next_line(stream.readline, number):
@@ -194,10 +194,10 @@ def _explain_line_error(line: Line, error: orjson.JSONDecodeError) -> InputError
         )
     if line.cut:
         return InputError(f"{line.place}: the last line is cut off ({error.msg}); remove it or get the file again")
-    shown = brief(line.text[:80].decode("utf-8", "replace").strip())
+    beginning = brief(line.text[:80].decode("utf-8", "replace").strip())
     ending = line.place.file.removesuffix(".gz").rpartition(".")[2].lower()
     hint = f"; convert it with: rejoinder import {ending} FILE" if ending in ("csv", "tsv", "parquet") else ""
-    return InputError(f"{line.place}: not valid JSON ({error.msg} at column {error.colno}), found {shown}{hint}")
+    return InputError(f"{line.place}: not valid JSON ({error.msg} at column {error.colno}), found {beginning}{hint}")
 
 
 def stream(path: str | Path, allow_empty: bool = False, name: str | None = None) -> Iterator[Record]:

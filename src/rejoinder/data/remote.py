@@ -35,37 +35,37 @@ class RemoteFile(NamedTuple):
     size: int
 
 
-def is_remote(given: str) -> bool:
+def is_remote(name: str) -> bool:
     """Whether a name is an address such as ``s3://...``."""
-    return _SCHEME_MARK in given
+    return _SCHEME_MARK in name
 
 
-def join_address(where: str, name: str) -> str:
+def join_address(address: str, name: str) -> str:
     """Return the address of a file in a folder."""
-    begin, mark, query = where.partition("?")
-    return f"{begin.rstrip('/')}/{quote(name)}{mark}{query}"
+    base, mark, query = address.partition("?")
+    return f"{base.rstrip('/')}/{quote(name)}{mark}{query}"
 
 
-def split_address(where: str) -> tuple[str, str]:
+def split_address(address: str) -> tuple[str, str]:
     """Return the address of a file's folder, and the file's name in it."""
-    begin, mark, query = where.partition("?")
-    folder, _, name = begin.rstrip("/").rpartition("/")
+    base, mark, query = address.partition("?")
+    folder, _, name = base.rstrip("/").rpartition("/")
     return f"{folder}{mark}{query}", unquote(name)
 
 
-def redact(where: str) -> str:
+def redact(address: str) -> str:
     """Return an address that may be printed: without secrets and settings."""
-    return _SECRETS.sub("", where).partition("?")[0]
+    return _SECRETS.sub("", address).partition("?")[0]
 
 
 class RemoteFolder:
     """A folder by its address; the server is contacted only when a method needs it."""
 
-    def __init__(self, where: str) -> None:
-        self.where = where
-        self._system, self._base = _open_file_system(where)
+    def __init__(self, address: str) -> None:
+        self.where = address
+        self._system, self._base = _open_file_system(address)
 
-    def files(self, missing: bool = False) -> list[RemoteFile]:
+    def files(self, allow_missing: bool = False) -> list[RemoteFile]:
         """Return all files below the folder (which may be ``missing``) by name, or the file itself if it is one."""
         from pyarrow import fs
 
@@ -73,11 +73,11 @@ class RemoteFolder:
             info = self._system.get_file_info(self._base)
             if info.is_file:
                 return [RemoteFile(Path(info.path).name, int(info.size))]
-            found = self._system.get_file_info(fs.FileSelector(self._base, missing, recursive=True))
+            infos = self._system.get_file_info(fs.FileSelector(self._base, allow_missing, recursive=True))
         except OSError as error:
             raise self._explain("listed", "", error) from None
-        cut = len(self._base.rstrip("/")) + 1
-        return sorted(RemoteFile(one.path[cut:], int(one.size)) for one in found if one.is_file)
+        prefix = len(self._base.rstrip("/")) + 1
+        return sorted(RemoteFile(entry.path[prefix:], int(entry.size)) for entry in infos if entry.is_file)
 
     def check(self) -> None:
         """Raise if nothing can be stored there; called before anything is computed."""
@@ -85,10 +85,10 @@ class RemoteFolder:
             return
         bucket = self._base.partition("/")[0]
         try:
-            there = self._system.get_file_info(bucket).type.name != "NotFound"
+            exists = self._system.get_file_info(bucket).type.name != "NotFound"
         except OSError as error:
             raise self._explain("reached", "", error) from None
-        if not there:
+        if not exists:
             raise InputError(f"{redact(self.where)}: {_MEANING['NO_SUCH_BUCKET']}")
 
     def content(self, name: str) -> bytes | None:
@@ -141,26 +141,26 @@ class RemoteFolder:
             Path(self._path(name)).parent.mkdir(parents=True, exist_ok=True)
 
     def _explain(self, what: str, name: str, error: OSError) -> InputError:
-        where = redact(join_address(self.where, name) if name else self.where)
-        return InputError(f"{where}: cannot be {what} ({_describe_error(error)})")
+        address = redact(join_address(self.where, name) if name else self.where)
+        return InputError(f"{address}: cannot be {what} ({_describe_error(error)})")
 
 
-def _open_file_system(where: str) -> tuple[Any, str]:
+def _open_file_system(address: str) -> tuple[Any, str]:
     try:
         from pyarrow import fs
     except ImportError:
         raise MissingExtraError("pyarrow", "arrow", "an object store") from None
     try:
-        system, path = fs.FileSystem.from_uri(where)
+        system, path = fs.FileSystem.from_uri(address)
     except ValueError as error:
         raise InputError(
-            f"{redact(where)}: is not the address of a file or folder ({_describe_error(error)})"
+            f"{redact(address)}: is not the address of a file or folder ({_describe_error(error)})"
         ) from None
     except OSError as error:
-        raise InputError(f"{redact(where)}: cannot be reached ({_describe_error(error)})") from None
+        raise InputError(f"{redact(address)}: cannot be reached ({_describe_error(error)})") from None
     return system, path
 
 
 def _describe_error(error: Exception) -> str:
-    said = " ".join(str(error).split())
-    return next((meaning for word, meaning in _MEANING.items() if word in said), said[:200])
+    message = " ".join(str(error).split())
+    return next((meaning for word, meaning in _MEANING.items() if word in message), message[:200])

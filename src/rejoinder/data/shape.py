@@ -24,8 +24,8 @@ def fits(value: Any, shape: Any) -> bool:
         if str in shape:
             return all(fits(one, shape[str]) for one in value.values())
         return all(
-            fits(value[key.rstrip("?")], of) if key.rstrip("?") in value else key.endswith("?")
-            for key, of in shape.items()
+            fits(value[key.rstrip("?")], part) if key.rstrip("?") in value else key.endswith("?")
+            for key, part in shape.items()
         )
     if shape is object:
         return True

@@ -117,12 +117,12 @@ class Bm25Index:
         """Return the best hits of each query, best first; see ``base.Index``."""
         check_search(queries, k, exclude_dialogues)
         allowed = PassageFilter(self._passages, split, only_dialogues)
-        found = []
+        hits = []
         for query, excluded in zip(queries, exclude_dialogues or [()] * len(queries), strict=True):
-            with allowed.without(excluded) as handicap:
-                numbers, scores = self._matrix.nearest(self._words(query), k, handicap)
-            found.append(self._passages.best(numbers, scores, k))
-        return found
+            with allowed.without(excluded) as mask:
+                numbers, scores = self._matrix.nearest(self._words(query), k, mask)
+            hits.append(self._passages.best(numbers, scores, k))
+        return hits
 
     def scores(self, query: str) -> NDArray[np.float64]:
         """Return the score of each passage, in the order in which they were indexed."""

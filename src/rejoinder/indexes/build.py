@@ -72,8 +72,8 @@ def index(
         settings: dict[str, Any] = {"split": split, "engine": engine or LocalEngine(1), "progress": progress}
         settings |= {"k1": k1, "b": b, "stop_words": left_out} if kind == "bm25" else {"precision": precision}
         pieces = 1 if approximate and shards is None and not is_sharded(file) else shards
-        made = "approximate" if approximate else kind
-        return _index_shards(made, _find_data_files(file, pieces, folder), folder, encoder, settings)
+        index_kind = "approximate" if approximate else kind
+        return _index_shards(index_kind, _find_data_files(file, pieces, folder), folder, encoder, settings)
     turns = _read_passages(file, split, progress)
     if kind == "bm25":
         return Bm25Index.build(turns, folder, k1=k1, b=b, stop_words=left_out)
@@ -81,10 +81,10 @@ def index(
 
 
 def extend_index(
-    found: AnyIndex, file: str | Path, split: str | None = None, progress: Progress | None = None
+    opened_index: AnyIndex, file: str | Path, split: str | None = None, progress: Progress | None = None
 ) -> AnyIndex:
     """Return an index with the dialogues of a file added."""
-    return found.append(_read_passages(str(file), split, progress))
+    return opened_index.append(_read_passages(str(file), split, progress))
 
 
 def _find_data_files(file: str, pieces: int | None, folder: Path) -> list[Shard]:
@@ -102,8 +102,8 @@ def _index_shards(
 ) -> ShardedBm25Index | ShardedDenseIndex:
     if kind == "bm25":
         return ShardedBm25Index.build(shards, folder, **settings)
-    made = GraphIndex if kind == "approximate" else ShardedDenseIndex
-    return made.build(shards, folder, factory.load_encoder(encoder, cache=False), **settings)
+    index_class = GraphIndex if kind == "approximate" else ShardedDenseIndex
+    return index_class.build(shards, folder, factory.load_encoder(encoder, cache=False), **settings)
 
 
 def _read_passages(file: str, split: str | None, progress: Progress | None) -> Iterator[Passage]:

@@ -92,12 +92,12 @@ class Corpus:
     @cached_property
     def digest(self) -> str:
         """A digest of all texts, their dialogues and their splits."""
-        found = hashlib.blake2b(digest_size=12)
+        hasher = hashlib.blake2b(digest_size=12)
         splits = [self.groups[code][0] for code in self.group.tolist()]
         for part in (repr((self.ids, splits)).encode("utf-8", "backslashreplace"), self.starts, self._offsets):
-            found.update(part if isinstance(part, bytes) else part.tobytes())
-        found.update(self._texts)
-        return found.hexdigest()
+            hasher.update(part if isinstance(part, bytes) else part.tobytes())
+        hasher.update(self._texts)
+        return hasher.hexdigest()
 
     def text(self, turn: int) -> str:
         """Return the text of a turn."""
@@ -146,7 +146,7 @@ class _Builder:
         self.groups: dict[Group, int] = {}
         self.labels: dict[tuple[str | None, str | None], int] = {}
         self.roles: list[bool] = []  # of each label
-        self.played: dict[str | None, list[int]] = {}  # corpus -> dialogues, dialogues with roles only
+        self.role_counts: dict[str | None, list[int]] = {}  # corpus -> dialogues, dialogues with roles only
         self.group, self.label, self.size = array("i"), array("i"), array("i")
         self.digest, self.length = array("q"), array("q")
         self.texts = bytearray()
@@ -160,9 +160,9 @@ class _Builder:
         self.size.append(len(dialogue.turns))
         labels = [self._label(dialogue.corpus, turn) for turn in dialogue.turns]
         self.label.extend(labels)
-        played = self.played.setdefault(dialogue.corpus, [0, 0])
-        played[0] += 1
-        played[1] += all(self.roles[label] for label in labels)
+        counts = self.role_counts.setdefault(dialogue.corpus, [0, 0])
+        counts[0] += 1
+        counts[1] += all(self.roles[label] for label in labels)
         for turn in dialogue.turns:
             text = turn.text.encode("utf-8", "surrogatepass")
             self.texts += text
@@ -188,7 +188,7 @@ class _Builder:
         lasts = self._lasting(lasting)
         speaker, of_label = self._speakers(starts, lasts)
         named = np.array([name is not None for _, name in self.labels], dtype=bool)
-        digests, said = np.unique(np.frombuffer(self.digest, dtype=np.int64), return_inverse=True)
+        digests, text_codes = np.unique(np.frombuffer(self.digest, dtype=np.int64), return_inverse=True)
         return Corpus(
             tuple(self.ids),
             tuple(ordered),
@@ -197,7 +197,7 @@ class _Builder:
             speaker,
             named[of_label],
             lasts[of_label],
-            said.astype(np.int32),
+            text_codes.astype(np.int32),
             digests,
             bytes(self.texts),
             np.concatenate([[0], np.cumsum(self.length, dtype=np.int64)]),
@@ -205,7 +205,7 @@ class _Builder:
 
     def _lasting(self, lasting: Lasting) -> NDArray[np.bool_]:
         """Return whether each label lasts."""
-        by_name = {corpus: 2 * roles <= all_of_it for corpus, (all_of_it, roles) in self.played.items()}
+        by_name = {corpus: 2 * roles <= all_of_it for corpus, (all_of_it, roles) in self.role_counts.items()}
         lasts = {corpus: by_name[corpus] if lasting == "auto" else lasting == "yes" for corpus in by_name}
         return np.array([name is not None and lasts[corpus] for corpus, name in self.labels], dtype=bool)
 

@@ -107,24 +107,22 @@ class DenseIndex:
         """Return the best hits of each query, best first; see ``base.Index``."""
         check_search(queries, k, exclude_dialogues)
         allowed = PassageFilter(self._passages, split, only_dialogues)
-        barred = [allowed.stretches(ids) for ids in exclude_dialogues or [()] * len(queries)]
-        found: list[list[Hit]] = []
+        excluded_ranges = [allowed.ranges(ids) for ids in exclude_dialogues or [()] * len(queries)]
+        hits: list[list[Hit]] = []
         for begin in range(0, len(queries), _QUERIES):
             vectors = vector_store.encode_texts(self.encoder, queries[begin : begin + _QUERIES], "left")
-            some = barred[begin : begin + _QUERIES]
-            for numbers, cosines in find_nearest(
-                self._vectors, vectors, k, allowed.handicap, some, [-np.inf] * len(some)
-            ):
-                found.append(self._passages.best(numbers, cosines, k))
-        return found
+            some = excluded_ranges[begin : begin + _QUERIES]
+            for numbers, cosines in find_nearest(self._vectors, vectors, k, allowed.mask, some, [-np.inf] * len(some)):
+                hits.append(self._passages.best(numbers, cosines, k))
+        return hits
 
 
 def find_nearest(
     store: vector_store.VectorStore,
     vectors: Vectors,
     k: int,
-    handicap: NDArray[np.float32] | None,
-    barred: Sequence[Sequence[slice]],
+    mask: NDArray[np.float32] | None,
+    excluded_ranges: Sequence[Sequence[slice]],
     least: Sequence[float],
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
     """For each query's vector, yield passages that include the k nearest, and their cosines.
@@ -135,14 +133,14 @@ def find_nearest(
     best = [_NearestPassages(k, slack, floor) for floor in least]
     for first, block in store.blocks():
         rough = vectors @ block.T
-        if handicap is not None:
-            rough += handicap[first : first + len(block)]
-        for row, one, stretches in zip(rough, best, barred, strict=True):
-            for stretch in stretches:
-                row[max(stretch.start - first, 0) : max(stretch.stop - first, 0)] = -np.inf
-            one.see(first, row)
-    for vector, one in zip(vectors, best, strict=True):
-        numbers = one.hopeful()
+        if mask is not None:
+            rough += mask[first : first + len(block)]
+        for row, nearest, ranges in zip(rough, best, excluded_ranges, strict=True):
+            for excluded in ranges:
+                row[max(excluded.start - first, 0) : max(excluded.stop - first, 0)] = -np.inf
+            nearest.add(first, row)
+    for vector, nearest in zip(vectors, best, strict=True):
+        numbers = nearest.remaining()
         yield numbers, store.cosines(numbers, vector)
 
 
@@ -154,13 +152,13 @@ class _NearestPassages:
         self._floor = floor
         self._seen: list[tuple[NDArray[np.int64], NDArray[np.float32]]] = []
 
-    def see(self, first: int, scores: NDArray[np.float32]) -> None:
+    def add(self, first: int, scores: NDArray[np.float32]) -> None:
         """Add the scores of the passages from ``first`` on."""
         self._floor = max(self._floor, lower_bound(scores, self._k))
         places = np.flatnonzero(scores >= self._low())
         self._seen.append((places + first, scores[places]))
 
-    def hopeful(self) -> NDArray[np.int64]:
+    def remaining(self) -> NDArray[np.int64]:
         """Return the numbers of the remaining passages."""
         numbers, scores = (np.concatenate(column) for column in zip(*self._seen, strict=True))
         return numbers[scores >= self._low()]

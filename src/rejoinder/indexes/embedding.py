@@ -58,18 +58,18 @@ def embed(
     """
     output = Path(output)
     worker.check_vector_path(output)
-    opened = factory.load_encoder(encoder, cache=False)
+    loaded_encoder = factory.load_encoder(encoder, cache=False)
     with _open_texts(str(file)) as texts:
         total = sum(1 for _ in texts())
         if not total:
             raise InputError(
                 f"{file}: there is no text to encode; name a file with dialogues, replies or lines of a .txt"
             )
-        with caching_engine(engine or LocalEngine(1), output) as kept:
-            vectors = worker.embed_texts((text for _, text in texts()), opened, kept, precision)
-            counted, ids = _report_blocks(vectors, total, progress), (name for name, _ in texts())
-            worker.write_vectors(counted, ids, (total, opened.dimensions), precision, output)
-    return EmbeddedTexts(output, total, opened.dimensions, encoder)
+        with caching_engine(engine or LocalEngine(1), output) as cached_engine:
+            vectors = worker.embed_texts((text for _, text in texts()), loaded_encoder, cached_engine, precision)
+            blocks, ids = _report_blocks(vectors, total, progress), (name for name, _ in texts())
+            worker.write_vectors(blocks, ids, (total, loaded_encoder.dimensions), precision, output)
+    return EmbeddedTexts(output, total, loaded_encoder.dimensions, encoder)
 
 
 @contextmanager

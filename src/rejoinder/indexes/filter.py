@@ -17,34 +17,34 @@ class PassageFilter:
 
     def __init__(self, passages: PassageStore, split: str | None, only_dialogues: Collection[str] | None) -> None:
         self._passages = passages
-        self.handicap: NDArray[np.float32] = np.zeros(len(passages), np.float32)
+        self.mask: NDArray[np.float32] = np.zeros(len(passages), np.float32)
         if split is not None:
             if split not in passages.split_names:
                 known = [name for name in passages.split_names if name is not None]
                 raise SpecError(f"no passage of the index belongs to the split {split!r}; {nearest(split, known)}")
-            self._bar(passages.splits != passages.split_names.index(split))
+            self._exclude(passages.splits != passages.split_names.index(split))
         if only_dialogues is not None:
-            wrong = np.ones(len(passages.ids), np.bool_)
-            wrong[self._numbers(only_dialogues)] = False
-            self._bar(wrong)
+            excluded = np.ones(len(passages.ids), np.bool_)
+            excluded[self._numbers(only_dialogues)] = False
+            self._exclude(excluded)
 
-    def _bar(self, dialogues: NDArray[np.bool_]) -> None:
-        self.handicap[dialogues[self._passages.dialogue_of]] = -np.inf
+    def _exclude(self, dialogues: NDArray[np.bool_]) -> None:
+        self.mask[dialogues[self._passages.dialogue_of]] = -np.inf
 
     @contextmanager
     def without(self, dialogues: Collection[str]) -> Iterator[NDArray[np.float32]]:
         """Provide the mask with these dialogues and their exact copies excluded too."""
-        stretches = self.stretches(dialogues)
-        before = [self.handicap[stretch].copy() for stretch in stretches]
-        for stretch in stretches:
-            self.handicap[stretch] = -np.inf
+        ranges = self.ranges(dialogues)
+        before = [self.mask[passages].copy() for passages in ranges]
+        for passages in ranges:
+            self.mask[passages] = -np.inf
         try:
-            yield self.handicap
+            yield self.mask
         finally:
-            for stretch, values in zip(stretches, before, strict=True):
-                self.handicap[stretch] = values
+            for passages, values in zip(ranges, before, strict=True):
+                self.mask[passages] = values
 
-    def stretches(self, dialogues: Collection[str]) -> list[slice]:
+    def ranges(self, dialogues: Collection[str]) -> list[slice]:
         """Return the ranges of the passages of these dialogues, and of all dialogues with the same texts."""
         starts = self._passages.starts
         return [slice(int(starts[n]), int(starts[n + 1])) for n in self._copies(self._numbers(dialogues))]

@@ -55,8 +55,8 @@ class PostingWeights:
         self,
         query: Mapping[int, int],
         k: int,
-        handicap: NDArray[np.float32] | None,
-        barred: Sequence[slice] = (),
+        mask: NDArray[np.float32] | None,
+        excluded_ranges: Sequence[slice] = (),
         least: float = -np.inf,
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Return passages that include the k best with a score above 0, and their scores.
@@ -64,13 +64,13 @@ class PostingWeights:
         Passages whose score is below ``least`` may be missing.
         """
         rough = self.rough_scores(query)
-        if handicap is not None:
-            rough += handicap
-        for stretch in barred:
-            rough[stretch] = -np.inf
+        if mask is not None:
+            rough += mask
+        for passages in excluded_ranges:
+            rough[passages] = -np.inf
         floor = max(lower_bound(rough, k), least) * (1 - rounding_error(query))
-        found = np.flatnonzero(rough >= np.float32(max(floor, _SMALLEST))).astype(np.int32)
-        return found, self.scores(query, found)
+        numbers = np.flatnonzero(rough >= np.float32(max(floor, _SMALLEST))).astype(np.int32)
+        return numbers, self.scores(query, numbers)
 
     def all_scores(self, query: Mapping[int, int]) -> NDArray[np.float64]:
         """Return the score of each passage, the same to the last bit."""
@@ -80,17 +80,17 @@ class PostingWeights:
             totals[self.postings.passages[begin:end]] += times * self.weights[begin:end].astype(np.float64)
         return totals
 
-    def scores(self, query: Mapping[int, int], found: NDArray[np.int32]) -> NDArray[np.float64]:
+    def scores(self, query: Mapping[int, int], numbers: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return the scores of some passages."""
-        totals = np.zeros(len(found))
+        totals = np.zeros(len(numbers))
         for word, times in query.items():
             begin, end = self.postings.starts[word : word + 2]
             if begin == end:
                 continue
-            listed = self.postings.passages[begin:end]
-            places = np.searchsorted(listed, found)
-            places[places == len(listed)] = 0
-            has = listed[places] == found
+            passages = self.postings.passages[begin:end]
+            places = np.searchsorted(passages, numbers)
+            places[places == len(passages)] = 0
+            has = passages[places] == numbers
             totals[has] += times * self.weights[begin:end][places[has]].astype(np.float64)
         return totals
 

@@ -54,19 +54,21 @@ class IndexManifest:
 
     def folders(self, folder: Path, role: str) -> list[Path]:
         """Return the folders of the parts with a role, in order."""
-        found = [folder / part.name for part in self.parts if part.role == role]
-        if not found:
+        matching = [folder / part.name for part in self.parts if part.role == role]
+        if not matching:
             raise damage_error(folder / MANIFEST, f"it names no {role}")
-        return found
+        return matching
 
 
 def parse_settings(manifest: IndexManifest, folder: Path, form: type[T]) -> T:
     """Return the settings of an index as the dataclass of its kind."""
     for name, hint in get_type_hints(form).items():
         value = manifest.settings.get(name)
-        of = get_args(hint)
-        shape = [of[0]] if get_origin(hint) is list else hint
-        if name in manifest.settings and not (value in of if get_origin(hint) is Literal else fits(value, shape)):
+        arguments = get_args(hint)
+        shape = [arguments[0]] if get_origin(hint) is list else hint
+        if name in manifest.settings and not (
+            value in arguments if get_origin(hint) is Literal else fits(value, shape)
+        ):
             raise damage_error(folder / MANIFEST, f"its setting {name} is {brief(value)}")
     try:
         return form(**manifest.settings)
@@ -123,8 +125,8 @@ def seal_part(written: Path, role: str) -> IndexPart:
 
 def write_manifest(folder: Path, manifest: IndexManifest, before: IndexManifest | None = None) -> None:
     """Make these the parts of the index, atomically, and delete those that no longer belong to it."""
-    if before is not None and (found := read_manifest(folder)) != before:
-        remove_parts(folder, manifest, found)
+    if before is not None and (current := read_manifest(folder)) != before:
+        remove_parts(folder, manifest, current)
         raise InputError(f"{folder}: was changed by another process in the meantime; open it again and retry")
     with atomic_write(folder / MANIFEST) as file:
         file.write(orjson.dumps(asdict(manifest), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
@@ -141,22 +143,22 @@ def remove_parts(folder: Path, manifest: IndexManifest, keep: IndexManifest) -> 
 def read_manifest(folder: Path, kind: str | None = None) -> IndexManifest:
     """Return the manifest of an index (of one kind); all files must be there and have the right size."""
     try:
-        found = orjson.loads((folder / MANIFEST).read_bytes())
-        version = found["version"]
+        content = orjson.loads((folder / MANIFEST).read_bytes())
+        version = content["version"]
         if version != VERSION:
             raise InputError(f"{folder}: has layout {version!r}, but this version reads {VERSION}; {_REBUILD_HINT}")
         parts = tuple(
             IndexPart(p["role"], p["name"], {name: (size, digest) for name, (size, digest) in p["files"].items()})
-            for p in found["parts"]
+            for p in content["parts"]
         )
-        manifest = IndexManifest(found["kind"], found["settings"], found["counts"], parts)
+        manifest = IndexManifest(content["kind"], content["settings"], content["counts"], parts)
     except FileNotFoundError:
         raise InputError(f"{folder}: holds no index (no {MANIFEST}); build one with: rejoinder index build") from None
     except OSError as error:
         raise InputError(f"{folder}: cannot be read ({error.strerror})") from None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise InputError(f"{folder / MANIFEST}: is damaged; {_REBUILD_HINT}") from None
-    if not fits(found, _SHAPE):
+    if not fits(content, _SHAPE):
         raise InputError(f"{folder / MANIFEST}: is damaged; {_REBUILD_HINT}")
     if kind not in (None, manifest.kind):
         raise SpecError(f"{folder}: is a {brief(manifest.kind)} index, not a {kind!r} one; name another folder")
@@ -193,8 +195,8 @@ def damage_error(path: Path, what: str) -> InputError:
 
 def _check_size(path: Path, size: int) -> None:
     try:
-        found = path.stat().st_size
+        actual = path.stat().st_size
     except OSError:
         raise damage_error(path, "it is missing") from None
-    if found != size:
-        raise damage_error(path, f"it has {found:,} bytes instead of {size:,}")
+    if actual != size:
+        raise damage_error(path, f"it has {actual:,} bytes instead of {size:,}")

@@ -112,10 +112,10 @@ class PassageStore:
     def _read_dialogues(self, folder: Path) -> NDArray[np.int64]:
         """Add the ids of one part; return the splits of its dialogues as numbers."""
         try:
-            found = orjson.loads((folder / DIALOGUES_FILE).read_bytes())
-            self.ids += found["ids"]
-            self.split_names += [name for name in found["splits"] if name not in self.split_names]
-            codes = np.array([self.split_names.index(name) for name in found["splits"]], np.int64)
+            dialogues = orjson.loads((folder / DIALOGUES_FILE).read_bytes())
+            self.ids += dialogues["ids"]
+            self.split_names += [name for name in dialogues["splits"] if name not in self.split_names]
+            codes = np.array([self.split_names.index(name) for name in dialogues["splits"]], np.int64)
             return codes.take(load_array(folder, "splits"))
         except (ValueError, KeyError, TypeError, IndexError):
             raise damage_error(folder / DIALOGUES_FILE, "it cannot be read") from None
@@ -162,9 +162,9 @@ class PassageStore:
         """Return a passage as a hit."""
         part = int(np.searchsorted(self._firsts, number, side="right")) - 1
         begin, end = self._offsets[part][number - self._firsts[part] :][:2]
-        found = read_passage(self._folders[part], self._lines[part], begin, end)
+        passage = read_passage(self._folders[part], self._lines[part], begin, end)
         split = self.split_names[self.splits[self.dialogue_of[number]]]
-        return Hit(found.id, found.dialogue, found.turn, found.text, score, found.speaker, split)
+        return Hit(passage.id, passage.dialogue, passage.turn, passage.text, score, passage.speaker, split)
 
 
 def read_passage(folder: Path, lines: NDArray[np.uint8], begin: int, end: int) -> Passage:
@@ -180,9 +180,9 @@ def load_array(folder: Path, name: str) -> NDArray[Any]:
     """Return an array of a part, memory-mapped."""
     path = folder / f"{name}.npy"
     try:
-        found: NDArray[Any] = np.asarray(
+        loaded: NDArray[Any] = np.asarray(
             np.load(path, mmap_mode="r", allow_pickle=False)
         )  # its slices are cheaper than those of a memmap
     except (OSError, ValueError, SyntaxError, EOFError, TokenError) as error:  # also from its header
         raise damage_error(path, str(error)) from None
-    return found
+    return loaded

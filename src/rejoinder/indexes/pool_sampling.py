@@ -54,27 +54,27 @@ def draw_keys(names: NDArray[np.integer], seed: int, salt: int = 0) -> Keys:
     return _mix(names.astype(np.uint64) ^ base)
 
 
-def draw_turns(pools: Pools, k: int, keys: Keys, said: Codes, allowed: Allowed) -> Numbers:
+def draw_turns(pools: Pools, k: int, keys: Keys, text_codes: Codes, allowed: Allowed) -> Numbers:
     """Return up to k turns from each pool, one line per row, -1 where there are no more.
 
     Each allowed turn of a pool has the same chance at each draw; once a turn is drawn, no other with the same text is.
     """
-    found = np.full((len(keys), k), -1, dtype=np.int64)
+    drawn_turns = np.full((len(keys), k), -1, dtype=np.int64)
     size = pools.size
     few = np.flatnonzero((size > 0) & (size <= _SMALL * k))
     many = np.flatnonzero(size > _SMALL * k)
-    left = np.concatenate([few, _draw_by_trying(pools, k, keys, said, allowed, many, found)])
+    left = np.concatenate([few, _draw_by_trying(pools, k, keys, text_codes, allowed, many, drawn_turns)])
     for rows in _split_rows(left, size[left]):
-        found[rows] = _draw_by_sorting(pools, k, keys, said, allowed, rows)
-    return found
+        drawn_turns[rows] = _draw_by_sorting(pools, k, keys, text_codes, allowed, rows)
+    return drawn_turns
 
 
 def _draw_by_trying(
-    pools: Pools, k: int, keys: Keys, said: Codes, allowed: Allowed, rows: Numbers, found: Numbers
+    pools: Pools, k: int, keys: Keys, text_codes: Codes, allowed: Allowed, rows: Numbers, drawn_turns: Numbers
 ) -> Numbers:
     """Draw from large pools by rejection; return the rows for which a draw was refused too often."""
     size = pools.size.astype(np.uint64)
-    given_up = []
+    undecided = []
     for slot in range(k if len(rows) else 0):
         pending = rows
         for attempt in range(_ROUNDS):
@@ -83,17 +83,17 @@ def _draw_by_trying(
             turns = pools.turns(pending, numbers.astype(np.int64))
             good = allowed(pending, turns)
             for earlier in range(slot):
-                good &= said[found[pending, earlier]] != said[turns]
-            found[pending[good], slot] = turns[good]
+                good &= text_codes[drawn_turns[pending, earlier]] != text_codes[turns]
+            drawn_turns[pending[good], slot] = turns[good]
             pending = pending[~good]
             if not len(pending):
                 break
-        given_up.append(pending)
+        undecided.append(pending)
         rows = np.setdiff1d(rows, pending, assume_unique=True)
-    return np.concatenate([np.zeros(0, dtype=np.int64), *given_up])
+    return np.concatenate([np.zeros(0, dtype=np.int64), *undecided])
 
 
-def _draw_by_sorting(pools: Pools, k: int, keys: Keys, said: Codes, allowed: Allowed, rows: Numbers) -> Numbers:
+def _draw_by_sorting(pools: Pools, k: int, keys: Keys, text_codes: Codes, allowed: Allowed, rows: Numbers) -> Numbers:
     """Draw by giving each turn of each pool a random number and taking the k smallest that are allowed."""
     size = pools.size[rows]
     line = np.repeat(np.arange(len(rows)), size)
@@ -105,14 +105,14 @@ def _draw_by_sorting(pools: Pools, k: int, keys: Keys, said: Codes, allowed: All
     order = np.lexsort((random, line))
     line, turns = line[order], turns[order]
     if k > 1:  # of those with the same text, the first
-        same = line * (int(said.max(initial=0)) + 1) + said[turns]
+        same = line * (int(text_codes.max(initial=0)) + 1) + text_codes[turns]
         first = np.sort(np.unique(same, return_index=True)[1])
         line, turns = line[first], turns[first]
     rank = np.arange(len(line)) - np.searchsorted(line, line)
-    kept = rank < k
-    found = np.full((len(rows), k), -1, dtype=np.int64)
-    found[line[kept], rank[kept]] = turns[kept]
-    return found
+    within = rank < k
+    drawn_turns = np.full((len(rows), k), -1, dtype=np.int64)
+    drawn_turns[line[within], rank[within]] = turns[within]
+    return drawn_turns
 
 
 def _split_rows(rows: Numbers, sizes: Numbers) -> Iterator[Numbers]:

@@ -78,11 +78,11 @@ def join_postings(first: Postings, second: Postings) -> Postings:
     known = np.concatenate([first.starts, np.full(second.words - first.words, first.starts[-1])])
     size = len(first.passages) + len(second.passages)
     # For each word the passages of the first set come first; each moves by the number of the second's before it.
-    moved = np.arange(len(first.passages)) + np.repeat(second.starts[: first.words], np.diff(first.starts))
-    added = np.arange(len(second.passages)) + np.repeat(known[1:], np.diff(second.starts))
+    first_places = np.arange(len(first.passages)) + np.repeat(second.starts[: first.words], np.diff(first.starts))
+    second_places = np.arange(len(second.passages)) + np.repeat(known[1:], np.diff(second.starts))
     passages, counts = np.empty(size, np.int32), np.empty(size, np.int32)
-    passages[moved], counts[moved] = first.passages, first.counts
-    passages[added], counts[added] = second.passages + np.int32(len(first.lengths)), second.counts
+    passages[first_places], counts[first_places] = first.passages, first.counts
+    passages[second_places], counts[second_places] = second.passages + np.int32(len(first.lengths)), second.counts
     return Postings(known + second.starts, passages, counts, np.concatenate([first.lengths, second.lengths]))
 
 
@@ -107,12 +107,15 @@ def weigh_postings(
     """
     if not len(postings.passages):
         return np.empty(0, np.float32)
-    here = np.diff(postings.starts)
+    own_frequencies = np.diff(postings.starts)
     if totals is None or frequencies is None:
-        totals, frequencies = IndexTotals(len(postings.lengths), int(postings.lengths.sum(dtype=np.int64))), here
+        totals, frequencies = (
+            IndexTotals(len(postings.lengths), int(postings.lengths.sum(dtype=np.int64))),
+            own_frequencies,
+        )
     rarity = np.log(totals.passages / np.maximum(frequencies, 1))  # a word may occur in no passage of a field
     damping = k1 * ((1 - b) + b * postings.lengths / (totals.tokens / totals.passages))
-    weights = np.repeat(rarity * (k1 + 1), here)
+    weights = np.repeat(rarity * (k1 + 1), own_frequencies)
     weights *= postings.counts
     weights /= damping[postings.passages] + postings.counts
     return weights.astype(np.float32)

@@ -46,12 +46,12 @@ class SifEncoder:
         self.name = f"sif of {words.name}"
         self.digest = digest
         self.dimensions = words.dimensions
-        self._weighing = SifAverages(words, a, fit.counts, fit.total)
+        self._averages = SifAverages(words, a, fit.counts, fit.total)
         self._component = fit.component
 
     def encode(self, texts: Sequence[str], cut: Side = "right") -> Vectors:
         """Return one vector per text; texts are never truncated."""
-        raw = self._weighing.means(texts)
+        raw = self._averages.means(texts)
         left = raw - np.outer((raw * self._component).sum(axis=1), self._component)
         before, after = (np.linalg.norm(part, axis=1, keepdims=True) for part in (raw, left))
         known = after > _ROUNDING_SHARE * before
@@ -83,15 +83,15 @@ class SifAverages:
         tokens_of = get_tokenizer("words")
         columns: dict[str, int] = {}
         rows = [[columns.setdefault(word, len(columns)) for word in tokens_of(text)] for text in texts]
-        found, known = self.words.vectors(list(columns))
+        vectors, known = self.words.vectors(list(columns))
         shares = np.array([self.counts.get(word, 0) for word in columns]) / max(self.total, 1)
-        weighted = found.astype(np.float64) * (known * self.a / (self.a + shares))[:, None]
+        weighted = vectors.astype(np.float64) * (known * self.a / (self.a + shares))[:, None]
         rows = [[column for column in row if known[column]] for row in rows]
         sizes = np.array([len(row) for row in rows], np.int64)
         ends = np.concatenate([[0], np.cumsum(sizes)])
         flat = np.fromiter((column for row in rows for column in row), np.int64, int(ends[-1]))
-        there = csr_array((np.ones(len(flat)), flat, ends), shape=(len(texts), max(len(columns), 1)))
-        sums = there @ (weighted if len(columns) else np.zeros((1, self.words.dimensions)))
+        occurrences = csr_array((np.ones(len(flat)), flat, ends), shape=(len(texts), max(len(columns), 1)))
+        sums = occurrences @ (weighted if len(columns) else np.zeros((1, self.words.dimensions)))
         means: NDArray[np.float64] = sums / np.maximum(sizes, 1)[:, None]
         return means
 
@@ -100,24 +100,26 @@ VERSION = 1  # of the vectors
 _BATCH_TEXTS = 8192
 
 
-def fit_sif(corpus: Corpus, words: WordVectors, a: float, given: tuple[Mapping[str, int], int] | None = None) -> SifFit:
+def fit_sif(
+    corpus: Corpus, words: WordVectors, a: float, word_counts: tuple[Mapping[str, int], int] | None = None
+) -> SifFit:
     """Return the word counts (unless given from a file) and the first principal component of a corpus."""
-    counts, total = given if given is not None else _count_words(corpus, words)
-    weighing = SifAverages(words, a, counts, total)
+    counts, total = word_counts if word_counts is not None else _count_words(corpus, words)
+    averages = SifAverages(words, a, counts, total)
     products = np.zeros((words.dimensions, words.dimensions))
     for texts in _blocks(corpus):
-        means = weighing.means(texts)
+        means = averages.means(texts)
         products += means.T @ means
     return SifFit(counts, total, np.linalg.eigh(products)[1][:, -1])
 
 
 def _count_words(corpus: Corpus, words: WordVectors) -> tuple[dict[str, int], int]:
     tokens_of = get_tokenizer("words")
-    counted: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for texts in _blocks(corpus):
         for text in texts:
-            counted.update(tokens_of(text))
-    return {word: n for word, n in sorted(counted.items()) if word in words}, counted.total()
+            counts.update(tokens_of(text))
+    return {word: n for word, n in sorted(counts.items()) if word in words}, counts.total()
 
 
 def _blocks(corpus: Corpus) -> Iterator[list[str]]:
@@ -131,8 +133,8 @@ def read_counts(path: str) -> tuple[dict[str, int], int]:
     for line in File(path).lines():
         word, _, number = line.text.decode("utf-8", "replace").strip().rpartition(" ")
         if not word.strip() or not number.isdecimal():
-            found = brief(line.text[:60].decode("utf-8", "replace").strip())
-            raise InputError(f"{line.place}: found {found}; write a word and its count on each line")
+            beginning = brief(line.text[:60].decode("utf-8", "replace").strip())
+            raise InputError(f"{line.place}: found {beginning}; write a word and its count on each line")
         counts[word.strip()] = counts.get(word.strip(), 0) + int(number)
     return counts, sum(counts.values())
 
@@ -143,9 +145,9 @@ def sif_digest(corpus: Corpus, words: WordVectors, a: float, counts: str | None)
     return hashlib.sha256(f"sif {VERSION} {words.digest} {a!r} {of_file} {corpus.digest}".encode()).hexdigest()
 
 
-def write_fit(path: Path, made: SifFit) -> None:
+def write_fit(path: Path, fit: SifFit) -> None:
     """Write a fit to a file of the cache."""
-    content = {"counts": made.counts, "total": made.total, "component": made.component.tolist()}
+    content = {"counts": fit.counts, "total": fit.total, "component": fit.component.tolist()}
     with atomic_write(path) as file:
         file.write(orjson.dumps(content))
 
@@ -153,7 +155,7 @@ def write_fit(path: Path, made: SifFit) -> None:
 def read_fit(path: Path) -> SifFit | None:
     """Read a fit from a file of the cache; return None if there is none."""
     try:
-        found = orjson.loads(path.read_bytes())
-        return SifFit(found["counts"], int(found["total"]), np.array(found["component"], np.float64))
+        content = orjson.loads(path.read_bytes())
+        return SifFit(content["counts"], int(content["total"]), np.array(content["component"], np.float64))
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -65,30 +65,30 @@ def measure_coverage(corpus: Corpus) -> Coverage:
         int((~named).sum()),
         int((named & ~lasting).sum()),
         int((index.partner[turns] == NOBODY).sum()),
-        tuple(_measure_set(corpus, of, turns) for of in REPORTED_SETS),
+        tuple(_measure_set(corpus, speaker_set, turns) for speaker_set in REPORTED_SETS),
     )
 
 
-def _measure_set(corpus: Corpus, of: SpeakerSet, turns: Numbers) -> SetCoverage:
-    found = corpus.speakers.sample(of, turns, 1, draw_keys(turns, 0))[:, 0] >= 0
-    sizes = _set_sizes(corpus, of, turns)[found]
+def _measure_set(corpus: Corpus, speaker_set: SpeakerSet, turns: Numbers) -> SetCoverage:
+    covered = corpus.speakers.sample(speaker_set, turns, 1, draw_keys(turns, 0))[:, 0] >= 0
+    sizes = _set_sizes(corpus, speaker_set, turns)[covered]
     return SetCoverage(
-        of,
-        int(found.sum()),
-        float(found.mean()) if len(turns) else float("nan"),
+        speaker_set,
+        int(covered.sum()),
+        float(covered.mean()) if len(turns) else float("nan"),
         float(np.median(sizes)) if len(sizes) else float("nan"),
         int(sizes.max(initial=0)),
     )
 
 
-def _set_sizes(corpus: Corpus, of: SpeakerSet, turns: Numbers) -> Numbers:
+def _set_sizes(corpus: Corpus, speaker_set: SpeakerSet, turns: Numbers) -> Numbers:
     """Return how many turns the set of each moment has."""
     pools = corpus.speakers.pools
-    if of != SpeakerSet("same_speaker", exclusive=True):
-        return pools(of, turns).size
+    if speaker_set != SpeakerSet("same_speaker", exclusive=True):
+        return pools(speaker_set, turns).size
     # Its pool still includes the dialogues with the partner, which are skipped when drawing.
-    here, with_partner, all_of_it = (pools(SpeakerSet(name), turns).size for name in SETS[:3])
-    return np.where(pools(of, turns).size > 0, all_of_it - np.maximum(here, with_partner), 0)
+    in_conversation, with_partner, anywhere = (pools(SpeakerSet(name), turns).size for name in SETS[:3])
+    return np.where(pools(speaker_set, turns).size > 0, anywhere - np.maximum(in_conversation, with_partner), 0)
 
 
 def _count_partners(corpus: Corpus) -> tuple[Numbers, Numbers]:

@@ -67,21 +67,21 @@ class CorpusSets:
     @cached_property
     def sizes(self) -> dict[SetName, Numbers]:
         """The number of turns in each set of a kind; 0 for speakers without a name, or without a lasting one."""
-        return {of: self._sizes(of) for of in SETS}
+        return {set_name: self._sizes(set_name) for set_name in SETS}
 
-    def _sizes(self, of: SetName) -> Numbers:
-        postings = self.postings[of]
+    def _sizes(self, set_name: SetName) -> Numbers:
+        postings = self.postings[set_name]
         sizes = np.diff(postings.starts)[: len(postings.keys)]
-        if of in ("same_conversation", "same_partner"):
+        if set_name in ("same_conversation", "same_partner"):
             return sizes
         speaker = postings.keys % self.width
-        known = self.corpus.lasting if of == "same_speaker" else self.corpus.named
+        known = self.corpus.lasting if set_name == "same_speaker" else self.corpus.named
         return np.where(known[speaker], sizes, 0)
 
-    def speaker(self, of: SetName, run: int) -> int:
+    def speaker(self, set_name: SetName, run: int) -> int:
         """Return the speaker whose set it is."""
-        key = int(self.postings[of].keys[run])
-        run_of_speaker = key // self.width if of == "same_partner" else None
+        key = int(self.postings[set_name].keys[run])
+        run_of_speaker = key // self.width if set_name == "same_partner" else None
         return (
             key % self.width if run_of_speaker is None else int(self.index.by_speaker.keys[run_of_speaker]) % self.width
         )
@@ -96,16 +96,16 @@ class CorpusSets:
         pair, known = self.index.by_pair.find(speaker * self.width + self.index.partner[turns])
         known &= self.index.partner[turns] != NOBODY
         pair, conversation, speaker = pair[known], conversation[known], speaker[known]
-        here = self.sizes["same_conversation"][conversation]
+        in_conversation = self.sizes["same_conversation"][conversation]
         with_partner, anywhere = self.sizes["same_partner"][pair], self.sizes["same_speaker"][speaker]
-        grows = (here >= 2) & (with_partner > here) & (anywhere > with_partner)
+        grows = (in_conversation >= 2) & (with_partner > in_conversation) & (anywhere > with_partner)
         return np.stack([conversation, pair, speaker], axis=1)[grows]
 
-    def some(self, of: SetName, run: int, n: int, random: np.random.Generator, copies: bool) -> SetSample:
+    def sample(self, set_name: SetName, run: int, n: int, random: np.random.Generator, copies: bool) -> SetSample:
         """Sample up to n turns of a set; a random set has the turns of everyone except the speaker."""
-        postings = self.postings[of]
+        postings = self.postings[set_name]
         low, high = gap_low, gap_high = postings.starts[run : run + 2].tolist()
-        if of == "random":
+        if set_name == "random":
             low, high = self.index.others(run)
         else:
             gap_low = gap_high = high
@@ -115,22 +115,22 @@ class CorpusSets:
         turns = postings.turn_at(places + np.where(places >= gap_low, gap_high - gap_low, 0))
         if not copies:
             turns = turns[np.sort(np.unique(self.corpus.said[turns], return_index=True)[1])]
-        return SetSample(of, self.speaker(of, run), turns[:n])
+        return SetSample(set_name, self.speaker(set_name, run), turns[:n])
 
 
 def _sample_each_once(sets: CorpusSets, sampling: SetSampling) -> Iterator[SetSample]:
     """Yield sets of each kind with at least two turns, all of them or ``sampling.sets`` of them."""
-    for number, of in enumerate(SETS):
+    for number, set_name in enumerate(SETS):
         random = np.random.default_rng([sampling.seed, number])
-        runs = np.flatnonzero(sets.sizes[of] >= 2)
-        times = RANDOM_SETS if of == "random" else 1
+        runs = np.flatnonzero(sets.sizes[set_name] >= 2)
+        times = RANDOM_SETS if set_name == "random" else 1
         if len(runs) * times > sampling.sets:
             runs = np.sort(random.choice(runs, max(1, sampling.sets // times), replace=False))
         for run in np.repeat(runs, times).tolist():
-            n = min(sampling.size, int(sets.sizes[of][run])) if of == "random" else sampling.size
-            drawn = sets.some(of, run, n, random, sampling.copies)
-            if len(drawn.turns) >= 2:
-                yield drawn
+            n = min(sampling.size, int(sets.sizes[set_name][run])) if set_name == "random" else sampling.size
+            sample = sets.sample(set_name, run, n, random, sampling.copies)
+            if len(sample.turns) >= 2:
+                yield sample
 
 
 def _sample_matched(sets: CorpusSets, sampling: SetSampling) -> Iterator[SetSample]:
@@ -140,13 +140,13 @@ def _sample_matched(sets: CorpusSets, sampling: SetSampling) -> Iterator[SetSamp
     if len(chains) > sampling.sets:
         chains = chains[np.sort(random.choice(len(chains), sampling.sets, replace=False))]
     for conversation, pair, speaker in chains.tolist():
-        smallest = sets.some("same_conversation", conversation, sampling.size, random, sampling.copies)
+        smallest = sets.sample("same_conversation", conversation, sampling.size, random, sampling.copies)
         n = len(smallest.turns)
         larger = [
-            sets.some(of, run, n, random, sampling.copies)
-            for of, run in zip(SETS[1:], (pair, speaker, speaker), strict=True)
+            sets.sample(set_name, run, n, random, sampling.copies)
+            for set_name, run in zip(SETS[1:], (pair, speaker, speaker), strict=True)
         ]
-        if n >= 2 and all(len(drawn.turns) == n for drawn in larger):
+        if n >= 2 and all(len(sample.turns) == n for sample in larger):
             yield from (smallest, *larger)
 
 

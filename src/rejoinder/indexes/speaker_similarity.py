@@ -59,10 +59,10 @@ def tfidf_vectors(texts: Sequence[str]) -> Matrix:
 
     tokens_of = get_tokenizer("words")
     columns: dict[str, int] = {}
-    counted = [Counter(columns.setdefault(word, len(columns)) for word in tokens_of(text)) for text in texts]
-    ends: Numbers = np.cumsum([0, *map(len, counted)])
-    indices = np.fromiter((column for counts in counted for column in counts), np.int32, int(ends[-1]))
-    values = np.fromiter((n for counts in counted for n in counts.values()), np.float64, int(ends[-1]))
+    word_counts = [Counter(columns.setdefault(word, len(columns)) for word in tokens_of(text)) for text in texts]
+    ends: Numbers = np.cumsum([0, *map(len, word_counts)])
+    indices = np.fromiter((column for counts in word_counts for column in counts), np.int32, int(ends[-1]))
+    values = np.fromiter((n for counts in word_counts for n in counts.values()), np.float64, int(ends[-1]))
     shared = np.bincount(indices, minlength=len(columns))
     values *= np.log((1 + len(texts)) / (1 + shared[indices])) + 1
     lengths = np.sqrt(np.bincount(np.repeat(np.arange(len(texts)), np.diff(ends)), values**2, len(texts)))
@@ -78,9 +78,9 @@ def average_word_vectors(texts: Sequence[str], name: str) -> Matrix:
     tokens_of = get_tokenizer("words")
     means = np.zeros((len(texts), words.dimensions), np.float32)
     for number, text in enumerate(texts):
-        found, known = words.vectors(tokens_of(text))
+        vectors, known = words.vectors(tokens_of(text))
         if known.any():
-            means[number] = found[known].mean(axis=0)
+            means[number] = vectors[known].mean(axis=0)
     lengths = np.linalg.norm(means, axis=1, keepdims=True)
     return np.divide(means, lengths, out=np.zeros_like(means), where=lengths > 0)
 
@@ -150,11 +150,11 @@ def _read_corpora(
     file: str | Path, corpus: str | None, split: str | None, lasting: Literal["auto", "yes", "no"]
 ) -> dict[str, Corpus]:
     """Return the corpora of a file by name; one without a name gets the file's."""
-    opened = Input(file)
+    source = Input(file)
     seen: dict[str, set[str]] = {"corpus": set(), "split": set()}
 
     def wanted() -> Iterator[Dialogue]:
-        for record, _ in opened.records(allow_empty=True):
+        for record, _ in source.records(allow_empty=True):
             if isinstance(record, Dialogue):
                 seen["corpus"].add(record.corpus or "")
                 seen["split"].add(record.split or "")
@@ -164,14 +164,16 @@ def _read_corpora(
     try:
         corpora = group_by_corpus(wanted(), lasting)
     finally:
-        opened.close()
-    for kind, asked in (("corpus", corpus), ("split", split)):
-        if asked is not None and seen["corpus"] and asked not in seen[kind]:
-            raise InputError(f"{opened.called} has no {kind} {asked!r}; {nearest(asked, seen[kind] - {''})}")
+        source.close()
+    for kind, wanted_name in (("corpus", corpus), ("split", split)):
+        if wanted_name is not None and seen["corpus"] and wanted_name not in seen[kind]:
+            raise InputError(
+                f"{source.called} has no {kind} {wanted_name!r}; {nearest(wanted_name, seen[kind] - {''})}"
+            )
     if not corpora:
         what = "dialogues of that corpus and split" if seen["corpus"] else "dialogues"
-        raise InputError(f"{opened.called} has no {what}; name a file with dialogues (see docs/formats.md)")
-    return {name or opened.stem: one for name, one in corpora.items()}
+        raise InputError(f"{source.called} has no {what}; name a file with dialogues (see docs/formats.md)")
+    return {name or source.stem: one for name, one in corpora.items()}
 
 
 def measure_similarity(
@@ -182,41 +184,43 @@ def measure_similarity(
 ) -> Mapping[Design, list[Similarity]]:
     """Return the similarity within each kind of set, for each design; each text is encoded only once."""
     sets = CorpusSets(corpus)
-    drawn = {design: list(DESIGNS[design](sets, sampling)) for design in designs or DESIGNS}
-    turns = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(d.turns for ds in drawn.values() for d in ds)]))
-    said, first, place = np.unique(corpus.said[turns], return_index=True, return_inverse=True)
-    vectors = vectorizer.vectors(corpus.texts(turns[first])) if len(said) else None
+    samples = {design: list(DESIGNS[design](sets, sampling)) for design in designs or DESIGNS}
+    turns = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(d.turns for ds in samples.values() for d in ds)]))
+    codes, first, place = np.unique(corpus.said[turns], return_index=True, return_inverse=True)
+    vectors = vectorizer.vectors(corpus.texts(turns[first])) if len(codes) else None
     rows = np.zeros(corpus.n_turns, dtype=np.int64)
     rows[turns] = place
-    return {design: _summarize_sets(sets, vectors, rows, design == "matched") for design, sets in drawn.items()}
+    return {design: _summarize_sets(sets, vectors, rows, design == "matched") for design, sets in samples.items()}
 
 
-def is_decreasing(found: Sequence[Similarity]) -> bool:
+def is_decreasing(similarities: Sequence[Similarity]) -> bool:
     """Whether the mean cosine falls from each kind of set to the next; kinds without sets are skipped."""
-    means = [one.cosine.value for one in found if one.n_sets]
+    means = [one.cosine.value for one in similarities if one.n_sets]
     return len(means) > 1 and all(first > second for first, second in itertools.pairwise(means))
 
 
-def is_separated(found: Sequence[Similarity]) -> bool:
+def is_separated(similarities: Sequence[Similarity]) -> bool:
     """Whether the interval of the first kind of set is entirely above that of the last."""
-    return found[0].cosine.low > found[-1].cosine.high
+    return similarities[0].cosine.low > similarities[-1].cosine.high
 
 
 def _summarize_sets(sets: Sequence[SetSample], vectors: Matrix, rows: Numbers, matched: bool) -> list[Similarity]:
-    values = np.array([_mean_similarity(vectors[rows[drawn.turns]]) for drawn in sets]).reshape(-1, 2)
-    speakers = np.array([drawn.speaker for drawn in sets], dtype=np.int64)
-    kinds = np.array([SETS.index(drawn.of) for drawn in sets], dtype=np.int64)
-    found = []
-    for kind, of in enumerate(SETS):
-        mine = np.flatnonzero(kinds == kind)
+    values = np.array([_mean_similarity(vectors[rows[sample.turns]]) for sample in sets]).reshape(-1, 2)
+    speakers = np.array([sample.speaker for sample in sets], dtype=np.int64)
+    kinds = np.array([SETS.index(sample.of) for sample in sets], dtype=np.int64)
+    similarities = []
+    for kind, set_name in enumerate(SETS):
+        members = np.flatnonzero(kinds == kind)
         step = None
         if matched and kind:
             before = values[np.flatnonzero(kinds == kind - 1), 0]
-            step = mean_interval(before - values[mine, 0], speakers[mine])
-        size = float(np.mean([len(sets[i].turns) for i in mine.tolist()])) if len(mine) else float("nan")
-        cosine, frobenius = (mean_interval(values[mine, column], speakers[mine]) for column in (0, 1))
-        found.append(Similarity(of, len(mine), len(np.unique(speakers[mine])), size, cosine, frobenius, step))
-    return found
+            step = mean_interval(before - values[members, 0], speakers[members])
+        size = float(np.mean([len(sets[i].turns) for i in members.tolist()])) if len(members) else float("nan")
+        cosine, frobenius = (mean_interval(values[members, column], speakers[members]) for column in (0, 1))
+        similarities.append(
+            Similarity(set_name, len(members), len(np.unique(speakers[members])), size, cosine, frobenius, step)
+        )
+    return similarities
 
 
 def _mean_similarity(vectors: Matrix) -> tuple[float, float]:

@@ -103,15 +103,15 @@ class SpeakerIndex:
         corpus = self.corpus
         width = self._n_speakers
         present = self._present
-        of = np.searchsorted(present, np.arange(len(corpus.ids) + 1) * width)
+        first_present = np.searchsorted(present, np.arange(len(corpus.ids) + 1) * width)
         turns = np.flatnonzero(corpus.lasting[corpus.speaker])
         dialogue = corpus.dialogue[turns]
-        count = (of[1:] - of[:-1])[dialogue]
+        count = (first_present[1:] - first_present[:-1])[dialogue]
         entries = np.repeat(turns, count)
         place = np.arange(len(entries)) - np.repeat(np.cumsum(count) - count, count)
-        other = present[np.repeat(of[dialogue], count) + place] % width
-        kept = other != corpus.speaker[entries]
-        entries, other = entries[kept], other[kept]
+        other = present[np.repeat(first_present[dialogue], count) + place] % width
+        is_other = other != corpus.speaker[entries]
+        entries, other = entries[is_other], other[is_other]
         return TurnPostings.of(self.run[entries] * width + other, entries, corpus.n_turns)
 
     @cached_property
@@ -120,23 +120,23 @@ class SpeakerIndex:
         return np.unique(self.corpus.dialogue.astype(np.int64) * self._n_speakers + self.corpus.speaker)
 
     @cached_property
-    def _first_said(self) -> tuple[Numbers, Numbers]:
+    def _first_turns(self) -> tuple[Numbers, Numbers]:
         """The texts of each dialogue, as sorted numbers, and the first turn with each text."""
         corpus = self.corpus
         return np.unique(corpus.dialogue * np.int64(len(corpus.digests)) + corpus.said, return_index=True)
 
-    def pools(self, of: SpeakerSet, turns: Numbers) -> Pools:
+    def pools(self, speaker_set: SpeakerSet, turns: Numbers) -> Pools:
         """Return the set of each moment, without what A says in the dialogue up to the moment."""
-        corpus, name = self.corpus, of.name
+        corpus, name = self.corpus, speaker_set.name
         if name == "random":
-            return self._others(turns, of.scope)
+            return self._others(turns, speaker_set.scope)
         start, end = (corpus.starts[corpus.dialogue[turns] + i] for i in (0, 1))
         speaker = corpus.speaker[turns]
-        there = corpus.named[speaker] if name == "same_conversation" else corpus.lasting[speaker]
+        exists = corpus.named[speaker] if name == "same_conversation" else corpus.lasting[speaker]
         if name == "same_partner":
             postings = self.by_pair
             run, known = postings.find(self.run[turns] * self._n_speakers + self.partner[turns])
-            there = there & known & (self.partner[turns] != NOBODY)
+            exists = exists & known & (self.partner[turns] != NOBODY)
         else:
             postings, run = self.by_speaker, self.run[turns]
         low, high = postings.starts[run], postings.starts[run + 1]
@@ -144,12 +144,12 @@ class SpeakerIndex:
         if name == "same_conversation":
             low, high = here_low, here_high
         gap_low, gap_high = here_low, postings.between(run, start, turns + 1)[1]
-        if of.exclusive and name != "same_conversation":
+        if speaker_set.exclusive and name != "same_conversation":
             gap_high = here_high
             if name == "same_speaker":
-                there = there & ~self._only_with_partner(turns, high - low)
-        high = np.where(there, high, low)
-        gap_low, gap_high = (np.where(there, gap, low) for gap in (gap_low, gap_high))
+                exists = exists & ~self._only_with_partner(turns, high - low)
+        high = np.where(exists, high, low)
+        gap_low, gap_high = (np.where(exists, gap, low) for gap in (gap_low, gap_high))
         return Pools(low, high, gap_low, gap_high, postings.turn_at)
 
     def _others(self, turns: Numbers, scope: Scope) -> Pools:
@@ -175,24 +175,26 @@ class SpeakerIndex:
         only: NDArray[np.bool_] = known & (self.partner[turns] != NOBODY) & (with_partner == all_of_it)
         return only
 
-    def sample(self, of: SpeakerSet, turns: Numbers, k: int, keys: Keys, unlike: Allowed | None = None) -> Numbers:
+    def sample(
+        self, speaker_set: SpeakerSet, turns: Numbers, k: int, keys: Keys, unlike: Allowed | None = None
+    ) -> Numbers:
         """Sample up to k turns from the set of each moment, one line per moment, -1 where there are no more.
 
         ``unlike`` restricts further which (row, turn) pairs may be drawn.
         """
 
-        def allowed(rows: Numbers, drawn: Numbers) -> NDArray[np.bool_]:
-            good = ~self.said_before(turns[rows], drawn)
-            if of.exclusive and of.name == "same_speaker":
-                good &= ~self._speaks(self.partner[turns[rows]], drawn)
-            return good & unlike(rows, drawn) if unlike else good
+        def allowed(rows: Numbers, candidates: Numbers) -> NDArray[np.bool_]:
+            good = ~self.repeats_context(turns[rows], candidates)
+            if speaker_set.exclusive and speaker_set.name == "same_speaker":
+                good &= ~self._speaks(self.partner[turns[rows]], candidates)
+            return good & unlike(rows, candidates) if unlike else good
 
-        return draw_turns(self.pools(of, turns), k, keys, self.corpus.said, allowed)
+        return draw_turns(self.pools(speaker_set, turns), k, keys, self.corpus.said, allowed)
 
-    def said_before(self, moments: Numbers, drawn: Numbers) -> NDArray[np.bool_]:
+    def repeats_context(self, moments: Numbers, candidates: Numbers) -> NDArray[np.bool_]:
         """Whether a turn has the same text as the reply of a moment or as a turn of its context."""
-        keys, first = self._first_said
-        key = self.corpus.dialogue[moments] * np.int64(len(self.corpus.digests)) + self.corpus.said[drawn]
+        keys, first = self._first_turns
+        key = self.corpus.dialogue[moments] * np.int64(len(self.corpus.digests)) + self.corpus.said[candidates]
         place = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
         same: NDArray[np.bool_] = (keys[place] == key) & (first[place] <= moments)
         return same

@@ -92,10 +92,10 @@ class VectorStore:
         """Return the vectors of some passages in double precision."""
         rows = np.empty((len(numbers), self._parts[0].shape[1]))
         for first, part, scales in zip(self._firsts, self._parts, self._scales, strict=False):
-            here = (numbers >= first) & (numbers < first + len(part))
-            rows[here] = part[numbers[here] - first]
+            inside = (numbers >= first) & (numbers < first + len(part))
+            rows[inside] = part[numbers[inside] - first]
             if scales is not None:
-                rows[here] *= scales[numbers[here] - first, None]
+                rows[inside] *= scales[numbers[inside] - first, None]
         return rows
 
 

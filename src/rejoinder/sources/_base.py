@@ -68,9 +68,9 @@ def source_names() -> list[str]:
 def source_class(name: str) -> type[Source]:
     """Return the class of a source by its name."""
     module = load_module(PACKAGE, name, "source")
-    for found in vars(module).values():
-        if isinstance(found, type) and issubclass(found, Source) and found.__module__ == module.__name__:
-            return found
+    for value in vars(module).values():
+        if isinstance(value, type) and issubclass(value, Source) and value.__module__ == module.__name__:
+            return value
     raise SpecError(f"{module.__name__} defines no Source")
 
 
@@ -83,5 +83,5 @@ def parse_source(spec: str) -> Source:
     >>> str(rejoinder.parse_source("bm25(query='reply')"))
     "bm25(query='reply')"
     """
-    typed = specs.parse_spec(spec, "source")
-    return specs.construct(source_class(typed.name), typed)
+    parsed_spec = specs.parse_spec(spec, "source")
+    return specs.construct(source_class(parsed_spec.name), parsed_spec)

@@ -26,22 +26,22 @@ class CorpusPlaces:
 
     turns: Numbers
     names: NDArray[np.uint64]
-    _told: Numbers  # place * number of texts + text, sorted
+    _text_keys: Numbers  # place * number of texts + text, sorted
     _corpus: Corpus
 
     @classmethod
     def of(cls, places: Sequence[ResponsePlace], corpus: Corpus) -> CorpusPlaces:
         """Find places in a corpus; a moment that is not in it is an error, an item may come from anywhere."""
         turns = np.array([_turn_of(place, corpus) for place in places], dtype=np.int64)
-        told: list[Numbers] = [np.zeros(0, dtype=np.int64)]
+        text_keys: list[Numbers] = [np.zeros(0, dtype=np.int64)]
         for number, place in enumerate(places):
             if isinstance(place, Item):
                 texts = [t.text for t in place.context] + [r.text for r in place.references]
-                told.append(number * len(corpus.digests) + find_text_codes(corpus, texts))
+                text_keys.append(number * len(corpus.digests) + find_text_codes(corpus, texts))
         names = turns.astype(np.uint64)
         for number in np.flatnonzero(turns == OUTSIDE).tolist():
             names[number] = text_digest(places[number].id)
-        return cls(turns, names, np.unique(np.concatenate(told)), corpus)
+        return cls(turns, names, np.unique(np.concatenate(text_keys)), corpus)
 
     @property
     def inside(self) -> Numbers:
@@ -53,13 +53,13 @@ class CorpusPlaces:
         """The numbers of the places that are not in the corpus."""
         return np.flatnonzero(self.turns == OUTSIDE)
 
-    def untold(self, numbers: Numbers, turns: Numbers) -> NDArray[np.bool_]:
+    def is_new(self, numbers: Numbers, turns: Numbers) -> NDArray[np.bool_]:
         """Whether a turn's text differs from the context and the references of a place's item."""
-        if not len(self._told):
+        if not len(self._text_keys):
             return np.ones(len(numbers), dtype=bool)
         key = numbers * len(self._corpus.digests) + self._corpus.said[turns]
-        place = np.minimum(np.searchsorted(self._told, key), len(self._told) - 1)
-        unlike: NDArray[np.bool_] = self._told[place] != key
+        place = np.minimum(np.searchsorted(self._text_keys, key), len(self._text_keys) - 1)
+        unlike: NDArray[np.bool_] = self._text_keys[place] != key
         return unlike
 
 

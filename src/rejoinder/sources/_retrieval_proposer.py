@@ -48,24 +48,26 @@ class RetrievalProposer:
         """Return the k best candidates for each place; nothing is random, so the seed has no effect."""
         if k < 1:
             raise SpecError(f"k must be at least 1, not {k}")
-        found: list[list[Candidate]] = [[] for _ in places]
-        located = CorpusPlaces.of(places, self.corpus)
-        asked = {i: text for i, place in enumerate(places) if (text := self._ask(place, int(located.turns[i])))}
+        proposals: list[list[Candidate]] = [[] for _ in places]
+        corpus_places = CorpusPlaces.of(places, self.corpus)
+        queries = {i: text for i, place in enumerate(places) if (text := self._ask(place, int(corpus_places.turns[i])))}
         groups: dict[tuple[bool, str | None], list[int]] = {}
-        for number in asked:
-            turn = int(located.turns[number])
+        for number in queries:
+            turn = int(corpus_places.turns[number])
             inside = turn != OUTSIDE
             groups.setdefault((inside, self.corpus.split(turn) if inside else None), []).append(number)
         for (inside, split), rows in groups.items():
             size = k + _SPARE
             while rows:
-                hits = self._search([asked[n] for n in rows], size, split, [_own_dialogue(places[n]) for n in rows])
-                for number, of_row in zip(rows, hits, strict=True):
-                    good = [h for h in of_row if not inside or h.split == split]
-                    found[number] = self._choose(number, good, located, k)
-                rows = [n for n, of_row in zip(rows, hits, strict=True) if len(found[n]) < k and len(of_row) == size]
+                hits = self._search([queries[n] for n in rows], size, split, [_own_dialogue(places[n]) for n in rows])
+                for number, row_hits in zip(rows, hits, strict=True):
+                    good = [h for h in row_hits if not inside or h.split == split]
+                    proposals[number] = self._choose(number, good, corpus_places, k)
+                rows = [
+                    n for n, row_hits in zip(rows, hits, strict=True) if len(proposals[n]) < k and len(row_hits) == size
+                ]
                 size *= 4
-        return found
+        return proposals
 
     def _search(self, texts: list[str], k: int, split: str | None, homes: list[list[str]]) -> list[list[Hit]]:
         return self.index.search(texts, k, split=split, exclude_dialogues=homes)
@@ -82,21 +84,21 @@ class RetrievalProposer:
         wanted = {"context": " ".join(context), "last": context[-1] if context else None, "reply": reply}
         return wanted[self.query]
 
-    def _choose(self, number: int, hits: list[Hit], located: CorpusPlaces, k: int) -> list[Candidate]:
+    def _choose(self, number: int, hits: list[Hit], corpus_places: CorpusPlaces, k: int) -> list[Candidate]:
         """Return the first k hits with a new text."""
-        turn, said = int(located.turns[number]), set()
-        chosen: list[Candidate] = []
+        turn, codes = int(corpus_places.turns[number]), set()
+        candidates: list[Candidate] = []
         for hit in hits:
             place = np.array([int(self.corpus.starts[self.corpus.numbers[hit.dialogue]]) + hit.turn])
             code = int(self.corpus.said[place[0]])
-            before = turn != OUTSIDE and bool(self.corpus.speakers.said_before(np.array([turn]), place)[0])
-            if before or code in said or not located.untold(np.array([number]), place)[0]:
+            before = turn != OUTSIDE and bool(self.corpus.speakers.repeats_context(np.array([turn]), place)[0])
+            if before or code in codes or not corpus_places.is_new(np.array([number]), place)[0]:
                 continue
-            said.add(code)
-            chosen.append(Candidate(hit.text, hit.id, source=self.spec))
-            if len(chosen) == k:
+            codes.add(code)
+            candidates.append(Candidate(hit.text, hit.id, source=self.spec))
+            if len(candidates) == k:
                 break
-        return chosen
+        return candidates
 
 
 def _own_dialogue(place: ResponsePlace) -> list[str]:

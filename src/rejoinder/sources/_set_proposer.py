@@ -30,10 +30,10 @@ class SetProposer:
         """Return up to k candidates for each place, drawn without replacement."""
         if k < 1:
             raise SpecError(f"k must be at least 1, not {k}")
-        drawn = self.draw(CorpusPlaces.of(places, self.corpus), k, seed)
-        turns = drawn[drawn >= 0]
+        turn_rows = self.draw(CorpusPlaces.of(places, self.corpus), k, seed)
+        turns = turn_rows[turn_rows >= 0]
         candidates = map(self._candidate, self.corpus.texts(turns), self.corpus.names(turns))
-        return [list(itertools.islice(candidates, n)) for n in (drawn >= 0).sum(axis=1).tolist()]
+        return [list(itertools.islice(candidates, n)) for n in (turn_rows >= 0).sum(axis=1).tolist()]
 
     def _candidate(self, text: str, name: str) -> Candidate:
         return Candidate(text, name, None, self.spec)
@@ -41,21 +41,21 @@ class SetProposer:
     def draw(self, places: CorpusPlaces, k: int, seed: int = 0) -> Numbers:
         """Return the same as numbers of turns, one line per place, -1 where there are no more."""
         keys = draw_keys(places.names, seed, zlib.crc32(self.spec.encode()))
-        found = np.full((len(keys), k), -1, dtype=np.int64)
+        turn_rows = np.full((len(keys), k), -1, dtype=np.int64)
         inside, outside = places.inside, places.outside
-        found[inside] = self.corpus.speakers.sample(
-            self.of, places.turns[inside], k, keys[inside], lambda rows, turns: places.untold(inside[rows], turns)
+        turn_rows[inside] = self.corpus.speakers.sample(
+            self.of, places.turns[inside], k, keys[inside], lambda rows, turns: places.is_new(inside[rows], turns)
         )
         if self.of.name == "random" and len(outside):
             everything = _whole_corpus(self.corpus, len(outside))
-            found[outside] = draw_turns(
+            turn_rows[outside] = draw_turns(
                 everything,
                 k,
                 keys[outside],
                 self.corpus.said,
-                lambda rows, turns: places.untold(outside[rows], turns),
+                lambda rows, turns: places.is_new(outside[rows], turns),
             )
-        return found
+        return turn_rows
 
 
 def _whole_corpus(corpus: Corpus, n: int) -> Pools:

@@ -44,8 +44,8 @@ class Sif(Source):
         path = home.with_name(f"{home.name}.json")
         fit = sif.read_fit(path)
         if fit is None:
-            given = sif.read_counts(self.counts) if self.counts is not None else None
-            fit = sif.fit_sif(corpus, words, self.a, given)
+            word_counts = sif.read_counts(self.counts) if self.counts is not None else None
+            fit = sif.fit_sif(corpus, words, self.a, word_counts)
             sif.write_fit(path, fit)
         encoder = SifEncoder(words, self.a, fit, digest)
         index = open_or_build(

@@ -28,9 +28,9 @@ def dataset(name: str) -> Dataset:
     """Return the published set of that name."""
     module = name.partition("/")[0]
     offered = _list_module_datasets(module) if module in list_modules(__name__) else ()
-    for found in offered:
-        if found.name == name:
-            return found
+    for candidate in offered:
+        if candidate.name == name:
+            return candidate
     known = [d.name for d in offered] or [d.name for d in list_datasets()]
     raise SpecError(f"no dataset is called {name!r}; {nearest(name, known)}")
 
@@ -54,9 +54,9 @@ def read_dataset(name: str, root: str | Path | None = None, verify: bool = False
     return _read_checked(dataset(name), Path(root) if root is not None else data_home(), verify)
 
 
-def _read_checked(found: Dataset, root: Path, verify: bool) -> Iterator[Record]:
-    check_dataset(found, root, verify)
-    yield from found.read(root)
+def _read_checked(published: Dataset, root: Path, verify: bool) -> Iterator[Record]:
+    check_dataset(published, root, verify)
+    yield from published.read(root)
 
 
 def _list_module_datasets(module: str) -> tuple[Dataset, ...]:

@@ -41,15 +41,15 @@ publication, and a new file there is all that a new set needs.
 
 def render_page() -> str:
     """Return the whole page, with one section per publication."""
-    groups = itertools.groupby(list_datasets(), key=lambda found: found.name.partition("/")[0])
+    groups = itertools.groupby(list_datasets(), key=lambda dataset: dataset.name.partition("/")[0])
     return "\n".join([_HEAD, *(_render_section(name, list(sets)) for name, sets in groups)])
 
 
 def _render_section(name: str, sets: list[Dataset]) -> str:
     lines = [f"## {name}", "", "| name | contents | records |", "|---|---|---|"]
-    for found in sets:
-        counts = ", ".join(f"{n:,} {kind}" for kind, n in found.counts.items())
-        lines.append(f"| `{found.name}` | {found.summary} | {counts} |")
+    for dataset in sets:
+        counts = ", ".join(f"{n:,} {kind}" for kind, n in dataset.counts.items())
+        lines.append(f"| `{dataset.name}` | {dataset.summary} | {counts} |")
     lines += [
         "",
         f"Licence: {_render_field(sets, 'licence')}.",
@@ -57,30 +57,30 @@ def _render_section(name: str, sets: list[Dataset]) -> str:
         f"Citation: {_render_field(sets, 'citation')}.",
         "",
     ]
-    for notes, of in _group_by_field(sets, "notes").items():
-        lines += [f"{_name_sets(of, sets)}{notes}", ""]
+    for notes, group in _group_by_field(sets, "notes").items():
+        lines += [f"{_name_sets(group, sets)}{notes}", ""]
     lines += ["Files: " + "; ".join(_list_files(sets)) + ".", ""]
     return "\n".join(lines)
 
 
 def _group_by_field(sets: list[Dataset], field: str) -> dict[str, list[Dataset]]:
     groups: dict[str, list[Dataset]] = {}
-    for found in sets:
-        groups.setdefault(getattr(found, field), []).append(found)
+    for dataset in sets:
+        groups.setdefault(getattr(dataset, field), []).append(dataset)
     return groups
 
 
 def _render_field(sets: list[Dataset], field: str) -> str:
-    return "; ".join(f"{_name_sets(of, sets)}{value}" for value, of in _group_by_field(sets, field).items())
+    return "; ".join(f"{_name_sets(group, sets)}{value}" for value, group in _group_by_field(sets, field).items())
 
 
-def _name_sets(of: list[Dataset], sets: list[Dataset]) -> str:
+def _name_sets(group: list[Dataset], sets: list[Dataset]) -> str:
     """Return the names of the sets that a sentence is about, or nothing if it is about the whole section."""
-    return "" if len(of) == len(sets) else ", ".join(f"`{found.name}`" for found in of) + ": "
+    return "" if len(group) == len(sets) else ", ".join(f"`{dataset.name}`" for dataset in group) + ": "
 
 
 def _list_files(sets: list[Dataset]) -> list[str]:
-    files = {file.path: file for found in sets for file in found.files}.values()
+    files = {file.path: file for dataset in sets for file in dataset.files}.values()
     origins: dict[str, list[str]] = {}
     for file in files:
         origin = f"from {file.repository} at {str(file.commit)[:12]}" if file.downloadable else file.reason

@@ -43,10 +43,10 @@ def _read(root: Path) -> Iterator[Record]:
 
 def _parse_scores(line: str, place: str) -> list[list[int]]:
     try:
-        found = orjson.loads(line)
+        value = orjson.loads(line)
     except orjson.JSONDecodeError as error:
         raise InputError(f"{place}: not valid JSON ({error.msg})") from None
-    row = DatasetRow({"scores": found}, place)
+    row = DatasetRow({"scores": value}, place)
     lists = [DatasetRow({"scores": values}, place).wholes("scores") for values in row.values("scores")]
     if not lists or not all(lists):
         raise row.wrong("scores", "a list of lists of numbers")

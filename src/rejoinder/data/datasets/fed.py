@@ -35,17 +35,17 @@ class _Group(NamedTuple):
 
 
 def _read_groups(root: Path) -> Iterator[_Group]:
-    waiting: list[DatasetRow] = []
+    turns: list[DatasetRow] = []
     number = 0
     for row in read_json_list(root / _FILE.path):
         if "response" in row.fields:
-            waiting.append(row)
+            turns.append(row)
             continue
-        yield _Group(f"fed-{number:03}", row, waiting)
-        waiting = []
+        yield _Group(f"fed-{number:03}", row, turns)
+        turns = []
         number += 1
-    if waiting:
-        raise InputError(f"{waiting[0].place}: no whole dialogue follows this turn; the file may be truncated")
+    if turns:
+        raise InputError(f"{turns[0].place}: no whole dialogue follows this turn; the file may be truncated")
 
 
 def _read_turns(root: Path) -> Iterator[Record]:
@@ -90,8 +90,8 @@ def _parse_ratings(row: DatasetRow) -> Iterator[tuple[str, str, float]]:
             raise annotations.wrong(aspect, "the name of an aspect")
         for number, value in enumerate(annotations.values(aspect), start=1):
             if not isinstance(value, str):
-                judged = DatasetRow({aspect: value}, row.place).number(aspect)
-                yield f"rater-{number}", aspect.lower().replace(" ", "-"), judged
+                rating = DatasetRow({aspect: value}, row.place).number(aspect)
+                yield f"rater-{number}", aspect.lower().replace(" ", "-"), rating
 
 
 DATASETS = (

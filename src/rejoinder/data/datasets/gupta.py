@@ -38,10 +38,12 @@ _SCARCE_MULTI = _file(
 
 
 def _read(root: Path, file: File, human: File) -> Iterator[Record]:
-    written = {row.text("context_id"): set(row.strings("all_references")) for row in read_json_list(root / human.path)}
+    human_references = {
+        row.text("context_id"): set(row.strings("all_references")) for row in read_json_list(root / human.path)
+    }
     items: dict[str, Item] = {}
     for row in read_json_list(root / file.path):
-        item = _item(row, written)
+        item = _item(row, human_references)
         known = items.setdefault(item.id, item)
         if known is item:
             yield item
@@ -53,13 +55,13 @@ def _read(root: Path, file: File, human: File) -> Iterator[Record]:
         yield Rating("mean", "appropriate", row.number("human_average_rating"), response.id)
 
 
-def _item(row: DatasetRow, written: dict[str, set[str]]) -> Item:
+def _item(row: DatasetRow, human_references: dict[str, set[str]]) -> Item:
     name = row.text("context_id")
-    if name not in written:
+    if name not in human_references:
         raise row.wrong("context_id", "also in the file of human references")
     turns = [text for text in row.text("context").split("||||") if text.strip()]
     references = tuple(
-        Reference(text, "human" if text in written[name] else "scarce")
+        Reference(text, "human" if text in human_references[name] else "scarce")
         for text in row.strings("all_references")
         if text.strip()
     )

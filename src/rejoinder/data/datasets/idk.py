@@ -77,10 +77,10 @@ def _join_pieces(pieces: str) -> str:
     return pieces.replace(" ##", "")
 
 
-def _dataset(part: str, summary: str, file: File, items: int, rows: int, aspect: str, rated: str) -> Dataset:
+def _dataset(part: str, summary: str, file: File, items: int, rows: int, aspect: str, ratings_citation: str) -> Dataset:
     counts = {"items": items, "responses": rows, "ratings": rows}
     read = partial(_read, file=file, part=part, aspect=aspect)
-    citation = f"{_CITATION}; ratings: {rated}"
+    citation = f"{_CITATION}; ratings: {ratings_citation}"
     return Dataset(f"idk/{part}", summary, (file,), NO_LICENCE, citation, counts, _NOTES, read)
 
 

@@ -22,9 +22,9 @@ _FILE = File(
 def _read(root: Path) -> Iterator[Record]:
     for row in read_json_lines(root / _FILE.path):
         index = row.whole("index")
-        found = row.rows("dialogue")
-        turns = alternate_speakers(turn.text("text") for turn in found)
-        for number, turn in enumerate(found[:-1]):
+        rows = row.rows("dialogue")
+        turns = alternate_speakers(turn.text("text") for turn in rows)
+        for number, turn in enumerate(rows[:-1]):
             references = tuple(Reference(text.strip()) for text in turn.strings("responses") if text.strip())
             yield Item(
                 f"{index}_{number}",

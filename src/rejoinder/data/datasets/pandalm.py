@@ -67,10 +67,10 @@ def _response_text(row: DatasetRow, key: str) -> str:
 
 
 def _choice(row: DatasetRow, rater: str) -> Choice:
-    found = row.whole(rater)
-    if found >= len(_CHOICES):
+    index = row.whole(rater)
+    if index >= len(_CHOICES):
         raise row.wrong(rater, "0, 1 or 2")
-    return _CHOICES[found]
+    return _CHOICES[index]
 
 
 DATASETS = (

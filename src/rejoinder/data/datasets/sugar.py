@@ -57,18 +57,18 @@ def _read(root: Path, file: File, split: str) -> Iterator[Record]:
 
 
 def _read_train(root: Path, fold: int) -> Iterator[Record]:
-    kept_out = {row.whole("index") for row in read_json_lines(root / _DEV_FILES[fold].path)}
+    dev_questions = {row.whole("index") for row in read_json_lines(root / _DEV_FILES[fold].path)}
     for other, file in enumerate(_TEST_FILES):
         if other != fold:
             for row in read_json_lines(root / file.path):
-                if row.whole("index") not in kept_out:
+                if row.whole("index") not in dev_questions:
                     yield _question(row, "train")
 
 
 def _question(row: DatasetRow, split: str) -> Question:
     candidates = (
         _candidate(row, "reference"),
-        *(_candidate(found, "distractor") for found in row.rows("r.distractors")),
+        *(_candidate(distractor, "distractor") for distractor in row.rows("r.distractors")),
     )
     situation = _situation(row, "s")
     expanded = _situation(row, "s.expanded")
@@ -101,10 +101,10 @@ def _situation(row: DatasetRow, key: str) -> tuple[Statement, ...]:
 
 
 def _positions(row: DatasetRow, key: str, count: int) -> list[int]:
-    found = row.wholes(key)
-    if not all(0 <= i < count for i in found):
+    positions = row.wholes(key)
+    if not all(0 <= i < count for i in positions):
         raise row.wrong(key, f"positions below {count}")
-    return found
+    return positions
 
 
 def _list_datasets() -> Iterator[Dataset]:

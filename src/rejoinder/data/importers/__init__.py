@@ -32,8 +32,8 @@ def import_(
     >>> tally.records["response"]
     12
     """
-    found = import_places(name, path, options, tally)
-    return (record for record, _ in found)
+    records = import_places(name, path, options, tally)
+    return (record for record, _ in records)
 
 
 def import_places(
@@ -41,18 +41,20 @@ def import_places(
 ) -> Iterator[ImportedRecord]:
     """Yield the records of ``import_``, each with its place."""
     options = options or ImportOptions()
-    found = importer(name)
-    options.check(name, found.TAKES)
+    format_importer = importer(name)
+    options.check(name, format_importer.TAKES)
     place = Path(path)
     if str(path) != "-" and not place.exists():
         raise InputError(f"{printable(path)}: no such file or folder")
-    return _check_records(found, place, options, tally if tally is not None else ImportTally())
+    return _check_records(format_importer, place, options, tally if tally is not None else ImportTally())
 
 
-def _check_records(found: Importer, path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[ImportedRecord]:
-    ledger = IdChecker()
-    for record, place in found.read(path, options, tally):
-        if not ledger.add(record, place):
+def _check_records(
+    format_importer: Importer, path: Path, options: ImportOptions, tally: ImportTally
+) -> Iterator[ImportedRecord]:
+    checker = IdChecker()
+    for record, place in format_importer.read(path, options, tally):
+        if not checker.add(record, place):
             continue
         if isinstance(record, Item) and options.max_turns is not None:
             record = _shorten_context(record, options.max_turns)
@@ -64,7 +66,7 @@ def _check_records(found: Importer, path: Path, options: ImportOptions, tally: I
         raise InputError(f"{name}: nothing in it could be imported{why}; is it the right file and importer?")
     # A file of only responses or ratings is read together with the file of their items.
     if tally.records["item"]:
-        ledger.close()
+        checker.close()
 
 
 def _shorten_context(item: Item, max_turns: int) -> Item:

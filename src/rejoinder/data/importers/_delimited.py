@@ -42,7 +42,7 @@ def _read_rows(file: File, delimiter: str, quotes: bool) -> Iterator[tuple[Place
     quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
     lines = (line for _, line in read_text_lines(file))
     reader = csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=True)
-    first, found = 1, False
+    first, has_rows = 1, False
     while True:
         try:
             row = next(reader, None)
@@ -52,10 +52,10 @@ def _read_rows(file: File, delimiter: str, quotes: bool) -> Iterator[tuple[Place
         if row is None:
             break
         if any(cell.strip() for cell in row):
-            found = True
+            has_rows = True
             yield Place(file.name, first), row
         first = reader.line_num + 1
-    if not found:
+    if not has_rows:
         raise InputError(f"{file.name}: has no rows; the first must name the columns")
 
 
@@ -64,8 +64,8 @@ def _check_header(header: list[str], place: Place, delimiter: str) -> None:
     if repeated:
         raise InputError(f"{place}: the header names the column {brief(min(repeated))} twice; rename one of the two")
     if len(header) == 1:
-        for other, shown in ((",", ","), (";", ";"), ("\t", "\\t"), ("|", "|")):
+        for other, label in ((",", ","), (";", ";"), ("\t", "\\t"), ("|", "|")):
             if other != delimiter and other in header[0]:
                 raise InputError(
-                    f"{place}: the header has only one column ({brief(header[0])}); try --delimiter '{shown}'"
+                    f"{place}: the header has only one column ({brief(header[0])}); try --delimiter '{label}'"
                 )

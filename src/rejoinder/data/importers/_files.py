@@ -29,13 +29,13 @@ def files(path: Path, endings: tuple[str, ...], tally: ImportTally) -> list[File
             return [File(path, "<stdin>", "stdin")]
         return [File(path, printable(path), stem_of(printable(path.name)))]
     endings = (*endings, *(f"{ending}.gz" for ending in endings))
-    found = sorted(p for p in path.rglob("*") if p.is_file() and not _is_hidden(p.relative_to(path)))
-    taken = [p for p in found if p.name.lower().endswith(endings)]
-    if not taken:
+    paths = sorted(p for p in path.rglob("*") if p.is_file() and not _is_hidden(p.relative_to(path)))
+    matching = [p for p in paths if p.name.lower().endswith(endings)]
+    if not matching:
         raise InputError(f"{path}: no file in this folder ends with {' or '.join(endings)}; name a file or a folder")
-    if len(found) > len(taken):
-        tally.left_out[f"files that do not end with {' or '.join(endings)}"] += len(found) - len(taken)
-    return [File(p, printable(p), stem_of(printable(p.relative_to(path).as_posix()))) for p in taken]
+    if len(paths) > len(matching):
+        tally.left_out[f"files that do not end with {' or '.join(endings)}"] += len(paths) - len(matching)
+    return [File(p, printable(p), stem_of(printable(p.relative_to(path).as_posix()))) for p in matching]
 
 
 def _is_hidden(path: Path) -> bool:
@@ -63,9 +63,9 @@ def read_text_lines(file: File) -> Iterator[tuple[Place, str]]:
         try:
             yield place, line.decode("utf-8")
         except UnicodeDecodeError as bad:
-            found = f"0x{line[bad.start]:02x}"
+            byte = f"0x{line[bad.start]:02x}"
             raise InputError(
-                f"{place}: not UTF-8 at byte {bad.start + 1} (found {found}); save the file as UTF-8"
+                f"{place}: not UTF-8 at byte {bad.start + 1} (found {byte}); save the file as UTF-8"
             ) from None
     if number == 0:
         raise InputError(f"{file.name}: is empty")
@@ -75,8 +75,8 @@ def _read_raw_lines(file: File) -> Iterator[bytes]:
     number, blank = 0, BlankLineCounter(file.name)
     try:
         with _open(file) as raw:
-            zipped = raw.peek(2)[:2] == b"\x1f\x8b"
-            stream = gzip.GzipFile(fileobj=raw) if zipped else raw
+            is_gzip = raw.peek(2)[:2] == b"\x1f\x8b"
+            stream = gzip.GzipFile(fileobj=raw) if is_gzip else raw
             while line := stream.readline(LONGEST_LINE + 1):
                 number += 1
                 blank.add(line)

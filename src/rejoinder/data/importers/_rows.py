@@ -62,7 +62,7 @@ def parse_number(value: Any, column: str, place: Place) -> float | None:
 def parse_texts(value: Any, column: str, place: Place) -> list[str]:
     """Return the texts of a cell that holds one or a list of them, without blank ones."""
     values = value if isinstance(value, list) else [value]
-    return [found for one in values if (found := parse_text(one, column, place)) is not None]
+    return [text for one in values if (text := parse_text(one, column, place)) is not None]
 
 
 def parse_turns(value: Any, column: str, place: Place, separator: str | None) -> list[dict[str, str]]:
@@ -73,7 +73,7 @@ def parse_turns(value: Any, column: str, place: Place, separator: str | None) ->
         # A list of structures may be stored as one structure of lists.
         value = [dict(zip(value, row, strict=False)) for row in zip(*value.values(), strict=False)]
     values = value if isinstance(value, list) else [value]
-    return [found for one in values if (found := _parse_turn(one, column, place)) is not None]
+    return [turn for one in values if (turn := _parse_turn(one, column, place)) is not None]
 
 
 def _parse_turn(value: Any, column: str, place: Place) -> dict[str, str] | None:
@@ -84,11 +84,11 @@ def _parse_turn(value: Any, column: str, place: Place) -> dict[str, str] | None:
                 speaker = parse_text(value.get(speaker_key), f"{column}.{speaker_key}", place)
                 value = value[text_key]
                 break
-    said = parse_text(value, column, place)
-    if said is None:
+    text = parse_text(value, column, place)
+    if text is None:
         return None
-    said = said.strip("\r\n")
-    return {"text": said} if speaker is None else {"speaker": speaker, "text": said}
+    text = text.strip("\r\n")
+    return {"text": text} if speaker is None else {"speaker": speaker, "text": text}
 
 
 def _type_name(value: Any) -> str:
@@ -130,10 +130,10 @@ class ForeignRow:
     def name(self, field: str) -> str:
         """Return an id, or another field that must not be blank."""
         column = self.layout.single[field]
-        found = self.text(column)
-        if found is None:
+        text = self.text(column)
+        if text is None:
             raise InputError(f"{self.place}: {column!r} is empty; it must hold the {field}")
-        return found
+        return text
 
     def turns(self, column: str) -> list[dict[str, str]]:
         """Return the turns in a column."""
@@ -141,46 +141,46 @@ class ForeignRow:
 
     def context(self) -> list[dict[str, str]]:
         """Return the turns of all context columns, in the order in which the columns were named."""
-        found = [turn for column in self.layout.context for turn in self.turns(column)]
-        if not found:
+        turns = [turn for column in self.layout.context for turn in self.turns(column)]
+        if not turns:
             columns = " and ".join(map(repr, self.layout.context))
             raise InputError(f"{self.place}: the context in {columns} is empty; fill it or remove the row")
-        return found
+        return turns
 
     def references(self) -> list[Any]:
         """Return the references of all reference columns; blank ones are counted."""
-        found: list[Any] = []
+        all_references: list[Any] = []
         for column in self.layout.references:
             value = look_up(self.values, column)
             values = value if isinstance(value, list) else [value]
             if any(isinstance(one, dict) for one in values):
-                found += values
+                all_references += values
                 continue
-            kept = parse_texts(values, column, self.place)
-            if len(kept) < len(values):
-                self.tally.left_out["empty references"] += len(values) - len(kept)
-            found += kept
-        return found
+            texts = parse_texts(values, column, self.place)
+            if len(texts) < len(values):
+                self.tally.left_out["empty references"] += len(values) - len(texts)
+            all_references += texts
+        return all_references
 
     def ratings(self, system: str | None) -> Iterator[RatingValue]:
         """Yield the ratings of one reply; a list holds one value per rater."""
-        for aspect, of, column in self.layout.ratings:
-            if of != system:
+        for aspect, rated_system, column in self.layout.ratings:
+            if rated_system != system:
                 continue
-            found = look_up(self.values, column)
-            several = found if isinstance(found, list) else None
-            for number, one in enumerate([found] if several is None else several, start=1):
-                value = parse_number(one, column, self.place)
+            cell = look_up(self.values, column)
+            entries = cell if isinstance(cell, list) else None
+            for number, entry in enumerate([cell] if entries is None else entries, start=1):
+                value = parse_number(entry, column, self.place)
                 if value is None:
                     self.tally.left_out["empty ratings"] += 1
                     continue
-                rater = self.name("rater") if several is None and self.has("rater") else None
-                yield RatingValue(aspect, f"rater-{number}" if several is not None else rater, value, column)
+                rater = self.name("rater") if entries is None and self.has("rater") else None
+                yield RatingValue(aspect, f"rater-{number}" if entries is not None else rater, value, column)
 
     def object(self) -> dict[str, Any]:
         """Return the row as an object of our schema, with the fields that it has."""
         kind = self.layout.kind
-        found: dict[str, Any] = {"kind": kind}
+        record: dict[str, Any] = {"kind": kind}
         for field in (KEYS[kind] & self.layout.single.keys()) - {"kind"}:
             column = self.layout.single[field]
             value = look_up(self.values, column)
@@ -190,11 +190,11 @@ class ForeignRow:
                 value = parse_number(value, column, self.place)
             elif field not in _STRUCTURES:
                 value = self.text(column)
-            found[field] = value
+            record[field] = value
         if self.layout.context:
-            found["context"] = self.context()
+            record["context"] = self.context()
         if self.layout.references:
-            found["references"] = self.references()
+            record["references"] = self.references()
         if kind == "response" and self.layout.replies:
-            found["text"] = self.text(self.layout.replies[0][1]) or ""
-        return found
+            record["text"] = self.text(self.layout.replies[0][1]) or ""
+        return record

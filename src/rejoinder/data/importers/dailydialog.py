@@ -29,12 +29,12 @@ def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[Imp
                 raise InputError(
                     f"{place}: has no {_MARK} (found {brief(line.strip())}); this is not DailyDialog's text"
                 )
-            *said, rest = (part.strip() for part in line.split(_MARK))
+            *texts, rest = (part.strip() for part in line.split(_MARK))
             # Most lines end with the mark; in a line that does not, the text after the last mark is a turn too.
-            said += [rest] if rest else []
+            texts += [rest] if rest else []
             # The speakers alternate, even across an empty turn.
-            turns = tuple(Turn(text, "AB"[n % 2]) for n, text in enumerate(said) if text)
-            tally.left_out.update({"empty turns": len(said) - len(turns)} if len(turns) < len(said) else {})
+            turns = tuple(Turn(text, "AB"[n % 2]) for n, text in enumerate(texts) if text)
+            tally.left_out.update({"empty turns": len(texts) - len(turns)} if len(turns) < len(texts) else {})
             if not turns:
                 tally.left_out["dialogues without a turn"] += 1
                 continue
@@ -44,11 +44,11 @@ def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[Imp
 
 
 def _find_files(path: Path, tally: ImportTally) -> list[File]:
-    found = files(path, (".txt",), tally)
+    candidates = files(path, (".txt",), tally)
     if not path.is_dir():
-        return found
+        return candidates
     # The published folder also holds acts and emotions, and all texts again in one file.
-    texts = [file for file in found if _TEXT.fullmatch(Path(file.name).name)]
+    texts = [file for file in candidates if _TEXT.fullmatch(Path(file.name).name)]
     split = [file for file in texts if not Path(file.name).name.startswith("dialogues_text")]
     if not texts:
         raise InputError(f"{path}: has no dialogues_train.txt, dialogues_validation.txt or dialogues_test.txt")

@@ -74,8 +74,8 @@ def _parse_exchange(line: str, place: Place, tally: ImportTally) -> _Exchange:
 
 
 def _unescape(value: str) -> str | None:
-    said = value.replace("\\t", "\t").replace("\\n", "\n").replace("__PIPE__", "|").strip()
-    return None if not said or said == _SILENCE else said
+    text = value.replace("\\t", "\t").replace("\\n", "\n").replace("__PIPE__", "|").strip()
+    return None if not text or text == _SILENCE else text
 
 
 def _episode_turns(episode: list[_Exchange]) -> list[Turn]:

@@ -34,6 +34,6 @@ def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[Imp
             raise arrow.damaged_file_error(file, error) from None
         with stored:
             table.expect(columns, file.name)
-            batches = stored.iter_batches(batch_size=_BATCH, columns=table.wanted(columns))
+            batches = stored.iter_batches(batch_size=_BATCH, columns=table.needed_columns(columns))
             yield from arrow.read_table_records(table, file, batches, {})
     table.close()

@@ -40,9 +40,9 @@ def sort_digests(names: Iterable[tuple[str, ...]]) -> Digests:
     return np.unique(np.fromiter((digest(*name) for name in names), np.uint64))
 
 
-def pack_digests(found: Digests) -> str:
+def pack_digests(digests: Digests) -> str:
     """Return digests as text, for another machine."""
-    return base64.b64encode(found.astype("<u8").tobytes()).decode()
+    return base64.b64encode(digests.astype("<u8").tobytes()).decode()
 
 
 def unpack_digests(text: str) -> Digests:
@@ -50,10 +50,10 @@ def unpack_digests(text: str) -> Digests:
     return np.frombuffer(base64.b64decode(text), "<u8").astype(np.uint64)
 
 
-def save_digests(found: Digests, path: Path) -> None:
+def save_digests(digests: Digests, path: Path) -> None:
     """Write sorted digests to a file."""
     with path.open("wb") as file:
-        np.save(file, found, allow_pickle=False)
+        np.save(file, digests, allow_pickle=False)
 
 
 def item_digests(items: Iterable[Mapping[str, Any]], without: frozenset[str], is_whole: bool) -> Digests:
@@ -61,7 +61,7 @@ def item_digests(items: Iterable[Mapping[str, Any]], without: frozenset[str], is
 
     The second is 0 if the item was not read completely. ``meta`` does not count.
     """
-    found: list[tuple[int, int, int]] = []
+    triples: list[tuple[int, int, int]] = []
     for item in items:
         part = _content_digest({key: value for key, value in item.items() if key not in without and key != "meta"})
         whole = part
@@ -69,13 +69,13 @@ def item_digests(items: Iterable[Mapping[str, Any]], without: frozenset[str], is
             whole = 0
         elif not without.isdisjoint(item):
             whole = _content_digest({key: value for key, value in item.items() if key != "meta"})
-        found.append((digest(item["id"]), whole, part))
-    rows = np.array(found, np.uint64).reshape(-1, 3)
+        triples.append((digest(item["id"]), whole, part))
+    rows = np.array(triples, np.uint64).reshape(-1, 3)
     return rows[np.argsort(rows[:, 0], kind="stable")]
 
 
-def _content_digest(found: Mapping[str, Any]) -> int:
-    raw = orjson.dumps(found)
+def _content_digest(item: Mapping[str, Any]) -> int:
+    raw = orjson.dumps(item)
     return int.from_bytes(hashlib.blake2b(raw, digest_size=8).digest(), "little") | 1  # 0 means unknown
 
 
@@ -91,16 +91,16 @@ def find_contradiction(paths: Sequence[Path], at_once: int = _DIGESTS_AT_ONCE //
 
 def _split_ranges(paths: Sequence[Path], at_once: int) -> Iterator[list[Digests]]:
     """Split the digest space into equal ranges; yield the part of each file that falls into each."""
-    kept = [np.load(path, mmap_mode="r", allow_pickle=False) for path in paths]
-    total = sum(map(len, kept))
-    stretches = max(1, -(-total // at_once))
+    columns = [np.load(path, mmap_mode="r", allow_pickle=False) for path in paths]
+    total = sum(map(len, columns))
+    n_ranges = max(1, -(-total // at_once))
     # Digests are uniform: equal ranges hold about the same number.
-    bounds = [2**64 * n // stretches for n in range(1, stretches)]
-    begins = [0] * len(kept)
+    bounds = [2**64 * n // n_ranges for n in range(1, n_ranges)]
+    begins = [0] * len(columns)
     for bound in [*bounds, None]:
-        keys = [k if k.ndim == 1 else k[:, 0] for k in kept]
+        keys = [k if k.ndim == 1 else k[:, 0] for k in columns]
         ends = [len(k) if bound is None else int(np.searchsorted(k, np.uint64(bound))) for k in keys]
-        yield [np.asarray(k[begin:end]) for k, begin, end in zip(kept, begins, ends, strict=True)]
+        yield [np.asarray(k[begin:end]) for k, begin, end in zip(columns, begins, ends, strict=True)]
         begins = ends
 
 
@@ -109,10 +109,10 @@ def _shared(parts: Sequence[Digests]) -> SharedDigest | None:
         return None
     whole, owners = np.concatenate(parts), _file_numbers(parts)
     order = np.argsort(whole, kind="stable")
-    twice = np.flatnonzero(whole[order][1:] == whole[order][:-1])
-    if not len(twice):
+    repeats = np.flatnonzero(whole[order][1:] == whole[order][:-1])
+    if not len(repeats):
         return None
-    first, second = order[twice[0]], order[twice[0] + 1]
+    first, second = order[repeats[0]], order[repeats[0] + 1]
     return SharedDigest(int(owners[first]), int(owners[second]), int(whole[first]))
 
 
@@ -124,11 +124,11 @@ def _find_contradiction(parts: Sequence[Digests]) -> SharedDigest | None:
     order = np.lexsort((rows[:, 1], rows[:, 0]))
     (ids, wholes, some), owners = rows[order].T, owners[order]
     other = (wholes[1:] != wholes[:-1]) & (wholes[:-1] != 0) | (some[1:] != some[:-1])
-    found = np.flatnonzero((ids[1:] == ids[:-1]) & other)
-    if not len(found):
+    conflicts = np.flatnonzero((ids[1:] == ids[:-1]) & other)
+    if not len(conflicts):
         return None
-    first, second = sorted((int(owners[found[0]]), int(owners[found[0] + 1])))
-    return SharedDigest(first, second, int(ids[found[0]]))
+    first, second = sorted((int(owners[conflicts[0]]), int(owners[conflicts[0] + 1])))
+    return SharedDigest(first, second, int(ids[conflicts[0]]))
 
 
 def _file_numbers(parts: Sequence[Digests]) -> NDArray[np.int64]:

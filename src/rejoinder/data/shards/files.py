@@ -33,12 +33,12 @@ class Shard(NamedTuple):
     responses: int | None = None
 
 
-def is_sharded(given: str) -> bool:
+def is_sharded(name: str) -> bool:
     """Whether a name stands for many files."""
-    if remote.is_remote(given):
+    if remote.is_remote(name):
         return True
-    path = Path(given)
-    return not given.startswith("dataset:") and not path.is_file() and (path.is_dir() or bool(_PATTERN & set(given)))
+    path = Path(name)
+    return not name.startswith("dataset:") and not path.is_file() and (path.is_dir() or bool(_PATTERN & set(name)))
 
 
 def shards_of(given: str, listed: bool = True) -> list[Shard]:
@@ -51,25 +51,25 @@ def shards_of(given: str, listed: bool = True) -> list[Shard]:
     >>> len(rejoinder.shards_of("talks/"))
     2
     """
-    found = _list_remote(given, listed) if remote.is_remote(given) else _list_local(given, listed)
-    if not found:
+    shards = _list_remote(given, listed) if remote.is_remote(given) else _list_local(given, listed)
+    if not shards:
         what = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
         raise InputError(f"{remote.redact(given)}: holds no shards; shards are files that end in {what}")
-    return sorted(found)
+    return sorted(shards)
 
 
-def files_of(given: str) -> list[Shard]:
+def files_of(name: str) -> list[Shard]:
     """Return the files that a name stands for, one or many."""
-    if is_sharded(given):
-        return shards_of(given)
-    path = Path(given)
+    if is_sharded(name):
+        return shards_of(name)
+    path = Path(name)
     if not path.is_file():
         what = (
             "cannot be read together with folders; save it as a file"
-            if given == "-" or path.exists()
+            if name == "-" or path.exists()
             else "no such file"
         )
-        raise InputError(f"{printable(given)}: {what}")
+        raise InputError(f"{printable(name)}: {what}")
     return [Shard(printable(path.name), str(path.resolve()), path.stat().st_size)]
 
 
@@ -99,11 +99,11 @@ def is_shard(path: str) -> bool:
     return name.endswith(ENDINGS) and not name.startswith(".")
 
 
-def _list_local(given: str, listed: bool) -> list[Shard]:
-    root = Path(given)
+def _list_local(pattern: str, check: bool) -> list[Shard]:
+    root = Path(pattern)
     whole = root.is_dir()
-    paths = root.rglob("*") if whole else map(Path, glob.glob(given, recursive=True))
-    found = [
+    paths = root.rglob("*") if whole else map(Path, glob.glob(pattern, recursive=True))
+    shards = [
         Shard(
             printable(path.relative_to(root).as_posix() if whole else path.name),
             str(path.resolve()),
@@ -112,41 +112,43 @@ def _list_local(given: str, listed: bool) -> list[Shard]:
         for path in paths
         if path.is_file() and is_shard(path.as_posix())
     ]
-    if not listed:
-        return found
+    if not check:
+        return shards
     if whole:
-        return _apply_manifest(found, _read_if_present(root / manifest.NAME), str(root / manifest.NAME), True)
+        return _apply_manifest(shards, _read_if_present(root / manifest.NAME), str(root / manifest.NAME), True)
     known: list[Shard] = []
-    for folder in dict.fromkeys(Path(shard.where).parent for shard in found):
-        mine = [shard for shard in found if Path(shard.where).parent == folder]
-        known += _apply_manifest(mine, _read_if_present(folder / manifest.NAME), str(folder / manifest.NAME), False)
+    for folder in dict.fromkeys(Path(shard.where).parent for shard in shards):
+        siblings = [shard for shard in shards if Path(shard.where).parent == folder]
+        known += _apply_manifest(siblings, _read_if_present(folder / manifest.NAME), str(folder / manifest.NAME), False)
     return known
 
 
-def _list_remote(given: str, listed: bool) -> list[Shard]:
-    files = remote.RemoteFolder(given).files()
-    holder, name = remote.split_address(given)
-    single = [one.name for one in files] == [name]
-    where = holder if single else given
-    found = [Shard(one.name, remote.join_address(where, one.name), one.size) for one in files if is_shard(one.name)]
-    if not listed or not (single or any(one.name == manifest.NAME for one in files)):
-        return found
-    raw = remote.RemoteFolder(where).content(manifest.NAME)
-    return _apply_manifest(found, raw, remote.redact(remote.join_address(where, manifest.NAME)), not single)
+def _list_remote(address: str, check: bool) -> list[Shard]:
+    files = remote.RemoteFolder(address).files()
+    parent, name = remote.split_address(address)
+    single = [file.name for file in files] == [name]
+    folder = parent if single else address
+    shards = [
+        Shard(file.name, remote.join_address(folder, file.name), file.size) for file in files if is_shard(file.name)
+    ]
+    if not check or not (single or any(file.name == manifest.NAME for file in files)):
+        return shards
+    raw = remote.RemoteFolder(folder).content(manifest.NAME)
+    return _apply_manifest(shards, raw, remote.redact(remote.join_address(folder, manifest.NAME)), not single)
 
 
 def _read_if_present(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
 
 
-def _apply_manifest(found: Sequence[Shard], raw: bytes | None, where: str, whole: bool) -> list[Shard]:
+def _apply_manifest(shards: Sequence[Shard], raw: bytes | None, where: str, whole: bool) -> list[Shard]:
     """Return the shards with what their catalogue says about them."""
     if raw is None:
-        return list(found)
-    sizes: Mapping[str, int] = {shard.name: shard.size for shard in found}
+        return list(shards)
+    sizes: Mapping[str, int] = {shard.name: shard.size for shard in shards}
     entries = manifest.compare(manifest.decode(raw, where), sizes, where, whole)
     return [
         shard._replace(sha256=entry.sha256, responses=entry.records.get("response", 0))
-        for shard in found
+        for shard in shards
         for entry in [entries[shard.name]]
     ]

@@ -38,11 +38,11 @@ class ShardManifest(NamedTuple):
 
     def records(self) -> dict[str, int]:
         """Return the number of records of each kind."""
-        found: dict[str, int] = {}
+        totals: dict[str, int] = {}
         for entry in self.entries:
             for kind, n in entry.records.items():
-                found[kind] = found.get(kind, 0) + n
-        return found
+                totals[kind] = totals.get(kind, 0) + n
+        return totals
 
     def summary(self) -> str:
         """Return a summary in one line."""
@@ -62,20 +62,20 @@ def encode(catalogue: ShardManifest) -> bytes:
 def decode(raw: bytes, where: str) -> ShardManifest:
     """Return the catalogue from the content of its file; errors call the file ``where``."""
     try:
-        found = orjson.loads(raw)
-        if found["format"] != _FORMAT:
+        content = orjson.loads(raw)
+        if content["format"] != _FORMAT:
             raise InputError(f"{where}: was written by another version of rejoinder; {_REBUILD_HINT}")
     except (orjson.JSONDecodeError, KeyError, TypeError) as error:
         raise InputError(
             f"{where}: is not a catalogue of shards ({type(error).__name__}: {error}); {_REBUILD_HINT}"
         ) from None
-    if not fits(found, _SHAPE):
+    if not fits(content, _SHAPE):
         raise InputError(f"{where}: was changed since it was written; {_REBUILD_HINT}")
-    entries = [ShardEntry(**{key: one[key] for key in ShardEntry._fields}) for one in found["shards"]]
+    entries = [ShardEntry(**{key: one[key] for key in ShardEntry._fields}) for one in content["shards"]]
     seen: dict[str, int] = {}
     for number, entry in enumerate(entries):
-        for mark in (entry.name, entry.sha256):
-            if (other := seen.setdefault(mark, number)) != number:
+        for identity in (entry.name, entry.sha256):
+            if (other := seen.setdefault(identity, number)) != number:
                 raise InputError(
                     f"{where}: lists {brief(entries[other].name)} twice (as {brief(entry.name)}); {_REBUILD_HINT}"
                 )
@@ -89,19 +89,19 @@ def compare(
 
     With ``whole``, all entries must be there.
     """
-    listed = {entry.name: entry for entry in catalogue.entries}
-    missing = sorted(listed.keys() - sizes.keys()) if whole else []
+    entries = {entry.name: entry for entry in catalogue.entries}
+    missing = sorted(entries.keys() - sizes.keys()) if whole else []
     if missing:
         more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
         raise InputError(
             f"{where}: the shard {brief(missing[0])}{more} is listed but not there; get it, or {_REBUILD_HINT}"
         )
     for name, size in sizes.items():
-        if name not in listed:
+        if name not in entries:
             raise InputError(f"{where}: does not list the shard {brief(name)}; remove it, or {_REBUILD_HINT}")
-        if size != listed[name].bytes:
-            raise changed_shard_error(name, f"{listed[name].bytes:,} bytes are listed, {size:,} are there")
-    return listed
+        if size != entries[name].bytes:
+            raise changed_shard_error(name, f"{entries[name].bytes:,} bytes are listed, {size:,} are there")
+    return entries
 
 
 def changed_shard_error(name: str, how: str) -> InputError:

@@ -39,10 +39,10 @@ class ShardWriter:
         self._remote = remote.RemoteFolder(where) if remote.is_remote(where) else None
         self._folder = Path(where)
         self._new: list[Path] = []
-        self._made = self._remote is None and not self._folder.exists()
+        self._created = self._remote is None and not self._folder.exists()
         if self._remote is not None:
             self._remote.check()
-            self._sizes = {one.name: one.size for one in self._remote.files(missing=True)}
+            self._sizes = {one.name: one.size for one in self._remote.files(allow_missing=True)}
             return
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -50,7 +50,7 @@ class ShardWriter:
             raise InputError(f"{where}: cannot be created as a folder of shards ({error.strerror})") from None
 
     @contextlib.contextmanager
-    def workplace(self) -> Iterator[Path]:
+    def temporary_folder(self) -> Iterator[Path]:
         """Provide a temporary folder, beside the shards if they are local."""
         beside = None if self._remote is not None else self._folder
         with tempfile.TemporaryDirectory(prefix=".packing-", dir=beside) as folder:
@@ -70,18 +70,18 @@ class ShardWriter:
         """Delete what was written to a local folder, and the folder itself if it is new and empty."""
         for path in self._new:
             path.unlink(missing_ok=True)
-        if self._made:
+        if self._created:
             with contextlib.suppress(OSError):
                 self._folder.rmdir()
 
-    def close(self, found: ShardManifest) -> None:
+    def close(self, manifest: ShardManifest) -> None:
         """Write the catalogue; raise if there are other shards too."""
-        strange = self._names() - {entry.name for entry in found.entries}
-        if strange:
+        others = self._names() - {entry.name for entry in manifest.entries}
+        if others:
             raise InputError(
-                f"{remote.redact(self._where)}: also holds other shards ({min(strange)}); choose another output"
+                f"{remote.redact(self._where)}: also holds other shards ({min(others)}); choose another output"
             )
-        write_manifest(found, self._where)
+        write_manifest(manifest, self._where)
 
     def _names(self) -> set[str]:
         if self._remote is not None:
@@ -146,9 +146,9 @@ def shards(
     >>> len(rejoinder.shards("dialogues.jsonl", "packed", form="jsonl", records=20).entries)
     3
     """
-    given = [str(files)] if isinstance(files, str | Path) else [str(one) for one in files]
-    read = read_placed_records(given)
-    return pack(group_by_conversation(read) if gather else read, str(output), form, records)
+    names = [str(files)] if isinstance(files, str | Path) else [str(one) for one in files]
+    placed_records = read_placed_records(names)
+    return pack(group_by_conversation(placed_records) if gather else placed_records, str(output), form, records)
 
 
 def read_placed_records(files: Sequence[str]) -> Iterator[tuple[Record, Place]]:
@@ -165,32 +165,32 @@ def read_placed_records(files: Sequence[str]) -> Iterator[tuple[Record, Place]]:
                     continue
 
 
-def _read_input(given: Input) -> Iterator[tuple[Record, Place]]:
+def _read_input(source: Input) -> Iterator[tuple[Record, Place]]:
     try:
-        yield from given.records(allow_empty=True)
+        yield from source.records(allow_empty=True)
     finally:
-        given.close()
+        source.close()
 
 
 def pack(
     records: Iterable[tuple[Record, Place]], where: str, form: Form = "parquet", size: int = RECORDS_PER_SHARD
 ) -> ShardManifest:
     """Write records as shards of about ``size`` records, and their catalogue last."""
-    shelf = ShardWriter(where)
+    writer = ShardWriter(where)
     try:
-        with shelf.workplace() as workplace:
-            packing = _ShardPacker(shelf, workplace, form, size)
+        with writer.temporary_folder() as folder:
+            packer = _ShardPacker(writer, folder, form, size)
             try:
                 for record, place in records:
-                    packing.add(record, place)
+                    packer.add(record, place)
             finally:
-                packing.stop()
-            found = packing.end()
-        shelf.close(found)
+                packer.stop()
+            manifest = packer.end()
+        writer.close(manifest)
     except InputError:  # this cannot be resumed: leave nothing behind
-        shelf.undo()
+        writer.undo()
         raise
-    return found
+    return manifest
 
 
 def write_file(records: Iterable[Record], path: str) -> int:
@@ -206,20 +206,20 @@ def write_file(records: Iterable[Record], path: str) -> int:
 class _ShardPacker:
     """Packs records: the shard being written, and the entries of those before it."""
 
-    def __init__(self, shelf: ShardWriter, workplace: Path, form: Form, size: int) -> None:
-        self._shelf, self._workplace, self._form, self._size = shelf, workplace, form, size
+    def __init__(self, writer: ShardWriter, folder: Path, form: Form, size: int) -> None:
+        self._writer, self._folder, self._form, self._size = writer, folder, form, size
         self._entries: list[ShardEntry] = []
         self._begin()
 
     def add(self, record: Record, place: Place) -> None:
-        conversation = self._survey.conversation(record)
+        conversation = self._stats.conversation(record)
         if conversation is None:
             raise InputError(f"{place}: the record that this one refers to is not shortly before it; {_GATHER_HINT}")
-        if self._n >= self._size and conversation not in self._here:
+        if self._n >= self._size and conversation not in self._conversations:
             self._close()
             self._begin()
-        self._here.add(conversation)
-        self._survey.add(record)
+        self._conversations.add(conversation)
+        self._stats.add(record)
         self._file.add(record)
         self._n += 1
 
@@ -238,18 +238,18 @@ class _ShardPacker:
         return ShardManifest(self._entries)
 
     def _begin(self) -> None:
-        self._survey, self._n = ShardStats(), 0
-        self._here: set[str] = set()
-        self._file = open_writer(self._workplace / "part", self._form)
+        self._stats, self._n = ShardStats(), 0
+        self._conversations: set[str] = set()
+        self._file = open_writer(self._folder / "part", self._form)
 
     def _close(self) -> None:
         self.stop()
-        path, number = self._workplace / "part", len(self._entries)
-        save_digests(sort_digests((name,) for name in self._here), self._digests(number))
+        path, number = self._folder / "part", len(self._entries)
+        save_digests(sort_digests((name,) for name in self._conversations), self._digests(number))
         sha256, size = InputFile(path).measure()
         name = f"{number:05}-{sha256[:12]}.{self._form}"
-        self._shelf.put(path, name)
-        self._entries.append(ShardEntry(name, size, sha256, self._survey.records, len(self._here)))
+        self._writer.put(path, name)
+        self._entries.append(ShardEntry(name, size, sha256, self._stats.records, len(self._conversations)))
 
     def _digests(self, number: int) -> Path:
-        return self._workplace / f"{number}.npy"
+        return self._folder / f"{number}.npy"

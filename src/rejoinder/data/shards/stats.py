@@ -31,8 +31,8 @@ class ShardStats:
 
     def __init__(self) -> None:
         self.records: dict[str, int] = {}
-        self._of_item: dict[str, str] = {}
-        self._of_response: dict[str, str] = {}
+        self._conversation_by_item: dict[str, str] = {}
+        self._item_by_response: dict[str, str] = {}
         self._dialogues: set[str] = set()
         self._replies: dict[tuple[str, str], None] = {}  # (system, item), each once
 
@@ -42,11 +42,11 @@ class ShardStats:
         self.records[kind] = self.records.get(kind, 0) + 1
         match record:
             case Item() | Question():
-                self._of_item[record.id] = record.dialogue or record.id
+                self._conversation_by_item[record.id] = record.dialogue or record.id
             case Dialogue():
                 self._dialogues.add(record.id)
             case Response():
-                self._of_response[record.id] = record.item
+                self._item_by_response[record.id] = record.item
                 self._replies[record.system, record.item] = None
 
     def conversation(self, record: Record) -> str | None:
@@ -57,30 +57,30 @@ class ShardStats:
             case Dialogue():
                 return record.id
             case Response() | Preference():
-                return self._of_item.get(record.item)
+                return self._conversation_by_item.get(record.item)
             case Rating():
                 if record.response is None:
                     return record.dialogue
-                return self._of_item.get(self._of_response.get(record.response, ""))
+                return self._conversation_by_item.get(self._item_by_response.get(record.response, ""))
 
     def conversations(self) -> set[str]:
         """Return the conversations so far."""
-        return self._dialogues | set(self._of_item.values())
+        return self._dialogues | set(self._conversation_by_item.values())
 
     def digests(self) -> Digests:
         """Return the digests of (system, conversation) for all replies."""
-        return sort_digests({(system, self._of_item.get(item, item)) for system, item in self._replies})
+        return sort_digests({(system, self._conversation_by_item.get(item, item)) for system, item in self._replies})
 
 
 def read_shard_stats(path: Path, name: str) -> ShardStats:
     """Return what a file holds; errors call the file ``name``."""
-    found = ShardStats()
+    stats = ShardStats()
     try:
         for record in stream(path, allow_empty=True, name=name):
-            found.add(record)
+            stats.add(record)
     except EmptyError:  # an empty shard counts as having no records
         pass
-    return found
+    return stats
 
 
 class SurveyWorker:
@@ -91,9 +91,9 @@ class SurveyWorker:
         shard = Shard(*task)
         with fetch_local(shard) as path:
             sha256, size = InputFile(path).measure()
-            found = read_shard_stats(path, shard.name)
-        entry = ShardEntry(shard.name, size, sha256, found.records, len(found.conversations()))
-        return [list(entry), pack_digests(found.digests())]
+            stats = read_shard_stats(path, shard.name)
+        entry = ShardEntry(shard.name, size, sha256, stats.records, len(stats.conversations()))
+        return [list(entry), pack_digests(stats.digests())]
 
     def close(self) -> None:
         """Nothing to release."""
@@ -110,12 +110,12 @@ def build_manifest(where: str, engine: Engine, progress: Progress | None = None)
     entries: list[ShardEntry | None] = [None] * len(shards)
     ready, total = 0, sum(shard.size for shard in shards)
     with tempfile.TemporaryDirectory(prefix="rejoinder-survey-") as folder:
-        work = WorkerSpec("rejoinder.data.shards.stats:SurveyWorker")
-        for outcome in engine.compute(work, (list(shard) for shard in shards)):
-            entry, digests = outcome.value
-            entries[outcome.number] = ShardEntry(*entry)
-            save_digests(unpack_digests(digests), Path(folder) / f"{outcome.number}.npy")
-            ready += shards[outcome.number].size
+        worker = WorkerSpec("rejoinder.data.shards.stats:SurveyWorker")
+        for result in engine.compute(worker, (list(shard) for shard in shards)):
+            entry, digests = result.value
+            entries[result.number] = ShardEntry(*entry)
+            save_digests(unpack_digests(digests), Path(folder) / f"{result.number}.npy")
+            ready += shards[result.number].size
             if progress is not None:
                 progress(ready, total)
         shared = find_shared([Path(folder) / f"{n}.npy" for n in range(len(shards))])
@@ -125,13 +125,13 @@ def build_manifest(where: str, engine: Engine, progress: Progress | None = None)
             f"the shards {first} and {second} both have replies of one system in the same conversation; put them into "
             "one shard (with: rejoinder shards write --gather)"
         )
-    found = ShardManifest([entry for entry in entries if entry is not None])
-    return manifest.decode(manifest.encode(found), remote.redact(where))
+    built = ShardManifest([entry for entry in entries if entry is not None])
+    return manifest.decode(manifest.encode(built), remote.redact(where))
 
 
-def write_manifest(found: ShardManifest, where: str) -> None:
+def write_manifest(content: ShardManifest, where: str) -> None:
     """Write a catalogue into the folder of its shards."""
-    raw = manifest.encode(found)
+    raw = manifest.encode(content)
     if remote.is_remote(where):
         remote.RemoteFolder(where).put(manifest.NAME, raw)
         return
@@ -144,10 +144,10 @@ def check_shards(where: str, engine: Engine, progress: Progress | None = None) -
     shards = shards_of(where)
     if any(shard.sha256 is None for shard in shards):
         raise InputError(f"{remote.redact(where)}: has no catalogue; build one with: rejoinder shards catalogue")
-    found = build_manifest(where, engine, progress)
-    for shard, entry in zip(shards, found.entries, strict=True):
+    built = build_manifest(where, engine, progress)
+    for shard, entry in zip(shards, built.entries, strict=True):
         if shard.sha256 != entry.sha256:
             raise manifest.changed_shard_error(shard.name, "its sha256 differs")
         if shard.responses != entry.records.get("response", 0):
             raise manifest.changed_shard_error(shard.name, "its counts differ")
-    return found
+    return built

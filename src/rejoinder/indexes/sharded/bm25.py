@@ -50,18 +50,20 @@ class Bm25Shards(ShardWriter):
         tokens_of = Bm25Settings(**self.settings).tokens_of()
         with (
             _folder.new_part(self.folder, passage_store.ROLE) as texts,
-            _folder.new_part(self.folder, ROLE) as counted,
+            _folder.new_part(self.folder, ROLE) as counts_part,
         ):
             flat, lengths = number_words(passage_store.record_passages(passages, texts), tokens_of, words)
             dialogues = map_dialogues(texts)
-            postings = _save_postings(counted, flat, lengths, words)
+            postings = _save_postings(counts_part, flat, lengths, words)
             counts = {
                 "passages": len(lengths),
                 "dialogues": dialogues,
                 "postings": len(postings.passages),
                 "tokens": len(flat),
             }
-            return ShardEntry((_folder.seal_part(texts, passage_store.ROLE), _folder.seal_part(counted, ROLE)), counts)
+            return ShardEntry(
+                (_folder.seal_part(texts, passage_store.ROLE), _folder.seal_part(counts_part, ROLE)), counts
+            )
 
 
 def _save_postings(folder: Path, flat: Any, lengths: Any, words: Vocabulary) -> Postings:
@@ -118,12 +120,12 @@ def settle(
     with _folder.new_part(folder, _vocabulary.ROLE) as new:
         counts["words"] = _vocabulary.merge_words([folder / part.name for part in shards], new, numbers)
         vocabulary = _folder.seal_part(new, _vocabulary.ROLE)
-    given = (str(folder.resolve()), asdict(settings), vocabulary.name, counts["passages"], counts["tokens"])
-    work = WorkerSpec("rejoinder.indexes.sharded.bm25:Weigher", given)
+    arguments = (str(folder.resolve()), asdict(settings), vocabulary.name, counts["passages"], counts["tokens"])
+    worker = WorkerSpec("rejoinder.indexes.sharded.bm25:Weigher", arguments)
     tasks = [[part.name, str((numbers / f"{number}.npy").resolve())] for number, part in enumerate(shards)]
     weights: list[IndexPart | None] = [None] * len(tasks)
-    for outcome in engine.compute(work, tasks):
-        weights[outcome.number] = IndexPart(**outcome.value)
+    for result in engine.compute(worker, tasks):
+        weights[result.number] = IndexPart(**result.value)
     counts["shards"] = len(shards)
     whole = (*texts, *shards, *(part for part in weights if part is not None), vocabulary, dialogues)
     return _folder.IndexManifest(KIND, asdict(settings), dict(sorted(counts.items())), whole)
@@ -145,7 +147,7 @@ class _Shard(NamedTuple):
         wanted = np.fromiter(query, np.int64, len(query))
         places = np.minimum(np.searchsorted(self.numbers, wanted), len(self.numbers) - 1)
         has = self.numbers[places] == wanted
-        return {int(p): times for p, times, here in zip(places, query.values(), has, strict=True) if here}
+        return {int(p): times for p, times, known in zip(places, query.values(), has, strict=True) if known}
 
 
 class ShardedBm25Index(ShardedIndex[Mapping[int, int]]):
@@ -209,16 +211,16 @@ class ShardedBm25Index(ShardedIndex[Mapping[int, int]]):
         shard: int,
         queries: Sequence[Mapping[int, int]],
         k: int,
-        handicap: NDArray[np.float32] | None,
-        barred: Sequence[Sequence[slice]],
+        mask: NDArray[np.float32] | None,
+        excluded_ranges: Sequence[Sequence[slice]],
         least: Sequence[float],
     ) -> Iterator[ShardHits]:
         """For each query, yield passages that include the k best of a shard with a score above 0."""
-        here = self._shard(shard)
-        for query, stretches, floor in zip(queries, barred, least, strict=True):
-            own = here.own(query)
+        opened_shard = self._shard(shard)
+        for query, ranges, floor in zip(queries, excluded_ranges, least, strict=True):
+            own = opened_shard.own(query)
             if own:
-                yield here.weights.nearest(own, k, handicap, stretches, floor)
+                yield opened_shard.weights.nearest(own, k, mask, ranges, floor)
             else:
                 yield np.empty(0, np.int32), np.empty(0)
 

@@ -62,9 +62,9 @@ class ShardWriter(ABC):
     def write(self, passages: Iterator[Passage]) -> ShardEntry:
         """Write the passages of one shard."""
 
-    def entries(self, found: Iterator[Passage]) -> list[ShardEntry]:
+    def entries(self, passages: Iterator[Passage]) -> list[ShardEntry]:
         """Write passages as one or more shards."""
-        return [self.write(some) for some in split_into_shards(found, self._turns)]
+        return [self.write(some) for some in split_into_shards(passages, self._turns)]
 
     def compute(self, task: Sequence[Any]) -> dict[str, Any]:
         """Return the entries of a data file, and whether they were written now."""
@@ -73,16 +73,16 @@ class ShardWriter(ABC):
             sha256 = InputFile(path).measure()[0]
             check_shard(shard, sha256)
             note = self.folder / BUILD_FOLDER / f"{self._address(sha256)}.json"
-            if note.is_file() and self._is_whole(kept := orjson.loads(note.read_bytes())):
-                return {"fresh": False, "entries": kept}
-            found = (
+            if note.is_file() and self._is_whole(noted := orjson.loads(note.read_bytes())):
+                return {"fresh": False, "entries": noted}
+            entries = (
                 [asdict(one) for one in self.entries(_read_turns(path, shard.name, self._split))]
                 if path.stat().st_size
                 else []
             )
         with atomic_write(note) as file:
-            file.write(orjson.dumps(found))
-        return {"fresh": True, "entries": found}
+            file.write(orjson.dumps(entries))
+        return {"fresh": True, "entries": entries}
 
     def close(self) -> None:  # noqa: B027
         """Nothing to release."""
@@ -91,8 +91,8 @@ class ShardWriter(ABC):
         return all(_folder.is_complete(self.folder, part) for entry in entries for part in ShardEntry.of(entry).parts)
 
     def _address(self, sha256: str) -> str:
-        asked = [_LAYOUT, self.address, self.settings, self._split, self._turns, sha256]
-        return hashlib.sha256(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
+        key = [_LAYOUT, self.address, self.settings, self._split, self._turns, sha256]
+        return hashlib.sha256(orjson.dumps(key, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
 
 
 def _read_turns(path: Path, name: str, split: str | None) -> Iterator[Passage]:
@@ -126,15 +126,15 @@ def write_shards(
     """Write the shards of data files, and return them in the order of the files."""
     done: list[list[Any]] = [[] for _ in shards]
     ready, total = 0, sum(shard.size for shard in shards)
-    for outcome in engine.compute(work, [list(shard) for shard in shards]):
-        done[outcome.number] = outcome.value["entries"]
-        ready += shards[outcome.number].size
+    for result in engine.compute(work, [list(shard) for shard in shards]):
+        done[result.number] = result.value["entries"]
+        ready += shards[result.number].size
         if progress is not None:
             progress(ready, total)
-    found = [ShardEntry.of(plain) for entries in done for plain in entries]
-    if not found:
+    all_entries = [ShardEntry.of(plain) for entries in done for plain in entries]
+    if not all_entries:
         raise InputError("there is no passage to index; check the name of the split")
-    return found
+    return all_entries
 
 
 def finish_index(folder: Path, manifest: _folder.IndexManifest, before: _folder.IndexManifest | None = None) -> None:

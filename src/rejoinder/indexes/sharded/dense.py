@@ -44,14 +44,14 @@ class DenseShards(ShardWriter):
         encoder: Encoder | None = None,
     ) -> None:
         super().__init__(folder, settings, split, turns)
-        asked = DenseSettings(**settings)
+        dense_settings = DenseSettings(**settings)
         if encoder is None:
             from rejoinder.models.encoder.factory import load_encoder
 
-            encoder = load_encoder(asked.encoder, cache=False)
-        if encoder.digest != asked.digest:
-            raise SpecError(f"the encoder {asked.encoder!r} is not the same on every machine; reinstall it")
-        self.encoder, self._precision = encoder, asked.precision
+            encoder = load_encoder(dense_settings.encoder, cache=False)
+        if encoder.digest != dense_settings.digest:
+            raise SpecError(f"the encoder {dense_settings.encoder!r} is not the same on every machine; reinstall it")
+        self.encoder, self._precision = encoder, dense_settings.precision
 
     @staticmethod
     def check() -> None:
@@ -107,10 +107,10 @@ class ShardedDenseIndex(ShardedIndex[NDArray[np.float32]]):
         cls.worker.check()
         settings, target = DenseSettings(encoder.name, encoder.digest, precision), Path(folder)
         builder.create_index_folder(target)
-        given = (str(target.resolve()), asdict(settings), split, turns)
-        work = WorkerSpec(f"{cls.worker.__module__}:{cls.worker.__name__}", given)
+        arguments = (str(target.resolve()), asdict(settings), split, turns)
+        work = WorkerSpec(f"{cls.worker.__module__}:{cls.worker.__name__}", arguments)
         entries = builder.write_shards(shards, work, engine or LocalEngine(), progress)
-        builder.finish_index(target, cls._settled(target, list(list_parts(entries)), sum_counts(entries), settings))
+        builder.finish_index(target, cls._merge(target, list(list_parts(entries)), sum_counts(entries), settings))
         return cls(target, encoder)
 
     @classmethod
@@ -133,19 +133,19 @@ class ShardedDenseIndex(ShardedIndex[NDArray[np.float32]]):
         shard: int,
         queries: Sequence[NDArray[np.float32]],
         k: int,
-        handicap: NDArray[np.float32] | None,
-        barred: Sequence[Sequence[slice]],
+        mask: NDArray[np.float32] | None,
+        excluded_ranges: Sequence[Sequence[slice]],
         least: Sequence[float],
     ) -> Iterator[ShardHits]:
         """For each query, yield passages that include the k nearest of a shard."""
-        return find_nearest(self.store_of(shard), np.stack(queries), k, handicap, barred, least)
+        return find_nearest(self.store_of(shard), np.stack(queries), k, mask, excluded_ranges, least)
 
     def settle(self, parts: Sequence[_folder.IndexPart], counts: Counter[str], engine: Engine) -> _folder.IndexManifest:
         """Return the manifest of these shards together."""
-        return self._settled(self.folder, parts, counts, self.settings)
+        return self._merge(self.folder, parts, counts, self.settings)
 
     @classmethod
-    def _settled(
+    def _merge(
         cls, folder: Path, parts: Sequence[_folder.IndexPart], counts: Counter[str], settings: DenseSettings
     ) -> _folder.IndexManifest:
         shards = [part for part in parts if part.role != dialogue_table.ROLE]

@@ -35,11 +35,11 @@ def merge_dialogues(passages: Sequence[Path], folder: Path) -> int:
     total = int(firsts[-1])
     for column, keys, places in (("hashes", "hashes", "named"), ("digests", "digests", "saying")):
         with open_column(folder, keys, np.uint64) as sorted_keys, open_column(folder, places, np.int64) as numbers:
-            for hashes, found in _sorted_ranges(passages, column, firsts, total):
+            for hashes, order in _sorted_ranges(passages, column, firsts, total):
                 if column == "hashes":
-                    _check_names(hashes, found, name)
+                    _check_names(hashes, order, name)
                 sorted_keys.add(hashes)
-                numbers.add(found)
+                numbers.add(order)
     np.save(folder / "firsts.npy", firsts)
     return total
 
@@ -54,12 +54,12 @@ def _sorted_ranges(
         keys, places = [], []
         for first, path in zip(firsts, passages, strict=False):
             values = load_array(path, column)
-            here = np.flatnonzero((values >= np.uint64(low)) & (values <= np.uint64(high - 1)))
-            keys.append(values[here])
-            places.append(here + first)
-        found, numbers = np.concatenate(keys), np.concatenate(places)
-        order = np.argsort(found, kind="stable")
-        yield found[order], numbers[order]
+            inside = np.flatnonzero((values >= np.uint64(low)) & (values <= np.uint64(high - 1)))
+            keys.append(values[inside])
+            places.append(inside + first)
+        hashes, numbers = np.concatenate(keys), np.concatenate(places)
+        order = np.argsort(hashes, kind="stable")
+        yield hashes[order], numbers[order]
 
 
 def _check_names(hashes: NDArray[np.uint64], numbers: NDArray[np.int64], name: Callable[[int], str]) -> None:
@@ -74,27 +74,37 @@ class DialogueTable:
     """The dialogues of an index by number; those of a shard follow those of the shard before."""
 
     def __init__(self, folder: Path, shard: Callable[[int], ShardPassages]) -> None:
-        self._hashes, self._named = load_array(folder, "hashes"), load_array(folder, "named")
-        self._digests, self._saying = load_array(folder, "digests"), load_array(folder, "saying")
+        self._hashes, self._numbers_by_hash = load_array(folder, "hashes"), load_array(folder, "named")
+        self._digests, self._numbers_by_digest = load_array(folder, "digests"), load_array(folder, "saying")
         self.firsts: NDArray[np.int64] = load_array(folder, "firsts")
         self._shard = shard
-        if not len(self._hashes) == len(self._named) == len(self._digests) == len(self._saying) == self.firsts[-1]:
+        if (
+            not len(self._hashes)
+            == len(self._numbers_by_hash)
+            == len(self._digests)
+            == len(self._numbers_by_digest)
+            == self.firsts[-1]
+        ):
             raise damage_error(folder, "its columns differ in length")
 
     def find(self, names: Collection[str]) -> list[int]:
         """Return the numbers of the dialogues with some ids; unknown ids are ignored."""
-        found = []
+        numbers = []
         for name in names:
-            for number in _find_equal(self._hashes, self._named, hash_dialogue_id(name)):
+            for number in _find_equal(self._hashes, self._numbers_by_hash, hash_dialogue_id(name)):
                 shard, own = self.place(number)
                 if self._shard(shard).name(own) == name:
-                    found.append(number)
-        return found
+                    numbers.append(number)
+        return numbers
 
     def copies(self, names: Collection[str]) -> list[tuple[int, int]]:
         """Return the shard and number of the dialogues with some ids, and of all dialogues with the same texts."""
         digests = {int(self._shard(shard).digests[own]) for shard, own in map(self.place, self.find(names))}
-        return [self.place(number) for digest in digests for number in _find_equal(self._digests, self._saying, digest)]
+        return [
+            self.place(number)
+            for digest in digests
+            for number in _find_equal(self._digests, self._numbers_by_digest, digest)
+        ]
 
     def place(self, number: int) -> tuple[int, int]:
         """Return the shard of a dialogue, and its number there."""

@@ -62,8 +62,8 @@ def _save_graph(folder: Path, store: vector_store.VectorStore, dimensions: int) 
 
     Copies are one node: their only neighbours would be each other, and a search could not leave or reach them.
     """
-    given = {"connectivity": _NEIGHBOURS, "expansion_add": _EFFORT}
-    graph = _import_usearch().Index(ndim=dimensions, metric="cos", dtype=_GRAPH_DTYPE, **given)
+    options = {"connectivity": _NEIGHBOURS, "expansion_add": _EFFORT}
+    graph = _import_usearch().Index(ndim=dimensions, metric="cos", dtype=_GRAPH_DTYPE, **options)
     known: dict[bytes, int] = {}
     nodes = array("i")
     for _, block in store.blocks():
@@ -100,16 +100,16 @@ class _Graph:
     def propose(self, vectors: Vectors, wanted: int) -> Iterator[NDArray[np.int64]]:
         """For each vector, yield up to ``wanted`` nodes near it."""
         threads = int(os.environ.get("REJOINDER_THREADS", "0"))  # 0: all cores
-        found = self._index.search(vectors, wanted, threads=threads)
-        keys = np.asarray(found.keys, np.int64).reshape(len(vectors), -1)
-        counts = np.atleast_1d(getattr(found, "counts", keys.shape[1]))
+        matches = self._index.search(vectors, wanted, threads=threads)
+        keys = np.asarray(matches.keys, np.int64).reshape(len(vectors), -1)
+        counts = np.atleast_1d(getattr(matches, "counts", keys.shape[1]))
         for row, count in zip(keys, counts, strict=True):
             yield np.sort(row[:count])
 
     def passages_of(self, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return all passages of some nodes, and how many each node has."""
-        stretches = [self._passages[self._starts[node] : self._starts[node + 1]] for node in nodes]
-        return np.concatenate(stretches).astype(np.int64), np.array([len(one) for one in stretches])
+        groups = [self._passages[self._starts[node] : self._starts[node + 1]] for node in nodes]
+        return np.concatenate(groups).astype(np.int64), np.array([len(one) for one in groups])
 
 
 class GraphIndex(ShardedDenseIndex):
@@ -129,22 +129,22 @@ class GraphIndex(ShardedDenseIndex):
         shard: int,
         queries: Sequence[NDArray[np.float32]],
         k: int,
-        handicap: NDArray[np.float32] | None,
-        barred: Sequence[Sequence[slice]],
+        mask: NDArray[np.float32] | None,
+        excluded_ranges: Sequence[Sequence[slice]],
         least: Sequence[float],
     ) -> Iterator[ShardHits]:
         """For each query, yield passages that include most of the k nearest of a shard."""
         store, graph, vectors = self.store_of(shard), self._graph(shard), np.stack(queries)
         wanted = max(_MIN_PROPOSALS, _PROPOSALS_PER_HIT * k)
         if wanted * _PROPOSALS_PER_HIT > len(graph):
-            yield from find_nearest(store, vectors, k, handicap, barred, least)
+            yield from find_nearest(store, vectors, k, mask, excluded_ranges, least)
             return
         for number, nodes in enumerate(graph.propose(vectors, wanted)):
             numbers, sizes = graph.passages_of(nodes)
-            allowed = _find_allowed(numbers, handicap, barred[number])
+            allowed = _find_allowed(numbers, mask, excluded_ranges[number])
             if allowed.sum() < k:
                 some = slice(number, number + 1)
-                yield from find_nearest(store, vectors[some], k, handicap, barred[some], least[some])
+                yield from find_nearest(store, vectors[some], k, mask, excluded_ranges[some], least[some])
             else:
                 firsts = numbers[np.cumsum(sizes) - sizes]
                 cosines = np.repeat(store.cosines(firsts, vectors[number]), sizes)
@@ -155,11 +155,11 @@ class GraphIndex(ShardedDenseIndex):
 
 
 def _find_allowed(
-    numbers: NDArray[np.int64], handicap: NDArray[np.float32] | None, barred: Sequence[slice]
+    numbers: NDArray[np.int64], mask: NDArray[np.float32] | None, excluded_ranges: Sequence[slice]
 ) -> NDArray[np.bool_]:
-    allowed: NDArray[np.bool_] = np.ones(len(numbers), np.bool_) if handicap is None else handicap[numbers] == 0
-    for stretch in barred:
-        allowed &= (numbers < stretch.start) | (numbers >= stretch.stop)
+    allowed: NDArray[np.bool_] = np.ones(len(numbers), np.bool_) if mask is None else mask[numbers] == 0
+    for passages in excluded_ranges:
+        allowed &= (numbers < passages.start) | (numbers >= passages.stop)
     return allowed
 
 

@@ -35,12 +35,12 @@ class ShardFilter:
         self._split = split
         self._only = None if only_dialogues is None else np.sort(np.array(dialogues.find(only_dialogues), np.int64))
         self._firsts = dialogues.firsts
-        self._barred: dict[tuple[int, int], list[int]] = {}  # by shard and query
+        self._excluded: dict[tuple[int, int], list[int]] = {}  # by shard and query
         for query, names in enumerate(exclude_dialogues):
             for shard, dialogue in dialogues.copies(names) if names else ():
-                self._barred.setdefault((shard, query), []).append(dialogue)
+                self._excluded.setdefault((shard, query), []).append(dialogue)
 
-    def handicap(self, number: int, shard: ShardPassages) -> NDArray[np.float32] | None:
+    def mask(self, number: int, shard: ShardPassages) -> NDArray[np.float32] | None:
         """Return what is added to a shard's scores, minus infinity for what must not be found; None if all may be."""
         if self._split is None and self._only is None:
             return None
@@ -50,15 +50,15 @@ class ShardFilter:
         if self._only is not None:
             first, end = self._firsts[number : number + 2]
             own = self._only[(self._only >= first) & (self._only < end)] - first
-            here = np.zeros(shard.dialogues, np.bool_)
-            here[own] = True
-            allowed &= here
+            selected = np.zeros(shard.dialogues, np.bool_)
+            selected[own] = True
+            allowed &= selected
         penalties = np.where(allowed, np.float32(0), np.float32(-np.inf))
         return np.repeat(penalties, np.diff(shard.starts))
 
-    def barred(self, number: int, shard: ShardPassages, query: int) -> list[slice]:
+    def excluded_ranges(self, number: int, shard: ShardPassages, query: int) -> list[slice]:
         """Return the ranges of a shard that a query must not find."""
-        numbers = self._barred.get((number, query), ())
+        numbers = self._excluded.get((number, query), ())
         return [slice(int(shard.starts[n]), int(shard.starts[n + 1])) for n in numbers]
 
 
@@ -79,27 +79,29 @@ class BestHits:
     def __init__(self, k: int) -> None:
         self._k = k
         self._top = np.empty(0)
-        self._found: list[tuple[int, NDArray[np.int64], NDArray[np.float64]]] = []
+        self._shard_hits: list[tuple[int, NDArray[np.int64], NDArray[np.float64]]] = []
         self.least = -np.inf
 
     def add(self, shard: int, numbers: NDArray[np.int64], scores: NDArray[np.float64]) -> None:
         """Add the best of a shard, at most k, ties broken by dialogue and turn."""
         if not len(numbers):
             return
-        self._found.append((shard, numbers, scores))
+        self._shard_hits.append((shard, numbers, scores))
         self._top = np.sort(np.concatenate([self._top, scores]))[-self._k :]
         if len(self._top) == self._k:
             self.least = float(self._top[0])
 
     def hits(self, shard_of: Callable[[int], ShardPassages]) -> list[Hit]:
         """Return the k best of all shards, best first, ties by dialogue and turn."""
-        found = []
-        for number, numbers, scores in self._found:
-            kept = scores >= self.least
-            if kept.any():
+        candidates = []
+        for number, numbers, scores in self._shard_hits:
+            reaching = scores >= self.least
+            if reaching.any():
                 shard = shard_of(number)
-                found += [shard.hit(int(n), float(s)) for n, s in zip(numbers[kept], scores[kept], strict=True)]
-        return sorted(found, key=lambda hit: (-hit.score, hit.dialogue, hit.turn))[: self._k]
+                candidates += [
+                    shard.hit(int(n), float(s)) for n, s in zip(numbers[reaching], scores[reaching], strict=True)
+                ]
+        return sorted(candidates, key=lambda hit: (-hit.score, hit.dialogue, hit.turn))[: self._k]
 
 
 Query = TypeVar("Query")
@@ -145,24 +147,24 @@ class ShardedIndex(ABC, Generic[Query]):
         if split is not None:
             check_split(split, (name for folder in self._texts for name in split_names(folder)))
         excluded = exclude_dialogues or [()] * len(queries)
-        found: list[list[Hit]] = []
+        hits: list[list[Hit]] = []
         for begin in range(0, len(queries), _QUERIES):
             some = slice(begin, begin + _QUERIES)
             allowed = ShardFilter(self._dialogues, split, only_dialogues, excluded[some])
-            found += self._search(self.prepare(queries[some]), k, allowed)
-        return found
+            hits += self._search(self.prepare(queries[some]), k, allowed)
+        return hits
 
     def _search(self, queries: Sequence[Query], k: int, allowed: ShardFilter) -> list[list[Hit]]:
         best = [BestHits(k) for _ in queries]
         for number in range(self.shards):
             shard = self.passages_of(number)
-            handicap = allowed.handicap(number, shard)
-            if handicap is not None and handicap.max() < 0:
+            mask = allowed.mask(number, shard)
+            if mask is not None and mask.max() < 0:
                 continue
-            barred = [allowed.barred(number, shard, query) for query in range(len(queries))]
+            excluded_ranges = [allowed.excluded_ranges(number, shard, query) for query in range(len(queries))]
             least = [one.least for one in best]
             for one, (numbers, scores) in zip(
-                best, self.nearest(number, queries, k, handicap, barred, least), strict=True
+                best, self.nearest(number, queries, k, mask, excluded_ranges, least), strict=True
             ):
                 one.add(number, *shard.order(numbers, scores, k))
         return [one.hits(self.passages_of) for one in best]
@@ -177,8 +179,8 @@ class ShardedIndex(ABC, Generic[Query]):
         shard: int,
         queries: Sequence[Query],
         k: int,
-        handicap: NDArray[np.float32] | None,
-        barred: Sequence[Sequence[slice]],
+        mask: NDArray[np.float32] | None,
+        excluded_ranges: Sequence[Sequence[slice]],
         least: Sequence[float],
     ) -> Iterable[ShardHits]:
         """For each query, yield passages that include the k best of a shard; below ``least`` some may be missing."""
@@ -193,12 +195,12 @@ class ShardedIndex(ABC, Generic[Query]):
         before = self.manifest
         counts = sum_counts(entries)
         counts.update({name: n for name, n in before.counts.items() if name in counts})
-        added = tuple(part for entry in entries for part in entry.parts)
+        new_parts = tuple(part for entry in entries for part in entry.parts)
         try:
-            manifest = self.settle((*before.parts, *added), counts, engine)
+            manifest = self.settle((*before.parts, *new_parts), counts, engine)
             builder.finish_index(self.folder, manifest, before)
         except BaseException:
-            _folder.remove_parts(self.folder, _folder.IndexManifest(before.kind, {}, {}, added), before)
+            _folder.remove_parts(self.folder, _folder.IndexManifest(before.kind, {}, {}, new_parts), before)
             raise
 
     @abstractmethod
@@ -208,10 +210,10 @@ class ShardedIndex(ABC, Generic[Query]):
 
 def sum_counts(entries: Iterable[builder.ShardEntry]) -> Counter[str]:
     """Return the counts of all shards together."""
-    found: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
     for entry in entries:
-        found.update(entry.counts)
-    return found
+        totals.update(entry.counts)
+    return totals
 
 
 def list_parts(entries: Iterable[builder.ShardEntry]) -> Iterator[_folder.IndexPart]:

@@ -28,19 +28,19 @@ def split_into_shards(passages: Iterator[Passage], turns: int = SHARD_TURNS) -> 
     """Yield passages in shards of whole dialogues; each shard must be consumed before the next."""
     ahead = next(passages, None)
 
-    def one() -> Iterator[Passage]:
+    def next_shard() -> Iterator[Passage]:
         nonlocal ahead
-        held, letters, last = 0, 0, None
+        count, letters, last = 0, 0, None
         while ahead is not None:
             passage = ahead
-            if passage.dialogue != last and (held >= turns or letters >= _SHARD_LETTERS):
+            if passage.dialogue != last and (count >= turns or letters >= _SHARD_LETTERS):
                 return
             ahead = next(passages, None)
-            held, letters, last = held + 1, letters + len(passage.text), passage.dialogue
+            count, letters, last = count + 1, letters + len(passage.text), passage.dialogue
             yield passage
 
     while ahead is not None:
-        yield one()
+        yield next_shard()
 
 
 def hash_dialogue_id(dialogue: str) -> int:
@@ -51,15 +51,15 @@ def hash_dialogue_id(dialogue: str) -> int:
 def map_dialogues(folder: Path) -> int:
     """Turn the ids of recorded passages into columns; return the number of dialogues."""
     path = folder / DIALOGUES_FILE
-    found = orjson.loads(path.read_bytes())
-    ids: list[str] = found["ids"]
+    dialogues = orjson.loads(path.read_bytes())
+    ids: list[str] = dialogues["ids"]
     ranks = np.empty(len(ids), np.int32)
     ranks[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids), dtype=np.int32)
     np.save(folder / "ranks.npy", ranks)
     np.save(folder / "hashes.npy", np.array([hash_dialogue_id(name) for name in ids], np.uint64))
     sizes = folder / "sizes.npy"
     np.save(folder / "starts.npy", np.concatenate([[0], np.cumsum(np.load(sizes), dtype=np.int64)]))
-    (folder / _SPLITS).write_bytes(orjson.dumps(found["splits"]))
+    (folder / _SPLITS).write_bytes(orjson.dumps(dialogues["splits"]))
     path.unlink()
     sizes.unlink()
     return len(ids)
@@ -99,8 +99,8 @@ class ShardPassages:
     @cached_property
     def digests(self) -> NDArray[np.uint64]:
         """The digest of each dialogue's texts."""
-        found: NDArray[np.uint64] = load_array(self._folder, "digests")
-        return found
+        values: NDArray[np.uint64] = load_array(self._folder, "digests")
+        return values
 
     def name(self, dialogue: int) -> str:
         """Return the id of a dialogue."""
@@ -116,10 +116,10 @@ class ShardPassages:
 
     def hit(self, number: int, score: float) -> Hit:
         """Return a passage as a hit."""
-        found = self._passage(number)
+        passage = self._passage(number)
         dialogue = int(np.searchsorted(self.starts, number, side="right")) - 1
         split = self.split_names[int(self.splits[dialogue])]
-        return Hit(found.id, found.dialogue, found.turn, found.text, score, found.speaker, split)
+        return Hit(passage.id, passage.dialogue, passage.turn, passage.text, score, passage.speaker, split)
 
     def _passage(self, number: int) -> Passage:
         begin, end = self._offsets[number : number + 2]

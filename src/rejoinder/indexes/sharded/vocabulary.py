@@ -64,16 +64,16 @@ class _Buffer:
 
     def __init__(self, column: Column) -> None:
         self._column = column
-        self._held: list[int] = []
+        self._numbers: list[int] = []
 
     def add(self, number: int) -> None:
-        self._held.append(number)
-        if len(self._held) >= _ENTRIES:
+        self._numbers.append(number)
+        if len(self._numbers) >= _ENTRIES:
             self.flush()
 
     def flush(self) -> None:
-        self._column.add(self._held)
-        self._held.clear()
+        self._column.add(self._numbers)
+        self._numbers.clear()
 
 
 def _read_entries(folder: Path, shard: int) -> Iterator[tuple[bytes, int, int]]:

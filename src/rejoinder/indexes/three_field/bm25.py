@@ -170,9 +170,9 @@ def _field_postings(words: _TurnWords, windows: Windows, n_words: int) -> Iterat
         for step in steps:
             # A turn's words are in the past of the turns after it and in the future of those before it.
             owner = np.arange(turns) - step
-            kept = is_same_dialogue(owner, dialogue)[turn_of]
-            owners.append(owner[turn_of[kept]])
-            flat.append(words.flat[kept])
+            inside = is_same_dialogue(owner, dialogue)[turn_of]
+            owners.append(owner[turn_of[inside]])
+            flat.append(words.flat[inside])
         owned = np.concatenate(owners)
         lengths = np.bincount(owned, minlength=turns).astype(np.int32)
         yield name, sort_postings(np.concatenate(flat), owned, lengths, n_words)

@@ -52,10 +52,10 @@ def open_three_field(
         vectors = _open_dense(dialogues, content, settings, epsilon, encoder or _load_default_encoder())
     if words is not None and vectors is not None:
         return HybridThreeFieldIndex(words, vectors, weight)
-    found = words or vectors
-    if found is None:
+    opened_index = words or vectors
+    if opened_index is None:
         raise InputError(f"the kind of a three-field index must be bm25, dense or hybrid, not {kind!r}")
-    return found
+    return opened_index
 
 
 def _open_dense(
@@ -71,11 +71,11 @@ def _open_dense(
 
 def dialogues_digest(dialogues: Iterable[Dialogue]) -> str:
     """Return a digest of the turns of dialogues, their speakers, their order and their splits."""
-    found = hashlib.blake2b(digest_size=12)
+    digest = hashlib.blake2b(digest_size=12)
     for dialogue in dialogues:
         turns = [(turn.speaker, turn.text) for turn in dialogue.turns]
-        found.update(repr((dialogue.id, dialogue.split, turns)).encode("utf-8", "backslashreplace"))
-    return found.hexdigest()
+        digest.update(repr((dialogue.id, dialogue.split, turns)).encode("utf-8", "backslashreplace"))
+    return digest.hexdigest()
 
 
 def _cache_folder(name: str, settings: object) -> Path:

@@ -63,7 +63,7 @@ class CopyFinder:
         if len(self._pairs) != len(self._owners):
             raise damage_error(folder, "its columns differ in length")
 
-    def of(self, item: Item) -> set[int]:
+    def find(self, item: Item) -> set[int]:
         """Return the numbers of the dialogues that share a pair of turns with an item."""
         wanted = list(_item_pairs(item))
         if not wanted or not len(self._pairs):
@@ -92,9 +92,9 @@ def is_near_copy(item: Item, past: Sequence[str], response: str) -> bool:
     from rapidfuzz.fuzz import ratio
 
     before, after = _letters(item.context[-1].text), _letters(past[-1])
-    found = _letters(response)
+    candidate = _letters(response)
     return any(
-        ratio(reply, found) >= ALIKE and ratio(before + reply, after + found) >= NEAR
+        ratio(reply, candidate) >= ALIKE and ratio(before + reply, after + candidate) >= NEAR
         for reply in (_letters(reference.text) for reference in item.references)
     )
 

@@ -102,12 +102,12 @@ class DenseThreeFieldIndex(FieldSearch):
 
     def _query(self, query: Fields) -> Vectors:
         """Return the vectors of a query's fields, zeros for a missing one."""
-        found = np.zeros((len(FIELD_NAMES), self.encoder.dimensions), np.float32)
-        for row, texts in zip(found, query, strict=True):
+        vectors = np.zeros((len(FIELD_NAMES), self.encoder.dimensions), np.float32)
+        for row, texts in zip(vectors, query, strict=True):
             if texts:
                 total = vector_store.encode_texts(self.encoder, texts, "left").astype(np.float64).sum(axis=0)
                 row[:] = total / max(float(np.linalg.norm(total)), _SHORTEST)
-        return found
+        return vectors
 
     def _bounds(self, queries: Sequence[Fields]) -> Iterator[Bounds]:
         for begin in range(0, len(queries), _BATCH_ITEMS):
@@ -167,8 +167,8 @@ class DenseThreeFieldIndex(FieldSearch):
 def _field_lengths(folder: Path, dimensions: int, dialogue: NDArray[np.int64], windows: Windows) -> Vectors:
     """Return the length of the sum of the vectors of each field, for each turn."""
     store = vector_store.VectorStore([folder], dimensions)
-    found = np.zeros((len(dialogue), len(FIELD_NAMES)), np.float32)
-    for column, steps in zip(found.T, windows.steps(), strict=True):
+    lengths = np.zeros((len(dialogue), len(FIELD_NAMES)), np.float32)
+    for column, steps in zip(lengths.T, windows.steps(), strict=True):
         inside = [is_same_dialogue(np.arange(len(dialogue)) + step, dialogue) for step in steps]
         for begin in range(0, len(dialogue), _ROWS):
             some = np.arange(begin, min(begin + _ROWS, len(dialogue)))
@@ -176,4 +176,4 @@ def _field_lengths(folder: Path, dimensions: int, dialogue: NDArray[np.int64], w
             for step, has in zip(steps, inside, strict=True):
                 total[has[some]] += store.rows(some[has[some]] + step)
             column[some] = np.linalg.norm(total, axis=1)
-    return found
+    return lengths

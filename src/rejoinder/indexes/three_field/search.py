@@ -80,16 +80,16 @@ class FieldSearch:
         """Return the turns whose fields are most like those of each item, best first; see ``fields.FieldIndex``."""
         _check_search(items, k, exclude_dialogues, fields)
         allowed = PassageFilter(self._passages, split, only_dialogues)
-        barred = exclude_dialogues or [()] * len(items)
-        found: list[list[FieldHit]] = [[] for _ in items]
+        excluded = exclude_dialogues or [()] * len(items)
+        hits: list[list[FieldHit]] = [[] for _ in items]
         queries = {number: self.windows.of(item).only(fields) for number, item in enumerate(items)}
-        asked = [number for number, query in queries.items() if any(query)]
-        for number, bounds in zip(asked, self._bounds([queries[n] for n in asked]), strict=True):
+        numbers = [number for number, query in queries.items() if any(query)]
+        for number, bounds in zip(numbers, self._bounds([queries[n] for n in numbers]), strict=True):
             item = items[number]
-            with allowed.without([*barred[number], *self._own(item)]) as handicap:
-                low, high = bounds.low + handicap, bounds.high + handicap
-            found[number] = self._best(item, queries[number], k, Bounds(low, high), allowed)
-        return found
+            with allowed.without([*excluded[number], *self._own_dialogues(item)]) as mask:
+                low, high = bounds.low + mask, bounds.high + mask
+            hits[number] = self._best(item, queries[number], k, Bounds(low, high), allowed)
+        return hits
 
     def scores(self, item: Item) -> NDArray[np.float64]:
         """Return the similarity of each turn, in index order, including those of the item's own dialogue."""
@@ -97,10 +97,10 @@ class FieldSearch:
         blocks = (every[begin : begin + _BATCH_TURNS] for begin in range(0, len(every), _BATCH_TURNS))
         return np.concatenate([self._logs(query, block).sum(axis=1) for block in blocks])
 
-    def _own(self, item: Item) -> list[str]:
+    def _own_dialogues(self, item: Item) -> list[str]:
         """Return the dialogue of an item, and those that hold its turns under another name."""
         named = [] if item.dialogue is None else [item.dialogue]
-        return named + [self._passages.ids[number] for number in self._copies.of(item)]
+        return named + [self._passages.ids[number] for number in self._copies.find(item)]
 
     def _best(self, item: Item, query: Fields, k: int, bounds: Bounds, allowed: PassageFilter) -> list[FieldHit]:
         """Return the k best turns; if one is the item's own reply with a word changed, its dialogue is excluded too."""
@@ -113,8 +113,8 @@ class FieldSearch:
             copies = {hit.dialogue for hit in hits if is_near_copy(item, hit.past, hit.text)}
             if not copies:
                 return hits
-            for stretch in allowed.stretches(copies):
-                bounds.low[stretch] = bounds.high[stretch] = -np.inf
+            for passages in allowed.ranges(copies):
+                bounds.low[passages] = bounds.high[passages] = -np.inf
 
     def _related(
         self, query: Fields, logs: NDArray[np.float64], numbers: NDArray[np.int64]
