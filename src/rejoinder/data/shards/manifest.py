@@ -46,11 +46,14 @@ class ShardManifest(NamedTuple):
 
     def summary(self) -> str:
         """Return a summary in one line."""
-        counts = ", ".join(f"{n:,} {kind}s" for kind, n in self.records().items())
-        return (
-            f"{len(self.entries):,} shards: {counts or 'no records'} of {sum(e.conversations for e in self.entries):,} "
-            f"conversations in {sum(e.bytes for e in self.entries):,} bytes"
-        )
+        counts = ", ".join(_count(n, kind) for kind, n in self.records().items())
+        conversations = _count(sum(e.conversations for e in self.entries), "conversation")
+        size = _count(sum(e.bytes for e in self.entries), "byte")
+        return f"{_count(len(self.entries), 'shard')}: {counts or 'no records'} of {conversations} in {size}"
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def encode(catalogue: ShardManifest) -> bytes:

@@ -227,7 +227,7 @@ class _ShardPacker:
         self._file.__exit__(None, None, None)
 
     def end(self) -> ShardManifest:
-        """Close the last shard; raise if two shards share a conversation."""
+        """Close the last shard; raise if any conversation is in two shards."""
         if self._n:
             self._close()
         if not self._entries:
