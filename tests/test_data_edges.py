@@ -180,7 +180,7 @@ def test_a_catalogue_comes_back_in_the_order_of_names() -> None:
     found = decode(encode(ShardManifest(ENTRIES)), "here")
     assert list(found.entries) == ENTRIES[::-1]
     assert found.records() == {"item": 3, "response": 1}
-    assert found.summary() == "2 shards: 3 items, 1 responses of 3 conversations in 30 bytes"
+    assert found.summary() == "2 shards: 3 items, 1 response of 3 conversations in 30 bytes"
     assert ShardManifest([]).summary() == "0 shards: no records of 0 conversations in 0 bytes"
     assert orjson.loads(encode(ShardManifest(ENTRIES)))["records"] == {"item": 3, "response": 1}
 
