@@ -39,7 +39,7 @@ class Store:
     def files(self, path: str) -> dict[str, int]:
         from rejoinder.data.remote import RemoteFolder
 
-        return {one.name: one.size for one in RemoteFolder(self.address(path)).files(missing=True)}
+        return {one.name: one.size for one in RemoteFolder(self.address(path)).files(allow_missing=True)}
 
     def remove(self, path: str) -> None:
         from pyarrow import fs

@@ -254,7 +254,7 @@ def test_a_corpus_and_a_broken_knowledge_file_by_name(call: Call) -> None:
     assert "got fewer: the sources have no more proposals for them." in said
     assert "It is freezing." in [r.text for r in items("out.jsonl")["=1"].references]
     said = call(*given, "--skip-broken", "--split", "test", fails=True)
-    assert "no passage of the index is of the split 'test'; known: train" in said
+    assert "no passage of the index belongs to the split 'test'; known: train" in said
 
 
 def test_it_works_where_there_is_no_torch(call: Call) -> None:

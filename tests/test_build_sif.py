@@ -129,6 +129,6 @@ def test_what_cannot_be_asked_of_it_is_told(words: Path) -> None:
     encoder = SifEncoder(
         load_word_vectors(str(words)), 1e-3, fit_sif(corpus(), load_word_vectors(str(words)), 1e-3), "d"
     )
-    with pytest.raises(SpecError, match="has no vectors of tokens"):
+    with pytest.raises(SpecError, match="has no contextual token vectors"):
         encoder.encode_tokens(["the cat"])
     assert encoder.truncated(["the cat"]) == [False]

@@ -113,7 +113,7 @@ MISTAKES = [
     (["scroe"], "no command is called 'scroe'; did you mean 'score'"),
     (["score"], "Missing argument 'FILE...'"),
     (["score", "nowhere.jsonl"], "nowhere.jsonl: no such file"),
-    (["score", "."], "holds no shards; they are files that end in .jsonl"),
+    (["score", "."], "holds no shards; shards are files that end in .jsonl"),
     (["score", str(CHATS), "-m", "blue"], "no metric is called 'blue'; did you mean 'bleu'"),
     (["score", str(CHATS), "--metrc", "bleu"], "No such option"),
     (["score", str(CHATS), "--processes", "0"], "--processes"),

@@ -148,7 +148,7 @@ def test_odd_questions_have_a_documented_result(home: Path) -> None:
         (("set.jsonl", "--ranker", "tfidf", "--input", "5"), "no expanded situation with 5 distractors"),
         (("set.jsonl", "--ranker", "tfidf", "--train", "none.jsonl"), "no such file"),
         (("talk.jsonl", "--ranker", "tfidf"), "holds no questions"),
-        (("bare.jsonl", "--ranker", "tfidf", "--input", "u+S1"), "nobody said which statements are relevant"),
+        (("bare.jsonl", "--ranker", "tfidf", "--input", "u+S1"), "its statements are not marked as relevant or not"),
         (("set.jsonl", "--ranker", "tfidf", "-o", "mine.py"), "mine.py"),
     ],
 )

@@ -49,7 +49,7 @@ def test_both_layouts_are_read_and_what_is_none_is_left_out(tmp_path: Path) -> N
 def test_a_broken_line_names_its_number(tmp_path: Path, line: str) -> None:
     path = tmp_path / "broken.tsv"
     path.write_text(f"personx sings\toreact\thappy\n{line}\n")
-    with pytest.raises(InputError, match=r"broken\.tsv, line 2: is no triple"):
+    with pytest.raises(InputError, match=r"broken\.tsv, line 2: is not a triple"):
         list(read_triples(path))
 
 

@@ -166,7 +166,7 @@ def test_records_are_gathered_by_conversation_items_first() -> None:
         for _, place in group_by_conversation((record, Place("x", n)) for n, record in enumerate(order, start=1))
     ]
     assert places == [6, 2, 1, 8, 7, 5, 4, 3, 9]
-    with pytest.raises(InputError, match="x line 2: points at something that is nowhere"):
+    with pytest.raises(InputError, match="x line 2: refers to a record that is not in the input"):
         list(group_by_conversation([(RECORDS[2], Place("x", 1)), (RECORDS[3], Place("x", 2))]))
 
 
@@ -180,14 +180,14 @@ def test_a_catalogue_comes_back_in_the_order_of_names() -> None:
     found = decode(encode(ShardManifest(ENTRIES)), "here")
     assert list(found.entries) == ENTRIES[::-1]
     assert found.records() == {"item": 3, "response": 1}
-    assert found.summary() == "2 shards: 3 items, 1 responses of 3 conversations in 30 bytes"
+    assert found.summary() == "2 shards: 3 items, 1 response of 3 conversations in 30 bytes"
     assert ShardManifest([]).summary() == "0 shards: no records of 0 conversations in 0 bytes"
     assert orjson.loads(encode(ShardManifest(ENTRIES)))["records"] == {"item": 3, "response": 1}
 
 
 def test_a_catalogue_that_cannot_be_right_is_refused() -> None:
     for raw in (b"", b"[]", b"{}", b'{"format": 1, "shards": [{}]}', b'{"format": 1, "shards": 3}'):
-        with pytest.raises(InputError, match=r"here: is (no catalogue of shards|not as it was written)"):
+        with pytest.raises(InputError, match=r"here: (is not a catalogue of shards|was changed since it was written)"):
             decode(raw, "here")
     with pytest.raises(InputError, match="was written by another version of rejoinder"):
         decode(b'{"format": 2, "shards": []}', "here")
@@ -221,7 +221,9 @@ def test_lists_that_do_not_go_together_are_refused() -> None:
     with pytest.raises(InputError, match=r"responses\[1\] is int; it must be a string"):
         from_lists(["a", 3])  # type: ignore[list-item]
     for wrong in (["x", " "], ["x", [""]], ["x", ["y", 3]]):
-        with pytest.raises(InputError, match=r"contexts\[1\] must be a string or a list of strings"):
+        with pytest.raises(
+            InputError, match=r"contexts\[1\] must be a non-empty string or a list of non-empty strings"
+        ):
             from_lists(["a", "b"], contexts=wrong)  # type: ignore[arg-type]
 
 
@@ -283,7 +285,7 @@ def test_how_much_of_a_situation_is_shown() -> None:
     with pytest.raises(InputError, match="no input is called 'u\\+S2'"):
         limit_situation([question], "u+S2")
     unknown = Question("q", HI, (Candidate("Yes.", "0"),), (Statement("It is cold."),))
-    with pytest.raises(InputError, match="nobody said which statements are relevant"):
+    with pytest.raises(InputError, match="its statements are not marked as relevant or not"):
         limit_situation([unknown], "u+S1")
     assert limit_situation([Question("q", HI, (Candidate("Yes.", "0"),))], "u+S1")[0].situation == ()
 

@@ -135,7 +135,7 @@ def test_what_cannot_be_done_is_said_in_one_sentence(here: Path, encoder: str) -
     done = run(here / "items.jsonl", "-o", here / "x.npy", "--encoder", encoder, status=2)
     assert "there is no text to encode" in str(done.exception)
     (here / "bytes.txt").write_bytes(b"\xff\xfe")
-    assert "is not UTF-8" in str(
+    assert "is not valid UTF-8" in str(
         run(here / "bytes.txt", "-o", here / "x.npy", "--encoder", encoder, status=2).exception
     )
     assert not list(here.glob("*x.npy*"))

@@ -108,7 +108,7 @@ def test_parlai_labels_become_references(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("Hello!\n", r"p\.txt line 1: 'Hello!' is no field"),
+        ("Hello!\n", r"p\.txt line 1: 'Hello!' is not a field"),
         ("\nid:x\treward:1\n", r"line 2: has neither 'text' nor 'labels' \(found fields: 'id, reward'\)"),
         ("text:a\tepisode_done:maybe\n", "line 1: episode_done is 'maybe'; it must be True or False"),
     ],
@@ -246,7 +246,7 @@ def test_a_rated_response_of_dstc10_is_an_item_a_response_and_ratings(tmp_path: 
         Rating("rater-1", "overall", 5.0, "r-1/bot"),
         Rating("rater-2", "odd", 2.0, "r-1/bot"),
     ]
-    assert tally.left_out == {"ratings that are no numbers": 2}
+    assert tally.left_out == {"ratings that are not numbers": 2}
 
 
 def test_systems_that_answer_one_context_share_its_item(tmp_path: Path) -> None:

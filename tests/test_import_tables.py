@@ -93,7 +93,7 @@ def test_several_columns_of_one_aspect_are_several_raters(tmp_path: Path) -> Non
         ("ann", 3.0),
         ("bob", 4.0),
     ]
-    with pytest.raises(InputError, match="the same rater gave this rating already"):
+    with pytest.raises(InputError, match="the same rater already gave this rating"):
         imported("csv", path, system="x", fields=fields, rater="ann")
 
 
@@ -183,13 +183,13 @@ def test_tsv_keeps_quotes_when_told_to(tmp_path: Path) -> None:
         ('context,response\n"a,b\n', r"line 2: cannot be read as a row \(unexpected end of data\)"),
         ("context,context\na,b\n", "the header names the column 'context' twice"),
         ("context;response\na;b\n", "try --delimiter ';'"),
-        ("prompt,response\na,b\n", r"line 2: nothing holds the context \(found: 'prompt, response'\)"),
-        ("a,b\na,b\n", "nothing holds the context or the reply"),
+        ("prompt,response\na,b\n", r"line 2: no column holds the context \(found: 'prompt, response'\)"),
+        ("a,b\na,b\n", "no column holds the context or the reply"),
         ("context,response\n ,b\n", r"line 2: the context in 'context' is empty"),
         ("context,response\na,\n", r"line 2: the reply in 'response' is empty; .*--empty drop"),
         ("context,response\na,b\0\n", "line 2: has a NUL byte"),
         ("id,context,response\n,a,b\n", "line 2: 'id' is empty; it must hold the id"),
-        ("id,context,response\n1,a,b\n1,c,b\n", r"line 3: item '1' has another context .* than in .*t\.csv line 2"),
+        ("id,context,response\n1,a,b\n1,c,b\n", r"line 3: item '1' has a different context .* than in .*t\.csv line 2"),
         ("id,context,response\n1,a,b\n1,a,c\n", "line 3: response id '1/x' was already used in .*t.csv line 2"),
     ],
 )
@@ -213,11 +213,11 @@ def test_another_encoding_is_told(tmp_path: Path, raw: bytes, said: str) -> None
     ("fields", "said"),
     [
         ({"response": "sayd"}, r"t\.csv: has no column 'sayd'; did you mean 'said'\?"),
-        ({"respons": "said"}, r"--field respons= names no field of ours; did you mean 'response'"),
+        ({"respons": "said"}, r"--field respons= is not one of our fields; did you mean 'response'"),
         ({"response": "said", "text": "good"}, "both 'said' and 'good' are named as the reply"),
         ({"response": "said", "rating:x": "good"}, "line 2: 'good' holds 'Good day.'; it must be a number or empty"),
         ([("system", "bot"), ("system", "q")], "--field system= is given twice"),
-        ({"rating:": "score"}, "names no field of ours"),
+        ({"rating:": "score"}, "is not one of our fields"),
     ],
 )
 def test_a_wrong_field_is_told(tmp_path: Path, fields: Any, said: str) -> None:
@@ -227,7 +227,7 @@ def test_a_wrong_field_is_told(tmp_path: Path, fields: Any, said: str) -> None:
 
 
 def test_a_system_must_be_said_somewhere(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="line 2: nothing says which system replied; give --system NAME"):
+    with pytest.raises(InputError, match="line 2: the system that replied is unknown; give --system NAME"):
         imported("csv", csv_of(tmp_path, "context,response\na,b\n"))
 
 
@@ -419,9 +419,11 @@ def test_a_missing_extra_says_how_to_get_it(tmp_path: Path, name: str, monkeypat
 
 def test_an_error_of_parquet_lists_every_column(tmp_path: Path) -> None:
     path = parquet_of(tmp_path, {"ticket_id": ["1"], "question": ["Hi"], "answer": ["Hello"]})
-    with pytest.raises(InputError, match=r"nothing holds the context or the reply \(found: 'ticket_id, question, ans"):
+    with pytest.raises(
+        InputError, match=r"no column holds the context or the reply \(found: 'ticket_id, question, ans"
+    ):
         imported("parquet", path)
-    with pytest.raises(InputError, match=r"nothing holds the context \(found: 'ticket_id, question, answer'\)"):
+    with pytest.raises(InputError, match=r"no column holds the context \(found: 'ticket_id, question, answer'\)"):
         imported("parquet", path, fields={"response": "answer"}, system="x")
     tally = ImportTally()
     imported("parquet", path, tally, fields={"context": "question", "response": "answer"}, system="x")
@@ -450,9 +452,7 @@ def test_a_named_field_is_used_or_refused(tmp_path: Path, name: str) -> None:
         ({"context": "asked", "response:a": "answer", "system": "more"}, "system=more"),
         ({"context": "asked", "system": "more"}, "system=more"),
     ]:
-        with pytest.raises(
-            SpecError, match=rf"--field {said} has no effect, for the rows are read as .*; leave it out"
-        ):
+        with pytest.raises(SpecError, match=rf"--field {said} has no effect: the rows are read as .*; leave it out"):
             imported(name, path, fields=fields, system=None if "system" in fields else "x")
 
 

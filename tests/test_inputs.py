@@ -59,7 +59,7 @@ def last_line(done: subprocess.CompletedProcess[bytes]) -> str:
 def test_files_of_one_name_with_different_items_under_one_id_are_refused(tmp_path: Path) -> None:
     a = save(tmp_path / "a" / "chats.jsonl", item("q1"), reply("q1", "ann", "Yes."))
     b = save(tmp_path / "b" / "chats.jsonl", item("q1", "Do you sell bread?", "We do."), reply("q1", "bob", "We do."))
-    said = rf"{b} line 1: item id 'q1' was already used in {a} line 1, with another context or other references"
+    said = rf"{b} line 1: item id 'q1' was already used in {a} line 1, with a different context or references"
     with pytest.raises(InputError, match=said):
         rejoinder.read(a, b)
     with pytest.raises(InputError, match=said):
@@ -98,7 +98,7 @@ def test_a_rating_of_one_rater_in_a_file_named_twice_is_refused(tmp_path: Path) 
     a = save(tmp_path / "chats.jsonl", item("q1"), reply("q1", "bot", "Yes."))
     rating = {"response": "q1/bot", "rater": "ann", "aspect": "apt", "value": 3}
     ratings = save(tmp_path / "ratings.jsonl", rating)
-    with pytest.raises(InputError, match=r"the same rater gave this rating already in .*; name each file once"):
+    with pytest.raises(InputError, match=r"the same rater already gave this rating in .*; name each file once"):
         rejoinder.read(a, ratings, ratings)
 
 
@@ -158,7 +158,7 @@ def test_a_table_is_refused_with_what_to_do(table: Any) -> None:
         lambda: rejoinder.from_lists(["a", "b"], contexts=table),
         lambda: rejoinder.score(["a", "b"], "length", references=table),
     ):
-        with pytest.raises(InputError, match=r"data in columns \(.*\) is not read; .*rejoinder import csv FILE"):
+        with pytest.raises(InputError, match=r"data in columns \(.*\) cannot be read; .*rejoinder import csv FILE"):
             refused()
 
 
@@ -168,12 +168,12 @@ def test_columns_of_a_table_are_lists_of_texts() -> None:
     scores = rejoinder.score(frame["reply"], "length", contexts=frame["context"])
     assert scores["length"].tolist() == [1, 2]
     frame.loc[7, "context"] = float("nan")
-    with pytest.raises(InputError, match=r"contexts\[0\] must be a string"):
+    with pytest.raises(InputError, match=r"contexts\[0\] must be a non-empty string"):
         rejoinder.score(frame["reply"], "length", contexts=frame["context"])
 
 
 def test_a_file_is_named_by_a_string_or_a_path() -> None:
-    with pytest.raises(InputError, match="a file is named by a string or a path, not by a list"):
+    with pytest.raises(InputError, match="an input must be a string or a path, not a list"):
         rejoinder.read(["chats.jsonl"])  # type: ignore[arg-type]
 
 
@@ -249,7 +249,7 @@ def test_a_named_pipe_is_read_once_and_scored(tmp_path: Path, chats: bytes) -> N
 def test_a_named_pipe_that_nobody_writes_to_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spool, "_WAIT", 0.2)
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(InputError, match=r"is a named pipe, and for .* seconds nobody wrote to it"):
+    with pytest.raises(InputError, match=r"is a named pipe to which nothing was written for .* seconds"):
         rejoinder.read(tmp_path / "pipe")
 
 
@@ -267,7 +267,7 @@ def test_what_a_shell_substitutes_is_scored(tmp_path: Path, chats: bytes) -> Non
 
 def test_what_reads_a_pipe_twice_says_so(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(InputError, match="is a pipe, and this is read more than once; save it as a file"):
+    with pytest.raises(InputError, match="is a pipe, but the input is read more than once; save it as a file"):
         reader.InputFile(tmp_path / "pipe").measure()
 
 
@@ -422,7 +422,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None
     for path in files:
         given, raw = Input(path), path.read_bytes()
         path.write_bytes(raw.replace(b"q8", b"q9").replace(b"Hello", b"Hullo"))
-        with pytest.raises(InputError, match=f"{path}: changed while it was read; run the command again"):
+        with pytest.raises(InputError, match=f"{path}: changed while it was being read; run the command again"):
             list(given.records())
         path.write_bytes(raw)
         assert list(given.records())

@@ -170,8 +170,8 @@ def wrong(server: Store, what: str) -> tuple[str, ...]:
         ("no bucket to read", "s3://nowhere/x: cannot be listed (there is no such bucket"),
         ("no bucket to write", "s3://nowhere/x: there is no such bucket"),
         ("no bucket for shards", "s3://nowhere/x: there is no such bucket"),
-        ("nothing there", "s3://talks/wrong/nothing: cannot be listed (there is nothing there"),
-        ("no server", "s3://talks/x: cannot be listed (no server answers there"),
+        ("nothing there", "s3://talks/wrong/nothing: cannot be listed (nothing was found there"),
+        ("no server", "s3://talks/x: cannot be listed (no server answers at this address"),
     ],
 )
 def test_what_is_wrong_is_one_sentence(server: Store, what: str, said: str) -> None:

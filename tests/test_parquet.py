@@ -70,7 +70,7 @@ def test_a_row_group_is_no_larger_than_what_fits(tmp_path: Path) -> None:
 
 def test_a_row_is_no_larger_than_a_line_may_be(tmp_path: Path) -> None:
     write([Response("r", "i", "s", "x" * (65 * 2**20))], tmp_path / "a.parquet")
-    with pytest.raises(InputError, match=r"a\.parquet: holds a row of more than 64 MiB"):
+    with pytest.raises(InputError, match=r"a\.parquet: has a row of more than 64 MiB"):
         rejoinder.read(tmp_path / "a.parquet")
 
 
@@ -144,11 +144,11 @@ def broken(folder: Path, what: str) -> Path:
 @pytest.mark.parametrize(
     ("what", "said"),
     [
-        ("text", r"a\.parquet: is no Parquet file \(it begins with b'\{"),
-        ("nothing", r"a\.parquet: is no Parquet file \(it is empty\)"),
+        ("text", r"a\.parquet: is not a Parquet file \(it begins with b'\{"),
+        ("nothing", r"a\.parquet: is not a Parquet file \(it is empty\)"),
         ("half", r"a\.parquet: cannot be read as Parquet"),
         ("no rows", r"a\.parquet: has no rows"),
-        ("foreign", r"column 'completion', which is not of our schema \(items have kind, id, context"),
+        ("foreign", r"column 'completion', which is not in our schema \(items have kind, id, context"),
         ("misspelt", r"column 'systm', .*did you mean 'system'"),
         ("type", r"the column 'context' is int64; it must be list"),
         ("bytes", r"a\.parquet: cannot be read as Parquet .*UTF8"),

@@ -75,7 +75,7 @@ def test_documents_show_as_much_of_their_situation_as_is_asked(tmp_path: Path) -
         assert [word for word, score in zip("bcd", scores, strict=True) if score] == list(weighed)
     unknown = tmp_path / "unknown.jsonl"
     write([Question("t", (Turn("aa"),), (Candidate("bb"),), (Statement("cc"),))], unknown)
-    with pytest.raises(InputError, match="nobody said which statements are relevant"):
+    with pytest.raises(InputError, match="its statements are not marked as relevant or not"):
         Tfidf(fit=str(unknown), situation="u+S1").score([asked("aa", "bb")])
 
 

@@ -88,15 +88,15 @@ def test_a_duplicate_id_names_both_lines(tmp_path: Path) -> None:
 
 
 def test_a_response_to_an_unknown_item_names_its_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="line 1: response to an unknown item 'i1'"):
+    with pytest.raises(InputError, match="line 1: response refers to an unknown item 'i1'"):
         rejoinder.read(written(tmp_path, RESPONSE))
 
 
 def test_a_rating_of_an_unknown_response_and_one_given_twice_are_errors(tmp_path: Path) -> None:
     rating = b'{"response": "i1/bot", "rater": "ann", "aspect": "apt", "value": 4}\n'
-    with pytest.raises(InputError, match="line 2: rating to an unknown response 'i1/bot'"):
+    with pytest.raises(InputError, match="line 2: rating refers to an unknown response 'i1/bot'"):
         rejoinder.read(written(tmp_path, ITEM + rating))
-    with pytest.raises(InputError, match=r"line 4: the same rater gave this rating already in .*chats.jsonl line 3"):
+    with pytest.raises(InputError, match=r"line 4: the same rater already gave this rating in .*chats.jsonl line 3"):
         rejoinder.read(written(tmp_path, ITEM + RESPONSE + rating + rating))
 
 
@@ -115,7 +115,7 @@ def test_the_same_item_may_stand_in_two_files_but_not_a_different_one(tmp_path: 
     assert len(rejoinder.score(rejoinder.read(a, b), "length")) == 2
     changed = written(tmp_path, ITEM.replace(b"Hi.", b"Ho.") + other, "c.jsonl")
     with pytest.raises(
-        InputError, match=r"c.jsonl line 1: item id 'i1' was already used in .*a.jsonl line 1, with another"
+        InputError, match=r"c.jsonl line 1: item id 'i1' was already used in .*a.jsonl line 1, with a different"
     ):
         rejoinder.read(a, changed)
 
@@ -155,7 +155,7 @@ def test_plain_lists_must_go_together() -> None:
 
 
 def test_a_collection_made_by_hand_is_checked_as_a_file_is() -> None:
-    with pytest.raises(InputError, match="records line 1: response to an unknown item"):
+    with pytest.raises(InputError, match="records line 1: response refers to an unknown item"):
         rejoinder.collect([Response("r", "i", "s", "ok")])
 
 

@@ -336,7 +336,7 @@ def test_a_long_query_loses_its_beginning_and_vectors_are_kept_as_asked(precisio
 
 def test_another_encoder_than_the_one_it_was_made_with_is_refused(tmp_path: Path) -> None:
     make_dense(passages(corpus(1)), tmp_path / "index")
-    with pytest.raises(SpecError, match="made with the encoder 'bag'"):
+    with pytest.raises(SpecError, match="built with the encoder 'bag'"):
         DenseIndex.open(tmp_path / "index", BagOfWords("d2"))
     with pytest.raises(SpecError, match="is a 'dense' index"):
         Bm25Index.open(tmp_path / "index")
@@ -355,12 +355,12 @@ def test_vectors_that_are_not_of_length_one_are_refused(value: float, tmp_path: 
 
 @EVERY_KIND
 def test_a_dialogue_that_comes_twice_is_refused_and_changes_nothing(make: Make, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="'d' comes twice"):
+    with pytest.raises(InputError, match="'d' occurs twice"):
         make(passages([talk("d", "x"), talk("e", "y"), talk("d", "z")]), tmp_path / "never")
     assert not list(tmp_path.iterdir())
     index = make(passages([talk("d", "cat")]), tmp_path / "index")
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(InputError, match="'d' comes twice"):
+    with pytest.raises(InputError, match="'d' occurs twice"):
         index.append(passages([talk("e", "cat"), talk("d", "mat")]))
     assert sorted(tmp_path.rglob("*")) == before
 
@@ -385,7 +385,7 @@ def test_two_who_add_at_once_do_not_undo_each_other(tmp_path: Path) -> None:
     mine = make_bm25(passages([talk("a", "cat")]), tmp_path / "index")
     yours = Bm25Index.open(tmp_path / "index")
     mine.append(passages([talk("b", "mat")]))
-    with pytest.raises(InputError, match="changed by somebody else"):
+    with pytest.raises(InputError, match="changed by another process"):
         yours.append(passages([talk("c", "hat")]))
     assert len(Bm25Index.open(tmp_path / "index")) == 2
     assert len(list((tmp_path / "index").iterdir())) == 4  # two parts of passages, one of postings, the manifest
@@ -400,7 +400,7 @@ def test_what_cannot_be_meant_is_told(tmp_path: Path) -> None:
         (lambda: index.search(["cat"], exclude_dialogues=[]), "0 entries but there are 1 queries"),
         (lambda: index.search(["cat"], exclude_dialogues=["d"]), "a collection of ids for each query"),
         (lambda: Bm25Index.build(iter(()), tmp_path / "other"), "no passage to index"),
-        (lambda: Bm25Index.build(passages([talk("d", "x")]), tmp_path / "index"), "exists already"),
+        (lambda: Bm25Index.build(passages([talk("d", "x")]), tmp_path / "index"), "already exists"),
         (lambda: Bm25Index.build(passages([talk("d", "x")]), tmp_path / "other", b=2), "b between 0 and 1"),
         (lambda: Bm25Index.build(iter([Passage("d", 1, "x"), Passage("d", 1, "y")]), tmp_path / "other"), "in order"),
         (lambda: Bm25Index.build(iter([Passage("d", 1, "\ud800")]), tmp_path / "other"), "written as JSON"),
@@ -519,7 +519,7 @@ def test_the_commands_say_what_is_wrong_in_one_line(capfd: pytest.CaptureFixture
     talks = write_dialogues(tmp_path / "talks.jsonl", [talk("a", "cat")])
     for argv, message in [
         (["build", tmp_path / "items.jsonl", "-o", tmp_path / "x"], "dialogues only"),
-        (["build", talks, "-o", tmp_path / "x", "--split", "tarin"], "is the split named rightly"),
+        (["build", talks, "-o", tmp_path / "x", "--split", "tarin"], "check the name of the split"),
         (["build", tmp_path / "none.jsonl", "-o", tmp_path / "x"], "no such file"),
         (["search", tmp_path, "cat"], "holds no index"),
         (["check", tmp_path / "nowhere"], "holds no index"),

@@ -89,7 +89,7 @@ def test_grades_of_no_known_scale_are_told_before_anybody_is_asked(inputs: Path,
     text = (inputs / "graded.jsonl").read_text().replace('"Best"', '"so-so"', 1)
     (tmp_path / "graded.jsonl").write_text(text)
     ended, _ = run_case(Case("rank graded.jsonl --ranker tfidf -o out", ""), tmp_path)
-    assert "of no known scale" in ended.err
+    assert "to no known scale" in ended.err
     assert listing(tmp_path) == {"graded.jsonl"}
 
 

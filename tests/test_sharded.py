@@ -120,7 +120,7 @@ def test_an_address_of_files_is_read_through_pyarrow(folder: Path) -> None:
     with fetch_local(shards[2]) as path:
         assert path.read_bytes() == (folder / "deep" / "c.jsonl").read_bytes()
     assert not path.exists()
-    with pytest.raises(InputError, match="is no address"):
+    with pytest.raises(InputError, match="is not the address"):
         shards_of("nowhere://x")
 
 

@@ -233,7 +233,7 @@ def test_a_build_that_was_stopped_goes_on_with_what_is_missing(
     assert {name: (again / name).stat().st_ino for name in kept} == kept
     assert bytes_of(again) == bytes_of(whole.folder)
     assert resumed.search(queries(), 5) == one.search(queries(), 5)
-    with pytest.raises(InputError, match="exists already"):
+    with pytest.raises(InputError, match="already exists"):
         cls.build(data, again, *given)
 
 
@@ -281,7 +281,7 @@ def test_an_index_that_grew_finds_what_one_built_at_once_finds(
     assert grown.search(queries(), 5) == one.search(queries(), 5)
     parts.verify_files(grown.folder)
     before = bytes_of(grown.folder)
-    with pytest.raises(InputError, match="'d3' comes twice"):
+    with pytest.raises(InputError, match="'d3' occurs twice"):
         grown.append(passages([talk("new", "cat"), talk("d3", "cat")]))
     assert bytes_of(grown.folder) == before
 
@@ -289,7 +289,7 @@ def test_an_index_that_grew_finds_what_one_built_at_once_finds(
 def test_a_dialogue_that_two_data_files_have_is_refused(tmp_path: Path) -> None:
     write([talk("a", "cat")], tmp_path / "data" / "1.jsonl")
     write([talk("b", "dog"), talk("a", "bird")], tmp_path / "data" / "2.jsonl")
-    with pytest.raises(InputError, match="the dialogue 'a' comes twice"):
+    with pytest.raises(InputError, match="the dialogue 'a' occurs twice"):
         ShardedBm25Index.build(shards_of(str(tmp_path / "data")), tmp_path / "index")
 
 
@@ -453,10 +453,10 @@ def test_the_commands_say_what_is_wrong_in_one_line(capfd: pytest.CaptureFixture
     write([talk("a", "cat")], tmp_path / "talks" / "1.jsonl")
     for argv, message in [
         (["build", tmp_path / "items", "-o", tmp_path / "x"], "dialogues only"),
-        (["build", tmp_path / "talks", "-o", tmp_path / "y", "--split", "tarin"], "is the split named rightly"),
-        (["build", tmp_path / "talks", "-o", tmp_path / "z", "--shards", 2], "leave out --shards"),
+        (["build", tmp_path / "talks", "-o", tmp_path / "y", "--split", "tarin"], "check the name of the split"),
+        (["build", tmp_path / "talks", "-o", tmp_path / "z", "--shards", 2], "leave out shards"),
         (["build", tmp_path / "talks" / "1.jsonl", "-o", tmp_path / "z", "--engine", "ray"], "--shards"),
-        (["build", tmp_path / "talks", "-o", tmp_path / "z", "--approximate"], "--kind dense"),
+        (["build", tmp_path / "talks", "-o", tmp_path / "z", "--approximate"], "set kind to dense"),
     ]:
         done = Ran(capfd, *argv, *([] if "--engine" in argv else ["--processes", 1]))
         assert (done.status, done.out) == (2, "")

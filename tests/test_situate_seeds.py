@@ -61,11 +61,11 @@ def test_an_item_gives_a_seed_for_each_reference_and_its_polarity_is_read_off_th
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"goal": None}, "'goal' of seed must be a text that is not empty, found None"),
-        ({"reply": " "}, "'reply' of seed must be a text"),
+        ({"goal": None}, "'goal' of seed must be a non-empty string, found None"),
+        ({"reply": " "}, "'reply' of seed must be a non-empty string"),
         ({"category": "mood"}, r"unknown key 'category'"),
         ({"statements": [{"text": "a", "category": "mood"}]}, "no category is called 'mood'; known: behavior"),
-        ({"statements": [{"text": "a"}]}, "a statement has no category; say which: location, possession"),
+        ({"statements": [{"text": "a"}]}, "a statement has no category; give one of: location, possession"),
         ({"statements": ["a"]}, "a statement must be an object with 'text' and 'category'"),
         ({"statements": "a"}, "must be a list"),
         ({"id": None}, "'id' of seed must be"),
@@ -84,7 +84,7 @@ def test_what_is_wrong_with_a_seed_is_told_with_its_line(
 def test_a_seed_twice_names_both_lines(tmp_path: Path) -> None:
     path = tmp_path / "seeds.jsonl"
     write_seeds([*seeds(2), *seeds(1)], path)
-    with pytest.raises(InputError, match=r"line 3: the seed 's0' is in .*seeds\.jsonl line 1 already"):
+    with pytest.raises(InputError, match=r"line 3: the seed 's0' is already in .*seeds\.jsonl line 1"):
         read_seeds(path)
 
 

@@ -305,7 +305,7 @@ def test_what_is_no_moment_is_told_in_one_sentence() -> None:
     with pytest.raises(InputError, match="no dialogue 'd99x'; did you mean"):
         proposer.propose([Moment("d99x", 1)], 1)
     for turn in (0, 10, -1):
-        with pytest.raises(InputError, match=f"turn {turn} of dialogue 'd0' is no moment; name one from 1 to 9"):
+        with pytest.raises(InputError, match=f"dialogue 'd0' has no turn {turn} with a context; name one from 1 to 9"):
             proposer.propose([Moment("d0", turn)], 1)
     with pytest.raises(SpecError, match="k must be at least 1"):
         proposer.propose([Moment("d0", 1)], 0)

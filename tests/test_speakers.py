@@ -235,7 +235,7 @@ def test_copies_can_be_counted() -> None:
 
 def test_an_encoder_is_named_rightly() -> None:
     assert open_vectorizer("tfidf").name == "tfidf"
-    with pytest.raises(SpecError, match="makes no vectors of texts"):
+    with pytest.raises(SpecError, match="cannot turn texts into vectors"):
         open_vectorizer("smollm2-135m")
     with pytest.raises(SpecError, match="no encoder and no folder is called 'tfidff'"):
         open_vectorizer("tfidff")

@@ -298,7 +298,7 @@ def test_the_other_kinds_find_what_comparing_all_finds_and_no_copy(kind: str, tm
     for item, hits in zip(items, index.search(items, 5), strict=True):
         assert hits == index.search([item], 5)[0]
         scores = index.scores(item)
-        barred = {index._passages.ids[n] for n in index._copies.of(item)}
+        barred = {index._passages.ids[n] for n in index._copies.find(item)}
         order = sorted(
             (n for n in range(len(names)) if names[n][0] not in barred), key=lambda n: (-scores[n], names[n])
         )
@@ -310,11 +310,11 @@ def test_the_other_kinds_find_what_comparing_all_finds_and_no_copy(kind: str, tm
 def test_indexes_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
     words = ThreeFieldIndex.build(made_up(3), tmp_path / "words")
     vectors = DenseThreeFieldIndex.build(made_up(3, seed=1), tmp_path / "vectors", BagOfWords())
-    with pytest.raises(SpecError, match="other turns"):
+    with pytest.raises(SpecError, match="different turns"):
         HybridThreeFieldIndex(words, vectors)
     other = BagOfWords()
     other.digest = "d2"
-    with pytest.raises(SpecError, match="was made with the encoder"):
+    with pytest.raises(SpecError, match="was built with the encoder"):
         DenseThreeFieldIndex.open(tmp_path / "vectors", other)
 
 

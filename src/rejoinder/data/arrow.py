@@ -1,4 +1,4 @@
-"""Arrow tables, batch by batch; the only place of the importers that needs pyarrow."""
+"""Arrow tables, batch by batch: the only module behind the importers that needs pyarrow."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class RowPlace(Place):
 
 
 def import_arrow(purpose: str) -> Any:
-    """The pyarrow module, or an error that says how to get it."""
+    """Return the pyarrow module, or raise an error that says how to install it."""
     try:
         import pyarrow
     except ImportError:
@@ -32,16 +32,18 @@ def import_arrow(purpose: str) -> Any:
 
 
 def arrow_path(path: str | Path) -> str:
-    """A path for pyarrow, which takes only those that are UTF-8."""
+    """Return a path for pyarrow, which only accepts UTF-8 names."""
     if printable(path) != str(path):
-        raise InputError(f"{printable(path)}: is not UTF-8, as names of Parquet and Arrow files must be; rename it")
+        raise InputError(
+            f"{printable(path)}: its name is not valid UTF-8, as names of Parquet and Arrow files must be; rename it"
+        )
     return str(path)
 
 
 def read_table_records(
     table: RowConverter, file: File, batches: Iterable[Any], labels: Mapping[str, list[str]]
 ) -> Iterator[ImportedRecord]:
-    """The records of the batches of one file; ``labels`` are the names behind columns of numbers."""
+    """Yield the records of a file's batches; ``labels`` holds the class names for columns of class numbers."""
     number = 0
     for rows in _read_rows(file, batches):
         for row in rows:
@@ -53,29 +55,29 @@ def read_table_records(
 
 
 def _read_rows(file: File, batches: Iterable[Any]) -> Iterator[list[dict[str, Any]]]:
-    """The rows of each batch, with whatever Arrow says about a damaged file in one line."""
+    """Yield the rows of each batch; Arrow's errors about a damaged file become one line."""
     return read_valid_batches(batches, lambda batch: batch.to_pylist(), lambda error: damaged_file_error(file, error))
 
 
 def read_valid_batches(
-    batches: Iterable[Any], read: Callable[[Any], Any], told: Callable[[Exception], InputError]
+    batches: Iterable[Any], read: Callable[[Any], Any], make_error: Callable[[Exception], InputError]
 ) -> Iterator[Any]:
-    """What is read of each batch of a file; whatever Arrow says about it is told in our words."""
-    waiting = iter(batches)
+    """Yield what ``read`` returns for each batch; Arrow's errors are raised as ``make_error`` words them."""
+    iterator = iter(batches)
     while True:
         try:
-            batch = next(waiting, None)
+            batch = next(iterator, None)
             if batch is None:
                 return
             # Arrow trusts the offsets in a file; a damaged one would end in a crash, not in an error.
             batch.validate(full=True)
-            found = read(batch)
+            value = read(batch)
         except Exception as error:
-            raise told(error) from None
-        yield found
+            raise make_error(error) from None
+        yield value
 
 
 def damaged_file_error(file: File, error: Exception) -> InputError:
-    """Arrow's complaint as one sentence."""
-    said = " ".join(str(error).split())[:160]
-    return InputError(f"{file.name}: cannot be read as Arrow or Parquet ({said or type(error).__name__})")
+    """Return Arrow's message as a one-line error."""
+    message = " ".join(str(error).split())[:160]
+    return InputError(f"{file.name}: cannot be read as Arrow or Parquet ({message or type(error).__name__})")

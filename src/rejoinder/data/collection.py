@@ -37,7 +37,7 @@ class Collection:
     preferences: list[Preference] = field(default_factory=list)
 
     def add(self, record: Record) -> None:
-        """Put a record in its place; whether its id is new is the ledger's business."""
+        """Add a record; the caller checks that its id is new (``IdChecker``)."""
         match record:
             case Dialogue():
                 self.dialogues[record.id] = record
@@ -53,7 +53,7 @@ class Collection:
                 self.preferences.append(record)
 
     def __iter__(self) -> Iterator[Record]:
-        """All records, each before those that point at it."""
+        """All records, each before those that refer to it."""
         yield from self.dialogues.values()
         yield from self.items.values()
         yield from self.questions.values()
@@ -68,8 +68,8 @@ class Collection:
 
     def pair(self, response: str) -> Pair:
         """One response with its item."""
-        found = self.responses[response]
-        return Pair(self.items[found.item], found)
+        record = self.responses[response]
+        return Pair(self.items[record.item], record)
 
     def counts(self) -> dict[str, int]:
         """How many records of each kind there are."""
@@ -94,23 +94,23 @@ def collect(records: Iterable[Record], name: str = "records") -> Collection:
     >>> len(data.responses) > 0
     True
     """
-    ledger, collection = IdChecker(), Collection()
+    checker, collection = IdChecker(), Collection()
     for number, record in enumerate(records, start=1):
-        if ledger.add(record, Place(name, number)):
+        if checker.add(record, Place(name, number)):
             collection.add(record)
-    ledger.close()
+    checker.close()
     return collection
 
 
 def read_files(paths: Sequence[str | Path], allow_empty: bool = False) -> Collection:
     """The records of one or several files as one collection."""
-    ledger, collection = IdChecker(), Collection()
+    checker, collection = IdChecker(), Collection()
     for path in paths:
         for line in InputFile(path).lines():
             record = from_object(decode_line(line), line.place, allow_empty)
-            if ledger.add(record, line.place):
+            if checker.add(record, line.place):
                 collection.add(record)
-    ledger.close()
+    checker.close()
     return collection
 
 
@@ -123,7 +123,7 @@ def from_lists(
     """A collection from plain lists: the i-th response answers the i-th context and has the i-th references.
 
     - ``responses``: the replies.
-    - ``contexts``: the utterances before each reply, oldest first.
+    - ``contexts``: the turns before each reply, oldest first.
     - ``references``: good replies to each context.
     - ``system``: who wrote the replies.
 
@@ -132,10 +132,12 @@ def from_lists(
     >>> len(data.items)
     1
     """
-    texts, before, good = (_as_list(given) for given in (responses, contexts, references))
-    for name, given in (("contexts", before), ("references", good)):
-        if given is not None and len(given) != len(texts or ()):
-            raise InputError(f"{name} has {len(given)} entries but responses has {len(texts or ())}; they go together")
+    texts, before, good = (_as_list(values) for values in (responses, contexts, references))
+    for name, values in (("contexts", before), ("references", good)):
+        if values is not None and len(values) != len(texts or ()):
+            raise InputError(
+                f"{name} has {len(values)} entries but responses has {len(texts or ())}; give one entry per response"
+            )
     width = len(str(max(len(texts or ()) - 1, 0)))
     collection = Collection()
     for i, text in enumerate(texts or ()):
@@ -152,25 +154,25 @@ def from_lists(
     return collection
 
 
-def refuse_table(given: object) -> None:
-    """Raise where data comes in columns: going through it would give the names of the columns."""
-    if isinstance(given, Mapping) or any(hasattr(given, name) for name in ("columns", "column_names", "schema")):
+def refuse_table(data: object) -> None:
+    """Raise if the data is a table: iterating over it would yield the names of its columns."""
+    if isinstance(data, Mapping) or any(hasattr(data, name) for name in ("columns", "column_names", "schema")):
         raise InputError(
-            f"data in columns ({type(given).__module__.partition('.')[0]}'s {type(given).__name__}) is not read; give "
-            "the replies as a list of texts, with contexts= and references= beside it, or write the data to a file and "
-            "convert that with: rejoinder import csv FILE (or jsonl, parquet, huggingface)"
+            f"data in columns ({type(data).__module__.partition('.')[0]}'s {type(data).__name__}) cannot be read; "
+            "pass the replies as a list of strings, with contexts= and references= beside it, or write the data to a "
+            "file and convert it with: rejoinder import csv FILE (or jsonl, parquet, huggingface)"
         )
 
 
-def _as_list(given: Iterable[Any] | None) -> list[Any] | None:
-    refuse_table(given)
-    return None if given is None else list(given)
+def _as_list(values: Iterable[Any] | None) -> list[Any] | None:
+    refuse_table(values)
+    return None if values is None else list(values)
 
 
-def _check_texts(given: list[Any] | None, i: int, name: str) -> Sequence[str]:
-    if given is None:
+def _check_texts(entries: list[Any] | None, i: int, name: str) -> Sequence[str]:
+    if entries is None:
         return ()
-    found = (given[i],) if isinstance(given[i], str) else given[i]
-    if not isinstance(found, Iterable) or not all(isinstance(t, str) and t.strip() for t in found):
-        raise InputError(f"{name}[{i}] must be a string or a list of strings that are not empty")
-    return tuple(found)
+    texts = (entries[i],) if isinstance(entries[i], str) else entries[i]
+    if not isinstance(texts, Iterable) or not all(isinstance(t, str) and t.strip() for t in texts):
+        raise InputError(f"{name}[{i}] must be a non-empty string or a list of non-empty strings")
+    return tuple(texts)

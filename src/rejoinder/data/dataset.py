@@ -1,6 +1,6 @@
-"""What a published set is: a name, the files it is published in, and how they become records.
+"""What a published set is: a name, its published files, and how they become records.
 
-A module of this folder is one publication; its ``DATASETS`` are the sets that it offers, each named after the module,
+A module of this folder is one publication; its ``DATASETS`` are the sets it offers, each named after the module,
 ``module`` or ``module/part``. Nothing else has to be edited for a new one.
 """
 
@@ -19,10 +19,10 @@ NO_LICENCE = "none stated"
 
 @dataclass(frozen=True)
 class File:
-    """One published file: where it lies under the data folder, what it must be, and where it can be had.
+    """One published file: its path under the data folder, its size and digest, and where to get it.
 
-    ``repository`` ("owner/name" on GitHub), ``commit`` and ``remote_path`` are None where it cannot be downloaded by
-    itself; ``reason`` then says why, and what to do.
+    ``repository`` ("owner/name" on GitHub), ``commit`` and ``remote_path`` are None if it cannot be downloaded on
+    its own; ``reason`` then says why, and what to do.
     """
 
     path: str
@@ -54,36 +54,36 @@ class Dataset:
 
 
 def check_dataset(dataset: Dataset, root: Path, verify: bool) -> None:
-    """Raise where a file of the set is missing or is another one; its digest is taken only to ``verify``."""
+    """Raise if a file of the set is missing or differs; digests are compared only with ``verify``."""
     for file in dataset.files:
         path = root / file.path
-        cure = f"get it again with: rejoinder data get {dataset.name}"
+        remedy = f"get it again with: rejoinder data get {dataset.name}"
         if not file.downloadable:
-            cure = "it can be read as it stands without the check (rejoinder data write --no-verify)"
+            remedy = "to read it as it is, skip the check (rejoinder data write --no-verify)"
         try:
             size = path.stat().st_size
         except OSError:
             raise InputError(f"{path}: no such file; {missing_file_hint(dataset, file)}") from None
-        # A file that is not fetched from a pinned commit may come in other bytes: only `verify` insists.
+        # A file that is not fetched from a pinned commit may differ in its bytes: only `verify` insists.
         if file.downloadable and size != file.size:
             raise InputError(
-                f"{path}: differs from the published file: {size:,} bytes instead of {file.size:,}; {cure}"
+                f"{path}: differs from the published file: {size:,} bytes instead of {file.size:,}; {remedy}"
             )
-        if verify and (found := sha256_of(path)) != file.sha256:
+        if verify and (digest := sha256_of(path)) != file.sha256:
             raise InputError(
-                f"{path}: differs from the published file: sha256 {found} instead of {file.sha256}; {cure}"
+                f"{path}: differs from the published file: sha256 {digest} instead of {file.sha256}; {remedy}"
             )
 
 
 def missing_file_hint(dataset: Dataset, file: File) -> str:
-    """The end of an error sentence: what to do about a file that is not here."""
+    """Return the end of an error message: what to do about a missing file."""
     if file.downloadable:
         return f"get it with: rejoinder data get {dataset.name} (or set REJOINDER_DATA to the folder that has it)"
     return file.reason
 
 
 def is_intact(file: File, path: Path) -> bool:
-    """Whether the file is here, whole and unchanged."""
+    """Whether the file is there, complete and unchanged."""
     try:
         return path.stat().st_size == file.size and sha256_of(path) == file.sha256
     except (OSError, InputError):

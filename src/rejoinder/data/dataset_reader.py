@@ -19,39 +19,39 @@ from rejoinder.types import Turn
 
 @dataclass(frozen=True, slots=True)
 class DatasetRow:
-    """One object of a published file, and where it stands; its fields are asked for by what they must be."""
+    """One object of a published file and its place; each method returns a field of one type, or raises."""
 
     fields: Mapping[str, Any]
     place: str
 
     def text(self, key: str) -> str:
-        """A string that is not blank, as it stands."""
-        found = self.fields.get(key)
-        if not isinstance(found, str) or not found or found.isspace():
-            raise self.wrong(key, "a text that is not empty")
-        return found
+        """A string that is not blank, unchanged."""
+        value = self.fields.get(key)
+        if not isinstance(value, str) or not value or value.isspace():
+            raise self.wrong(key, "a non-empty string")
+        return value
 
     def string(self, key: str) -> str:
         """A string that may be empty."""
-        found = self.fields.get(key)
-        if not isinstance(found, str):
+        value = self.fields.get(key)
+        if not isinstance(value, str):
             raise self.wrong(key, "a string")
-        return found
+        return value
 
     def whole(self, key: str) -> int:
         """A whole number, not negative."""
-        found = self.fields.get(key)
-        if type(found) is not int or found < 0:
+        value = self.fields.get(key)
+        if type(value) is not int or value < 0:
             raise self.wrong(key, "a whole number")
-        return found
+        return value
 
     def number(self, key: str) -> float:
         """A finite number, or one written as a string."""
-        found = self.fields.get(key)
+        raw = self.fields.get(key)
         try:
-            if isinstance(found, bool) or not isinstance(found, int | float | str):
+            if isinstance(raw, bool) or not isinstance(raw, int | float | str):
                 raise ValueError
-            value = float(found)
+            value = float(raw)
         except ValueError:
             raise self.wrong(key, "a number") from None
         if not math.isfinite(value):
@@ -60,72 +60,72 @@ class DatasetRow:
 
     def values(self, key: str) -> list[Any]:
         """A list of anything."""
-        found = self.fields.get(key)
-        if not isinstance(found, list):
+        value = self.fields.get(key)
+        if not isinstance(value, list):
             raise self.wrong(key, "a list")
-        return found
+        return value
 
     def texts(self, key: str) -> list[str]:
         """A list of strings that are not blank, at least one."""
-        found = self.strings(key)
-        if not found or any(not s or s.isspace() for s in found):
-            raise self.wrong(key, "a list of texts that are not empty")
-        return found
+        values = self.strings(key)
+        if not values or any(not s or s.isspace() for s in values):
+            raise self.wrong(key, "a list of non-empty strings")
+        return values
 
     def strings(self, key: str) -> list[str]:
         """A list of strings, some of which may be blank."""
-        found = self.values(key)
-        if not all(isinstance(s, str) for s in found):
+        values = self.values(key)
+        if not all(isinstance(s, str) for s in values):
             raise self.wrong(key, "a list of strings")
-        return found
+        return values
 
     def wholes(self, key: str) -> list[int]:
         """A list of whole numbers."""
-        found = self.values(key)
-        if not all(type(n) is int for n in found):
+        values = self.values(key)
+        if not all(type(n) is int for n in values):
             raise self.wrong(key, "a list of whole numbers")
-        return found
+        return values
 
     def row(self, key: str) -> DatasetRow:
         """An object inside this one."""
-        found = self.fields.get(key)
-        if not isinstance(found, dict):
+        value = self.fields.get(key)
+        if not isinstance(value, dict):
             raise self.wrong(key, "an object")
-        return DatasetRow(found, self.place)
+        return DatasetRow(value, self.place)
 
     def rows(self, key: str) -> list[DatasetRow]:
         """A list of objects inside this one."""
-        found = self.values(key)
-        if not all(isinstance(o, dict) for o in found):
+        values = self.values(key)
+        if not all(isinstance(o, dict) for o in values):
             raise self.wrong(key, "a list of objects")
-        return [DatasetRow(o, self.place) for o in found]
+        return [DatasetRow(o, self.place) for o in values]
 
     def wrong(self, key: str, expected: str) -> InputError:
-        """The error that says what a field holds instead."""
-        shown = f"found {brief(self.fields[key])}" if key in self.fields else "it is missing"
-        return InputError(f"{self.place}: {brief(key)} must be {expected}, {shown}")
+        """Return the error that says what a field must be and what it holds."""
+        actual = f"found {brief(self.fields[key])}" if key in self.fields else "it is missing"
+        return InputError(f"{self.place}: {brief(key)} must be {expected}, {actual}")
 
 
 def read_json_list(path: Path) -> Iterator[DatasetRow]:
-    """The objects of a file that is one JSON list; they are counted from 1."""
+    """Yield the objects of a file that is one JSON list; rows are counted from 1."""
     try:
-        found = orjson.loads(_read_bytes(path))
+        values = orjson.loads(_read_bytes(path))
     except orjson.JSONDecodeError as error:
         raise InputError(f"{path.name}: not valid JSON ({error.msg} at line {error.lineno})") from None
-    if not isinstance(found, list):
+    if not isinstance(values, list):
         raise InputError(f"{path.name}: must be a JSON list of objects")
-    for number, value in enumerate(found, start=1):
+    for number, value in enumerate(values, start=1):
         yield _make_row(value, f"{path.name} row {number}")
 
 
 def read_json_lines(path: Path) -> Iterator[DatasetRow]:
-    """The objects of a file that has one a line."""
+    """Yield the objects of a file with one per line."""
     for line in InputFile(path).lines():
         yield _make_row(decode_line(line), str(line.place))
 
 
 def read_lines(path: Path) -> Iterator[tuple[str, str]]:
-    """The lines of a text file that are not blank, each with its place."""
+    """Yield the non-blank lines of a text file, each after its place."""
     text = _read_text(path)
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
@@ -133,7 +133,7 @@ def read_lines(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def read_csv_rows(path: Path, width: int) -> Iterator[tuple[str, list[str]]]:
-    """The rows of a CSV file without a header, each with its place; all must have ``width`` cells."""
+    """Yield the rows of a CSV file without a header, each after its place; all must have ``width`` cells."""
     reader = csv.reader(io.StringIO(_read_text(path), newline=""))
     try:
         for cells in reader:
@@ -148,17 +148,17 @@ def read_csv_rows(path: Path, width: int) -> Iterator[tuple[str, list[str]]]:
 
 
 def parse_decimal(text: str, place: str) -> float:
-    """The finite number in a cell."""
+    """Return the finite number in a cell."""
     return DatasetRow({"cell": text}, place).number("cell")
 
 
 def alternate_speakers(texts: Iterable[str]) -> tuple[Turn, ...]:
-    """Turns of two speakers, A and B, who take turns."""
+    """Return the turns of two speakers, A and B, who alternate."""
     return tuple(Turn(text.strip(), "AB"[i % 2]) for i, text in enumerate(texts))
 
 
 def pick_by_index(values: Sequence[str], index: int, row: DatasetRow, key: str) -> str:
-    """One of ``values`` by an index that came from a file."""
+    """Return one of ``values`` by an index that was read from a file."""
     if not 0 <= index < len(values):
         raise row.wrong(key, f"below {len(values)}")
     return values[index]

@@ -1,4 +1,4 @@
-"""Downloading published files: only when asked, from a pinned commit; a file takes its name after it was checked."""
+"""Downloading published files: only on request, from a pinned commit; a file gets its name once it is checked."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HOST = "https://raw.githubusercontent.com"
 _BLOCK = 2**16
 _TRANSIENT_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 
-Progress = Callable[[int, int], None]  # bytes that are here, bytes there will be
+Progress = Callable[[int, int], None]  # bytes so far, bytes in all
 
 
 class FetchError(RejoinderError):
@@ -30,15 +30,15 @@ class FetchError(RejoinderError):
 
 
 class TransientError(Exception):
-    """Something that another attempt may not meet again."""
+    """A failure that another attempt may not meet."""
 
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """How long to wait for a server, and how often to come back.
+    """How long to wait for a server, and how often to retry.
 
-    A server stalls when it sends nothing for ``timeout`` seconds, or fewer than ``slowest`` bytes in as many. ``pause``
-    is the time before the second attempt, doubled for each one after it.
+    A server stalls when it sends nothing for ``timeout`` seconds, or fewer than ``slowest`` bytes in that time.
+    ``pause`` is the wait before the second attempt; it doubles with each further one.
     """
 
     timeout: float = 30.0
@@ -54,30 +54,32 @@ def fetch(
     file: File,
     root: Path,
     mirror: str | None = None,
-    patience: RetryPolicy = DEFAULT_RETRY_POLICY,
+    policy: RetryPolicy = DEFAULT_RETRY_POLICY,
     progress: Progress | None = None,
 ) -> bool:
-    """Bring a file under ``root``; False where it was there already, whole and unchanged.
+    """Download a file under ``root``; return False if it was already there, complete and unchanged.
 
-    What came of a broken download stays in ``*.part`` and is gone on with. ``mirror`` takes the place of ``HOST``.
+    An interrupted download stays in ``*.part`` and is resumed. ``mirror`` replaces ``HOST``.
     """
     target = root / file.path
     if is_intact(file, target):
         return False
     url = url_of(file, mirror)
     part = target.with_name(f"{target.name}.part")
-    went_on = part.exists()
+    resumed = part.exists()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise FetchError(f"{target.parent}: cannot be made ({error.strerror})") from None
-    download(url, part, file.size, patience, progress)
-    found = sha256_of(part)
-    if found != file.sha256:
+        raise FetchError(f"{target.parent}: cannot be created ({error.strerror})") from None
+    download(url, part, file.size, policy, progress)
+    digest = sha256_of(part)
+    if digest != file.sha256:
         part.unlink(missing_ok=True)
-        if went_on:  # the old piece may have been of something else: once more, from the beginning
-            return fetch(file, root, mirror, patience, progress)
-        raise FetchError(f"{url}: is not the published file: sha256 {found} instead of {file.sha256}; nothing was kept")
+        if resumed:  # the old part may have been of another file: start over
+            return fetch(file, root, mirror, policy, progress)
+        raise FetchError(
+            f"{url}: is not the published file: sha256 {digest} instead of {file.sha256}; nothing was saved"
+        )
     try:
         put_in_place(part, target)
     except OSError as error:
@@ -86,73 +88,74 @@ def fetch(
 
 
 def url_of(file: File, mirror: str | None = None) -> str:
-    """Where a file is downloaded from; a mirror has the same paths below its own address."""
+    """Return the address of a file; a mirror has the same paths below its own address."""
     if not (file.repository and file.commit and file.remote_path):
         raise FetchError(f"{file.path}: cannot be downloaded: {file.reason}")
     base = (mirror or HOST).rstrip("/")
     if not _is_web(base):
-        raise SpecError(f"the mirror must be an address that begins with http:// or https://, not {brief(base)}")
+        raise SpecError(f"mirror must be an address that begins with http:// or https://, not {brief(base)}")
     return f"{base}/{file.repository}/{file.commit}/{quote(file.remote_path)}"
 
 
-def download(url: str, part: Path, size: int, patience: RetryPolicy, progress: Progress | None) -> None:
-    """Bring ``part`` to its full size, in as many attempts as patience allows."""
-    trouble = TransientError("no attempt was made")
-    for attempt in range(patience.attempts):
+def download(url: str, part: Path, size: int, policy: RetryPolicy, progress: Progress | None) -> None:
+    """Download ``part`` to its full size, in at most ``policy.attempts`` attempts."""
+    last_error = TransientError("no attempt was made")
+    for attempt in range(policy.attempts):
         if attempt:
-            time.sleep(patience.pause * 2 ** (attempt - 1))
+            time.sleep(policy.pause * 2 ** (attempt - 1))
         try:
-            _attempt_download(url, part, size, patience, progress)
+            _attempt_download(url, part, size, policy, progress)
             return
-        except TransientError as met:
-            trouble = met
+        except TransientError as error:
+            last_error = error
+    times = "time" if policy.attempts == 1 else "times"
     raise FetchError(
-        f"{url}: {trouble} (tried {patience.attempts} times); run the same command again to go on, "
-        "or name another server with --mirror"
+        f"{url}: {last_error} (tried {policy.attempts} {times}); run the same command again to resume, "
+        "or name another server as mirror"
     )
 
 
-def _attempt_download(url: str, part: Path, size: int, patience: RetryPolicy, progress: Progress | None) -> None:
-    here = part.stat().st_size if part.exists() else 0
-    if here == size:
+def _attempt_download(url: str, part: Path, size: int, policy: RetryPolicy, progress: Progress | None) -> None:
+    offset = part.stat().st_size if part.exists() else 0
+    if offset == size:
         return
-    if here > size:
+    if offset > size:
         part.unlink()
-        here = 0
-    with open_url(url, here, part, patience.timeout) as answer:
+        offset = 0
+    with open_url(url, offset, part, policy.timeout) as answer:
         if answer.status != 206:
-            here = 0  # the server sends the whole file, whatever was asked for
-        elif not (answer.headers.get("Content-Range") or "").startswith(f"bytes {here}-"):
+            offset = 0  # the server sends the whole file, whatever was requested
+        elif not (answer.headers.get("Content-Range") or "").startswith(f"bytes {offset}-"):
             part.unlink(missing_ok=True)
-            raise TransientError("the server sent another part than was asked for")
+            raise TransientError("the server sent a different part than requested")
         try:
-            out = part.open("ab" if here else "wb")
+            out = part.open("ab" if offset else "wb")
         except OSError as error:
             raise FetchError(f"{part}: cannot be written ({error.strerror})") from None
         with out:
-            here = _copy(answer, out, here, size, patience, progress)
-    if here > size:
+            offset = _copy(answer, out, offset, size, policy, progress)
+    if offset > size:
         part.unlink(missing_ok=True)
-        raise FetchError(f"{url}: is not the published file: longer than its {size:,} bytes; nothing was kept")
-    if here < size:
-        raise TransientError(f"the connection ended after {here:,} of {size:,} bytes")
+        raise FetchError(f"{url}: is not the published file: longer than its {size:,} bytes; nothing was saved")
+    if offset < size:
+        raise TransientError(f"the connection ended after {offset:,} of {size:,} bytes")
 
 
 def _copy(
     answer: http.client.HTTPResponse,
     out: IO[bytes],
-    here: int,
+    offset: int,
     size: int,
-    patience: RetryPolicy,
+    policy: RetryPolicy,
     progress: Progress | None,
 ) -> int:
-    """Write what the server sends, at most one byte more than ``size``; how many bytes are there then."""
-    since, then = time.monotonic(), here
-    while here <= size:
+    """Write what the server sends, at most one byte more than ``size``; return how many bytes there are then."""
+    window_start, window_offset = time.monotonic(), offset
+    while offset <= size:
         try:
-            block = answer.read1(min(_BLOCK, size + 1 - here))
+            block = answer.read1(min(_BLOCK, size + 1 - offset))
         except (OSError, http.client.HTTPException) as error:
-            raise TransientError(_describe_error(error, patience.timeout)) from None
+            raise TransientError(_describe_error(error, policy.timeout)) from None
         if not block:
             break
         try:
@@ -160,22 +163,22 @@ def _copy(
             out.flush()
         except OSError as error:
             raise FetchError(f"{out.name}: cannot be written ({error.strerror})") from None
-        here += len(block)
+        offset += len(block)
         if progress is not None:
-            progress(min(here, size), size)
+            progress(min(offset, size), size)
         now = time.monotonic()
-        if now - since >= patience.timeout:
-            if here - then < patience.slowest:
-                raise TransientError(f"the server stalled (under {patience.slowest} bytes in {patience.timeout:g} s)")
-            since, then = now, here
-    return here
+        if now - window_start >= policy.timeout:
+            if offset - window_offset < policy.slowest:
+                raise TransientError(f"the server stalled (fewer than {policy.slowest} bytes in {policy.timeout:g} s)")
+            window_start, window_offset = now, offset
+    return offset
 
 
-def open_url(url: str, here: int, part: Path, timeout: float) -> http.client.HTTPResponse:
-    """The server's answer to a request for the file from byte ``here`` on."""
+def open_url(url: str, offset: int, part: Path, timeout: float) -> http.client.HTTPResponse:
+    """Return the server's answer to a request for the file from byte ``offset`` on."""
     headers = {"User-Agent": f"rejoinder/{__version__}"}
-    if here:
-        headers["Range"] = f"bytes={here}-"
+    if offset:
+        headers["Range"] = f"bytes={offset}-"
     try:
         answer: http.client.HTTPResponse = _build_opener().open(
             urllib.request.Request(url, headers=headers), timeout=timeout
@@ -184,27 +187,27 @@ def open_url(url: str, here: int, part: Path, timeout: float) -> http.client.HTT
     except urllib.error.HTTPError as error:
         error.close()
         meaning = f"{error.code} {http.client.responses.get(error.code, '')}".rstrip()
-        if error.code == 416:  # the piece that is here is not the beginning of what the server has
+        if error.code == 416:  # our part is not the beginning of what the server has
             part.unlink(missing_ok=True)
             raise TransientError(f"the server answered {meaning}") from None
         if error.code in _TRANSIENT_STATUSES:
             raise TransientError(f"the server answered {meaning}") from None
-        raise FetchError(f"{url}: the server answered {meaning}; name another server with --mirror") from None
+        raise FetchError(f"{url}: the server answered {meaning}; name another server as mirror") from None
     except urllib.error.URLError as error:
         if isinstance(error.reason, ssl.SSLCertVerificationError):
             raise FetchError(f"{url}: the server's certificate cannot be verified") from None
         raise TransientError(_describe_error(error.reason, timeout)) from None
     except (OSError, http.client.HTTPException) as error:
         raise TransientError(_describe_error(error, timeout)) from None
-    except ValueError as error:  # an address that is none
+    except ValueError as error:  # not a valid address
         raise FetchError(f"{brief(url, 200)}: is not a web address ({error})") from None
 
 
 def _describe_error(error: object, timeout: float) -> str:
     if isinstance(error, TimeoutError):
-        return f"the server stalled (nothing came in {timeout:g} s)"
-    said = getattr(error, "strerror", None) or type(error).__name__
-    return f"the connection failed ({said})"
+        return f"the server stalled (it sent nothing for {timeout:g} s)"
+    reason = getattr(error, "strerror", None) or type(error).__name__
+    return f"the connection failed ({reason})"
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
@@ -236,7 +239,7 @@ def _build_opener() -> urllib.request.OpenerDirector:
 def _is_web(url: str) -> bool:
     try:
         parts = urlsplit(url)
-        right = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
-    return right and url.isprintable() and " " not in url
+    return valid and url.isprintable() and " " not in url

@@ -1,4 +1,4 @@
-"""Records in the order of their conversations, whatever order they came in: items first, then what is about them.
+"""Records sorted by conversation, whatever order they came in: items first, then what refers to them.
 
 The one step that needs a shuffle. It goes through a temporary SQLite file, not through memory.
 """
@@ -40,7 +40,7 @@ ORDER BY conversation.first, record.rank, record.n
 
 
 def group_by_conversation(records: Iterable[tuple[Record, Place]]) -> Iterator[tuple[Record, Place]]:
-    """The records by conversation, in the order in which each conversation came first."""
+    """Yield the records by conversation, in the order in which the conversations first appear."""
     with tempfile.TemporaryDirectory(prefix="rejoinder-gathering-") as folder:
         database = sqlite3.connect(Path(folder) / "records.sqlite", isolation_level=None)
         try:
@@ -78,10 +78,10 @@ def _insert_record(database: sqlite3.Connection, number: int, record: Record, pl
 
 
 def _check_references(database: sqlite3.Connection) -> None:
-    lost = database.execute("SELECT file, line, raw FROM record WHERE conversation IS NULL ORDER BY n").fetchone()
-    if lost is not None:
-        file, line, raw = lost
+    dangling = database.execute("SELECT file, line, raw FROM record WHERE conversation IS NULL ORDER BY n").fetchone()
+    if dangling is not None:
+        file, line, raw = dangling
         raise InputError(
-            f"{Place(file, line)}: points at something that is nowhere ({brief(raw.decode()[:200])}); add its line, or "
-            "name the file that has it too"
+            f"{Place(file, line)}: refers to a record that is not in the input ({brief(raw.decode()[:200])}); add that "
+            "record, or also name the file that has it"
         )

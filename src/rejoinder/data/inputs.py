@@ -1,4 +1,4 @@
-"""What a run can be given: files in our schema, OpenAI-style chat logs, standard input, published sets by name."""
+"""The inputs of a run: files in our schema, OpenAI-style chat logs, standard input, published sets by name."""
 
 from __future__ import annotations
 
@@ -32,118 +32,122 @@ _KIND = re.compile(rb'"(?:kind|context|turns|item|rater|candidates)"\s*:')
 
 
 class Input:
-    """One input of a run; its digest is known before a record is read, so that a finished run is found at once."""
+    """One input of a run; its digest is known before any record is read, so a finished run is found at once."""
 
-    def __init__(self, given: str | Path, without: frozenset[str] = frozenset(), called: str | None = None) -> None:
-        """Of a Parquet file the columns ``without`` are not read, as if they were empty; errors say ``called``."""
-        if not isinstance(given, str | os.PathLike):
-            refuse_table(given)
-            raise InputError(f"a file is named by a string or a path, not by a {type(given).__name__}")
-        self._given = str(given)
+    def __init__(self, source: str | Path, without: frozenset[str] = frozenset(), called: str | None = None) -> None:
+        """Of a Parquet file, the columns in ``without`` are skipped as if empty; errors name the input ``called``."""
+        if not isinstance(source, str | os.PathLike):
+            refuse_table(source)
+            raise InputError(f"an input must be a string or a path, not a {type(source).__name__}")
+        self._source = str(source)
         self._without = without
         self.name = self._name()
-        self.called = called or (self.name if self._given == "-" else printable(self._given))
-        self._spool = spool(self._given) if self._given == "-" or is_pipe(self._given) else None
+        self.called = called or (self.name if self._source == "-" else printable(self._source))
+        self._spool = spool(self._source) if self._source == "-" or is_pipe(self._source) else None
         if self._spool is not None:
-            self._given = str(self._spool)
+            self._source = str(self._spool)
         self.digest, self.size = self._measure()
         self.imported_as: str | None = None
         self._tally = ImportTally()
 
     @property
     def stem(self) -> str:
-        """A short name for what is made from it."""
+        """A short name for what is made from this input."""
         name = self.name.removeprefix(DATASET).replace("/", "-").strip("<>")
         return name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(".parquet") or "run"
 
     def records(self, allow_empty: bool = False) -> Iterator[tuple[Record, Place]]:
-        """The records with their places."""
+        """Yield the records with their places."""
         self._tally = ImportTally()
-        converted = self._converted()
+        converted = self._convert()
         if converted is not None:
             for record, place in converted:
                 if not allow_empty and isinstance(record, Response) and not record.text.strip():
-                    raise InputError(f"{place}: the reply {record.id!r} is empty; keep it as a NaN with --empty nan")
+                    raise InputError(
+                        f"{place}: the reply {record.id!r} is empty; remove it, or keep it as a NaN (empty=nan)"
+                    )
                 yield record, place
             if self.imported_as is not None:
-                self._same(self._measure()[0])
+                self._check_digest(self._measure()[0])
             return
-        if is_parquet(self._given):
-            yield from parquet.read_parquet_records(self._given, self.called, self._without, allow_empty)
-            self._same(self._measure()[0])
+        if is_parquet(self._source):
+            yield from parquet.read_parquet_records(self._source, self.called, self._without, allow_empty)
+            self._check_digest(self._measure()[0])
             return
-        source = InputFile(self._given, self.called)
+        source = InputFile(self._source, self.called)
         for line in source.lines():
             yield from_object(decode_line(line), line.place, allow_empty), line.place
-        self._same(source.sha256)
+        self._check_digest(source.sha256)
 
-    def _same(self, sha256: str) -> None:
+    def _check_digest(self, sha256: str) -> None:
         if sha256 != self.digest:
-            raise InputError(f"{self.called}: changed while it was read; run the command again when it is at rest")
+            raise InputError(
+                f"{self.called}: changed while it was being read; run the command again when it no longer changes"
+            )
 
-    def _converted(self) -> Iterator[tuple[Record, Place]] | None:
-        """The records of what is not a file in our schema, with their places."""
-        if self._given.startswith(DATASET):
+    def _convert(self) -> Iterator[tuple[Record, Place]] | None:
+        """The records of an input that is not a file in our schema, with their places; None for one that is."""
+        if self._source.startswith(DATASET):
             from rejoinder.data.datasets import read_dataset
 
-            records = read_dataset(self._given.removeprefix(DATASET))
+            records = read_dataset(self._source.removeprefix(DATASET))
             return ((record, Place(self.called, number)) for number, record in enumerate(records, start=1))
         if self._is_chat_log():
             from rejoinder.data.importers import File, ImportOptions, import_places
 
             self.imported_as = "openai"
-            file = File(Path(self._given), self.called, stem_of(self.name.strip("<>")))
+            file = File(Path(self._source), self.called, stem_of(self.name.strip("<>")))
             return import_places("openai", file.path, ImportOptions(unnamed="assistant", file=file), self._tally)
         return None
 
     @property
     def left_out(self) -> dict[str, int]:
-        """What an import on the fly left out, with numbers; known when the records have been read."""
+        """What an import on the fly left out, with counts; known once the records have been read."""
         return dict(sorted(self._tally.left_out.items()))
 
     def first_items(self) -> Iterator[Item]:
-        """Some items, to see what they have."""
+        """The first items, to see which fields they have."""
         records = (record for record, _ in self.records(allow_empty=True))
         return itertools.islice((record for record in records if isinstance(record, Item)), _FIRST_ITEMS)
 
     def close(self) -> None:
-        """Remove what standard input or a pipe was spooled to."""
+        """Delete the file that standard input or a pipe was copied to."""
         if self._spool is not None:
             remove_spool(self._spool)
 
     def _name(self) -> str:
-        """What a run calls it, wherever it lies."""
-        if self._given.startswith(DATASET):
-            return self._given
-        if self._given in ("-", "/dev/stdin"):
+        """The name a run uses, wherever the file is."""
+        if self._source.startswith(DATASET):
+            return self._source
+        if self._source in ("-", "/dev/stdin"):
             return "<stdin>"
-        return "<pipe>" if is_pipe(self._given) and not has_name(self._given) else printable(Path(self._given).name)
+        return "<pipe>" if is_pipe(self._source) and not has_name(self._source) else printable(Path(self._source).name)
 
     def _measure(self) -> tuple[str, int]:
-        if not self._given.startswith(DATASET):
-            return InputFile(self._given, self.called).measure()
+        if not self._source.startswith(DATASET):
+            return InputFile(self._source, self.called).measure()
         from rejoinder.data.datasets import dataset
 
-        name = self._given.removeprefix(DATASET)
+        name = self._source.removeprefix(DATASET)
         files = dataset(name).files
-        listed = "\n".join([name, *(f"{f.path} {f.sha256}" for f in files)])
-        return sha256_of_bytes(listed.encode()), sum(f.size for f in files)
+        description = "\n".join([name, *(f"{f.path} {f.sha256}" for f in files)])
+        return sha256_of_bytes(description.encode()), sum(f.size for f in files)
 
     def _is_chat_log(self) -> bool:
-        """Whether the file begins like a log of conversations with messages, as chat APIs have them."""
-        with InputFile(self._given, self.called).open() as raw:
+        """Whether the file begins like a log of conversations with messages, as chat APIs write them."""
+        with InputFile(self._source, self.called).open() as raw:
             beginning = raw.read(_BEGINNING)
         if beginning[:2] == b"\x1f\x8b":
             try:
                 beginning = zlib.decompressobj(wbits=31).decompress(beginning, _BEGINNING)
-            except zlib.error:  # reading it will say what is wrong
+            except zlib.error:  # reading it will raise the error
                 return False
-        found = _MESSAGES.search(beginning)
-        return found is not None and not _KIND.search(beginning, 0, found.start(1))
+        match = _MESSAGES.search(beginning)
+        return match is not None and not _KIND.search(beginning, 0, match.start(1))
 
 
 def read(*given: str | Path, allow_empty: bool = False) -> Collection:
-    """Everything that files (or ``dataset:NAME``) hold, checked, as one collection.
+    """Read files (or ``dataset:NAME``), check the records, and return them as one collection.
 
     - ``given``: files in our schema (JSONL or Parquet), chat logs, ``-`` for standard input, or ``dataset:NAME``.
     - ``allow_empty``: whether an empty reply is allowed; it is an error otherwise.
@@ -153,30 +157,30 @@ def read(*given: str | Path, allow_empty: bool = False) -> Collection:
     >>> sorted({response.system for response in data.responses.values()})
     ['attentive', 'drifter', 'parrot', 'plain']
     """
-    ledger, collection = IdChecker(), Collection()
-    for one in given:
-        opened = Input(one)
+    checker, collection = IdChecker(), Collection()
+    for name in given:
+        source = Input(name)
         try:
-            for record, place in opened.records(allow_empty):
-                if ledger.add(record, place):
+            for record, place in source.records(allow_empty):
+                if checker.add(record, place):
                     collection.add(record)
         finally:
-            opened.close()
-    ledger.close()
+            source.close()
+    checker.close()
     return collection
 
 
 DEFAULT_CORPORA = ("dataset:corpus/dialogues", "dataset:corpus/assistant")
 
 
-def read_dialogues(given: Sequence[str]) -> Iterator[Dialogue]:
-    """The dialogues of files; one without a corpus goes by the name of its file."""
-    ledger = IdChecker()
-    for one in given:
-        opened = Input(one)
+def read_dialogues(names: Sequence[str]) -> Iterator[Dialogue]:
+    """Yield the dialogues of files; one without a corpus gets the name of its file as corpus."""
+    checker = IdChecker()
+    for name in names:
+        source = Input(name)
         try:
-            for record, place in opened.records(allow_empty=True):
-                if isinstance(record, Dialogue) and ledger.add(record, place):
-                    yield record if record.corpus else replace(record, corpus=opened.stem)
+            for record, place in source.records(allow_empty=True):
+                if isinstance(record, Dialogue) and checker.add(record, place):
+                    yield record if record.corpus else replace(record, corpus=source.stem)
         finally:
-            opened.close()
+            source.close()

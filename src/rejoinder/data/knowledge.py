@@ -1,7 +1,7 @@
 """Knowledge files line by line: a head, a relation and a tail, as ATOMIC and ConceptNet were published.
 
 ATOMIC has ``head TAB relation TAB tail``, in lower case, with ``~`` for a space in some files. ConceptNet-100K has
-``relation TAB head TAB tail``, some of its files a label 0 or 1 behind. A tail "none" says that there is none.
+``relation TAB head TAB tail``, in some files followed by a label 0 or 1. The tail "none" means that there is no tail.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ class Triple(NamedTuple):
 
 
 def read_triples(path: Path) -> Iterator[Triple]:
-    """The triples of a file, those whose tail is "none" left out; a line that is none of the kind is an error."""
+    """Yield the triples of a file, without those whose tail is "none"; any other kind of line is an error."""
     try:
         with path.open(encoding="utf-8") as lines:
             for number, line in enumerate(lines, 1):
-                if line.strip() and (found := _parse_triple(line, path, number)):
-                    yield found
+                if line.strip() and (triple := _parse_triple(line, path, number)):
+                    yield triple
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
-        raise InputError(f"{path}: is not text in UTF-8") from None
+        raise InputError(f"{path}: is not valid UTF-8; save it as UTF-8 text") from None
 
 
 def _parse_triple(line: str, path: Path, number: int) -> Triple | None:
@@ -50,8 +50,8 @@ def _parse_triple(line: str, path: Path, number: int) -> Triple | None:
         cells = cells[:3]
     if len(cells) != 3 or not all(cell.strip() for cell in cells):
         raise InputError(
-            f"{path}, line {number}: is no triple (found {brief(line.strip())}); write head, relation and tail with a "
-            "tab between them, as ATOMIC does, or relation, head and tail, as ConceptNet"
+            f"{path}, line {number}: is not a triple (found {brief(line.strip())}); write head, relation and tail "
+            "separated by tabs, as in ATOMIC, or relation, head and tail, as in ConceptNet"
         )
     if (relation := _BY_LOWER.get(cells[1].strip().lower())) is not None:
         head, tail = cells[0], cells[2]
@@ -62,9 +62,9 @@ def _parse_triple(line: str, path: Path, number: int) -> Triple | None:
 
 
 def normalise_persons(text: str) -> str:
-    """A head or a tail with spaces, and with its persons written PersonX, PersonY and PersonZ."""
+    """Return a head or tail with spaces, and with its persons written PersonX, PersonY and PersonZ."""
     spaced = " ".join(text.replace("~", " ").split()).replace(" 's", "'s")
-    return _PERSONS.sub(lambda found: f"Person{found[1].upper()}", spaced)
+    return _PERSONS.sub(lambda match: f"Person{match[1].upper()}", spaced)
 
 
 PREFIX = "dataset:knowledge/"
@@ -81,12 +81,14 @@ class PublishedKnowledge:
     citation: str
 
 
-_ATOMIC = "ATOMIC is published by its authors as an archive; as 'head TAB relation TAB tail', one a line, put it there"
+_ATOMIC = (
+    "ATOMIC is published by its authors as an archive; save it there as 'head TAB relation TAB tail', one per line"
+)
 _CONCEPTNET = "ConceptNet-100K is published by its authors as an archive; put its text files there"
 
 KNOWLEDGE = {
-    found.name: found
-    for found in (
+    published.name: published
+    for published in (
         PublishedKnowledge(
             "atomic",
             "what follows from everyday events: 79,600 triples, the development split of ATOMIC",
@@ -103,7 +105,7 @@ KNOWLEDGE = {
         ),
         PublishedKnowledge(
             "conceptnet",
-            "what people know of things and doings: 100,000 triples of ConceptNet",
+            "what people know about things and actions: 100,000 triples of ConceptNet",
             (
                 File(
                     "knowledge/conceptnet100k/train.txt",
@@ -119,11 +121,11 @@ KNOWLEDGE = {
 }
 
 
-def find_knowledge_files(given: str) -> list[Path]:
-    """The files that a name means: those of ``dataset:knowledge/NAME``, else the path itself."""
-    if not given.startswith(PREFIX):
-        return [Path(given)]
-    name = given.removeprefix(PREFIX)
+def find_knowledge_files(source: str) -> list[Path]:
+    """Return the files of ``dataset:knowledge/NAME``, or else the path itself."""
+    if not source.startswith(PREFIX):
+        return [Path(source)]
+    name = source.removeprefix(PREFIX)
     if name not in KNOWLEDGE:
         raise SpecError(f"no published knowledge is called {name!r}; {nearest(name, KNOWLEDGE)}")
     paths = [data_home() / file.path for file in KNOWLEDGE[name].files]

@@ -20,7 +20,7 @@ from rejoinder.types import (
 
 
 def to_object(record: Record) -> dict[str, Any]:
-    """A record as a JSON object, with its kind first and without what is empty."""
+    """Return a record as a JSON object, with its kind first and without empty fields."""
     o: dict[str, Any]
     match record:
         case Dialogue():
@@ -53,12 +53,12 @@ def to_object(record: Record) -> dict[str, Any]:
                 "split": record.split,
             }
     o["meta"] = dict(record.meta)
-    keep = ("text", "context")  # these stay even when empty: a record without them could not be read back
+    keep = ("text", "context")  # kept even when empty: a record without them could not be read back
     return {k: v for k, v in o.items() if k in keep or (v is not None and v != [] and v != {})}
 
 
 def turn_object(turn: Turn) -> dict[str, Any]:
-    """A turn as a JSON object."""
+    """Return a turn as a JSON object."""
     return {"text": turn.text} if turn.speaker is None else {"speaker": turn.speaker, "text": turn.text}
 
 

@@ -1,6 +1,6 @@
 """Records as rows of a Parquet file: its columns are the keys of the JSONL schema (extra: arrow).
 
-One row is one record, whatever its kind; a key that the record does not have is null. Turns, references, statements and
+One row is one record of any kind; a key that the record does not have is null. Turns, references, statements and
 candidates are lists of structs; ``meta``, and the ``grade`` of a candidate, are JSON in a string.
 """
 
@@ -42,46 +42,46 @@ def arrow_schema() -> Any:
 
 
 def is_parquet(path: str | Path) -> bool:
-    """Whether a file is Parquet, or is called so."""
+    """Whether a file is Parquet by its content or its name."""
     if str(path).endswith(ENDING):
         return True
-    if is_pipe(path):  # what is looked at would be lost
+    if is_pipe(path):  # the bytes read would be lost
         return False
     try:
         with Path(path).open("rb") as file:
             return file.read(len(MAGIC)) == MAGIC
-    except OSError:  # who reads it will say what is wrong
+    except OSError:  # reading it will raise the error
         return False
 
 
 def read_parquet_records(
     path: str | Path, name: str, without: frozenset[str] = frozenset(), allow_empty: bool = False
 ) -> Iterator[tuple[Record, RowPlace]]:
-    """The records of a file with their places; the columns ``without`` are not read, as if they were empty."""
-    for found, place in read_parquet_objects(path, name, without):
-        yield from_object(found, place, allow_empty), place
+    """Yield the records of a file with their places; the columns in ``without`` are skipped as if empty."""
+    for value, place in read_parquet_objects(path, name, without):
+        yield from_object(value, place, allow_empty), place
 
 
 def read_parquet_objects(
     path: str | Path, name: str, without: frozenset[str] = frozenset()
 ) -> Iterator[tuple[dict[str, Any], RowPlace]]:
-    """The rows of a file as JSON objects, one batch of one row group at a time.
+    """Yield the rows of a file as JSON objects, one batch of a row group at a time.
 
-    A file with ratings is always read whole: who asks what a metric is worth compares it with baselines that read more.
+    A file with ratings is always read whole: metrics are compared with baselines there, and these read more columns.
     """
     file = _open_file(path, name)
     with file:
-        here = _check_columns(file.schema_arrow.names, name)
+        present = _check_columns(file.schema_arrow.names, name)
         if without and _has_raters(file.metadata):
             without = frozenset()
-        wanted = [column for column in here if column not in without or "kind" not in here]
+        wanted = [column for column in present if column not in without or "kind" not in present]
         number = 0
         for columns in _read_batches(file, wanted, name):
             keys = list(columns)
             for row in zip(*columns.values(), strict=True):
                 number += 1
-                found = {key: value for key, value in zip(keys, row, strict=True) if value is not None}
-                yield _row_object(found, without, place := RowPlace(name, number)), place
+                values = {key: value for key, value in zip(keys, row, strict=True) if value is not None}
+                yield _row_object(values, without, place := RowPlace(name, number)), place
         if not number:
             raise EmptyError(f"{name}: has no rows; leave it out, or write it again")
 
@@ -97,7 +97,7 @@ def _open_file(path: str | Path, name: str) -> Any:
         raise InputError(f"{name}: cannot be opened ({error.strerror})") from None
     if begins != MAGIC:
         what = "is empty" if not begins else f"begins with {brief(begins)}"
-        raise InputError(f"{name}: is no Parquet file (it {what}); is it half-written, or called so by mistake?")
+        raise InputError(f"{name}: is not a Parquet file (it {what}); is it incomplete or misnamed?")
     where = arrow_path(path)
     try:
         return ParquetFile(where)
@@ -105,36 +105,36 @@ def _open_file(path: str | Path, name: str) -> Any:
         raise _damaged_file_error(name, error) from None
 
 
-def _has_raters(about: Any) -> bool:
-    """Whether the footer of a file allows that somebody rated something in it."""
-    for group in map(about.row_group, range(about.num_row_groups)):
+def _has_raters(metadata: Any) -> bool:
+    """Whether, by its footer, a file may contain ratings."""
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
         for column in map(group.column, range(group.num_columns)):
             if column.path_in_schema == "rater":
-                told = column.statistics
-                if told is None or not told.has_null_count or told.null_count < group.num_rows:
+                statistics = column.statistics
+                if statistics is None or not statistics.has_null_count or statistics.null_count < group.num_rows:
                     return True
     return False
 
 
 def _check_columns(names: list[str], name: str) -> list[str]:
-    """The columns of a file, which must all be ours."""
+    """Return the columns of a file, which must all be in our schema."""
     known = arrow_schema().names
-    strange = sorted(set(names) - set(known))
-    if strange:
+    unknown = sorted(set(names) - set(known))
+    if unknown:
         wanted = "items have kind, id, context, references; responses kind, item, system, text"
-        hint = nearest(strange[0], known) if len(strange) < len(names) / 2 else wanted
+        hint = nearest(unknown[0], known) if len(unknown) < len(names) / 2 else wanted
         raise InputError(
-            f"{name}: has a column {brief(strange[0])}, which is not of our schema ({hint}); rename it, or convert the "
+            f"{name}: has a column {brief(unknown[0])}, which is not in our schema ({hint}); rename it, or convert the "
             "file with: rejoinder import parquet FILE --field OURS=THEIRS"
         )
     return names
 
 
 def _read_batches(file: Any, wanted: list[str], name: str) -> Iterator[dict[str, list[Any]]]:
-    """The values of each batch, by column; but for the first, columns of nothing are left out."""
+    """Yield the values of each batch by column; empty columns are left out, except for the first."""
     ours = arrow_schema()
-    waiting = file.iter_batches(batch_size=_BATCH, columns=wanted)
-    for batch in read_valid_batches(waiting, lambda one: one, lambda error: _damaged_file_error(name, error)):
+    batches = file.iter_batches(batch_size=_BATCH, columns=wanted)
+    for batch in read_valid_batches(batches, lambda one: one, lambda error: _damaged_file_error(name, error)):
         _refuse_huge(batch, name)
         yield {
             column: _column_values(batch.column(column), ours.field(column).type, column, name)
@@ -144,31 +144,31 @@ def _read_batches(file: Any, wanted: list[str], name: str) -> Iterator[dict[str,
 
 
 def _refuse_huge(batch: Any, name: str) -> None:
-    """Raise where a row is larger than a line may be."""
+    """Raise if a row is larger than a line may be."""
     if batch.nbytes > LONGEST_LINE and max(batch.slice(n, 1).nbytes for n in range(len(batch))) > LONGEST_LINE:
-        raise InputError(f"{name}: holds a row of more than 64 MiB; write one record a row")
+        raise InputError(f"{name}: has a row of more than 64 MiB; write one record per row")
 
 
-def _column_values(column: Any, type_: Any, called: str, name: str) -> list[Any]:
+def _column_values(column: Any, type_: Any, key: str, name: str) -> list[Any]:
     if column.type != type_:
         try:
             column = column.cast(type_)
         except Exception:
-            raise InputError(f"{name}: the column {called!r} is {column.type}; it must be {type_}") from None
+            raise InputError(f"{name}: the column {key!r} is {column.type}; it must be {type_}") from None
     return list(column.to_pylist())
 
 
-def _row_object(found: dict[str, Any], without: frozenset[str], place: RowPlace) -> dict[str, Any]:
-    """A row as the JSON object of its record."""
-    if "context" in without and found.get("kind") in ("item", "question"):
-        found["context"] = []
-    if "meta" in found:
-        found["meta"] = _parse_json(found["meta"], "meta", place)
-    for candidate in found.get("candidates") or ():
+def _row_object(row: dict[str, Any], without: frozenset[str], place: RowPlace) -> dict[str, Any]:
+    """Return a row as the JSON object of its record."""
+    if "context" in without and row.get("kind") in ("item", "question"):
+        row["context"] = []
+    if "meta" in row:
+        row["meta"] = _parse_json(row["meta"], "meta", place)
+    for candidate in row.get("candidates") or ():
         for key in ("grade", "meta"):
             if candidate is not None and candidate[key] is not None:
                 candidate[key] = _parse_json(candidate[key], key, place)
-    return found
+    return row
 
 
 def _parse_json(text: str, key: str, place: RowPlace) -> Any:
@@ -179,15 +179,15 @@ def _parse_json(text: str, key: str, place: RowPlace) -> Any:
 
 
 def _damaged_file_error(name: str, error: Exception) -> InputError:
-    said = " ".join(str(error).split())[:160]
-    return InputError(f"{name}: cannot be read as Parquet ({said or type(error).__name__}); get it again")
+    message = " ".join(str(error).split())[:160]
+    return InputError(f"{name}: cannot be read as Parquet ({message or type(error).__name__}); get it again")
 
 
-_ROWS, _BYTES = 16_384, 2**24  # of a row group, which is what reading and writing hold at a time
+_ROWS, _BYTES = 16_384, 2**24  # of a row group, which is what reading and writing hold in memory
 
 
 class RecordWriter:
-    """A Parquet file that is being written; it must be closed."""
+    """Writes a Parquet file; use it as a context manager."""
 
     def __init__(self, path: Path) -> None:
         import_arrow("writing Parquet")
@@ -232,11 +232,11 @@ class RecordWriter:
             self._rows, self._size = [], 0
 
 
-def write(found: Iterable[Record], path: Path) -> int:
-    """Write records to a Parquet file and say how many."""
+def write(records: Iterable[Record], path: Path) -> int:
+    """Write records to a Parquet file and return how many there were."""
     count = 0
     with RecordWriter(path) as file:
-        for record in found:
+        for record in records:
             file.add(record)
             count += 1
     return count

@@ -1,7 +1,7 @@
 """Which candidates of a question are right: those with its best grade.
 
-A grade is a number (more is better) or a word of one of the scales below; a question with one grade for all its
-candidates, or with words of two scales, has no right answer and is an error, not a guess.
+A grade is a number (higher is better) or a word from one of the scales below. A question whose candidates all have the
+same grade, or whose words come from two scales, has no right answer: that is an error.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ SCALES: tuple[tuple[frozenset[str], ...], ...] = (
 
 
 def rank_grades(question: Question) -> list[float]:
-    """The grade of each candidate as a number, in order; only their order means something."""
+    """Return the grade of each candidate as a number, in order; only the order of the numbers means something."""
     grades = [candidate.grade for candidate in question.candidates]
     if None in grades:
         raise InputError(
-            f"question {question.id}: candidate {grades.index(None) + 1} has no grade, so nobody knows what is right; "
+            f"question {question.id}: candidate {grades.index(None) + 1} has no grade, so the right answer is unknown; "
             "grade it, or build a test set with: rejoinder build"
         )
     if all(isinstance(grade, int | float) for grade in grades):
@@ -36,18 +36,18 @@ def rank_grades(question: Question) -> list[float]:
         if set(words) <= frozenset().union(*scale):
             return [float(next(n for n, rank in enumerate(scale) if word in rank)) for word in words]
     raise InputError(
-        f"question {question.id}: its grades {brief(sorted(set(map(str, grades))))} are of no known scale; "
+        f"question {question.id}: its grades {brief(sorted(set(map(str, grades))))} belong to no known scale; "
         "use numbers, true and false, or Bad, Acceptable and Best"
     )
 
 
 def find_right_candidates(question: Question) -> frozenset[int]:
-    """The places of the right candidates."""
-    found = rank_grades(question)
-    best = max(found)
-    if min(found) == best and len(found) > 1:
-        raise InputError(f"question {question.id}: all its {len(found)} candidates have one grade; one must be better")
-    return frozenset(n for n, rank in enumerate(found) if rank == best)
+    """Return the positions of the right candidates."""
+    ranks = rank_grades(question)
+    best = max(ranks)
+    if min(ranks) == best and len(ranks) > 1:
+        raise InputError(f"question {question.id}: all {len(ranks)} candidates have the same grade; one must be better")
+    return frozenset(n for n, rank in enumerate(ranks) if rank == best)
 
 
 CATEGORIES = ("location", "possession", "time", "date", "behavior", "environment")
@@ -56,25 +56,25 @@ DISTRACTORS = ("5", "10", "15")
 INPUTS = (REQUEST, RELEVANT, WHOLE, *DISTRACTORS)
 
 
-def limit_situation(questions: Sequence[Question], given: str) -> list[Question]:
-    """The questions with only that much of their situation."""
-    if given not in INPUTS:
-        raise InputError(f"no input is called {given!r}; {nearest(given, list(INPUTS))}")
-    return [replace(question, situation=_select_statements(question, given)) for question in questions]
+def limit_situation(questions: Sequence[Question], input_name: str) -> list[Question]:
+    """Return the questions with only part of their situation, as ``input_name`` says (one of ``INPUTS``)."""
+    if input_name not in INPUTS:
+        raise InputError(f"no input is called {input_name!r}; {nearest(input_name, list(INPUTS))}")
+    return [replace(question, situation=_select_statements(question, input_name)) for question in questions]
 
 
-def _select_statements(question: Question, given: str) -> tuple[Statement, ...]:
-    if given == REQUEST:
+def _select_statements(question: Question, input_name: str) -> tuple[Statement, ...]:
+    if input_name == REQUEST:
         return ()
-    if given == WHOLE:
+    if input_name == WHOLE:
         return question.situation
-    if given == RELEVANT:
+    if input_name == RELEVANT:
         if question.situation and all(statement.relevant is None for statement in question.situation):
             raise InputError(
-                f"question {question.id}: nobody said which statements are relevant, so {given} is unknown"
+                f"question {question.id}: its statements are not marked as relevant or not, which {input_name} needs"
             )
         return tuple(statement for statement in question.situation if statement.relevant)
-    return _expanded_statements(question, given)
+    return _expanded_statements(question, input_name)
 
 
 def _expanded_statements(question: Question, count: str) -> tuple[Statement, ...]:
@@ -85,7 +85,7 @@ def _expanded_statements(question: Question, count: str) -> tuple[Statement, ...
         )
     wanted = set(places[count])
     return tuple(
-        Statement(found["text"], found.get("category"), found.get("relevant"))
-        for place, found in enumerate(statements)
-        if place in wanted or found.get("relevant")
+        Statement(statement["text"], statement.get("category"), statement.get("relevant"))
+        for place, statement in enumerate(statements)
+        if place in wanted or statement.get("relevant")
     )

@@ -29,7 +29,7 @@ class EmptyError(InputError):
 
 
 class Line(NamedTuple):
-    """A line that is not blank, where it stands, and whether the file ended right behind it."""
+    """A line that is not blank, its place, and whether the file ended without a newline after it."""
 
     place: Place
     text: bytes
@@ -37,9 +37,9 @@ class Line(NamedTuple):
 
 
 class InputFile:
-    """One input, "-" being standard input, called ``name`` in errors, or else as it was given.
+    """One input file ("-" is standard input); errors call it ``name``, or else by its path.
 
-    ``sha256`` is of the bytes read so far (before gzip is undone).
+    ``sha256`` covers the bytes read so far (before decompression).
     """
 
     def __init__(self, path: str | Path, name: str | None = None) -> None:
@@ -56,7 +56,7 @@ class InputFile:
         """The digest and the size of the whole file, whatever it holds."""
         if is_pipe(self._path):
             raise InputError(
-                f"{self.name}: is a pipe, and this is read more than once; save it as a file and name that"
+                f"{self.name}: is a pipe, but the input is read more than once; save it as a file and name that"
             )
         size = 0
         digest = hashlib.sha256()
@@ -67,8 +67,8 @@ class InputFile:
         return digest.hexdigest(), size
 
     def lines(self) -> Iterator[Line]:
-        """The lines, with gzip undone; blank ones are passed over. The rows of a Parquet file are lines too."""
-        from rejoinder.data.parquet import is_parquet  # here, for it reads rows as this reads lines
+        """Yield the lines, decompressed; blank ones are skipped. Each row of a Parquet file counts as a line."""
+        from rejoinder.data.parquet import is_parquet  # imported here: it imports this module
 
         if self._path != "-" and is_parquet(self._path):
             yield from self._rows()
@@ -86,7 +86,7 @@ class InputFile:
             yield Line(place, orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE), False)
 
     def open(self) -> contextlib.AbstractContextManager[IO[bytes]]:
-        """The file as it is stored."""
+        """Open the file as it is stored, compressed or not."""
         if self._path == "-":
             return contextlib.nullcontext(standard_input())
         if is_pipe(self._path):
@@ -106,15 +106,15 @@ class InputFile:
             raise InputError(f"{self.name}: cannot be opened ({error})") from None
 
     def _lines(self, raw: IO[bytes]) -> Iterator[Line]:
-        watched = io.BufferedReader(_HashingStream(raw, self._hash), buffer_size=2**20)
-        zipped = watched.peek(2)[:2] == b"\x1f\x8b"
-        stream = gzip.GzipFile(fileobj=watched) if zipped else watched
+        hashing = io.BufferedReader(_HashingStream(raw, self._hash), buffer_size=2**20)
+        is_gzip = hashing.peek(2)[:2] == b"\x1f\x8b"
+        stream = gzip.GzipFile(fileobj=hashing) if is_gzip else hashing
         number, empty = 0, True
         blank = BlankLineCounter(self.name)
         while line := self._next_line(stream.readline, number):
             number += 1
             if len(line) > LONGEST_LINE:
-                raise InputError(f"{self.name} line {number}: longer than 64 MiB; write one record a line")
+                raise InputError(f"{self.name} line {number}: longer than 64 MiB; write one record per line")
             blank.add(line)
             if number == 1 and line.startswith(_BOM):
                 line = line[len(_BOM) :]
@@ -122,7 +122,7 @@ class InputFile:
                 empty = False
                 yield Line(Place(self.name, number), line, not line.endswith(b"\n"))
         if empty:
-            raise EmptyError(f"{self.name}: is empty; it must hold one JSON record a line")
+            raise EmptyError(f"{self.name}: is empty; it must hold one JSON record per line")
 
     def _next_line(self, read: Callable[[int], bytes], number: int) -> bytes:
         try:
@@ -137,14 +137,14 @@ class InputFile:
 
 
 class BlankLineCounter:
-    """Counts blank lines in a row: a small gzip file may hold thousands of millions."""
+    """Counts consecutive blank lines: a small gzip file may hold billions."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._lines = self._bytes = 0
 
     def add(self, line: bytes) -> None:
-        """Enter the next line; raises where nothing but blank lines has come for too long."""
+        """Count the next line; raise after too many blank lines in a row."""
         if not line.isspace():
             self._lines = self._bytes = 0
             return
@@ -155,7 +155,7 @@ class BlankLineCounter:
 
 
 class _HashingStream(io.RawIOBase):
-    """A raw stream that hashes what goes through it."""
+    """A raw stream that hashes what is read through it."""
 
     def __init__(self, raw: IO[bytes], digest: hashlib._Hash) -> None:
         self._raw = raw
@@ -172,7 +172,7 @@ class _HashingStream(io.RawIOBase):
 
 
 def decode_line(line: Line) -> object:
-    """The JSON value of a line."""
+    """Return the JSON value of a line."""
     try:
         return orjson.loads(line.text)
     except orjson.JSONDecodeError as error:
@@ -190,18 +190,18 @@ def _explain_line_error(line: Line, error: orjson.JSONDecodeError) -> InputError
         )
     if line.text.lstrip()[:1] == b"[":
         return InputError(
-            f"{line.place}: this is a JSON list, not one record a line; convert it with: rejoinder import jsonl FILE"
+            f"{line.place}: this is a JSON list, not one record per line; convert it with: rejoinder import jsonl FILE"
         )
     if line.cut:
         return InputError(f"{line.place}: the last line is cut off ({error.msg}); remove it or get the file again")
-    shown = brief(line.text[:80].decode("utf-8", "replace").strip())
+    beginning = brief(line.text[:80].decode("utf-8", "replace").strip())
     ending = line.place.file.removesuffix(".gz").rpartition(".")[2].lower()
     hint = f"; convert it with: rejoinder import {ending} FILE" if ending in ("csv", "tsv", "parquet") else ""
-    return InputError(f"{line.place}: not valid JSON ({error.msg} at column {error.colno}), found {shown}{hint}")
+    return InputError(f"{line.place}: not valid JSON ({error.msg} at column {error.colno}), found {beginning}{hint}")
 
 
 def stream(path: str | Path, allow_empty: bool = False, name: str | None = None) -> Iterator[Record]:
-    """The records of one file, one at a time; ids are not compared (``rejoinder.read`` does that).
+    """Yield the records of one file, one at a time; ids are not checked (``rejoinder.read`` does that).
 
     - ``path``: the file.
     - ``allow_empty``: whether an empty reply is allowed.

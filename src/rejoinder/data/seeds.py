@@ -1,7 +1,7 @@
-"""A seed of a situated set (SUGAR, section 3.2), and questions and items taken apart into seeds.
+"""Seeds of situated sets (SUGAR, section 3.2): read from files, or extracted from questions and items.
 
 A question gives its context, the goal and the polarity of its meta, its reference and the statements that are relevant.
-An item gives a seed for each of its references, with all statements that are not said to be irrelevant.
+An item gives one seed per reference, with all statements that are not marked as irrelevant.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NO = re.compile(r"\W*(sorry|i'?m sorry|i am sorry|i'?m afraid|i am afraid|no|no
 class Seed:
     """A request u, its goal g, the reply r1 that was written for it, and the statements S1 that make it fit.
 
-    The polarity says whether the reply does what was asked ("yes", "no"); None where nobody said.
+    The polarity says whether the reply does what was asked ("yes", "no"), or is None if that is unknown.
     """
 
     id: str
@@ -45,7 +45,7 @@ class Seed:
 
 
 def extract_seeds(record: object, place: str) -> list[Seed]:
-    """A question or an item taken apart."""
+    """Return the seeds of a question or an item."""
     if isinstance(record, Question):
         return [_seed_from_question(record, f"{place}: question {record.id}")]
     if isinstance(record, Item):
@@ -55,16 +55,16 @@ def extract_seeds(record: object, place: str) -> list[Seed]:
 
 
 def polarity_of(reply: str) -> str | None:
-    """Whether a reply begins with a yes or a no; None where it does not tell."""
+    """Return whether a reply begins with a yes or a no, or None if with neither."""
     if _YES.match(reply):
         return "yes"
     return "no" if _NO.match(reply) else None
 
 
 def check_category(category: object, where: str) -> str:
-    """One of the six categories, or an error that names them."""
+    """Return the category, which must be one of the six."""
     if category is None:
-        raise InputError(f"{where}: a statement has no category; say which: {', '.join(CATEGORIES)}")
+        raise InputError(f"{where}: a statement has no category; give one of: {', '.join(CATEGORIES)}")
     if category not in CATEGORIES:
         raise InputError(f"{where}: no category is called {brief(category)}; {nearest(str(category), CATEGORIES)}")
     return str(category)
@@ -85,9 +85,11 @@ def _seed_from_question(question: Question, where: str) -> Seed:
 def _seeds_from_item(item: Item, where: str) -> list[Seed]:
     if not item.references:
         raise InputError(f"{where} has no reference; a seed needs the reply that was written for the request")
-    kept = tuple(one for one in item.situation if one.relevant is not False)
+    statements = tuple(one for one in item.situation if one.relevant is not False)
     names = [item.id] if len(item.references) == 1 else [f"{item.id}/{n}" for n in range(1, len(item.references) + 1)]
-    return [_make_seed(item, name, one.text, kept, where) for name, one in zip(names, item.references, strict=True)]
+    return [
+        _make_seed(item, name, one.text, statements, where) for name, one in zip(names, item.references, strict=True)
+    ]
 
 
 def _make_seed(
@@ -98,12 +100,14 @@ def _make_seed(
     where: str,
     split: str | None = None,
 ) -> Seed:
-    told = tuple(Statement(one.text, check_category(one.category, where), True) for one in statements)
-    return Seed(name, *request_and_goal(record, where), reply, told, _check_polarity(record.meta, reply, where), split)
+    relevant = tuple(Statement(one.text, check_category(one.category, where), True) for one in statements)
+    return Seed(
+        name, *request_and_goal(record, where), reply, relevant, _check_polarity(record.meta, reply, where), split
+    )
 
 
 def request_and_goal(record: Question | Item, where: str) -> tuple[str, str]:
-    """What was asked for (all turns of the context), and what the person wants."""
+    """Return the request (all turns of the context) and the goal, which is what the person wants."""
     if not record.context:
         raise InputError(f"{where} has no context; it needs a request")
     goal = record.meta.get("goal")
@@ -113,10 +117,10 @@ def request_and_goal(record: Question | Item, where: str) -> tuple[str, str]:
 
 
 def _check_polarity(meta: Any, reply: str, where: str) -> str | None:
-    found = meta.get("polarity")
-    if found is not None and not isinstance(found, str):
-        raise InputError(f"{where} has the polarity {brief(found)}; it must be a word, such as 'yes' or 'no'")
-    return found or polarity_of(reply)
+    polarity = meta.get("polarity")
+    if polarity is not None and not isinstance(polarity, str):
+        raise InputError(f"{where} has the polarity {brief(polarity)}; it must be a word, such as 'yes' or 'no'")
+    return polarity or polarity_of(reply)
 
 
 KEYS = ("id", "request", "goal", "reply", "statements", "polarity", "split")
@@ -124,7 +128,7 @@ _DATASET = "dataset:"
 
 
 def read_seeds(*given: str | Path) -> list[Seed]:
-    """The seeds of files (seeds or questions) and of published sets; ids are compared.
+    """Read the seeds of files (of seeds, questions or items) and of published sets; ids must be unique.
 
     - ``given``: files, or ``dataset:NAME`` such as ``dataset:sugar/0/train``.
 
@@ -132,17 +136,17 @@ def read_seeds(*given: str | Path) -> list[Seed]:
     >>> len(rejoinder.read_seeds("seeds.jsonl"))
     12
     """
-    found: dict[str, tuple[Seed, Place]] = {}
+    seeds: dict[str, tuple[Seed, Place]] = {}
     for name in given:
         for seed, place in _read_seed_file(str(name)):
-            if seed.id in found:
-                raise InputError(f"{place}: the seed {seed.id!r} is in {found[seed.id][1]} already; give it its own id")
-            found[seed.id] = seed, place
-    return [seed for seed, _ in found.values()]
+            if seed.id in seeds:
+                raise InputError(f"{place}: the seed {seed.id!r} is already in {seeds[seed.id][1]}; give it another id")
+            seeds[seed.id] = seed, place
+    return [seed for seed, _ in seeds.values()]
 
 
 def write_seeds(seeds: Iterable[Seed], path: str | Path) -> int:
-    """Write seeds, one a line, and say how many."""
+    """Write seeds, one per line, and return how many there were."""
     lines = [orjson.dumps(_seed_object(seed), option=orjson.OPT_APPEND_NEWLINE) for seed in seeds]
     with atomic_write(path) as file:
         file.writelines(lines)
@@ -158,43 +162,43 @@ def _read_seed_file(name: str) -> Iterator[tuple[Seed, Place]]:
             yield from ((seed, place) for seed in extract_seeds(record, str(place)))
         return
     for line in InputFile(name).lines():
-        found = decode_line(line)
-        if isinstance(found, dict) and ("request" in found or "reply" in found):
-            yield _parse_seed(found, line.place), line.place
+        value = decode_line(line)
+        if isinstance(value, dict) and ("request" in value or "reply" in value):
+            yield _parse_seed(value, line.place), line.place
         else:
-            record = from_object(found, line.place)
+            record = from_object(value, line.place)
             yield from ((seed, line.place) for seed in extract_seeds(record, str(line.place)))
 
 
-def _parse_seed(found: Any, place: Place) -> Seed:
-    if unknown := sorted(str(key) for key in found if key not in KEYS):
+def _parse_seed(value: Any, place: Place) -> Seed:
+    if unknown := sorted(str(key) for key in value if key not in KEYS):
         raise InputError(f"{place}: seed has an unknown key {brief(unknown[0])}; {nearest(unknown[0], KEYS)}")
-    identity = found.get("id")
+    identity = value.get("id")
     name = _get_text(str(identity) if type(identity) is int else identity, "id", place)
-    request, goal, reply = (_get_text(found.get(key), key, place) for key in ("request", "goal", "reply"))
-    given = found.get("statements") or []
-    if not isinstance(given, list):
-        raise InputError(f"{place}: 'statements' of seed must be a list, found {brief(given)}")
+    request, goal, reply = (_get_text(value.get(key), key, place) for key in ("request", "goal", "reply"))
+    statements = value.get("statements") or []
+    if not isinstance(statements, list):
+        raise InputError(f"{place}: 'statements' of seed must be a list, found {brief(statements)}")
     polarity, split = (
-        None if found.get(key) is None else _get_text(found[key], key, place) for key in ("polarity", "split")
+        None if value.get(key) is None else _get_text(value[key], key, place) for key in ("polarity", "split")
     )
-    return Seed(name, request, goal, reply, tuple(_parse_statement(one, place) for one in given), polarity, split)
+    return Seed(name, request, goal, reply, tuple(_parse_statement(one, place) for one in statements), polarity, split)
 
 
-def _parse_statement(found: Any, place: Place) -> Statement:
-    if not isinstance(found, dict) or not found.keys() <= {"text", "category"}:
-        raise InputError(f"{place}: a statement must be an object with 'text' and 'category', found {brief(found)}")
-    text = _get_text(found.get("text"), "text", place)
-    return Statement(text, check_category(found.get("category"), str(place)), True)
+def _parse_statement(value: Any, place: Place) -> Statement:
+    if not isinstance(value, dict) or not value.keys() <= {"text", "category"}:
+        raise InputError(f"{place}: a statement must be an object with 'text' and 'category', found {brief(value)}")
+    text = _get_text(value.get("text"), "text", place)
+    return Statement(text, check_category(value.get("category"), str(place)), True)
 
 
-def _get_text(found: object, key: str, place: Place) -> str:
-    if not isinstance(found, str) or not found.strip():
-        raise InputError(f"{place}: '{key}' of seed must be a text that is not empty, found {brief(found)}")
-    return found
+def _get_text(value: object, key: str, place: Place) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f"{place}: '{key}' of seed must be a non-empty string, found {brief(value)}")
+    return value
 
 
 def _seed_object(seed: Seed) -> dict[str, Any]:
     statements: Sequence[dict[str, Any]] = [{"text": one.text, "category": one.category} for one in seed.statements]
-    given = {key: getattr(seed, key) for key in KEYS} | {"statements": statements}
-    return {key: value for key, value in given.items() if value is not None}
+    fields = {key: getattr(seed, key) for key in KEYS} | {"statements": statements}
+    return {key: value for key, value in fields.items() if value is not None}

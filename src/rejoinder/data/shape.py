@@ -1,4 +1,4 @@
-"""The shape of JSON that rejoinder wrote itself: checked when it is read back, for somebody may have changed it."""
+"""The shape of JSON that rejoinder wrote, checked when it is read back: the file may have been edited."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 def fits(value: Any, shape: Any) -> bool:
     """Whether a JSON value has a shape.
 
-    A shape is a type, or several in a tuple; ``float`` takes whole numbers too, ``object`` anything. ``[shape]`` is a
-    list of such, ``{"key": shape}`` an object with at least these keys (one that ends in ``?`` may be missing), and
-    ``{str: shape}`` an object with any keys. Numbers must be finite.
+    A shape is a type, or a tuple of types; ``float`` also allows whole numbers, ``object`` anything. ``[shape]`` is a
+    list of that shape, ``{"key": shape}`` an object with at least these keys (a key that ends in ``?`` is optional),
+    and ``{str: shape}`` an object with any keys. Numbers must be finite.
 
     >>> fits({"n": 3, "of": ["a"]}, {"n": int, "of": [str], "more?": str})
     True
@@ -24,8 +24,8 @@ def fits(value: Any, shape: Any) -> bool:
         if str in shape:
             return all(fits(one, shape[str]) for one in value.values())
         return all(
-            fits(value[key.rstrip("?")], of) if key.rstrip("?") in value else key.endswith("?")
-            for key, of in shape.items()
+            fits(value[key.rstrip("?")], part) if key.rstrip("?") in value else key.endswith("?")
+            for key, part in shape.items()
         )
     if shape is object:
         return True

@@ -1,4 +1,4 @@
-"""Standard input and pipes, which can be read once, copied to files that can be read again."""
+"""Standard input and pipes, which can be read only once, copied to files."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ from typing import IO
 from rejoinder.errors import InputError
 from rejoinder.paths import printable
 
-_WAIT = 10.0  # seconds for somebody to open the other end of a named pipe
+_WAIT = 10.0  # seconds to wait for a process to open the other end of a named pipe
 _SPOOLS: set[Path] = set()
 
 
 def is_pipe(path: str | Path) -> bool:
-    """Whether a path is a pipe: a named one, or what a shell's ``<(command)`` gives."""
+    """Whether a path is a pipe: a named one, or that of a shell's ``<(command)``."""
     return stat.S_ISFIFO(_file_mode(path))
 
 
 def is_device(path: str | Path) -> bool:
-    """Whether a path is a device other than the one that is always empty."""
+    """Whether a path is a device other than the null device."""
     mode = _file_mode(path)
     return str(path) != os.devnull and (stat.S_ISCHR(mode) or stat.S_ISBLK(mode))
 
 
 def has_name(path: str | Path) -> bool:
-    """Whether a pipe has a name in a folder; that of ``<(command)`` is a number which differs each time."""
+    """Whether a pipe has a name in a folder; that of ``<(command)`` is a number that differs each time."""
     return os.path.exists(os.path.realpath(path))
 
 
 def standard_input() -> IO[bytes]:
-    """Standard input as bytes."""
+    """Return standard input as a stream of bytes."""
     if sys.stdin is None or sys.stdin.closed:
         raise InputError("<stdin>: is closed; name a file, or pipe something into the command")
     return sys.stdin.buffer
 
 
 def spool(path: str | Path) -> Path:
-    """What standard input ("-") or a pipe gives, as a file; it is removed at the end, whatever ends the process."""
+    """Copy standard input ("-") or a pipe to a file, which is deleted when the process ends, however it ends."""
     _remove_at_the_end()
     with tempfile.NamedTemporaryFile(prefix="rejoinder-stdin-", delete=False) as file:
         _SPOOLS.add(Path(file.name))
@@ -60,7 +60,7 @@ def spool(path: str | Path) -> Path:
 
 
 def open_copy(path: str | Path) -> IO[bytes]:
-    """What a pipe gives, as an open file without a name."""
+    """Copy a pipe to an open file without a name."""
     with contextlib.ExitStack() as stack:
         file = stack.enter_context(tempfile.TemporaryFile())
         _copy(path, file)
@@ -70,13 +70,13 @@ def open_copy(path: str | Path) -> IO[bytes]:
 
 
 def remove_spool(path: Path) -> None:
-    """Remove the file of ``spool``."""
+    """Delete a file that ``spool`` made."""
     path.unlink(missing_ok=True)
     _SPOOLS.discard(path)
 
 
 def _copy(path: str | Path, target: IO[bytes]) -> None:
-    """Write what standard input or a pipe gives to a file."""
+    """Copy standard input or a pipe to an open file."""
     try:
         if str(path) == "-":
             shutil.copyfileobj(standard_input(), target)
@@ -93,14 +93,14 @@ def _copy_pipe(path: str | Path, target: IO[bytes]) -> None:
     with open(descriptor, "rb", buffering=0) as pipe:
         until = time.monotonic() + _WAIT
         while not (block := pipe.read(2**16)):
-            if block is None:  # somebody has it open, and has not written yet
+            if block is None:  # a process has it open, but has not written yet
                 os.set_blocking(descriptor, True)
             elif not has_name(path):
                 return
             elif time.monotonic() > until:
                 raise InputError(
-                    f"{printable(path)}: is a named pipe, and for {_WAIT:.0f} seconds nobody wrote to it; start the "
-                    "command that writes to it first, or name a file"
+                    f"{printable(path)}: is a named pipe to which nothing was written for {_WAIT:.0f} seconds; start "
+                    "the command that writes to it first, or name a file"
                 )
             else:
                 time.sleep(0.05)
@@ -112,12 +112,12 @@ def _copy_pipe(path: str | Path, target: IO[bytes]) -> None:
 def _file_mode(path: str | Path) -> int:
     try:
         return os.stat(path).st_mode
-    except (OSError, ValueError):  # who opens it will say what is wrong
+    except (OSError, ValueError):  # opening it will raise the error
         return 0
 
 
 def _remove_at_the_end() -> None:
-    """See to it that no spool is left behind by a process that exits, or that is asked to end."""
+    """Make sure that a process that exits or is terminated leaves no copy behind."""
     atexit.unregister(_remove_all)
     atexit.register(_remove_all)
     if threading.current_thread() is threading.main_thread():

@@ -1,4 +1,4 @@
-"""The bookkeeping over a whole input: no id twice, nothing that points nowhere."""
+"""Checks over a whole input: no id occurs twice, and every id that is referred to exists."""
 
 from __future__ import annotations
 
@@ -10,82 +10,83 @@ from rejoinder.types import Dialogue, Item, Preference, Question, Rating, Record
 
 _LINE_BITS = 40
 _PLACE_BITS = 64
-_OTHER_ITEM = ", with another context or other references; give it another id"
+_OTHER_ITEM = ", with a different context or references; give it another id"
 _UNIQUE = "; ids must be unique"
 _SAME_FILE = "; name each file once"
 
 
 class IdChecker:
-    """Remembers which ids were seen where, and which were pointed at; in any order.
+    """Remembers which ids occurred where and which were referred to, in any order.
 
-    An item may stand in several files, as long as it is the same in all of them: so the replies of two systems that
-    were imported apart can be read together.
+    An item may be in several files, as long as it is the same in all of them, so that the replies of two systems that
+    were imported separately can be read together.
     """
 
     def __init__(self) -> None:
         self._files: dict[str, int] = {}
         self._places: list[Place] = []
         self._seen: dict[str, dict[str, int]] = {"dialogue": {}, "item": {}, "response": {}, "question": {}}
-        self._judged: dict[tuple[str, ...], int] = {}
-        self._awaited: dict[str, dict[str, tuple[int, str]]] = {"item": {}, "response": {}}
+        self._judgements: dict[tuple[str, ...], int] = {}
+        self._unresolved: dict[str, dict[str, tuple[int, str]]] = {"item": {}, "response": {}}
 
     def add(self, record: Record, place: Place) -> bool:
-        """Enter a record; False for an item that another file had already. Raises where an id was seen before."""
+        """Add a record; return False for an item that another file had already. Raise if an id occurs twice."""
         at = self._pack(place)
         match record:
             case Response():
-                self._enter("response", record.id, at, _duplicate_hint(record))
-                self._await("item", record.item, at, "response")
+                self._add("response", record.id, at, _duplicate_hint(record))
+                self._refer("item", record.item, at, "response")
             case Item():
-                return self._enter_item(record, at)
+                return self._add_item(record, at)
             case Dialogue():
-                self._enter("dialogue", record.id, at)
+                self._add("dialogue", record.id, at)
             case Question():
-                self._enter("question", record.id, at)
+                self._add("question", record.id, at)
             case Rating():
                 if record.response is not None:
-                    self._await("response", record.response, at, "rating")
+                    self._refer("response", record.response, at, "rating")
                 target = ("r", record.response) if record.response is not None else ("d", record.dialogue or "")
-                self._judge((*target, record.rater, record.aspect), "rating", at)
+                self._add_judgement((*target, record.rater, record.aspect), "rating", at)
             case Preference():
-                self._await("item", record.item, at, "preference")
-                self._await("response", record.first, at, "preference")
-                self._await("response", record.second, at, "preference")
-                self._judge(("p", record.first, record.second, record.rater, record.aspect), "preference", at)
+                self._refer("item", record.item, at, "preference")
+                self._refer("response", record.first, at, "preference")
+                self._refer("response", record.second, at, "preference")
+                self._add_judgement(("p", record.first, record.second, record.rater, record.aspect), "preference", at)
         return True
 
     def close(self) -> None:
-        """Raise where something pointed at was never seen."""
-        missing = [(at, kind, by, name) for kind, names in self._awaited.items() for name, (at, by) in names.items()]
+        """Raise if an id that was referred to never occurred."""
+        missing = [(at, kind, by, name) for kind, names in self._unresolved.items() for name, (at, by) in names.items()]
         if not missing:
             return
         at, kind, by, name = min(missing)
-        more = f" (and {len(missing) - 1} more such ids)" if len(missing) > 1 else ""
+        rest = len(missing) - 1
+        more = f" (and {rest} more such id{'s' if rest > 1 else ''})" if rest else ""
         raise InputError(
-            f"{self._place(at)}: {by} to an unknown {kind} {brief(name)}{more}; "
-            f"add the {kind}'s line, or name the file that has it too"
+            f"{self._place(at)}: {by} refers to an unknown {kind} {brief(name)}{more}; "
+            f"add the {kind}'s line, or also name the file that has it"
         )
 
-    def _enter_item(self, item: Item, at: int) -> bool:
-        # What an item is goes in the upper bits of the number that says where it stands: a million of them fit.
+    def _add_item(self, item: Item, at: int) -> bool:
+        # A hash of the content goes into the upper bits of the place: one number per item, so millions fit in memory.
         content = hash(item) & (1 << _PLACE_BITS) - 1
         first = self._seen["item"].get(item.id)
         if first is None:
             self._seen["item"][item.id] = content << _PLACE_BITS | at
-            self._awaited["item"].pop(item.id, None)
+            self._unresolved["item"].pop(item.id, None)
             return True
         where = first & (1 << _PLACE_BITS) - 1
         elsewhere = where >> _LINE_BITS != at >> _LINE_BITS
         same = first >> _PLACE_BITS == content
-        # At one place twice: one line of a log gave the item again, or the whole file was named twice.
+        # Twice at one place: one line of a log gave the item again, or the file was named twice.
         if same and (elsewhere or where == at):
             return False
         hint = _OTHER_ITEM if elsewhere else _UNIQUE
         if elsewhere and item.id.startswith(PurePath(self._place(at).file).stem + "-"):
-            hint += ", or rename one of the files if the id was made of its name"
+            hint += ", or rename one of the files if the id was made from its name"
         raise InputError(f"{self._place(at)}: item id {brief(item.id)} was already used in {self._place(where)}{hint}")
 
-    def _enter(self, kind: str, name: str, at: int, hint: str = _UNIQUE) -> None:
+    def _add(self, kind: str, name: str, at: int, hint: str = _UNIQUE) -> None:
         first = self._seen[kind].get(name)
         if first is not None:
             if first == at:
@@ -96,21 +97,21 @@ class IdChecker:
                 f"{self._place(at)}: {kind} id {brief(name)} was already used in {self._place(first)}{hint}"
             )
         self._seen[kind][name] = at
-        if kind in self._awaited:
-            self._awaited[kind].pop(name, None)
+        if kind in self._unresolved:
+            self._unresolved[kind].pop(name, None)
 
-    def _await(self, kind: str, name: str, at: int, by: str) -> None:
+    def _refer(self, kind: str, name: str, at: int, by: str) -> None:
         if name not in self._seen[kind]:
-            self._awaited[kind].setdefault(name, (at, by))
+            self._unresolved[kind].setdefault(name, (at, by))
 
-    def _judge(self, key: tuple[str, ...], what: str, at: int) -> None:
-        first = self._judged.get(key)
+    def _add_judgement(self, key: tuple[str, ...], what: str, at: int) -> None:
+        first = self._judgements.get(key)
         if first is not None:
             hint = _SAME_FILE if first == at else "; keep one of the two"
             raise InputError(
-                f"{self._place(at)}: the same rater gave this {what} already in {self._place(first)}{hint}"
+                f"{self._place(at)}: the same rater already gave this {what} in {self._place(first)}{hint}"
             )
-        self._judged[key] = at
+        self._judgements[key] = at
 
     def _pack(self, place: Place) -> int:
         number = self._files.setdefault(place.file, len(self._files))
@@ -123,7 +124,7 @@ class IdChecker:
 
 
 def _duplicate_hint(response: Response) -> str:
-    """What to do where a response's id is taken: one that was not written is made of the item and the system."""
+    """Return what to do about a duplicate id of a response; a default id is made from the item and the system."""
     if response.id == f"{response.item}/{response.system}":
         return (
             "; if these are two versions of a system, give each its own 'system' name, else give each response an 'id' "

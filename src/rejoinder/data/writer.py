@@ -1,4 +1,4 @@
-"""Writing records: JSONL to a file, gzip by its name, or standard output; a file appears whole or not at all."""
+"""Writing records as JSONL to a file (compressed if its name ends in .gz) or standard output, whole or not at all."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from rejoinder.types import Record
 
 
 def encode(record: Record) -> bytes:
-    """A record as one line, newline included."""
+    """Return a record as one line, newline included."""
     return orjson.dumps(to_object(record), option=orjson.OPT_APPEND_NEWLINE)
 
 
 def write(records: Iterable[Record], path: str | Path) -> int:
-    """How many records were written to a file.
+    """Write records to a file and return how many there were.
 
     - ``records``: any records, or a collection.
-    - ``path``: the file; ``-`` for standard output, ``*.gz`` is packed.
+    - ``path``: the file; ``-`` for standard output, ``*.gz`` is compressed.
 
     >>> import rejoinder
     >>> rejoinder.write(rejoinder.read("testset.jsonl"), "copy.jsonl.gz")

@@ -1,1 +1,1 @@
-"""Indexes over the turns of dialogues: built once, kept in a plain folder, opened in place."""
+"""Indexes over the turns of dialogues: built once, stored in a plain folder, opened in place."""

@@ -1,8 +1,8 @@
-"""What an index is: passages go in, and those nearest to a query come out.
+"""The interface of an index: passages go in, and those nearest to a query come out.
 
-Two kinds have this one interface: ``bm25`` goes by words, ``dense`` by the vectors of an encoder. Both are exact: what
-comes back is what a comparison with every passage would give, ties going to the smaller id (by dialogue, then by turn).
-In shards (``sharded_bm25``, ``sharded_dense``) they find the same; only ``sharded_graph`` does not look at everything.
+There are two kinds: ``bm25`` compares words, ``dense`` the vectors of an encoder. Both are exact: they return what a
+comparison with every passage would give, ties going to the smaller id (by dialogue, then by turn). In shards
+(``sharded_bm25``, ``sharded_dense``) they find the same; only ``sharded_graph`` does not compare everything.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from rejoinder.types import Dialogue
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A turn of a dialogue that can be found; ``turn`` counts from 0.
+    """A turn of a dialogue that can be searched; ``turn`` counts from 0.
 
-    ``key`` is what a query is compared with where that is not the text itself, such as the turns before it. It decides
-    the index but is not kept.
+    ``key`` is what a query is compared with if that is not the text itself: the turns before it, for example. It
+    determines the index but is not stored.
     """
 
     dialogue: str
@@ -38,7 +38,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A passage that was found, with its score; ``id`` is that of the passage."""
+    """A passage and its score; ``id`` is that of the passage."""
 
     id: str
     dialogue: str
@@ -55,7 +55,7 @@ class Index(Protocol):
     kind: str
 
     def __len__(self) -> int:
-        """How many passages there are."""
+        """Return the number of passages."""
         ...
 
     def search(
@@ -67,17 +67,17 @@ class Index(Protocol):
         exclude_dialogues: Sequence[Collection[str]] | None = None,
         only_dialogues: Collection[str] | None = None,
     ) -> list[list[Hit]]:
-        """The best hits of each query, best first.
+        """Return the best hits of each query, best first.
 
-        ``split`` and ``only_dialogues`` say where to look. ``exclude_dialogues`` holds, for each query, the dialogues
-        that it must not find; an exact copy of one (the same texts in the same order) is not found either. Ids that
-        the index does not know are passed over.
+        ``split`` and ``only_dialogues`` limit the search. ``exclude_dialogues`` holds, for each query, the dialogues
+        that it must not find; an exact copy of one (the same texts in the same order) is not found either. Unknown ids
+        are ignored.
         """
         ...
 
 
 def passages(dialogues: Iterable[Dialogue], split: str | None = None) -> Iterator[Passage]:
-    """Every turn of dialogues as a passage.
+    """Yield each turn of dialogues as a passage.
 
     - ``dialogues``: the dialogues.
     - ``split``: only those of this split.
@@ -94,9 +94,9 @@ def passages(dialogues: Iterable[Dialogue], split: str | None = None) -> Iterato
 
 
 def check_search(queries: Sequence[str], k: int, exclude_dialogues: Sequence[Collection[str]] | None) -> None:
-    """Raise where a search cannot be meant as it was asked."""
+    """Raise if the arguments of a search make no sense."""
     if isinstance(queries, str):
-        raise InputError("queries must be a list of texts, found one text; put it in a list")
+        raise InputError("queries must be a list of strings, found a single string; put it in a list")
     if k < 1:
         raise InputError(f"k must be at least 1, found {k}")
     if exclude_dialogues is None:
@@ -104,7 +104,9 @@ def check_search(queries: Sequence[str], k: int, exclude_dialogues: Sequence[Col
     if len(exclude_dialogues) != len(queries):
         raise InputError(
             f"exclude_dialogues has {len(exclude_dialogues)} entries but there are {len(queries)} queries; "
-            "give one collection of ids a query"
+            "give one collection of ids per query"
         )
     if any(isinstance(ids, str) for ids in exclude_dialogues):
-        raise InputError("exclude_dialogues must hold a collection of ids for each query, found a single text")
+        raise InputError(
+            "exclude_dialogues must hold a collection of ids for each query, found a string; put it in a list"
+        )

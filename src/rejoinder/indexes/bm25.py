@@ -1,9 +1,9 @@
-"""BM25 as SCARCE's Appendix C has it (Robertson et al. 1995).
+"""BM25 as in SCARCE's Appendix C (Robertson et al. 1995).
 
 score(q, d) = sum over the words of q of ln(N / df) (k1 + 1) tf / (k1 ((1 - b) + b dl / avdl) + tf)
 
-A word that the query has twice counts twice. Only passages with a score above 0 are found: those that share a word with
-the query which not every passage has.
+A word that occurs twice in the query counts twice. Only passages with a score above 0 are found: those that share a
+word with the query that not every passage has.
 """
 
 from __future__ import annotations
@@ -31,30 +31,30 @@ ROLE = "postings"
 
 @dataclass(frozen=True)
 class Bm25Settings:
-    """What decides the scores of an index beside its passages."""
+    """What determines the scores of an index besides its passages."""
 
     k1: float
     b: float
-    stop_words: list[str]  # that count neither as words nor for the length
+    stop_words: list[str]  # count neither as words nor for the length
     tokenizer: TokenizerName = "words"
     lowercase: bool = True
 
     @classmethod
     def of(cls, k1: float, b: float, stop_words: Collection[str]) -> Bm25Settings:
-        """Settings as they are asked for."""
+        """Return checked settings."""
         if not (math.isfinite(k1) and k1 >= 0 and 0 <= b <= 1):
             raise SpecError(f"k1 must be at least 0 and b between 0 and 1, found k1={k1} and b={b}")
         return cls(k1, b, sorted(set(stop_words)))
 
     def tokens_of(self) -> Callable[[str], Iterable[str]]:
-        """The function from a text to the words that count."""
+        """Return the function from a text to the words that count."""
         tokens_of = get_tokenizer(self.tokenizer, self.lowercase)
         left_out = frozenset(self.stop_words)
         return (lambda text: [word for word in tokens_of(text) if word not in left_out]) if left_out else tokens_of
 
 
 class Bm25Index:
-    """Passages found by their words: ``Bm25Index.build`` makes one, ``Bm25Index.open`` opens it again."""
+    """An index of passages by their words; make one with ``Bm25Index.build``, reopen it with ``Bm25Index.open``."""
 
     kind = "bm25"
 
@@ -66,7 +66,7 @@ class Bm25Index:
         self.settings = _folder.parse_settings(self.manifest, folder, Bm25Settings)
         self._tokens_of = self.settings.tokens_of()
         if len(self._matrix.postings.lengths) != len(self._passages):
-            raise _folder.damage_error(folder, "its parts do not belong together")
+            raise _folder.damage_error(folder, "its parts do not match")
 
     @classmethod
     def build(
@@ -89,11 +89,11 @@ class Bm25Index:
 
     @classmethod
     def open(cls, folder: str | Path) -> Bm25Index:
-        """An index that was built before, memory-mapped."""
+        """Open an index that was built before, memory-mapped."""
         return cls(Path(folder))
 
     def append(self, passages: Iterable[Passage]) -> Bm25Index:
-        """The index with more dialogues, the same as if it had been built of all at once."""
+        """Return the index with more dialogues added, the same as if it had been built from all at once."""
         words = Vocabulary(self._matrix.words)
         part, postings = _write_passages(passages, self.folder, words, self._tokens_of, self._passages.numbers)
         parts = [p for p in self.manifest.parts if p.role == passage_store.ROLE] + [part]
@@ -114,22 +114,22 @@ class Bm25Index:
         exclude_dialogues: Sequence[Collection[str]] | None = None,
         only_dialogues: Collection[str] | None = None,
     ) -> list[list[Hit]]:
-        """The best hits of each query, best first; see ``contract.Index``."""
+        """Return the best hits of each query, best first; see ``base.Index``."""
         check_search(queries, k, exclude_dialogues)
         allowed = PassageFilter(self._passages, split, only_dialogues)
-        found = []
+        hits = []
         for query, excluded in zip(queries, exclude_dialogues or [()] * len(queries), strict=True):
-            with allowed.without(excluded) as handicap:
-                numbers, scores = self._matrix.nearest(self._words(query), k, handicap)
-            found.append(self._passages.best(numbers, scores, k))
-        return found
+            with allowed.without(excluded) as mask:
+                numbers, scores = self._matrix.nearest(self._words(query), k, mask)
+            hits.append(self._passages.best(numbers, scores, k))
+        return hits
 
     def scores(self, query: str) -> NDArray[np.float64]:
-        """The score of every passage, in the order in which they were indexed."""
+        """Return the score of each passage, in the order in which they were indexed."""
         return self._matrix.all_scores(self._words(query))
 
     def _words(self, query: str) -> Counter[int]:
-        """The words of a query that the index knows, in the order in which they come, and how often."""
+        """Return the words of a query that the index knows, in query order, with their counts."""
         known = self._matrix.words
         return Counter(number for word in self._tokens_of(query) if (number := known.get(word)) is not None)
 
@@ -150,7 +150,7 @@ def _write_passages(
 def _write_postings(
     folder: Path, parts: list[_folder.IndexPart], postings: Postings, words: Vocabulary, settings: Bm25Settings
 ) -> _folder.IndexManifest:
-    """Weigh the postings of the whole and write them as one part; the manifest to go with it."""
+    """Compute the weights of all postings, write them as one part, and return the new manifest."""
     with _folder.new_part(folder, ROLE) as new:
         matrix.save_weights(
             new, postings, weigh_postings(postings, settings.k1, settings.b), words, settings.k1, settings.b

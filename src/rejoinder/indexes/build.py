@@ -1,4 +1,4 @@
-"""An index over the dialogues of a file or of many, of whichever kind."""
+"""Building an index of any kind over the dialogues of one or many files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from rejoinder.text.tokens import FUNCTION_WORDS
 from rejoinder.types import Dialogue
 
 Progress: TypeAlias = Callable[[int, int], None]
-_PROGRESS_EVERY = 1_000  # turns between two updates of the progress
+_PROGRESS_EVERY = 1_000  # turns between two calls of progress
 
 
 def index(
@@ -43,21 +43,21 @@ def index(
     engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> AnyIndex:
-    """An index over the turns of dialogues: by words (bm25) or by meaning (dense); ``open_index`` opens it again.
+    """Build an index over the turns of dialogues, by words (bm25) or by meaning (dense); ``open_index`` reopens it.
 
-    - ``file``: dialogues: a file, ``dataset:NAME``, or a folder, a pattern or an address of many files.
+    - ``file``: the dialogues: a file, ``dataset:NAME``, or a folder, a pattern or an address of many files.
     - ``folder``: where the index is written.
     - ``kind``: how turns are compared, ``bm25`` or ``dense``.
     - ``split``: only the dialogues of this split.
-    - ``k1``: bm25: how soon repeating a word stops to count.
-    - ``b``: bm25: how much long turns are held back.
+    - ``k1``: bm25: how much repetitions of a word count; the smaller, the less.
+    - ``b``: bm25: how much long turns are penalised.
     - ``stop_words``: bm25: words that do not count, ``none`` or ``english``.
     - ``encoder``: dense: the encoder.
-    - ``precision``: dense: of the vectors that are kept.
-    - ``approximate``: dense: search a graph instead of everything.
-    - ``shards``: split one file into so many shards.
-    - ``engine``: what builds shards; one process where none is given.
-    - ``progress``: is told how many turns (of shards, bytes) are done, and of how many, 0 where nobody knows.
+    - ``precision``: dense: of the stored vectors.
+    - ``approximate``: dense: search a graph instead of comparing everything.
+    - ``shards``: split one file into this many shards.
+    - ``engine``: what builds shards; by default one process.
+    - ``progress``: called with the turns done (for shards, the bytes) and the total, which is 0 if unknown.
 
     >>> import rejoinder
     >>> index = rejoinder.index("dialogues.jsonl", "dialogues.bm25")
@@ -66,14 +66,14 @@ def index(
     """
     file, folder = str(file), Path(folder)
     if approximate and kind != "dense":
-        raise SpecError("--approximate is for an index of vectors; add --kind dense, or leave out --approximate")
+        raise SpecError("approximate is only for an index of vectors; set kind to dense, or leave out approximate")
     left_out = FUNCTION_WORDS if stop_words == "english" else ()
     if shards is not None or approximate or is_sharded(file):
         settings: dict[str, Any] = {"split": split, "engine": engine or LocalEngine(1), "progress": progress}
         settings |= {"k1": k1, "b": b, "stop_words": left_out} if kind == "bm25" else {"precision": precision}
         pieces = 1 if approximate and shards is None and not is_sharded(file) else shards
-        made = "approximate" if approximate else kind
-        return _index_shards(made, _find_data_files(file, pieces, folder), folder, encoder, settings)
+        index_kind = "approximate" if approximate else kind
+        return _index_shards(index_kind, _find_data_files(file, pieces, folder), folder, encoder, settings)
     turns = _read_passages(file, split, progress)
     if kind == "bm25":
         return Bm25Index.build(turns, folder, k1=k1, b=b, stop_words=left_out)
@@ -81,18 +81,18 @@ def index(
 
 
 def extend_index(
-    found: AnyIndex, file: str | Path, split: str | None = None, progress: Progress | None = None
+    opened_index: AnyIndex, file: str | Path, split: str | None = None, progress: Progress | None = None
 ) -> AnyIndex:
-    """An index with the dialogues of a file added."""
-    return found.append(_read_passages(str(file), split, progress))
+    """Return an index with the dialogues of a file added."""
+    return opened_index.append(_read_passages(str(file), split, progress))
 
 
 def _find_data_files(file: str, pieces: int | None, folder: Path) -> list[Shard]:
-    """The data files of an index: those that are named, or one file split into ``pieces``."""
+    """Return the data files of an index: those that ``file`` names, or one file split into ``pieces``."""
     if pieces is None:
         return shards_of(file)
     if is_sharded(file):
-        raise SpecError(f"{file}: already means many files, each a shard of its own; leave out --shards")
+        raise SpecError(f"{file}: already stands for many files, each of which is a shard; leave out shards")
     builder.create_index_folder(folder)
     return builder.split_dialogues(_read_dialogues(file), pieces, folder)
 
@@ -102,12 +102,12 @@ def _index_shards(
 ) -> ShardedBm25Index | ShardedDenseIndex:
     if kind == "bm25":
         return ShardedBm25Index.build(shards, folder, **settings)
-    made = GraphIndex if kind == "approximate" else ShardedDenseIndex
-    return made.build(shards, folder, factory.load_encoder(encoder, cache=False), **settings)
+    index_class = GraphIndex if kind == "approximate" else ShardedDenseIndex
+    return index_class.build(shards, folder, factory.load_encoder(encoder, cache=False), **settings)
 
 
 def _read_passages(file: str, split: str | None, progress: Progress | None) -> Iterator[Passage]:
-    """The turns of the dialogues of a file; progress counts them, as the total is not known beforehand."""
+    """Yield the turns of the dialogues of a file; progress only counts them, since the total is unknown."""
     for number, passage in enumerate(passages(_read_dialogues(file), split), start=1):
         if progress is not None and number % _PROGRESS_EVERY == 0:
             progress(number, 0)
@@ -115,7 +115,7 @@ def _read_passages(file: str, split: str | None, progress: Progress | None) -> I
 
 
 def _read_dialogues(file: str, called: str | None = None) -> Iterator[Dialogue]:
-    """The dialogues of a file, or of many files one after the other; errors name the file as ``called``."""
+    """Yield the dialogues of a file, or of many files one after the other; errors call the file ``called``."""
     if is_sharded(file):
         for shard in shards_of(file):
             with fetch_local(shard) as path:

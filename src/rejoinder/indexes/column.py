@@ -1,4 +1,4 @@
-"""A column on disk that is longer than memory: an ``.npy`` file that grows as its numbers come."""
+"""A column on disk that may exceed memory: an ``.npy`` file that grows as numbers are added."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 
 
 class Column:
-    """An open column; ``growing`` makes one."""
+    """A column being written; ``open_column`` makes one."""
 
     def __init__(self, path: Path, dtype: DTypeLike, shape: tuple[int, ...]) -> None:
         self._path, self._dtype, self._shape = path, np.dtype(dtype), shape
@@ -22,14 +22,14 @@ class Column:
             self._write_header(file)
 
     def add(self, values: NDArray[Any] | list[int]) -> None:
-        """Put numbers at the end; the file is open only meanwhile, since there may be a thousand columns."""
+        """Append numbers; the file is open only during the call, since there may be a thousand columns."""
         block = np.ascontiguousarray(values, self._dtype)
         with self._path.open("ab") as file:
             file.write(block.data)
         self.rows += len(block)
 
     def finish(self) -> None:
-        """Say in the header how many rows there are; numpy leaves room for it."""
+        """Write the number of rows into the header; numpy leaves room for it."""
         with self._path.open("r+b") as file:
             self._write_header(file)
 
@@ -40,7 +40,7 @@ class Column:
 
 @contextmanager
 def open_column(folder: Path, name: str, dtype: DTypeLike, shape: tuple[int, ...] = ()) -> Iterator[Column]:
-    """A new column; ``shape`` is that of a row."""
+    """Open a new column; ``shape`` is the shape of a row."""
     column = Column(folder / f"{name}.npy", dtype, shape)
     yield column
     column.finish()

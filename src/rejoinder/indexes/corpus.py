@@ -1,8 +1,8 @@
-"""Dialogues as arrays: millions of turns in little memory, every turn known by its number.
+"""Dialogues as arrays: millions of turns in little memory, each identified by its number.
 
-The turns of all dialogues stand in one row. Beside each stand the number of its dialogue, the code of its speaker and
-the code of what it says (two turns that say the same, case and punctuation aside, have the same code); the texts
-themselves lie end to end in one block of bytes.
+The turns of all dialogues form one sequence. For each there are the number of its dialogue, the code of its speaker and
+the code of its text (turns with the same text, ignoring case and punctuation, have the same code); the texts themselves
+are stored end to end in one block of bytes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _ROLE = re.compile(rf"(?:{'|'.join(_ROLES)})(?:[ _#:-]*(?:\d|[a-z]))?|[a-z]|\d",
 
 
 def is_role(label: str) -> bool:
-    """Whether a label reads like a role: one letter or digit, or a word for a part that anybody can play."""
+    """Whether a label looks like a role: one letter or digit, or a word for a part that anybody can play."""
     return _ROLE.fullmatch(label.strip()) is not None
 
 
@@ -48,27 +48,27 @@ Group: TypeAlias = tuple[str | None, str | None]  # split, corpus
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Turns in the order in which they came, and what is known of each.
+    """Turns in input order, and what is known about each.
 
-    ``speakers`` of a label that lasts is the same in all dialogues of its corpus; any other label is a speaker of its
-    own in every dialogue, and so are the turns without one (``named`` is false for these).
+    A lasting label is the same speaker in all dialogues of its corpus; any other label is a different speaker in each
+    dialogue, and so are the turns without a label (``named`` is false for these).
     """
 
     ids: tuple[str, ...]
-    groups: tuple[Group, ...]  # the splits of the corpora, sorted: the corpora of one split stand together
+    groups: tuple[Group, ...]  # (split, corpus), sorted, so that the corpora of one split are together
     starts: Numbers  # where each dialogue begins, and the end
     group: Codes  # of each dialogue
     speaker: Codes  # of each turn
     named: NDArray[np.bool_]  # of each speaker
     lasting: NDArray[np.bool_]  # of each speaker
-    said: Codes  # of each turn: the place in ``digests`` of what it says
-    digests: Numbers  # sorted, each once
+    said: Codes  # of each turn: the position of its text in ``digests``
+    digests: Numbers  # sorted, unique
     _texts: bytes
     _offsets: Numbers
 
     @classmethod
     def of(cls, dialogues: Iterable[Dialogue], lasting: Lasting = "auto") -> Corpus:
-        """The corpus of some dialogues, which are gone through once."""
+        """Return the corpus of some dialogues, which are iterated over once."""
         builder = _Builder()
         for dialogue in dialogues:
             builder.add(dialogue)
@@ -76,7 +76,7 @@ class Corpus:
 
     @property
     def n_turns(self) -> int:
-        """How many turns there are."""
+        """The number of turns."""
         return len(self.speaker)
 
     @cached_property
@@ -91,47 +91,47 @@ class Corpus:
 
     @cached_property
     def digest(self) -> str:
-        """A name for all that is said here, where, and in which split."""
-        found = hashlib.blake2b(digest_size=12)
+        """A digest of all texts, their dialogues and their splits."""
+        hasher = hashlib.blake2b(digest_size=12)
         splits = [self.groups[code][0] for code in self.group.tolist()]
         for part in (repr((self.ids, splits)).encode("utf-8", "backslashreplace"), self.starts, self._offsets):
-            found.update(part if isinstance(part, bytes) else part.tobytes())
-        found.update(self._texts)
-        return found.hexdigest()
+            hasher.update(part if isinstance(part, bytes) else part.tobytes())
+        hasher.update(self._texts)
+        return hasher.hexdigest()
 
     def text(self, turn: int) -> str:
-        """What a turn says."""
+        """Return the text of a turn."""
         return self._texts[self._offsets[turn] : self._offsets[turn + 1]].decode("utf-8", "surrogatepass")
 
     def texts(self, turns: Numbers) -> list[str]:
-        """What some turns say, several times faster than one by one."""
+        """Return the texts of some turns, several times faster than one by one."""
         ends = zip(self._offsets[turns].tolist(), self._offsets[turns + 1].tolist(), strict=True)
         return [self._texts[start:end].decode("utf-8", "surrogatepass") for start, end in ends]
 
     def names(self, turns: Numbers) -> list[str]:
-        """The ids of some turns: the dialogue's and the place in it, counted from 0."""
+        """Return the ids of some turns: the dialogue's id and the position in it, counted from 0."""
         dialogues = self.dialogue[turns]
         places = (turns - self.starts[dialogues]).tolist()
         return [f"{self.ids[number]}/{place}" for number, place in zip(dialogues.tolist(), places, strict=True)]
 
     def split(self, turn: int) -> str | None:
-        """The split of a turn's dialogue."""
+        """Return the split of a turn's dialogue."""
         return self.groups[int(self.group[self.dialogue[turn]])][0]
 
     @cached_property
     def speakers(self) -> SpeakerIndex:
-        """The speaker sets, found once for all sources that ask."""
+        """The speaker sets, computed once for all sources."""
         from rejoinder.indexes.speakers import SpeakerIndex
 
         return SpeakerIndex(self)
 
     def moments(self) -> Numbers:
-        """Every turn that has a context: all but the first of each dialogue."""
+        """Return all turns that have a context: all but the first of each dialogue."""
         return np.flatnonzero(np.arange(self.n_turns) != self.starts[self.dialogue])
 
 
 def group_by_corpus(dialogues: Iterable[Dialogue], lasting: Lasting = "auto") -> dict[str | None, Corpus]:
-    """The corpora of some dialogues, each by its name, in the order in which they came."""
+    """Return the corpora of some dialogues by name, in input order."""
     builders: dict[str | None, _Builder] = {}
     for dialogue in dialogues:
         builders.setdefault(dialogue.corpus, _Builder()).add(dialogue)
@@ -139,30 +139,30 @@ def group_by_corpus(dialogues: Iterable[Dialogue], lasting: Lasting = "auto") ->
 
 
 class _Builder:
-    """A corpus that is being read."""
+    """Collects dialogues into the arrays of a corpus."""
 
     def __init__(self) -> None:
         self.ids: dict[str, None] = {}
         self.groups: dict[Group, int] = {}
         self.labels: dict[tuple[str | None, str | None], int] = {}
         self.roles: list[bool] = []  # of each label
-        self.played: dict[str | None, list[int]] = {}  # corpus -> dialogues, dialogues with roles only
+        self.role_counts: dict[str | None, list[int]] = {}  # corpus -> dialogues, dialogues with roles only
         self.group, self.label, self.size = array("i"), array("i"), array("i")
         self.digest, self.length = array("q"), array("q")
         self.texts = bytearray()
 
     def add(self, dialogue: Dialogue) -> None:
-        """Take in one dialogue."""
+        """Add one dialogue."""
         if dialogue.id in self.ids:
-            raise InputError(f"two dialogues have the id {dialogue.id!r}; give each its own")
+            raise InputError(f"two dialogues have the id {dialogue.id!r}; give each its own id")
         self.ids[dialogue.id] = None
         self.group.append(self.groups.setdefault((dialogue.split, dialogue.corpus), len(self.groups)))
         self.size.append(len(dialogue.turns))
         labels = [self._label(dialogue.corpus, turn) for turn in dialogue.turns]
         self.label.extend(labels)
-        played = self.played.setdefault(dialogue.corpus, [0, 0])
-        played[0] += 1
-        played[1] += all(self.roles[label] for label in labels)
+        counts = self.role_counts.setdefault(dialogue.corpus, [0, 0])
+        counts[0] += 1
+        counts[1] += all(self.roles[label] for label in labels)
         for turn in dialogue.turns:
             text = turn.text.encode("utf-8", "surrogatepass")
             self.texts += text
@@ -178,9 +178,9 @@ class _Builder:
         return known
 
     def finish(self, lasting: Lasting) -> Corpus:
-        """The corpus."""
+        """Return the corpus."""
         if not self.ids:
-            raise InputError("there are no dialogues to make a corpus of; give at least one")
+            raise InputError("there are no dialogues to make a corpus from; give at least one")
         ordered = sorted(self.groups, key=lambda g: tuple((part is not None, part or "") for part in g))
         place = np.empty(len(ordered), dtype=np.int32)
         place[[self.groups[g] for g in ordered]] = np.arange(len(ordered))
@@ -188,7 +188,7 @@ class _Builder:
         lasts = self._lasting(lasting)
         speaker, of_label = self._speakers(starts, lasts)
         named = np.array([name is not None for _, name in self.labels], dtype=bool)
-        digests, said = np.unique(np.frombuffer(self.digest, dtype=np.int64), return_inverse=True)
+        digests, text_codes = np.unique(np.frombuffer(self.digest, dtype=np.int64), return_inverse=True)
         return Corpus(
             tuple(self.ids),
             tuple(ordered),
@@ -197,20 +197,20 @@ class _Builder:
             speaker,
             named[of_label],
             lasts[of_label],
-            said.astype(np.int32),
+            text_codes.astype(np.int32),
             digests,
             bytes(self.texts),
             np.concatenate([[0], np.cumsum(self.length, dtype=np.int64)]),
         )
 
     def _lasting(self, lasting: Lasting) -> NDArray[np.bool_]:
-        """Whether each label lasts."""
-        by_name = {corpus: 2 * roles <= all_of_it for corpus, (all_of_it, roles) in self.played.items()}
+        """Return whether each label lasts."""
+        by_name = {corpus: 2 * roles <= all_of_it for corpus, (all_of_it, roles) in self.role_counts.items()}
         lasts = {corpus: by_name[corpus] if lasting == "auto" else lasting == "yes" for corpus in by_name}
         return np.array([name is not None and lasts[corpus] for corpus, name in self.labels], dtype=bool)
 
     def _speakers(self, starts: Numbers, lasts: NDArray[np.bool_]) -> tuple[Codes, Codes]:
-        """The speaker of each turn, and the label of each speaker."""
+        """Return the speaker of each turn, and the label of each speaker."""
         label = np.frombuffer(self.label, dtype=np.int32).astype(np.int64)
         dialogue = np.repeat(np.arange(1, len(starts)), np.diff(starts))
         scope = np.where(lasts[label], 0, dialogue)
@@ -219,7 +219,7 @@ class _Builder:
 
 
 def find_text_codes(corpus: Corpus, texts: Sequence[str]) -> Numbers:
-    """The codes of what some texts say, without those that nobody in the corpus says."""
+    """Return the codes of some texts, without those that do not occur in the corpus."""
     digests = np.array([text_digest(text) for text in texts], dtype=np.int64)
     places = np.minimum(np.searchsorted(corpus.digests, digests), len(corpus.digests) - 1)
     known: Numbers = places[corpus.digests[places] == digests]

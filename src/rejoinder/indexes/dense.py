@@ -1,7 +1,7 @@
-"""Passages by the cosine of their vectors with the query's, every one compared (no approximation).
+"""Passages by the cosine of their vectors with the query's vector, compared exhaustively.
 
-Scores are those of the vectors as they are kept: in float16 a cosine of 384 dimensions is off by up to 0.0001. A long
-passage loses its end, a long query its beginning: what was said last matters most.
+Scores are those of the vectors as stored: in float16 a cosine of 384 dimensions is off by up to 0.0001. A long passage
+loses its end, a long query its beginning: what was said last matters most.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from rejoinder.indexes.passage_store import PassageStore
 from rejoinder.models.base import Encoder, Vectors
 
 ROLE = "vectors"
-_QUERIES = 256  # compared at a time
+_QUERIES = 256  # compared at once
 _ROUNDING = 2.0**-22  # a product of n numbers in single precision is off by less than n + 2 of these
 
 
 @dataclass(frozen=True)
 class DenseSettings:
-    """What decides the scores of an index beside its passages."""
+    """What determines the scores of an index besides its passages."""
 
     encoder: str
     digest: str
@@ -36,16 +36,16 @@ class DenseSettings:
 
 
 def check_encoder(folder: Path, settings: DenseSettings, encoder: Encoder) -> None:
-    """Raise where an index was made with another encoder."""
+    """Raise if an index was built with another encoder."""
     if settings.digest != encoder.digest:
         raise SpecError(
-            f"{folder}: was made with the encoder {settings.encoder!r} ({settings.digest}), not with "
-            f"{encoder.name!r} ({encoder.digest}); open it with the former or build it again"
+            f"{folder}: was built with the encoder {settings.encoder!r} ({settings.digest}), not with "
+            f"{encoder.name!r} ({encoder.digest}); open it with the former or rebuild it"
         )
 
 
 class DenseIndex:
-    """Passages found by their vectors: ``DenseIndex.build`` makes one, ``DenseIndex.open`` opens it again."""
+    """An index of passages by their vectors; make one with ``DenseIndex.build``, reopen it with ``DenseIndex.open``."""
 
     kind = "dense"
 
@@ -58,7 +58,7 @@ class DenseIndex:
         self._passages = PassageStore(self.manifest.folders(folder, passage_store.ROLE))
         self._vectors = vector_store.VectorStore(self.manifest.folders(folder, ROLE), encoder.dimensions)
         if len(self._vectors) != len(self._passages):
-            raise _folder.damage_error(folder, "its parts do not belong together")
+            raise _folder.damage_error(folder, "its parts do not match")
 
     @classmethod
     def build(
@@ -79,11 +79,11 @@ class DenseIndex:
 
     @classmethod
     def open(cls, folder: str | Path, encoder: Encoder) -> DenseIndex:
-        """An index that was built before with this encoder, memory-mapped."""
+        """Open an index that was built before with this encoder, memory-mapped."""
         return cls(Path(folder), encoder)
 
     def append(self, passages: Iterable[Passage]) -> DenseIndex:
-        """The index with more dialogues; what is there already is not touched."""
+        """Return the index with more dialogues added; what is already there is not touched."""
         before = self.manifest
         known = self._passages.numbers
         parts, count = _write_vectors(passages, self.folder, self.encoder, self.settings.precision, known)
@@ -104,69 +104,67 @@ class DenseIndex:
         exclude_dialogues: Sequence[Collection[str]] | None = None,
         only_dialogues: Collection[str] | None = None,
     ) -> list[list[Hit]]:
-        """The best hits of each query, best first; see ``contract.Index``."""
+        """Return the best hits of each query, best first; see ``base.Index``."""
         check_search(queries, k, exclude_dialogues)
         allowed = PassageFilter(self._passages, split, only_dialogues)
-        barred = [allowed.stretches(ids) for ids in exclude_dialogues or [()] * len(queries)]
-        found: list[list[Hit]] = []
+        excluded_ranges = [allowed.ranges(ids) for ids in exclude_dialogues or [()] * len(queries)]
+        hits: list[list[Hit]] = []
         for begin in range(0, len(queries), _QUERIES):
             vectors = vector_store.encode_texts(self.encoder, queries[begin : begin + _QUERIES], "left")
-            some = barred[begin : begin + _QUERIES]
-            for numbers, cosines in find_nearest(
-                self._vectors, vectors, k, allowed.handicap, some, [-np.inf] * len(some)
-            ):
-                found.append(self._passages.best(numbers, cosines, k))
-        return found
+            some = excluded_ranges[begin : begin + _QUERIES]
+            for numbers, cosines in find_nearest(self._vectors, vectors, k, allowed.mask, some, [-np.inf] * len(some)):
+                hits.append(self._passages.best(numbers, cosines, k))
+        return hits
 
 
 def find_nearest(
     store: vector_store.VectorStore,
     vectors: Vectors,
     k: int,
-    handicap: NDArray[np.float32] | None,
-    barred: Sequence[Sequence[slice]],
+    mask: NDArray[np.float32] | None,
+    excluded_ranges: Sequence[Sequence[slice]],
     least: Sequence[float],
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-    """For each query's vector, passages among which are the k nearest, and their cosines.
+    """For each query's vector, yield passages that include the k nearest, and their cosines.
 
-    Those whose cosine is below a query's ``least`` may be missing.
+    Passages whose cosine is below the query's ``least`` may be missing.
     """
     slack = (vectors.shape[1] + 2) * _ROUNDING
     best = [_NearestPassages(k, slack, floor) for floor in least]
     for first, block in store.blocks():
         rough = vectors @ block.T
-        if handicap is not None:
-            rough += handicap[first : first + len(block)]
-        for row, one, stretches in zip(rough, best, barred, strict=True):
-            for stretch in stretches:
-                row[max(stretch.start - first, 0) : max(stretch.stop - first, 0)] = -np.inf
-            one.see(first, row)
-    for vector, one in zip(vectors, best, strict=True):
-        numbers = one.hopeful()
+        if mask is not None:
+            rough += mask[first : first + len(block)]
+        for row, nearest, ranges in zip(rough, best, excluded_ranges, strict=True):
+            for excluded in ranges:
+                row[max(excluded.start - first, 0) : max(excluded.stop - first, 0)] = -np.inf
+            nearest.add(first, row)
+    for vector, nearest in zip(vectors, best, strict=True):
+        numbers = nearest.remaining()
         yield numbers, store.cosines(numbers, vector)
 
 
 class _NearestPassages:
-    """The passages seen so far that may be among the k nearest to a query, going by rough scores."""
+    """The passages so far that may be among the k nearest to a query, judging by approximate scores."""
 
     def __init__(self, k: int, slack: float, floor: float) -> None:
         self._k, self._slack = k, slack
         self._floor = floor
         self._seen: list[tuple[NDArray[np.int64], NDArray[np.float32]]] = []
 
-    def see(self, first: int, scores: NDArray[np.float32]) -> None:
-        """Take in the scores of the passages from ``first`` on."""
+    def add(self, first: int, scores: NDArray[np.float32]) -> None:
+        """Add the scores of the passages from ``first`` on."""
         self._floor = max(self._floor, lower_bound(scores, self._k))
         places = np.flatnonzero(scores >= self._low())
         self._seen.append((places + first, scores[places]))
 
-    def hopeful(self) -> NDArray[np.int64]:
-        """The numbers of the passages that are left."""
+    def remaining(self) -> NDArray[np.int64]:
+        """Return the numbers of the remaining passages."""
         numbers, scores = (np.concatenate(column) for column in zip(*self._seen, strict=True))
         return numbers[scores >= self._low()]
 
     def _low(self) -> float:
-        return max(self._floor - self._slack, float(np.finfo(np.float32).min))  # above those that are barred
+        return max(self._floor - self._slack, float(np.finfo(np.float32).min))  # above those that are excluded
 
 
 def _write_vectors(
@@ -176,7 +174,7 @@ def _write_vectors(
     precision: vector_store.Precision,
     known: Collection[str] = (),
 ) -> tuple[tuple[_folder.IndexPart, _folder.IndexPart], int]:
-    """Write a part of passages and one of their vectors; how many there are."""
+    """Write a part of passages and one of their vectors; return the parts and the number of passages."""
     with _folder.new_part(folder, passage_store.ROLE) as texts, _folder.new_part(folder, ROLE) as vectors:
         count = vector_store.write_vectors(
             passage_store.record_passages(passages, texts, known), vectors, encoder, precision

@@ -1,4 +1,4 @@
-"""A vector for every text of a file, written beside its id."""
+"""A vector for each text of a file, written with its id."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Progress: TypeAlias = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class EmbeddedTexts:
-    """A file of vectors: how many there are, and of how many numbers."""
+    """A file of vectors: their number and their dimensions."""
 
     path: Path
     n: int
@@ -43,14 +43,14 @@ def embed(
     engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> EmbeddedTexts:
-    """A vector of length 1 for every turn of dialogues and every reply, or every line of a text, in the file's order.
+    """Write a unit vector for each turn of dialogues and each reply, or each line of a text, in the file's order.
 
-    - ``file``: JSONL, Parquet, ``dataset:NAME``, a text with one utterance per line, or a folder or pattern of files.
+    - ``file``: JSONL, Parquet, ``dataset:NAME``, a ``.txt`` with one turn per line, or a folder or pattern of files.
     - ``output``: an ``.npy`` file, with the ids beside it, or a ``.parquet`` file, which has both.
     - ``encoder``: an encoder of the catalog, or a folder.
-    - ``precision``: of the numbers that are written.
-    - ``engine``: what computes; the bytes are the same.
-    - ``progress``: is told how many texts are done, and of how many.
+    - ``precision``: of the numbers written.
+    - ``engine``: what computes the vectors; the output is the same for all engines.
+    - ``progress``: called with the number of texts done and the total.
 
     >>> import rejoinder
     >>> rejoinder.embed("chats.jsonl", "vectors.npy").dimensions
@@ -58,21 +58,23 @@ def embed(
     """
     output = Path(output)
     worker.check_vector_path(output)
-    opened = factory.load_encoder(encoder, cache=False)
+    loaded_encoder = factory.load_encoder(encoder, cache=False)
     with _open_texts(str(file)) as texts:
         total = sum(1 for _ in texts())
         if not total:
-            raise InputError(f"{file}: there is no text to encode; it needs dialogues, replies, or lines of a .txt")
-        with caching_engine(engine or LocalEngine(1), output) as kept:
-            vectors = worker.embed_texts((text for _, text in texts()), opened, kept, precision)
-            counted, ids = _report_blocks(vectors, total, progress), (name for name, _ in texts())
-            worker.write_vectors(counted, ids, (total, opened.dimensions), precision, output)
-    return EmbeddedTexts(output, total, opened.dimensions, encoder)
+            raise InputError(
+                f"{file}: there is no text to encode; name a file with dialogues, replies or lines of a .txt"
+            )
+        with caching_engine(engine or LocalEngine(1), output) as cached_engine:
+            vectors = worker.embed_texts((text for _, text in texts()), loaded_encoder, cached_engine, precision)
+            blocks, ids = _report_blocks(vectors, total, progress), (name for name, _ in texts())
+            worker.write_vectors(blocks, ids, (total, loaded_encoder.dimensions), precision, output)
+    return EmbeddedTexts(output, total, loaded_encoder.dimensions, encoder)
 
 
 @contextmanager
 def _open_texts(file: str) -> Iterator[Callable[[], Iterator[Text]]]:
-    """A function that reads every text with its id, and can be called again."""
+    """Provide a function that reads all texts with their ids, and can be called repeatedly."""
 
     def read_shards() -> Iterator[Text]:
         for shard in shards_of(file):
@@ -92,7 +94,7 @@ def _open_texts(file: str) -> Iterator[Callable[[], Iterator[Text]]]:
 
 
 def _read_turns(source: Input) -> Iterator[Text]:
-    """Read the turns of dialogues, and replies."""
+    """Yield the turns of dialogues, and replies."""
     for record, _ in source.records(allow_empty=True):
         if isinstance(record, Dialogue):
             yield from ((passage.id, passage.text) for passage in passages([record]))
@@ -108,7 +110,7 @@ def _read_lines(file: str) -> Iterator[Text]:
     except OSError as error:
         raise InputError(f"{file}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
-        raise InputError(f"{file}: is not UTF-8; convert it") from None
+        raise InputError(f"{file}: is not valid UTF-8; save it as UTF-8") from None
 
 
 def _report_blocks(blocks: Iterator[NDArray[Any]], total: int, progress: Progress | None) -> Iterator[NDArray[Any]]:

@@ -1,4 +1,4 @@
-"""Opening an index of whichever kind it is."""
+"""Opening an index of any kind."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ AnyIndex: TypeAlias = Bm25Index | DenseIndex | ShardedBm25Index | ShardedDenseIn
 
 
 def open_index(folder: str | Path, encoder: Encoder | None = None) -> AnyIndex:
-    """An index of whichever kind.
+    """Open an index of any kind.
 
     - ``folder``: the folder of the index.
-    - ``encoder``: of a dense index; the one of the name that it was made with unless given.
+    - ``encoder``: for a dense index; by default, the encoder whose name is stored in the index.
 
     >>> import rejoinder
     >>> made = rejoinder.index("dialogues.jsonl", "talk.bm25")
@@ -43,5 +43,5 @@ def open_index(folder: str | Path, encoder: Encoder | None = None) -> AnyIndex:
             kinds = {ShardedDenseIndex.layout: ShardedDenseIndex, GraphIndex.layout: GraphIndex}
             return kinds.get(manifest.kind, DenseIndex).open(folder, encoder)
     raise InputError(
-        f"{folder}: holds an index of an unknown kind {brief(manifest.kind)}; is rejoinder too old for it?"
+        f"{folder}: holds an index of an unknown kind {brief(manifest.kind)}; rejoinder may be too old for it"
     )

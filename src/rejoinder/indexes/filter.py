@@ -1,4 +1,4 @@
-"""Which passages a search may find, as what is added to every score: 0 for those it may, minus infinity for others."""
+"""Which passages a search may find, as a mask that is added to the scores: 0 for those, minus infinity for others."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ from rejoinder.indexes.passage_store import PassageStore
 
 
 class PassageFilter:
-    """The passages of a split and of some dialogues; single queries may leave out more."""
+    """The passages of a split and of some dialogues; each query may exclude more."""
 
     def __init__(self, passages: PassageStore, split: str | None, only_dialogues: Collection[str] | None) -> None:
         self._passages = passages
-        self.handicap: NDArray[np.float32] = np.zeros(len(passages), np.float32)
+        self.mask: NDArray[np.float32] = np.zeros(len(passages), np.float32)
         if split is not None:
             if split not in passages.split_names:
                 known = [name for name in passages.split_names if name is not None]
-                raise SpecError(f"no passage of the index is of the split {split!r}; {nearest(split, known)}")
-            self._bar(passages.splits != passages.split_names.index(split))
+                raise SpecError(f"no passage of the index belongs to the split {split!r}; {nearest(split, known)}")
+            self._exclude(passages.splits != passages.split_names.index(split))
         if only_dialogues is not None:
-            wrong = np.ones(len(passages.ids), np.bool_)
-            wrong[self._numbers(only_dialogues)] = False
-            self._bar(wrong)
+            excluded = np.ones(len(passages.ids), np.bool_)
+            excluded[self._numbers(only_dialogues)] = False
+            self._exclude(excluded)
 
-    def _bar(self, dialogues: NDArray[np.bool_]) -> None:
-        self.handicap[dialogues[self._passages.dialogue_of]] = -np.inf
+    def _exclude(self, dialogues: NDArray[np.bool_]) -> None:
+        self.mask[dialogues[self._passages.dialogue_of]] = -np.inf
 
     @contextmanager
     def without(self, dialogues: Collection[str]) -> Iterator[NDArray[np.float32]]:
-        """The handicap where these dialogues and their exact copies are left out too, for the length of a block."""
-        stretches = self.stretches(dialogues)
-        before = [self.handicap[stretch].copy() for stretch in stretches]
-        for stretch in stretches:
-            self.handicap[stretch] = -np.inf
+        """Provide the mask with these dialogues and their exact copies excluded too."""
+        ranges = self.ranges(dialogues)
+        before = [self.mask[passages].copy() for passages in ranges]
+        for passages in ranges:
+            self.mask[passages] = -np.inf
         try:
-            yield self.handicap
+            yield self.mask
         finally:
-            for stretch, values in zip(stretches, before, strict=True):
-                self.handicap[stretch] = values
+            for passages, values in zip(ranges, before, strict=True):
+                self.mask[passages] = values
 
-    def stretches(self, dialogues: Collection[str]) -> list[slice]:
-        """Where the passages of these dialogues are, and those of all dialogues that say the same."""
+    def ranges(self, dialogues: Collection[str]) -> list[slice]:
+        """Return the ranges of the passages of these dialogues, and of all dialogues with the same texts."""
         starts = self._passages.starts
         return [slice(int(starts[n]), int(starts[n + 1])) for n in self._copies(self._numbers(dialogues))]
 
@@ -67,10 +67,9 @@ _GROUPS_PER_HIT = 16
 
 
 def lower_bound(scores: NDArray[np.float32], k: int) -> float:
-    """A value that at least k of the scores reach, little below the k-th largest; minus infinity where k are not there.
+    """Return a value that at least k scores reach, a little below the k-th largest; minus infinity if there are fewer.
 
-    The k-th largest of the maxima of groups will do, since groups share no score, and costs a thirtieth of a partition
-    of all scores.
+    The k-th largest maximum of disjoint groups is such a value, and costs a thirtieth of a partition of all scores.
     """
     groups = max(_GROUPS, _GROUPS_PER_HIT * k)
     rows = len(scores) // groups

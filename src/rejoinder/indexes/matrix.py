@@ -1,8 +1,8 @@
 """The weights of an index as a sparse matrix, passages by words, in the files of bm25s (Lù 2024), memory-mapped.
 
-Every passage is scored in single precision by one product with the query's columns, which takes a millisecond for a
-million turns; the few that may be among the best are then scored again in double precision, word by word in the order
-of the query, so that a score depends on nothing but the query, the passage and the weights.
+Each passage is scored in single precision by one product with the query's columns, which takes a millisecond for a
+million turns; the few that may be among the best are then rescored in double precision, word by word in the order of
+the query, so that a score depends only on the query, the passage and the weights.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SMALLEST = float(np.nextafter(np.float32(0), np.float32(1)))
 def save_weights(
     folder: Path, postings: Postings, weights: NDArray[np.float32], words: Mapping[str, int], k1: float, b: float
 ) -> None:
-    """Write weights as bm25s does, and beside them the counts that weighing anew takes."""
+    """Write weights as bm25s does, and also the counts from which weights can be computed again."""
     model = import_module("bm25s").BM25(k1=k1, b=b, method="atire")
     scores = {"data": weights, "indices": postings.passages, "indptr": postings.starts}
     model.scores = {**scores, "num_docs": len(postings.lengths)}
@@ -39,79 +39,79 @@ def save_weights(
 
 
 def rounding_error(query: Mapping[int, int]) -> float:
-    """How far a rough score may be from the true one, relative to it."""
+    """Return how far an approximate score may be from the true one, relative to it."""
     return (len(query) + 2) * _ROUNDING
 
 
 class PostingWeights:
-    """What each word is worth to each passage; a query is the numbers of its words and how often it has each."""
+    """The weight of each word in each passage; a query maps the numbers of its words to their counts."""
 
     def __init__(self, folder: Path, postings: Postings, weights: NDArray[np.float32]) -> None:
         self.postings, self.weights = postings, weights
         if not len(weights) == len(postings.passages) == len(postings.counts) == postings.starts[-1]:
-            raise damage_error(folder, "its files do not belong together")
+            raise damage_error(folder, "its files do not match")
 
     def nearest(
         self,
         query: Mapping[int, int],
         k: int,
-        handicap: NDArray[np.float32] | None,
-        barred: Sequence[slice] = (),
+        mask: NDArray[np.float32] | None,
+        excluded_ranges: Sequence[slice] = (),
         least: float = -np.inf,
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Passages among which are the k best that have a score above 0, and the scores of these.
+        """Return passages that include the k best with a score above 0, and their scores.
 
-        Those whose score is below ``least`` may be missing.
+        Passages whose score is below ``least`` may be missing.
         """
         rough = self.rough_scores(query)
-        if handicap is not None:
-            rough += handicap
-        for stretch in barred:
-            rough[stretch] = -np.inf
+        if mask is not None:
+            rough += mask
+        for passages in excluded_ranges:
+            rough[passages] = -np.inf
         floor = max(lower_bound(rough, k), least) * (1 - rounding_error(query))
-        found = np.flatnonzero(rough >= np.float32(max(floor, _SMALLEST))).astype(np.int32)
-        return found, self.scores(query, found)
+        numbers = np.flatnonzero(rough >= np.float32(max(floor, _SMALLEST))).astype(np.int32)
+        return numbers, self.scores(query, numbers)
 
     def all_scores(self, query: Mapping[int, int]) -> NDArray[np.float64]:
-        """The score of every passage, the same to the last bit."""
+        """Return the score of each passage, the same to the last bit."""
         totals = np.zeros(len(self.postings.lengths))
         for word, times in query.items():
             begin, end = self.postings.starts[word : word + 2]
             totals[self.postings.passages[begin:end]] += times * self.weights[begin:end].astype(np.float64)
         return totals
 
-    def scores(self, query: Mapping[int, int], found: NDArray[np.int32]) -> NDArray[np.float64]:
-        """The scores of some passages."""
-        totals = np.zeros(len(found))
+    def scores(self, query: Mapping[int, int], numbers: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return the scores of some passages."""
+        totals = np.zeros(len(numbers))
         for word, times in query.items():
             begin, end = self.postings.starts[word : word + 2]
             if begin == end:
                 continue
-            listed = self.postings.passages[begin:end]
-            places = np.searchsorted(listed, found)
-            places[places == len(listed)] = 0
-            has = listed[places] == found
+            passages = self.postings.passages[begin:end]
+            places = np.searchsorted(passages, numbers)
+            places[places == len(passages)] = 0
+            has = passages[places] == numbers
             totals[has] += times * self.weights[begin:end][places[has]].astype(np.float64)
         return totals
 
     def rough_scores(self, query: Mapping[int, int]) -> NDArray[np.float32]:
-        """The score of every passage in single precision: off by less than ``rounding`` of it."""
+        """Return the score of each passage in single precision, off by less than ``rounding_error`` of it."""
         rough: NDArray[np.float32] = self._columns[:, list(query)] @ np.array(list(query.values()), np.float32)
         return rough
 
     @cached_property
     def _columns(self) -> Any:
-        from scipy.sparse import csc_array  # here, because it takes a tenth of a second
+        from scipy.sparse import csc_array  # imported here, because it takes a tenth of a second
 
         starts, passages, _, lengths = self.postings
-        # scipy takes over the mapped arrays as they are only where both kinds of numbers have the same size.
+        # scipy uses the mapped arrays without a copy only if both kinds of numbers have the same size.
         fits = starts[-1] <= np.iinfo(passages.dtype).max
         pointers = starts.astype(passages.dtype) if fits else starts
         return csc_array((self.weights, passages, pointers), shape=(len(lengths), len(starts) - 1), copy=False)
 
 
 class WeightMatrix(PostingWeights):
-    """The weights of an index in one piece, with its words."""
+    """The weights of an index that is not sharded, with its words."""
 
     def __init__(self, folder: Path) -> None:
         try:
@@ -124,4 +124,4 @@ class WeightMatrix(PostingWeights):
             folder, Postings(starts, passages, load_array(folder, "counts"), load_array(folder, "lengths")), weights
         )
         if self.postings.words != len(self.words):
-            raise damage_error(folder, "its files do not belong together")
+            raise damage_error(folder, "its files do not match")

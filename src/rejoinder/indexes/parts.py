@@ -1,7 +1,7 @@
-"""A folder of parts under one manifest: a part is written once and never changed, the manifest says which ones count.
+"""A folder of parts with a manifest: a part is written once and never changed, the manifest says which parts count.
 
-A part is a folder named after what it is for and the digest of its content. The manifest is replaced in one step, last:
-whoever is stopped before that leaves the index as it was.
+A part is a folder named after its role and the digest of its content. The manifest is replaced atomically, last: a
+process that is stopped before that leaves the index as it was.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SHAPE = {
     "kind": str, "settings": {str: object}, "counts": {str: float},
     "parts": [{"role": str, "name": str, "files": {str: [(int, str)]}}],
 }  # fmt: skip
-_REBUILD_HINT = "build the index again"
+_REBUILD_HINT = "rebuild the index"
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class IndexPart:
 
 @dataclass(frozen=True)
 class IndexManifest:
-    """What an index is made of, and with which settings."""
+    """The parts of an index, and its settings."""
 
     kind: str
     settings: Mapping[str, Any]
@@ -51,20 +51,22 @@ class IndexManifest:
     version: int = field(default=VERSION)
 
     def folders(self, folder: Path, role: str) -> list[Path]:
-        """Where the parts that have a role lie, in order."""
-        found = [folder / part.name for part in self.parts if part.role == role]
-        if not found:
+        """Return the folders of the parts with a role, in order."""
+        matching = [folder / part.name for part in self.parts if part.role == role]
+        if not matching:
             raise damage_error(folder / MANIFEST, f"it names no {role}")
-        return found
+        return matching
 
 
 def parse_settings(manifest: IndexManifest, folder: Path, form: type[T]) -> T:
-    """The settings of an index as the dataclass that its kind has for them."""
+    """Return the settings of an index as the dataclass of its kind."""
     for name, hint in get_type_hints(form).items():
         value = manifest.settings.get(name)
-        of = get_args(hint)
-        shape = [of[0]] if get_origin(hint) is list else hint
-        if name in manifest.settings and not (value in of if get_origin(hint) is Literal else fits(value, shape)):
+        arguments = get_args(hint)
+        shape = [arguments[0]] if get_origin(hint) is list else hint
+        if name in manifest.settings and not (
+            value in arguments if get_origin(hint) is Literal else fits(value, shape)
+        ):
             raise damage_error(folder / MANIFEST, f"its setting {name} is {brief(value)}")
     try:
         return form(**manifest.settings)
@@ -74,9 +76,9 @@ def parse_settings(manifest: IndexManifest, folder: Path, form: type[T]) -> T:
 
 @contextmanager
 def new_folder(target: Path) -> Iterator[Path]:
-    """A folder to fill that takes its name only when the block has ended well."""
+    """Provide a folder to fill, which gets its name only if the block succeeds."""
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise InputError(f"{target}: exists already; name another folder, or add to an index with: rejoinder index add")
+        raise InputError(f"{target}: already exists; name another folder, or add to an index with: rejoinder index add")
     with _scratch_folder(target.parent, target.name) as folder:
         yield folder
         put_in_place(folder, target)
@@ -84,7 +86,7 @@ def new_folder(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def new_part(folder: Path, role: str) -> Iterator[Path]:
-    """A folder for the files of a part; ``seal`` makes it one."""
+    """Provide a folder for the files of a part; ``seal_part`` completes it."""
     with _scratch_folder(folder, role) as part:
         yield part
 
@@ -103,25 +105,25 @@ def _scratch_folder(parent: Path, name: str) -> Iterator[Path]:
 
 
 def seal_part(written: Path, role: str) -> IndexPart:
-    """Give a written part its name; the same content gets the same name."""
+    """Give a written part its name, which depends only on its content."""
     files = {path.name: (path.stat().st_size, sha256_of(path)) for path in sorted(written.iterdir())}
     digest = sha256_of_bytes(orjson.dumps(files))[:_DIGITS]
     name = f"{role}-{digest}"
     target = written.parent / name
-    if not target.exists():  # else the same vectors are there already, or an append was stopped
+    if not target.exists():  # else the same content is already there, or an append was stopped
         try:
             put_in_place(written, target)
         except OSError:
-            if not target.exists():  # else another process has written the same meanwhile
+            if not target.exists():  # else another process has written the same in the meantime
                 raise
     return IndexPart(role, name, files)
 
 
 def write_manifest(folder: Path, manifest: IndexManifest, before: IndexManifest | None = None) -> None:
-    """Make these parts the index's, in one step, and remove the parts that no longer are."""
-    if before is not None and (found := read_manifest(folder)) != before:
-        remove_parts(folder, manifest, found)
-        raise InputError(f"{folder}: was changed by somebody else meanwhile; open it again and repeat")
+    """Make these the parts of the index, atomically, and delete those that no longer belong to it."""
+    if before is not None and (current := read_manifest(folder)) != before:
+        remove_parts(folder, manifest, current)
+        raise InputError(f"{folder}: was changed by another process in the meantime; open it again and retry")
     with atomic_write(folder / MANIFEST) as file:
         file.write(orjson.dumps(asdict(manifest), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
     if before is not None:
@@ -135,24 +137,24 @@ def remove_parts(folder: Path, manifest: IndexManifest, keep: IndexManifest) -> 
 
 
 def read_manifest(folder: Path, kind: str | None = None) -> IndexManifest:
-    """The manifest of an index (of one kind); every file must be there in its size."""
+    """Return the manifest of an index (of one kind); all files must be there and have the right size."""
     try:
-        found = orjson.loads((folder / MANIFEST).read_bytes())
-        version = found["version"]
+        content = orjson.loads((folder / MANIFEST).read_bytes())
+        version = content["version"]
         if version != VERSION:
-            raise InputError(f"{folder}: has layout {version!r}, this version reads {VERSION}; {_REBUILD_HINT}")
+            raise InputError(f"{folder}: has layout {version!r}, but this version reads {VERSION}; {_REBUILD_HINT}")
         parts = tuple(
             IndexPart(p["role"], p["name"], {name: (size, digest) for name, (size, digest) in p["files"].items()})
-            for p in found["parts"]
+            for p in content["parts"]
         )
-        manifest = IndexManifest(found["kind"], found["settings"], found["counts"], parts)
+        manifest = IndexManifest(content["kind"], content["settings"], content["counts"], parts)
     except FileNotFoundError:
-        raise InputError(f"{folder}: holds no index (no {MANIFEST}); make one with: rejoinder index build") from None
+        raise InputError(f"{folder}: holds no index (no {MANIFEST}); build one with: rejoinder index build") from None
     except OSError as error:
         raise InputError(f"{folder}: cannot be read ({error.strerror})") from None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise InputError(f"{folder / MANIFEST}: is damaged; {_REBUILD_HINT}") from None
-    if not fits(found, _SHAPE):
+    if not fits(content, _SHAPE):
         raise InputError(f"{folder / MANIFEST}: is damaged; {_REBUILD_HINT}")
     if kind not in (None, manifest.kind):
         raise SpecError(f"{folder}: is a {brief(manifest.kind)} index, not a {kind!r} one; name another folder")
@@ -167,30 +169,30 @@ def read_manifest(folder: Path, kind: str | None = None) -> IndexManifest:
 
 
 def verify_files(folder: Path) -> IndexManifest:
-    """Compare every file of an index with its sha256."""
+    """Compare all files of an index with their sha256."""
     manifest = read_manifest(folder)
     for part in manifest.parts:
         for name, (_, digest) in part.files.items():
             if sha256_of(folder / part.name / name) != digest:
-                raise damage_error(folder / part.name / name, "its sha256 is another")
+                raise damage_error(folder / part.name / name, "its sha256 differs")
     return manifest
 
 
 def is_complete(folder: Path, part: IndexPart) -> bool:
-    """Whether every file of a part is there in its size."""
+    """Whether all files of a part are there and have the right size."""
     paths = {folder / part.name / name: size for name, (size, _) in part.files.items()}
     return all(path.is_file() and path.stat().st_size == size for path, size in paths.items())
 
 
 def damage_error(path: Path, what: str) -> InputError:
-    """The error for a file that is not as it was written."""
+    """Return the error for a file that is not as it was written."""
     return InputError(f"{path}: is damaged ({what}); {_REBUILD_HINT}")
 
 
 def _check_size(path: Path, size: int) -> None:
     try:
-        found = path.stat().st_size
+        actual = path.stat().st_size
     except OSError:
         raise damage_error(path, "it is missing") from None
-    if found != size:
-        raise damage_error(path, f"it has {found:,} bytes instead of {size:,}")
+    if actual != size:
+        raise damage_error(path, f"it has {actual:,} bytes instead of {size:,}")

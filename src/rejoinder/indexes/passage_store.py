@@ -1,6 +1,6 @@
-"""The passages of an index on disk: JSONL with the place of every line, and columns for what searches filter by.
+"""The passages of an index on disk: JSONL with the offset of each line, and columns for what searches filter by.
 
-Passages of one dialogue follow one another, so a dialogue is a stretch of them.
+The passages of a dialogue are consecutive, so a dialogue is a range of passages.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DIALOGUES_FILE = "dialogues.json"
 
 
 def record_passages(passages: Iterable[Passage], folder: Path, known: Container[str] = ()) -> Iterator[str]:
-    """Write passages as they go by; yields what is to be searched of each. ``known`` are dialogues that are there."""
+    """Write passages and yield what a search compares of each; ``known`` holds dialogues that are already there."""
     dialogues = _DialogueColumns(known)
     offsets = array("q", [0])
     with (folder / PASSAGES_FILE).open("wb") as file:
@@ -36,13 +36,13 @@ def record_passages(passages: Iterable[Passage], folder: Path, known: Container[
             dialogues.add(passage)
             yield passage.text if passage.key is None else passage.key
     if len(offsets) == 1:
-        raise InputError("there is no passage to index; is the split named rightly?")
+        raise InputError("there is no passage to index; check the name of the split")
     np.save(folder / "offsets.npy", np.asarray(offsets))
     dialogues.save(folder)
 
 
 class _DialogueColumns:
-    """The dialogues of the passages that went by."""
+    """The dialogues of the passages so far."""
 
     def __init__(self, known: Container[str]) -> None:
         self._known = known
@@ -53,11 +53,11 @@ class _DialogueColumns:
         self._last: Passage | None = None
 
     def add(self, passage: Passage) -> None:
-        """Enter a passage; those of a dialogue come together and in order."""
+        """Add a passage; those of a dialogue must be consecutive and in order."""
         name = passage.dialogue
         if self._last is None or name != self._last.dialogue:
             if name in self._ids or name in self._known:
-                raise InputError(f"the dialogue {brief(name)} comes twice; ids must be unique")
+                raise InputError(f"the dialogue {brief(name)} occurs twice; ids must be unique")
             self._ids[name] = None
             self._sizes.append(0)
             self._codes.append(self._splits.setdefault(passage.split, len(self._splits)))
@@ -87,7 +87,7 @@ def _format_line(passage: Passage) -> bytes:
 
 
 class PassageStore:
-    """All passages of an index in order; a text is read when a hit is made of it."""
+    """All passages of an index in order; a text is read only when it becomes a hit."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self._folders = folders
@@ -110,12 +110,12 @@ class PassageStore:
         return int(self._firsts[-1])
 
     def _read_dialogues(self, folder: Path) -> NDArray[np.int64]:
-        """Take in the ids of one part; the splits of its dialogues as numbers."""
+        """Add the ids of one part; return the splits of its dialogues as numbers."""
         try:
-            found = orjson.loads((folder / DIALOGUES_FILE).read_bytes())
-            self.ids += found["ids"]
-            self.split_names += [name for name in found["splits"] if name not in self.split_names]
-            codes = np.array([self.split_names.index(name) for name in found["splits"]], np.int64)
+            dialogues = orjson.loads((folder / DIALOGUES_FILE).read_bytes())
+            self.ids += dialogues["ids"]
+            self.split_names += [name for name in dialogues["splits"] if name not in self.split_names]
+            codes = np.array([self.split_names.index(name) for name in dialogues["splits"]], np.int64)
             return codes.take(load_array(folder, "splits"))
         except (ValueError, KeyError, TypeError, IndexError):
             raise damage_error(folder / DIALOGUES_FILE, "it cannot be read") from None
@@ -132,43 +132,43 @@ class PassageStore:
 
     @cached_property
     def ranks(self) -> NDArray[np.int64]:
-        """The place of each dialogue in the order of ids."""
+        """The rank of each dialogue when sorted by id."""
         ranks = np.empty(len(self.ids), np.int64)
         ranks[sorted(range(len(self.ids)), key=self.ids.__getitem__)] = np.arange(len(self.ids))
         return ranks
 
     @cached_property
     def by_digest(self) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-        """Dialogues in the order of the digests of their texts, and these digests."""
+        """Dialogues sorted by the digests of their texts, and these digests."""
         order = np.argsort(self.digests, kind="stable")
         return order, self.digests[order]
 
     def best(self, numbers: NDArray[np.int32] | NDArray[np.int64], scores: NDArray[np.float64], k: int) -> list[Hit]:
-        """The k best of some passages, best first, ties by dialogue and turn."""
+        """Return the k best of some passages, best first, ties by dialogue and turn."""
         return [self.hit(number, score) for number, score in self.order(numbers, scores, k)]
 
     def order(
         self, numbers: NDArray[np.int32] | NDArray[np.int64], scores: NDArray[np.float64], k: int
     ) -> list[tuple[int, float]]:
-        """The numbers and scores of the k best of some passages, best first, ties by dialogue and turn."""
+        """Return the numbers and scores of the k best of some passages, best first, ties by dialogue and turn."""
         order = np.lexsort((numbers, self.ranks[self.dialogue_of[numbers]], -scores))[:k]
         return [(int(numbers[i]), float(scores[i])) for i in order]
 
     def text(self, number: int) -> str:
-        """What a passage says."""
+        """Return the text of a passage."""
         return self.hit(number, 0.0).text
 
     def hit(self, number: int, score: float) -> Hit:
-        """A passage as it was found."""
+        """Return a passage as a hit."""
         part = int(np.searchsorted(self._firsts, number, side="right")) - 1
         begin, end = self._offsets[part][number - self._firsts[part] :][:2]
-        found = read_passage(self._folders[part], self._lines[part], begin, end)
+        passage = read_passage(self._folders[part], self._lines[part], begin, end)
         split = self.split_names[self.splits[self.dialogue_of[number]]]
-        return Hit(found.id, found.dialogue, found.turn, found.text, score, found.speaker, split)
+        return Hit(passage.id, passage.dialogue, passage.turn, passage.text, score, passage.speaker, split)
 
 
 def read_passage(folder: Path, lines: NDArray[np.uint8], begin: int, end: int) -> Passage:
-    """The passage whose line goes from one byte to another."""
+    """Return the passage whose line goes from ``begin`` to ``end``."""
     try:
         row = orjson.loads(lines[begin:end].tobytes())
         return Passage(row["dialogue"], row["turn"], row["text"], row["speaker"])
@@ -177,10 +177,12 @@ def read_passage(folder: Path, lines: NDArray[np.uint8], begin: int, end: int) -
 
 
 def load_array(folder: Path, name: str) -> NDArray[Any]:
-    """An array of a part, memory-mapped."""
+    """Return an array of a part, memory-mapped."""
     path = folder / f"{name}.npy"
     try:
-        found: NDArray[Any] = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))  # slices of it are lighter
-    except (OSError, ValueError, SyntaxError, EOFError, TokenError) as error:  # of a header, too
+        loaded: NDArray[Any] = np.asarray(
+            np.load(path, mmap_mode="r", allow_pickle=False)
+        )  # its slices are cheaper than those of a memmap
+    except (OSError, ValueError, SyntaxError, EOFError, TokenError) as error:  # also from its header
         raise damage_error(path, str(error)) from None
-    return found
+    return loaded

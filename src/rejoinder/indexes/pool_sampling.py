@@ -1,6 +1,6 @@
-"""Drawing without replacement from many pools at once, the same whatever else is drawn beside them.
+"""Drawing without replacement from many pools at once, each draw independent of the other pools.
 
-A pool is a stretch of a long row of turns with one gap in it. Nothing is taken from a running generator: a draw is a
+A pool is a range of a long array of turns with one gap in it. There is no random generator with a state: a draw is a
 function of the seed, the row's key and the number of the draw (the finaliser of SplitMix64, Steele et al. 2014), so
 that a moment gets the same candidates alone, among millions, and in any order.
 """
@@ -20,15 +20,15 @@ Keys: TypeAlias = NDArray[np.uint64]
 # Which of some (row, turn) pairs may be drawn.
 Allowed: TypeAlias = Callable[[Numbers, Numbers], NDArray[np.bool_]]
 
-_ROUNDS = 12  # a draw that is refused so often is settled by going through the whole pool
-_SMALL = 16  # pools up to so many turns a candidate are gone through at once
-_BATCH_TURNS = 2**20  # turns that are gone through together
+_ROUNDS = 12  # a draw that is refused this often is decided by sorting the whole pool
+_SMALL = 16  # pools of up to this many turns per candidate are sorted at once
+_BATCH_TURNS = 2**20  # turns sorted together
 _GOLDEN = 0x9E3779B97F4A7C15
 
 
 @dataclass(frozen=True)
 class Pools:
-    """For each row a stretch ``low`` to ``high`` of places with a gap in it; ``turn_at`` gives the turn of a place."""
+    """For each row a range ``low`` to ``high`` of positions with a gap in it; ``turn_at`` maps positions to turns."""
 
     low: Numbers
     high: Numbers
@@ -38,44 +38,43 @@ class Pools:
 
     @property
     def size(self) -> Numbers:
-        """How many turns each pool has."""
+        """The number of turns in each pool."""
         return (self.high - self.low) - (self.gap_high - self.gap_low)
 
     def turns(self, rows: Numbers, numbers: Numbers) -> Numbers:
-        """The turn of the given number (from 0) in the pools of some rows."""
+        """Return the turns with some numbers (from 0) in the pools of some rows."""
         places = self.low[rows] + numbers
         places += np.where(places >= self.gap_low[rows], (self.gap_high - self.gap_low)[rows], 0)
         return self.turn_at(places)
 
 
 def draw_keys(names: NDArray[np.integer], seed: int, salt: int = 0) -> Keys:
-    """A key for each row from a number that names it, the seed, and a number for the source that draws."""
+    """Return a key for each row from the row's number, the seed, and a number for the source that draws."""
     base = _mix(np.array([seed & (2**64 - 1)], dtype=np.uint64) + np.uint64((salt * _GOLDEN) & (2**64 - 1)))
     return _mix(names.astype(np.uint64) ^ base)
 
 
-def draw_turns(pools: Pools, k: int, keys: Keys, said: Codes, allowed: Allowed) -> Numbers:
-    """Up to k turns from each pool, in a line a row, -1 where there are no more.
+def draw_turns(pools: Pools, k: int, keys: Keys, text_codes: Codes, allowed: Allowed) -> Numbers:
+    """Return up to k turns from each pool, one line per row, -1 where there are no more.
 
-    Every turn of a pool that is allowed has the same chance at each draw; once a turn is drawn, no other that says the
-    same is.
+    Each allowed turn of a pool has the same chance at each draw; once a turn is drawn, no other with the same text is.
     """
-    found = np.full((len(keys), k), -1, dtype=np.int64)
+    drawn_turns = np.full((len(keys), k), -1, dtype=np.int64)
     size = pools.size
     few = np.flatnonzero((size > 0) & (size <= _SMALL * k))
     many = np.flatnonzero(size > _SMALL * k)
-    left = np.concatenate([few, _draw_by_trying(pools, k, keys, said, allowed, many, found)])
+    left = np.concatenate([few, _draw_by_trying(pools, k, keys, text_codes, allowed, many, drawn_turns)])
     for rows in _split_rows(left, size[left]):
-        found[rows] = _draw_by_sorting(pools, k, keys, said, allowed, rows)
-    return found
+        drawn_turns[rows] = _draw_by_sorting(pools, k, keys, text_codes, allowed, rows)
+    return drawn_turns
 
 
 def _draw_by_trying(
-    pools: Pools, k: int, keys: Keys, said: Codes, allowed: Allowed, rows: Numbers, found: Numbers
+    pools: Pools, k: int, keys: Keys, text_codes: Codes, allowed: Allowed, rows: Numbers, drawn_turns: Numbers
 ) -> Numbers:
-    """Draw for large pools by trying; the rows for which some draw was refused too often."""
+    """Draw from large pools by rejection; return the rows for which a draw was refused too often."""
     size = pools.size.astype(np.uint64)
-    given_up = []
+    undecided = []
     for slot in range(k if len(rows) else 0):
         pending = rows
         for attempt in range(_ROUNDS):
@@ -84,18 +83,18 @@ def _draw_by_trying(
             turns = pools.turns(pending, numbers.astype(np.int64))
             good = allowed(pending, turns)
             for earlier in range(slot):
-                good &= said[found[pending, earlier]] != said[turns]
-            found[pending[good], slot] = turns[good]
+                good &= text_codes[drawn_turns[pending, earlier]] != text_codes[turns]
+            drawn_turns[pending[good], slot] = turns[good]
             pending = pending[~good]
             if not len(pending):
                 break
-        given_up.append(pending)
+        undecided.append(pending)
         rows = np.setdiff1d(rows, pending, assume_unique=True)
-    return np.concatenate([np.zeros(0, dtype=np.int64), *given_up])
+    return np.concatenate([np.zeros(0, dtype=np.int64), *undecided])
 
 
-def _draw_by_sorting(pools: Pools, k: int, keys: Keys, said: Codes, allowed: Allowed, rows: Numbers) -> Numbers:
-    """Draw by giving every turn of every pool a random number and taking the k smallest that may be taken."""
+def _draw_by_sorting(pools: Pools, k: int, keys: Keys, text_codes: Codes, allowed: Allowed, rows: Numbers) -> Numbers:
+    """Draw by giving each turn of each pool a random number and taking the k smallest that are allowed."""
     size = pools.size[rows]
     line = np.repeat(np.arange(len(rows)), size)
     numbers = np.arange(len(line)) - np.repeat(np.cumsum(size) - size, size)
@@ -105,19 +104,19 @@ def _draw_by_sorting(pools: Pools, k: int, keys: Keys, said: Codes, allowed: All
     line, turns, random = line[good], turns[good], random[good]
     order = np.lexsort((random, line))
     line, turns = line[order], turns[order]
-    if k > 1:  # of those that say the same, the first
-        same = line * (int(said.max(initial=0)) + 1) + said[turns]
+    if k > 1:  # of those with the same text, the first
+        same = line * (int(text_codes.max(initial=0)) + 1) + text_codes[turns]
         first = np.sort(np.unique(same, return_index=True)[1])
         line, turns = line[first], turns[first]
     rank = np.arange(len(line)) - np.searchsorted(line, line)
-    kept = rank < k
-    found = np.full((len(rows), k), -1, dtype=np.int64)
-    found[line[kept], rank[kept]] = turns[kept]
-    return found
+    within = rank < k
+    drawn_turns = np.full((len(rows), k), -1, dtype=np.int64)
+    drawn_turns[line[within], rank[within]] = turns[within]
+    return drawn_turns
 
 
 def _split_rows(rows: Numbers, sizes: Numbers) -> Iterator[Numbers]:
-    """The rows in portions whose pools are not too much together."""
+    """Yield the rows in batches whose pools together have about ``_BATCH_TURNS`` turns."""
     if len(rows):
         portion = np.cumsum(sizes) // _BATCH_TURNS
         yield from np.split(rows, np.flatnonzero(np.diff(portion)) + 1)

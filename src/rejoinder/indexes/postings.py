@@ -1,7 +1,7 @@
-"""Which passages each word stands in and how often, and what that is worth to a query.
+"""Which passages contain each word and how often, and the weight of each such posting.
 
 Words are numbered as they come. The passages of word w are those from ``starts[w]`` to ``starts[w + 1]``, in order:
-the layout of bm25s, whose own files the weights are kept in.
+the layout of bm25s, in whose format the weights are stored.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _NUMBER_BITS = 32
 
 
 class Vocabulary(dict[str, int]):
-    """A number for every word; a new word gets the next one."""
+    """A number for each word; a new word gets the next one."""
 
     def __missing__(self, word: str) -> int:
         number = self[word] = len(self)
@@ -25,7 +25,7 @@ class Vocabulary(dict[str, int]):
 
 
 class Postings(NamedTuple):
-    """How often each word stands in each passage that has it, and how many words each passage has."""
+    """How often each word occurs in each passage that contains it, and how many words each passage has."""
 
     starts: NDArray[np.int64]
     passages: NDArray[np.int32]
@@ -34,12 +34,12 @@ class Postings(NamedTuple):
 
     @property
     def words(self) -> int:
-        """How many different words there are."""
+        """The number of different words."""
         return len(self.starts) - 1
 
 
 def count_postings(texts: Iterable[str], tokens_of: Callable[[str], Iterable[str]], words: Vocabulary) -> Postings:
-    """The postings of texts; new words enter the vocabulary."""
+    """Return the postings of texts; new words are added to the vocabulary."""
     flat, sizes = number_words(texts, tokens_of, words)
     return sort_postings(flat, np.repeat(np.arange(len(sizes)), sizes), sizes, len(words))
 
@@ -47,7 +47,7 @@ def count_postings(texts: Iterable[str], tokens_of: Callable[[str], Iterable[str
 def number_words(
     texts: Iterable[str], tokens_of: Callable[[str], Iterable[str]], words: Vocabulary
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The numbers of the words of texts, one text after the other, and how many each has."""
+    """Return the word numbers of all texts in one array, and how many each text has."""
     flat, lengths = array("i"), array("i")
     for text in texts:
         before = len(flat)
@@ -59,8 +59,8 @@ def number_words(
 def sort_postings(
     flat: NDArray[np.int32], owners: NDArray[np.int64], lengths: NDArray[np.int32], n_words: int
 ) -> Postings:
-    """The postings of words that stand in a row, each with the passage that it belongs to."""
-    # One number holds word and passage, so that one sort puts them in order.
+    """Return the postings of a flat array of words, each with the passage that it belongs to."""
+    # One number holds word and passage, so that one sort orders both.
     pairs = flat.astype(np.int64)
     pairs <<= _NUMBER_BITS
     pairs |= owners
@@ -74,20 +74,20 @@ def sort_postings(
 
 
 def join_postings(first: Postings, second: Postings) -> Postings:
-    """The postings of two sets of passages one after the other; ``second`` knows every word of ``first``."""
+    """Return the postings of two sets of passages, one after the other; ``second`` knows all words of ``first``."""
     known = np.concatenate([first.starts, np.full(second.words - first.words, first.starts[-1])])
     size = len(first.passages) + len(second.passages)
-    # Of each word the passages of the first set come first: each of them moves by what stands before it of the second.
-    moved = np.arange(len(first.passages)) + np.repeat(second.starts[: first.words], np.diff(first.starts))
-    added = np.arange(len(second.passages)) + np.repeat(known[1:], np.diff(second.starts))
+    # For each word the passages of the first set come first; each moves by the number of the second's before it.
+    first_places = np.arange(len(first.passages)) + np.repeat(second.starts[: first.words], np.diff(first.starts))
+    second_places = np.arange(len(second.passages)) + np.repeat(known[1:], np.diff(second.starts))
     passages, counts = np.empty(size, np.int32), np.empty(size, np.int32)
-    passages[moved], counts[moved] = first.passages, first.counts
-    passages[added], counts[added] = second.passages + np.int32(len(first.lengths)), second.counts
+    passages[first_places], counts[first_places] = first.passages, first.counts
+    passages[second_places], counts[second_places] = second.passages + np.int32(len(first.lengths)), second.counts
     return Postings(known + second.starts, passages, counts, np.concatenate([first.lengths, second.lengths]))
 
 
 class IndexTotals(NamedTuple):
-    """What the weights of a word depend on beside the passage: all passages, and all the words that these have."""
+    """What a word's weight depends on besides the passage: the number of passages, and of all words in them."""
 
     passages: int
     tokens: int
@@ -100,19 +100,22 @@ def weigh_postings(
     totals: IndexTotals | None = None,
     frequencies: NDArray[np.int64] | None = None,
 ) -> NDArray[np.float32]:
-    """What each posting adds to the score of its passage: SCARCE, Appendix C (Robertson et al. 1995).
+    """Return what each posting adds to the score of its passage: SCARCE, Appendix C (Robertson et al. 1995).
 
-    ln(N / df) (k1 + 1) tf / (k1 ((1 - b) + b dl / avdl) + tf), computed in double precision. Where the postings are of
-    a part, ``totals`` and ``frequencies`` (in how many passages each word stands) are those of the whole.
+    ln(N / df) (k1 + 1) tf / (k1 ((1 - b) + b dl / avdl) + tf), computed in double precision. If the postings
+    are of one part, ``totals`` and ``frequencies`` (how many passages contain each word) are those of the whole index.
     """
     if not len(postings.passages):
         return np.empty(0, np.float32)
-    here = np.diff(postings.starts)
+    own_frequencies = np.diff(postings.starts)
     if totals is None or frequencies is None:
-        totals, frequencies = IndexTotals(len(postings.lengths), int(postings.lengths.sum(dtype=np.int64))), here
-    rarity = np.log(totals.passages / np.maximum(frequencies, 1))  # a word may stand in no passage of a field
+        totals, frequencies = (
+            IndexTotals(len(postings.lengths), int(postings.lengths.sum(dtype=np.int64))),
+            own_frequencies,
+        )
+    rarity = np.log(totals.passages / np.maximum(frequencies, 1))  # a word may occur in no passage of a field
     damping = k1 * ((1 - b) + b * postings.lengths / (totals.tokens / totals.passages))
-    weights = np.repeat(rarity * (k1 + 1), here)
+    weights = np.repeat(rarity * (k1 + 1), own_frequencies)
     weights *= postings.counts
     weights /= damping[postings.passages] + postings.counts
     return weights.astype(np.float32)

@@ -1,4 +1,4 @@
-"""How much of each speaker set a corpus offers: for how many moments, of what size, and who has too little."""
+"""How well a corpus covers each speaker set: for how many moments, with what sizes, and what is missing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REPORTED_SETS = (
 
 @dataclass(frozen=True)
 class SetCoverage:
-    """What a corpus offers of one set: how many moments have a candidate in it, and its sizes over these."""
+    """The coverage of one set: how many moments have a candidate in it, and its sizes for these."""
 
     of: SpeakerSet
     moments: int
@@ -34,14 +34,14 @@ class SetCoverage:
 
 @dataclass(frozen=True)
 class Coverage:
-    """What a corpus offers of every set, and what is behind the gaps."""
+    """The coverage of all sets in a corpus, and the reasons for the gaps."""
 
     dialogues: int
     turns: int
     moments: int
-    speakers: int  # that last
-    one_dialogue: int  # of these, those that speak in one dialogue of a split only
-    one_partner: int  # and those that speak with one partner only
+    speakers: int  # lasting ones
+    one_dialogue: int  # of these, those in only one dialogue of a split
+    one_partner: int  # and those with only one partner
     without_label: int  # moments
     not_lasting: int  # moments whose label does not last
     without_partner: int  # moments
@@ -49,7 +49,7 @@ class Coverage:
 
 
 def measure_coverage(corpus: Corpus) -> Coverage:
-    """Go through every moment of a corpus; what is counted is what a source would propose."""
+    """Return the coverage over all moments of a corpus; it counts what a source would propose."""
     turns = corpus.moments()
     index = corpus.speakers
     speaker = corpus.speaker[turns]
@@ -65,34 +65,34 @@ def measure_coverage(corpus: Corpus) -> Coverage:
         int((~named).sum()),
         int((named & ~lasting).sum()),
         int((index.partner[turns] == NOBODY).sum()),
-        tuple(_measure_set(corpus, of, turns) for of in REPORTED_SETS),
+        tuple(_measure_set(corpus, speaker_set, turns) for speaker_set in REPORTED_SETS),
     )
 
 
-def _measure_set(corpus: Corpus, of: SpeakerSet, turns: Numbers) -> SetCoverage:
-    found = corpus.speakers.sample(of, turns, 1, draw_keys(turns, 0))[:, 0] >= 0
-    sizes = _set_sizes(corpus, of, turns)[found]
+def _measure_set(corpus: Corpus, speaker_set: SpeakerSet, turns: Numbers) -> SetCoverage:
+    covered = corpus.speakers.sample(speaker_set, turns, 1, draw_keys(turns, 0))[:, 0] >= 0
+    sizes = _set_sizes(corpus, speaker_set, turns)[covered]
     return SetCoverage(
-        of,
-        int(found.sum()),
-        float(found.mean()) if len(turns) else float("nan"),
+        speaker_set,
+        int(covered.sum()),
+        float(covered.mean()) if len(turns) else float("nan"),
         float(np.median(sizes)) if len(sizes) else float("nan"),
         int(sizes.max(initial=0)),
     )
 
 
-def _set_sizes(corpus: Corpus, of: SpeakerSet, turns: Numbers) -> Numbers:
-    """How many utterances the set of each moment has."""
+def _set_sizes(corpus: Corpus, speaker_set: SpeakerSet, turns: Numbers) -> Numbers:
+    """Return how many turns the set of each moment has."""
     pools = corpus.speakers.pools
-    if of != SpeakerSet("same_speaker", exclusive=True):
-        return pools(of, turns).size
-    # Its pool still has the dialogues with the partner, which are passed over when it is drawn from.
-    here, with_partner, all_of_it = (pools(SpeakerSet(name), turns).size for name in SETS[:3])
-    return np.where(pools(of, turns).size > 0, all_of_it - np.maximum(here, with_partner), 0)
+    if speaker_set != SpeakerSet("same_speaker", exclusive=True):
+        return pools(speaker_set, turns).size
+    # Its pool still includes the dialogues with the partner, which are skipped when drawing.
+    in_conversation, with_partner, anywhere = (pools(SpeakerSet(name), turns).size for name in SETS[:3])
+    return np.where(pools(speaker_set, turns).size > 0, anywhere - np.maximum(in_conversation, with_partner), 0)
 
 
 def _count_partners(corpus: Corpus) -> tuple[Numbers, Numbers]:
-    """In how many dialogues each lasting speaker of a split speaks, and with how many partners."""
+    """Return in how many dialogues each lasting speaker of a split speaks, and with how many partners."""
     index = corpus.speakers
     of_run = corpus.lasting[index.by_speaker.keys % len(corpus.named)]
     pairs = np.unique(index.run * np.int64(len(corpus.ids)) + corpus.dialogue)

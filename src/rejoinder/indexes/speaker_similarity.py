@@ -1,8 +1,8 @@
-"""How alike the utterances of a speaker set are (Bak and Oh 2020, Table 2).
+"""How similar the turns of a speaker set are (Bak and Oh 2020, Table 2).
 
-Two numbers of a set of n utterances, from the n by n matrix of the cosines of their vectors: the mean over all pairs of
-different utterances, and the Frobenius norm over n, the paper's. The norm counts the diagonal, so it falls with
-n whatever is said: a set of one has 1. It can be compared only between sets of the same n.
+Two numbers are computed for a set of n turns, from the n by n matrix of the cosines of their vectors: the mean over all
+pairs of different turns, and the Frobenius norm divided by n, as in the paper. The norm includes the diagonal, so it
+falls with n whatever is said: for a set of one turn it is 1. It can be compared only between sets of the same n.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from rejoinder.text.tokens import get_tokenizer
 from rejoinder.types import Dialogue
 
 TFIDF = "tfidf"
-Matrix: TypeAlias = Any  # a row a text: a numpy array, or a sparse matrix of scipy
+Matrix: TypeAlias = Any  # one row per text: a numpy array, or a sparse matrix of scipy
 
 
 class Vectorizer(NamedTuple):
-    """A way from texts to vectors, and what it is called."""
+    """A function from texts to vectors, and its name."""
 
     name: str
     vectors: Callable[[Sequence[str]], Matrix]
 
 
 def open_vectorizer(name: str) -> Vectorizer:
-    """The vectorizer of a name: ``tfidf``, word vectors or an encoder of the catalog, or a folder with either."""
+    """Return the vectorizer of a name: ``tfidf``, word vectors or an encoder of the catalog, or a folder of either."""
     if name == TFIDF:
         return Vectorizer(TFIDF, tfidf_vectors)
     if name in MODELS and MODELS[name].kind == "word-vectors":
         return Vectorizer(name, lambda texts: average_word_vectors(texts, name))
     if name in MODELS and MODELS[name].kind != "encoder":
         usable = [TFIDF, *(m.name for m in MODELS.values() if m.kind in ("word-vectors", "encoder"))]
-        raise SpecError(f"{name} makes no vectors of texts; {nearest(name, usable)}")
+        raise SpecError(f"{name} cannot turn texts into vectors; {nearest(name, usable)}")
     from rejoinder.models.encoder.factory import load_encoder
 
     encoder = load_encoder(name)
@@ -54,15 +54,15 @@ def open_vectorizer(name: str) -> Vectorizer:
 
 
 def tfidf_vectors(texts: Sequence[str]) -> Matrix:
-    """Counts of words, each times ln((1 + N) / (1 + df)) + 1 over these very texts; a text without words has zeros."""
+    """Return word counts times ln((1 + N) / (1 + df)) + 1, with N and df of these texts; zeros without words."""
     from scipy.sparse import csr_matrix
 
     tokens_of = get_tokenizer("words")
     columns: dict[str, int] = {}
-    counted = [Counter(columns.setdefault(word, len(columns)) for word in tokens_of(text)) for text in texts]
-    ends: Numbers = np.cumsum([0, *map(len, counted)])
-    indices = np.fromiter((column for counts in counted for column in counts), np.int32, int(ends[-1]))
-    values = np.fromiter((n for counts in counted for n in counts.values()), np.float64, int(ends[-1]))
+    word_counts = [Counter(columns.setdefault(word, len(columns)) for word in tokens_of(text)) for text in texts]
+    ends: Numbers = np.cumsum([0, *map(len, word_counts)])
+    indices = np.fromiter((column for counts in word_counts for column in counts), np.int32, int(ends[-1]))
+    values = np.fromiter((n for counts in word_counts for n in counts.values()), np.float64, int(ends[-1]))
     shared = np.bincount(indices, minlength=len(columns))
     values *= np.log((1 + len(texts)) / (1 + shared[indices])) + 1
     lengths = np.sqrt(np.bincount(np.repeat(np.arange(len(texts)), np.diff(ends)), values**2, len(texts)))
@@ -71,25 +71,25 @@ def tfidf_vectors(texts: Sequence[str]) -> Matrix:
 
 
 def average_word_vectors(texts: Sequence[str], name: str) -> Matrix:
-    """The mean of the vectors of a text's words, as SSREM does it; a text without known words has zeros."""
+    """Return the mean vector of each text's words, as in SSREM; zeros for a text without known words."""
     from rejoinder.models.word_vectors import load_word_vectors
 
     words = load_word_vectors(name)
     tokens_of = get_tokenizer("words")
     means = np.zeros((len(texts), words.dimensions), np.float32)
     for number, text in enumerate(texts):
-        found, known = words.vectors(tokens_of(text))
+        vectors, known = words.vectors(tokens_of(text))
         if known.any():
-            means[number] = found[known].mean(axis=0)
+            means[number] = vectors[known].mean(axis=0)
     lengths = np.linalg.norm(means, axis=1, keepdims=True)
     return np.divide(means, lengths, out=np.zeros_like(means), where=lengths > 0)
 
 
 @dataclass(frozen=True)
 class Similarity:
-    """How alike the utterances of one kind of set are, over all its sets, with intervals clustered by speaker.
+    """How similar the turns of one kind of set are, over all its sets, with intervals clustered by speaker.
 
-    ``step`` is how much higher the mean cosine of the kind before is, set by set; only where sets are matched.
+    ``step`` is how much higher the mean cosine of the previous kind is, set by set; only if sets are matched.
     """
 
     of: SetName
@@ -103,11 +103,11 @@ class Similarity:
 
 @dataclass(frozen=True)
 class SpeakerReport:
-    """What a corpus offers of speaker sets, and how alike the utterances of each kind of set are."""
+    """The speaker sets that a corpus covers, and how similar the turns of each kind of set are."""
 
     coverage: Coverage
     similarity: Mapping[Design, Sequence[Similarity]]
-    vectors: str  # how utterances were compared
+    vectors: str  # how turns were compared
 
 
 def speakers(
@@ -121,16 +121,17 @@ def speakers(
     lasting: Literal["auto", "yes", "no"] = "auto",
     seed: int = 0,
 ) -> dict[str, SpeakerReport]:
-    """What the corpora of a file offer of SSREM's speaker sets, by the name of the corpus.
+    """Report on SSREM's speaker sets in the corpora of a file: a report by the name of each corpus.
 
-    - ``file``: dialogues: a file or ``dataset:NAME``.
+    - ``file``: the dialogues: a file or ``dataset:NAME``.
     - ``corpus``: only the dialogues of this corpus.
     - ``split``: only the dialogues of this split.
-    - ``encoder``: how utterances are compared: ``aptness``, ``tfidf``, ``glove-6b-50d``, ``minilm`` or a folder.
-    - ``sets``: how many sets of each kind at most.
-    - ``size``: how many utterances of a set at most.
-    - ``lasting``: whether a label names the same speaker in every dialogue; ``auto`` looks for roles such as A, B.
-    - ``seed``: the seed of what is drawn.
+    - ``encoder``: how turns are compared: ``aptness``, ``tfidf``, ``glove-6b-50d``, ``minilm`` or a folder.
+    - ``sets``: the largest number of sets of each kind.
+    - ``size``: the largest number of turns per set.
+    - ``lasting``: whether a label names the same speaker in every dialogue; ``auto`` says no
+      if more than half of a corpus's dialogues have only roles such as A and B.
+    - ``seed``: the seed of the sample.
 
     >>> import rejoinder
     >>> list(rejoinder.speakers("dialogues.jsonl", corpus="friends", encoder="tfidf"))
@@ -148,12 +149,12 @@ def speakers(
 def _read_corpora(
     file: str | Path, corpus: str | None, split: str | None, lasting: Literal["auto", "yes", "no"]
 ) -> dict[str, Corpus]:
-    """The corpora of a file by name; one that has none goes by the file's."""
-    opened = Input(file)
+    """Return the corpora of a file by name; one without a name gets the file's."""
+    source = Input(file)
     seen: dict[str, set[str]] = {"corpus": set(), "split": set()}
 
     def wanted() -> Iterator[Dialogue]:
-        for record, _ in opened.records(allow_empty=True):
+        for record, _ in source.records(allow_empty=True):
             if isinstance(record, Dialogue):
                 seen["corpus"].add(record.corpus or "")
                 seen["split"].add(record.split or "")
@@ -163,14 +164,16 @@ def _read_corpora(
     try:
         corpora = group_by_corpus(wanted(), lasting)
     finally:
-        opened.close()
-    for kind, asked in (("corpus", corpus), ("split", split)):
-        if asked is not None and seen["corpus"] and asked not in seen[kind]:
-            raise InputError(f"{opened.called} has no {kind} {asked!r}; {nearest(asked, seen[kind] - {''})}")
+        source.close()
+    for kind, wanted_name in (("corpus", corpus), ("split", split)):
+        if wanted_name is not None and seen["corpus"] and wanted_name not in seen[kind]:
+            raise InputError(
+                f"{source.called} has no {kind} {wanted_name!r}; {nearest(wanted_name, seen[kind] - {''})}"
+            )
     if not corpora:
         what = "dialogues of that corpus and split" if seen["corpus"] else "dialogues"
-        raise InputError(f"{opened.called} has no {what}; name a file with dialogues (see docs/formats.md)")
-    return {name or opened.stem: one for name, one in corpora.items()}
+        raise InputError(f"{source.called} has no {what}; name a file with dialogues (see docs/formats.md)")
+    return {name or source.stem: one for name, one in corpora.items()}
 
 
 def measure_similarity(
@@ -179,47 +182,49 @@ def measure_similarity(
     sampling: SetSampling = DEFAULT_SAMPLING,
     designs: Sequence[Design] | None = None,
 ) -> Mapping[Design, list[Similarity]]:
-    """The similarity within each kind of set, by each way of taking sets; a text is made a vector once for all."""
+    """Return the similarity within each kind of set, for each design; each text is encoded only once."""
     sets = CorpusSets(corpus)
-    drawn = {design: list(DESIGNS[design](sets, sampling)) for design in designs or DESIGNS}
-    turns = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(d.turns for ds in drawn.values() for d in ds)]))
-    said, first, place = np.unique(corpus.said[turns], return_index=True, return_inverse=True)
-    vectors = vectorizer.vectors(corpus.texts(turns[first])) if len(said) else None
+    samples = {design: list(DESIGNS[design](sets, sampling)) for design in designs or DESIGNS}
+    turns = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(d.turns for ds in samples.values() for d in ds)]))
+    codes, first, place = np.unique(corpus.said[turns], return_index=True, return_inverse=True)
+    vectors = vectorizer.vectors(corpus.texts(turns[first])) if len(codes) else None
     rows = np.zeros(corpus.n_turns, dtype=np.int64)
     rows[turns] = place
-    return {design: _summarize_sets(sets, vectors, rows, design == "matched") for design, sets in drawn.items()}
+    return {design: _summarize_sets(sets, vectors, rows, design == "matched") for design, sets in samples.items()}
 
 
-def is_decreasing(found: Sequence[Similarity]) -> bool:
-    """Whether the mean cosine falls from each kind of set to the next; kinds without any set are passed over."""
-    means = [one.cosine.value for one in found if one.n_sets]
+def is_decreasing(similarities: Sequence[Similarity]) -> bool:
+    """Whether the mean cosine falls from each kind of set to the next; kinds without sets are skipped."""
+    means = [one.cosine.value for one in similarities if one.n_sets]
     return len(means) > 1 and all(first > second for first, second in itertools.pairwise(means))
 
 
-def is_separated(found: Sequence[Similarity]) -> bool:
-    """Whether the interval of the first kind of set lies wholly above that of the last."""
-    return found[0].cosine.low > found[-1].cosine.high
+def is_separated(similarities: Sequence[Similarity]) -> bool:
+    """Whether the interval of the first kind of set is entirely above that of the last."""
+    return similarities[0].cosine.low > similarities[-1].cosine.high
 
 
 def _summarize_sets(sets: Sequence[SetSample], vectors: Matrix, rows: Numbers, matched: bool) -> list[Similarity]:
-    values = np.array([_mean_similarity(vectors[rows[drawn.turns]]) for drawn in sets]).reshape(-1, 2)
-    speakers = np.array([drawn.speaker for drawn in sets], dtype=np.int64)
-    kinds = np.array([SETS.index(drawn.of) for drawn in sets], dtype=np.int64)
-    found = []
-    for kind, of in enumerate(SETS):
-        mine = np.flatnonzero(kinds == kind)
+    values = np.array([_mean_similarity(vectors[rows[sample.turns]]) for sample in sets]).reshape(-1, 2)
+    speakers = np.array([sample.speaker for sample in sets], dtype=np.int64)
+    kinds = np.array([SETS.index(sample.of) for sample in sets], dtype=np.int64)
+    similarities = []
+    for kind, set_name in enumerate(SETS):
+        members = np.flatnonzero(kinds == kind)
         step = None
         if matched and kind:
             before = values[np.flatnonzero(kinds == kind - 1), 0]
-            step = mean_interval(before - values[mine, 0], speakers[mine])
-        size = float(np.mean([len(sets[i].turns) for i in mine.tolist()])) if len(mine) else float("nan")
-        cosine, frobenius = (mean_interval(values[mine, column], speakers[mine]) for column in (0, 1))
-        found.append(Similarity(of, len(mine), len(np.unique(speakers[mine])), size, cosine, frobenius, step))
-    return found
+            step = mean_interval(before - values[members, 0], speakers[members])
+        size = float(np.mean([len(sets[i].turns) for i in members.tolist()])) if len(members) else float("nan")
+        cosine, frobenius = (mean_interval(values[members, column], speakers[members]) for column in (0, 1))
+        similarities.append(
+            Similarity(set_name, len(members), len(np.unique(speakers[members])), size, cosine, frobenius, step)
+        )
+    return similarities
 
 
 def _mean_similarity(vectors: Matrix) -> tuple[float, float]:
-    """The mean cosine of pairs, and the Frobenius norm over n; texts without a vector are left out."""
+    """Return the mean cosine of pairs, and the Frobenius norm divided by n; texts without a vector are left out."""
     products = vectors @ vectors.T
     cosines = np.asarray(products.toarray() if hasattr(products, "toarray") else products, dtype=np.float64)
     known = np.diag(cosines) > 0

@@ -1,20 +1,20 @@
-"""The speaker sets of SSREM (Bak and Oh 2020, section 3.1) over a corpus, as stretches of sorted rows of turns.
+"""The speaker sets of SSREM (Bak and Oh 2020, section 3.1) over a corpus, as ranges of sorted arrays of turns.
 
 A moment is a turn that has a context: the turns before it. Its speaker is A, its partner B is whoever spoke last before
-A did (or, where nobody did, first after), and its conversation is the dialogue. The paper's sets, each inside the next:
+A (or, if nobody did, first after), and its conversation is the dialogue. The paper's sets, each a subset of the next:
 
 - *same conversation*: what A says in this dialogue;
 - *same partner*: what A says in dialogues in which B speaks too;
 - *same speaker*: all that A says;
-- *random*: what others than A say.
+- *random*: what everyone except A says.
 
-Of each set the paper leaves out the context, and the reply itself is the right answer: so a set has nothing that A says
-in this dialogue up to and including the moment, and nobody's words that say the same as the reply or a turn of the
-context, wherever they stand. Everything stays within the split (and the corpus) of the moment.
+The paper leaves the context out of each set, and the reply itself is the right answer: so a set has nothing that A says
+in this dialogue up to and including the moment, and no turn, whoever says it, with the same text as the reply or a turn
+of the context. Everything stays within the split (and the corpus) of the moment.
 
-With ``exclusive``, a set has nothing of the smaller ones either: *same partner* only other dialogues with B, *same
-speaker* only dialogues without B. Where a label does not last from dialogue to dialogue, A has no other dialogues to be
-found in, and the two are empty.
+With ``exclusive``, a set also has nothing from the smaller ones: *same partner* only other dialogues with B, *same
+speaker* only dialogues without B. If labels do not last from dialogue to dialogue, A has no other dialogues, and these
+two sets are empty.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from rejoinder.indexes.pool_sampling import Allowed, Keys, Pools, draw_turns
 
 @dataclass(frozen=True, eq=False)
 class TurnPostings:
-    """``keys`` sorted; the turns of the i-th stand, sorted, from ``starts[i]`` to ``starts[i + 1]``."""
+    """Turns by key: ``keys`` is sorted; the turns of the i-th, sorted, are at ``starts[i]`` to ``starts[i + 1]``."""
 
     keys: Numbers
     starts: Numbers
@@ -41,25 +41,25 @@ class TurnPostings:
 
     @classmethod
     def of(cls, keys: Numbers, turns: Numbers, n_turns: int) -> TurnPostings:
-        """The postings of turns under their keys; a turn may stand under several."""
+        """Return the postings of turns under their keys; a turn may have several."""
         distinct, run, counts = np.unique(keys, return_inverse=True, return_counts=True)
         width = max(1, n_turns)
-        starts = np.concatenate([[0], np.cumsum(counts) if len(counts) else [0]])  # no key has an empty run too
+        starts = np.concatenate([[0], np.cumsum(counts) if len(counts) else [0]])  # without keys there is one empty run
         return cls(distinct, starts, np.sort(run * width + turns), width)
 
     def turn_at(self, places: Numbers) -> Numbers:
-        """The turns at some places."""
+        """Return the turns at some positions."""
         return self._order[places] % self._width
 
     def find(self, keys: Numbers) -> tuple[Numbers, NDArray[np.bool_]]:
-        """The run of each key (any, where there is none), and whether there is one."""
+        """Return the run of each key (an arbitrary one if there is none), and whether there is one."""
         if not len(self.keys):
             return np.zeros(len(keys), dtype=np.int64), np.zeros(len(keys), dtype=bool)
         run = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         return run, self.keys[run] == keys
 
     def between(self, run: Numbers, first: Numbers, end: Numbers) -> tuple[Numbers, Numbers]:
-        """The stretch of a run's turns from ``first`` to before ``end``."""
+        """Return the range of a run's turns from ``first`` to before ``end``."""
         base = run * self._width
         return np.searchsorted(self._order, base + first), np.searchsorted(self._order, base + end)
 
@@ -80,14 +80,14 @@ class SpeakerSet:
 
 
 class SpeakerIndex:
-    """Where to find what A says here, to B, anywhere, and what the others say; built in one pass of sorting."""
+    """An index of what A says here, to B, anywhere, and what the others say, built by sorting once."""
 
     def __init__(self, corpus: Corpus) -> None:
         self.corpus = corpus
         turns = np.arange(corpus.n_turns)
         group = corpus.group[corpus.dialogue].astype(np.int64)
         self._n_speakers = len(corpus.named)
-        # Sorted by group and then speaker: the corpora of a split, and the speakers of a corpus, stand together.
+        # Sorted by group and then speaker, so that the corpora of a split, and the speakers of a corpus, are together.
         self.by_speaker = TurnPostings.of(group * self._n_speakers + corpus.speaker, turns, corpus.n_turns)
         self.run = self.by_speaker.find(group * self._n_speakers + corpus.speaker)[0]  # of each turn's speaker
         groups = np.arange(len(corpus.groups) + 1) * self._n_speakers
@@ -99,19 +99,19 @@ class SpeakerIndex:
 
     @cached_property
     def by_pair(self) -> TurnPostings:
-        """What each lasting speaker says in dialogues with each other one, sorted."""
+        """The turns of each lasting speaker in dialogues with each other speaker."""
         corpus = self.corpus
         width = self._n_speakers
         present = self._present
-        of = np.searchsorted(present, np.arange(len(corpus.ids) + 1) * width)
+        first_present = np.searchsorted(present, np.arange(len(corpus.ids) + 1) * width)
         turns = np.flatnonzero(corpus.lasting[corpus.speaker])
         dialogue = corpus.dialogue[turns]
-        count = (of[1:] - of[:-1])[dialogue]
+        count = (first_present[1:] - first_present[:-1])[dialogue]
         entries = np.repeat(turns, count)
         place = np.arange(len(entries)) - np.repeat(np.cumsum(count) - count, count)
-        other = present[np.repeat(of[dialogue], count) + place] % width
-        kept = other != corpus.speaker[entries]
-        entries, other = entries[kept], other[kept]
+        other = present[np.repeat(first_present[dialogue], count) + place] % width
+        is_other = other != corpus.speaker[entries]
+        entries, other = entries[is_other], other[is_other]
         return TurnPostings.of(self.run[entries] * width + other, entries, corpus.n_turns)
 
     @cached_property
@@ -120,23 +120,23 @@ class SpeakerIndex:
         return np.unique(self.corpus.dialogue.astype(np.int64) * self._n_speakers + self.corpus.speaker)
 
     @cached_property
-    def _first_said(self) -> tuple[Numbers, Numbers]:
-        """What is said in each dialogue, as sorted numbers, and the turn that says it first."""
+    def _first_turns(self) -> tuple[Numbers, Numbers]:
+        """The texts of each dialogue, as sorted numbers, and the first turn with each text."""
         corpus = self.corpus
         return np.unique(corpus.dialogue * np.int64(len(corpus.digests)) + corpus.said, return_index=True)
 
-    def pools(self, of: SpeakerSet, turns: Numbers) -> Pools:
-        """The set of each moment, without what A says in the dialogue up to the moment."""
-        corpus, name = self.corpus, of.name
+    def pools(self, speaker_set: SpeakerSet, turns: Numbers) -> Pools:
+        """Return the set of each moment, without what A says in the dialogue up to the moment."""
+        corpus, name = self.corpus, speaker_set.name
         if name == "random":
-            return self._others(turns, of.scope)
+            return self._others(turns, speaker_set.scope)
         start, end = (corpus.starts[corpus.dialogue[turns] + i] for i in (0, 1))
         speaker = corpus.speaker[turns]
-        there = corpus.named[speaker] if name == "same_conversation" else corpus.lasting[speaker]
+        exists = corpus.named[speaker] if name == "same_conversation" else corpus.lasting[speaker]
         if name == "same_partner":
             postings = self.by_pair
             run, known = postings.find(self.run[turns] * self._n_speakers + self.partner[turns])
-            there = there & known & (self.partner[turns] != NOBODY)
+            exists = exists & known & (self.partner[turns] != NOBODY)
         else:
             postings, run = self.by_speaker, self.run[turns]
         low, high = postings.starts[run], postings.starts[run + 1]
@@ -144,12 +144,12 @@ class SpeakerIndex:
         if name == "same_conversation":
             low, high = here_low, here_high
         gap_low, gap_high = here_low, postings.between(run, start, turns + 1)[1]
-        if of.exclusive and name != "same_conversation":
+        if speaker_set.exclusive and name != "same_conversation":
             gap_high = here_high
             if name == "same_speaker":
-                there = there & ~self._only_with_partner(turns, high - low)
-        high = np.where(there, high, low)
-        gap_low, gap_high = (np.where(there, gap, low) for gap in (gap_low, gap_high))
+                exists = exists & ~self._only_with_partner(turns, high - low)
+        high = np.where(exists, high, low)
+        gap_low, gap_high = (np.where(exists, gap, low) for gap in (gap_low, gap_high))
         return Pools(low, high, gap_low, gap_high, postings.turn_at)
 
     def _others(self, turns: Numbers, scope: Scope) -> Pools:
@@ -164,35 +164,37 @@ class SpeakerIndex:
         return Pools(low, high, starts[run], starts[run + 1], self.by_speaker.turn_at)
 
     def others(self, run: int) -> tuple[int, int]:
-        """The stretch of the corpus and split in which a speaker's run stands."""
+        """Return the range of the corpus and split that contains a speaker's run."""
         group = int(self.by_speaker.keys[run]) // self._n_speakers
         return int(self._group_ends[group]), int(self._group_ends[group + 1])
 
     def _only_with_partner(self, turns: Numbers, all_of_it: Numbers) -> NDArray[np.bool_]:
-        """Whether A speaks in dialogues with B only."""
+        """Whether A speaks only in dialogues with B."""
         run, known = self.by_pair.find(self.run[turns] * self._n_speakers + self.partner[turns])
         with_partner = self.by_pair.starts[run + 1] - self.by_pair.starts[run]
         only: NDArray[np.bool_] = known & (self.partner[turns] != NOBODY) & (with_partner == all_of_it)
         return only
 
-    def sample(self, of: SpeakerSet, turns: Numbers, k: int, keys: Keys, unlike: Allowed | None = None) -> Numbers:
-        """Up to k turns of the set of each moment, in a line a moment, -1 where there are no more.
+    def sample(
+        self, speaker_set: SpeakerSet, turns: Numbers, k: int, keys: Keys, unlike: Allowed | None = None
+    ) -> Numbers:
+        """Sample up to k turns from the set of each moment, one line per moment, -1 where there are no more.
 
-        ``unlike`` says which of some (row, turn) pairs may be drawn, beside what the definitions say.
+        ``unlike`` restricts further which (row, turn) pairs may be drawn.
         """
 
-        def allowed(rows: Numbers, drawn: Numbers) -> NDArray[np.bool_]:
-            good = ~self.said_before(turns[rows], drawn)
-            if of.exclusive and of.name == "same_speaker":
-                good &= ~self._speaks(self.partner[turns[rows]], drawn)
-            return good & unlike(rows, drawn) if unlike else good
+        def allowed(rows: Numbers, candidates: Numbers) -> NDArray[np.bool_]:
+            good = ~self.repeats_context(turns[rows], candidates)
+            if speaker_set.exclusive and speaker_set.name == "same_speaker":
+                good &= ~self._speaks(self.partner[turns[rows]], candidates)
+            return good & unlike(rows, candidates) if unlike else good
 
-        return draw_turns(self.pools(of, turns), k, keys, self.corpus.said, allowed)
+        return draw_turns(self.pools(speaker_set, turns), k, keys, self.corpus.said, allowed)
 
-    def said_before(self, moments: Numbers, drawn: Numbers) -> NDArray[np.bool_]:
-        """Whether a turn says the same as the reply of a moment or as a turn of its context."""
-        keys, first = self._first_said
-        key = self.corpus.dialogue[moments] * np.int64(len(self.corpus.digests)) + self.corpus.said[drawn]
+    def repeats_context(self, moments: Numbers, candidates: Numbers) -> NDArray[np.bool_]:
+        """Whether a turn has the same text as the reply of a moment or as a turn of its context."""
+        keys, first = self._first_turns
+        key = self.corpus.dialogue[moments] * np.int64(len(self.corpus.digests)) + self.corpus.said[candidates]
         place = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
         same: NDArray[np.bool_] = (keys[place] == key) & (first[place] <= moments)
         return same
@@ -206,7 +208,7 @@ class SpeakerIndex:
 
 
 def _find_partners(corpus: Corpus) -> NDArray[np.int32]:
-    """To whom each turn is said: whoever spoke last before its speaker did, else first after, else nobody."""
+    """Return whom each turn addresses: whoever spoke last before its speaker, else first after, else nobody."""
     n = corpus.n_turns
     if n == 0:
         return np.zeros(0, dtype=np.int32)
@@ -215,7 +217,7 @@ def _find_partners(corpus: Corpus) -> NDArray[np.int32]:
     firsts = np.flatnonzero(begins)
     block = np.cumsum(begins) - 1
     before, after = firsts[block] - 1, np.append(firsts, n)[block + 1]
-    padded_dialogue = np.append(corpus.dialogue, -1)  # what stands at -1 and at n belongs to no dialogue
+    padded_dialogue = np.append(corpus.dialogue, -1)  # positions -1 and n belong to no dialogue
     padded_speaker = np.append(corpus.speaker, NOBODY).astype(np.int32)
     partner = np.where(padded_dialogue[after] == corpus.dialogue, padded_speaker[after], NOBODY)
     return np.where(padded_dialogue[before] == corpus.dialogue, padded_speaker[before], partner).astype(np.int32)

@@ -1,6 +1,6 @@
-"""The vectors of passages on disk: one ``.npy`` a part, written as the vectors come, memory-mapped when searched.
+"""The vectors of passages on disk: one ``.npy`` per part, written as the vectors come, memory-mapped for searches.
 
-In ``int8`` a vector is 127ths of its largest number; what these are worth is kept beside it.
+In ``int8`` a vector is stored in 127ths of its largest number, together with that scale.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ Precision: TypeAlias = Literal["int8", "float16", "float32"]
 
 _NAME, _SCALES = "vectors", "scales"
 _STEPS = 127  # on either side of 0
-_TEXTS = 4096  # encoded at a time
-_ROWS = 2**15  # compared at a time
-_LONGER = 1e-3  # than 1: what an encoder's rounding may do
+_TEXTS = 4096  # encoded at once
+_ROWS = 2**15  # compared at once
+_LONGER = 1e-3  # than 1, because of an encoder's rounding
 
 
 def write_vectors(texts: Iterable[str], folder: Path, encoder: Encoder, precision: Precision) -> int:
-    """Write the vectors of texts as they come; how many there are."""
+    """Write the vectors of texts as they come; return how many there are."""
     texts = iter(texts)
     with open_column(folder, _NAME, precision, (encoder.dimensions,)) as column, ExitStack() as stack:
         scales = stack.enter_context(open_column(folder, _SCALES, np.float32)) if precision == "int8" else None
@@ -45,7 +45,7 @@ def write_vectors(texts: Iterable[str], folder: Path, encoder: Encoder, precisio
 
 
 def encode_texts(encoder: Encoder, texts: Sequence[str], cut: Side) -> Vectors:
-    """The vectors of texts, none of them longer than 1."""
+    """Return the vectors of texts, none of them longer than 1."""
     vectors = np.asarray(encoder.encode(texts, cut), np.float32).reshape(len(texts), encoder.dimensions)
     lengths = np.linalg.norm(vectors, axis=1)
     wrong = lengths[~(lengths <= 1 + _LONGER)]  # or not a number
@@ -71,8 +71,8 @@ class VectorStore:
         return int(self._firsts[-1])
 
     def blocks(self) -> Iterator[tuple[int, Vectors]]:
-        """The vectors in blocks, each with the number of its first passage; a block is gone when the next one comes."""
-        room = np.empty((_ROWS, self._parts[0].shape[1]), np.float32)  # new room for each block would take longer
+        """Yield the vectors in blocks, each with the number of its first passage; each block overwrites the last."""
+        room = np.empty((_ROWS, self._parts[0].shape[1]), np.float32)  # faster than new memory for each block
         for first, part, scales in zip(self._firsts, self._parts, self._scales, strict=False):
             for begin in range(0, len(part), _ROWS):
                 block = part[begin : begin + _ROWS]
@@ -84,23 +84,23 @@ class VectorStore:
                 yield int(first) + begin, block
 
     def cosines(self, numbers: NDArray[np.int64], vector: NDArray[np.float32]) -> NDArray[np.float64]:
-        """The products of some passages' vectors with one, each by itself and in double precision."""
+        """Return the products of some passages' vectors with one vector, each by itself and in double precision."""
         cosines: NDArray[np.float64] = (self.rows(numbers) * vector.astype(np.float64)).sum(axis=1)
         return cosines
 
     def rows(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The vectors of some passages in double precision."""
+        """Return the vectors of some passages in double precision."""
         rows = np.empty((len(numbers), self._parts[0].shape[1]))
         for first, part, scales in zip(self._firsts, self._parts, self._scales, strict=False):
-            here = (numbers >= first) & (numbers < first + len(part))
-            rows[here] = part[numbers[here] - first]
+            inside = (numbers >= first) & (numbers < first + len(part))
+            rows[inside] = part[numbers[inside] - first]
             if scales is not None:
-                rows[here] *= scales[numbers[here] - first, None]
+                rows[inside] *= scales[numbers[inside] - first, None]
         return rows
 
 
 def _load_scales(folder: Path, vectors: NDArray[Any]) -> NDArray[np.float32] | None:
-    """What the numbers of each vector are worth, where they are whole numbers."""
+    """Return the scale of each int8 vector, or None for other precisions."""
     if vectors.dtype != np.int8:
         return None
     scales: NDArray[np.float32] = load_array(folder, _SCALES)

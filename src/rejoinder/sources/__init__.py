@@ -1,4 +1,4 @@
-"""Candidate sources, one file each: where other texts for the place of a reply come from.
+"""Sources of candidates, one file each: where alternative replies to a context come from.
 
 >>> from rejoinder.sources import Corpus, Moment, parse_source
 """

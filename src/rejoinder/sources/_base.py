@@ -1,12 +1,13 @@
-"""What a source is: it proposes candidates for the place of a reply.
+"""What a source is: it proposes candidates for a reply.
 
 A source is a *value* like a metric: a frozen dataclass whose fields are its parameters, one file each in this folder,
-with ``parse_source(str(source)) == source``. Laid over a corpus it becomes a proposer, which is asked about *moments*
-of that corpus (a turn, the turns before it being the context) or about items from anywhere.
+with ``parse_source(str(source)) == source``. Applied to a corpus it becomes a proposer, which proposes candidates for
+*moments* of that corpus (a turn, with the turns before it as context) or for items from anywhere.
 
-What every proposer owes: nothing that says the same as the true reply or as a turn of the context (case and punctuation
-aside); for a moment of the corpus, nothing from another split; never the same words twice for one moment; the same
-candidates for the same moment, seed and k, whatever else is asked for. Where there are fewer than k, the list is short.
+What every proposer guarantees: no candidate has the same text as the true reply or as a turn of the context (ignoring
+case and punctuation); for a moment of the corpus, no candidate is from another split; no text is proposed twice for one
+moment; the same moment, seed and k give the same candidates, whatever else is proposed. If there are fewer than k, the
+list is short.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Proposer(Protocol):
     """A source over a corpus."""
 
     def propose(self, places: Sequence[ResponsePlace], k: int, seed: int = 0) -> list[list[Candidate]]:
-        """Up to k candidates for each place, in order; those that nothing can be said for get an empty list."""
+        """Return up to k candidates for each place, in order; a place without candidates gets an empty list."""
         ...
 
 
@@ -43,13 +44,13 @@ class Proposer(Protocol):
 class Source:
     """Where candidates come from; subclasses are frozen dataclasses in one file each."""
 
-    # Who proposed it, in one line.
+    # The publication that introduced it, in one line.
     citation: ClassVar[str] = ""
-    # Raised whenever the same input may give other candidates.
+    # Incremented whenever the same input may give other candidates.
     version: ClassVar[int] = 1
 
     def over(self, corpus: Corpus) -> Proposer:
-        """The source, ready to draw from a corpus."""
+        """Return the proposer of this source for a corpus."""
         raise NotImplementedError
 
     def __str__(self) -> str:
@@ -60,17 +61,17 @@ _REGISTRY = Registry("rejoinder.sources", "source", defined_class(Source))
 
 
 def source_names() -> list[str]:
-    """Every source that can be typed by name."""
+    """Return the names of all sources."""
     return _REGISTRY.names()
 
 
 def source_class(name: str) -> type[Source]:
-    """The class behind a source's name."""
+    """Return the class of a source by its name."""
     return _REGISTRY.load(name)
 
 
 def parse_source(spec: str) -> Source:
-    """The source that a spec such as ``same_partner(exclusive=True)`` names.
+    """Return the source of a spec such as ``same_partner(exclusive=True)``.
 
     - ``spec``: a name with parameters, one of ``list_("sources")``.
 
@@ -78,5 +79,5 @@ def parse_source(spec: str) -> Source:
     >>> str(rejoinder.parse_source("bm25(query='reply')"))
     "bm25(query='reply')"
     """
-    typed = specs.parse_spec(spec, "source")
-    return specs.construct(source_class(typed.name), typed)
+    parsed_spec = specs.parse_spec(spec, "source")
+    return specs.construct(source_class(parsed_spec.name), parsed_spec)

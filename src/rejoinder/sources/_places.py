@@ -1,4 +1,4 @@
-"""Where moments and items stand in a corpus, and what must not be proposed to them."""
+"""Where moments and items are in a corpus, and what must not be proposed for them."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ OUTSIDE = -1
 
 @dataclass(frozen=True, eq=False)
 class CorpusPlaces:
-    """Places as numbers: the turn of each (-1 outside the corpus), and what its item says already.
+    """Places as numbers: the turn of each (-1 outside the corpus), and the texts of its item.
 
-    ``names`` is what the draws of each place go by: its turn, or its item's id where it is outside.
+    ``names`` is what the draws for each place depend on: its turn, or its item's id if it is outside.
     """
 
     turns: Numbers
     names: NDArray[np.uint64]
-    _told: Numbers  # place * number of texts + text, sorted
+    _text_keys: Numbers  # place * number of texts + text, sorted
     _corpus: Corpus
 
     @classmethod
     def of(cls, places: Sequence[ResponsePlace], corpus: Corpus) -> CorpusPlaces:
         """Find places in a corpus; a moment that is not in it is an error, an item may come from anywhere."""
         turns = np.array([_turn_of(place, corpus) for place in places], dtype=np.int64)
-        told: list[Numbers] = [np.zeros(0, dtype=np.int64)]
+        text_keys: list[Numbers] = [np.zeros(0, dtype=np.int64)]
         for number, place in enumerate(places):
             if isinstance(place, Item):
                 texts = [t.text for t in place.context] + [r.text for r in place.references]
-                told.append(number * len(corpus.digests) + find_text_codes(corpus, texts))
+                text_keys.append(number * len(corpus.digests) + find_text_codes(corpus, texts))
         names = turns.astype(np.uint64)
         for number in np.flatnonzero(turns == OUTSIDE).tolist():
             names[number] = text_digest(places[number].id)
-        return cls(turns, names, np.unique(np.concatenate(told)), corpus)
+        return cls(turns, names, np.unique(np.concatenate(text_keys)), corpus)
 
     @property
     def inside(self) -> Numbers:
@@ -50,16 +50,16 @@ class CorpusPlaces:
 
     @property
     def outside(self) -> Numbers:
-        """The numbers of those that are not."""
+        """The numbers of the places that are not in the corpus."""
         return np.flatnonzero(self.turns == OUTSIDE)
 
-    def untold(self, numbers: Numbers, turns: Numbers) -> NDArray[np.bool_]:
-        """Whether a turn says something else than the context and the references of a place's item."""
-        if not len(self._told):
+    def is_new(self, numbers: Numbers, turns: Numbers) -> NDArray[np.bool_]:
+        """Whether a turn's text differs from the context and the references of a place's item."""
+        if not len(self._text_keys):
             return np.ones(len(numbers), dtype=bool)
         key = numbers * len(self._corpus.digests) + self._corpus.said[turns]
-        place = np.minimum(np.searchsorted(self._told, key), len(self._told) - 1)
-        unlike: NDArray[np.bool_] = self._told[place] != key
+        place = np.minimum(np.searchsorted(self._text_keys, key), len(self._text_keys) - 1)
+        unlike: NDArray[np.bool_] = self._text_keys[place] != key
         return unlike
 
 
@@ -72,13 +72,14 @@ def _turn_of(place: ResponsePlace, corpus: Corpus) -> int:
     size = int(corpus.starts[number + 1] - corpus.starts[number])
     if not 0 < place.turn < size:
         raise InputError(
-            f"turn {place.turn} of dialogue {place.dialogue!r} is no moment; name one from 1 to {size - 1} (from 0)"
+            f"dialogue {place.dialogue!r} has no turn {place.turn} with a context; "
+            f"name one from 1 to {size - 1} (counted from 0)"
         )
     return int(corpus.starts[number]) + place.turn
 
 
 def _turn_of_item(item: Item, corpus: Corpus) -> int:
-    """The turn that follows an item's context in its dialogue; outside where the corpus has no such place."""
+    """Return the turn that follows an item's context in its dialogue, or ``OUTSIDE`` if there is none."""
     number = corpus.numbers.get(item.dialogue) if item.dialogue is not None else None
     if number is None or not item.context:
         return OUTSIDE

@@ -1,4 +1,4 @@
-"""Candidates for every item of a file, from any source."""
+"""Candidates for each item of a file, from any source."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rejoinder.types import Dialogue, Item, Question
 
 @dataclass(frozen=True)
 class ProposedQuestions:
-    """Items with candidates as questions; how many items were asked about, and how many got fewer than wanted."""
+    """Items with candidates as questions; the number of items, and how many got fewer candidates than requested."""
 
     questions: Sequence[Question]
     n_items: int
@@ -29,44 +29,42 @@ def propose(
     k: int = 10,
     seed: int = 0,
 ) -> ProposedQuestions:
-    """Candidates that a source proposes for every item, as questions that nobody has graded.
+    """Return the candidates that a source proposes for each item, as questions without grades.
 
     - ``items``: items, or a file that has some.
     - ``corpus``: dialogues, a ``Corpus``, or a file.
     - ``source``: a source or its spec, one of ``list_("sources")``.
-    - ``k``: how many candidates an item gets at most.
-    - ``seed``: the seed of what is drawn.
+    - ``k``: the largest number of candidates per item.
+    - ``seed``: the seed of random draws.
 
     >>> import rejoinder
     >>> made = rejoinder.propose("items.jsonl", "dialogues.jsonl", "bm25", k=3)
     >>> len(made.questions[0].candidates)
     3
     """
-    parsed = parse_source(source) if isinstance(source, str) else source
-    wanted = _read_items(items) if isinstance(items, str | Path) else list(items)
+    parsed_source = parse_source(source) if isinstance(source, str) else source
+    wanted_items = _read_items(items) if isinstance(items, str | Path) else list(items)
     if not isinstance(corpus, Corpus):
         corpus = Corpus.of(_read_dialogues(corpus) if isinstance(corpus, str | Path) else corpus)
-    proposed = parsed.over(corpus).propose(wanted, k, seed)
+    candidate_lists = parsed_source.over(corpus).propose(wanted_items, k, seed)
     questions = [
         Question(item.id, item.context, tuple(candidates), item.situation, item.dialogue, None, item.meta)
-        for item, candidates in zip(wanted, proposed, strict=True)
+        for item, candidates in zip(wanted_items, candidate_lists, strict=True)
         if candidates
     ]
-    return ProposedQuestions(questions, len(wanted), sum(len(candidates) < k for candidates in proposed))
+    return ProposedQuestions(questions, len(wanted_items), sum(len(candidates) < k for candidates in candidate_lists))
 
 
-def _read_items(given: str | Path) -> list[Item]:
-    items = list(read(given, allow_empty=True).items.values())
+def _read_items(file: str | Path) -> list[Item]:
+    items = list(read(file, allow_empty=True).items.values())
     if not items:
-        raise InputError(
-            f"{given}: there are no items; make some from dialogues with: rejoinder import NAME --as items"
-        )
+        raise InputError(f"{file}: there are no items; make some from dialogues with: rejoinder import NAME --as items")
     return items
 
 
-def _read_dialogues(given: str | Path) -> Iterator[Dialogue]:
-    opened = Input(given)
+def _read_dialogues(file: str | Path) -> Iterator[Dialogue]:
+    source = Input(file)
     try:
-        yield from (record for record, _ in opened.records(allow_empty=True) if isinstance(record, Dialogue))
+        yield from (record for record, _ in source.records(allow_empty=True) if isinstance(record, Dialogue))
     finally:
-        opened.close()
+        source.close()

@@ -1,4 +1,4 @@
-"""The proposer that the sources of retrieval share: the utterances that an index finds nearest to a query."""
+"""The proposer that the retrieval sources share: the turns that an index finds nearest to a query."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from rejoinder.sources._base import ResponsePlace
 from rejoinder.sources._places import OUTSIDE, CorpusPlaces
 from rejoinder.types import Candidate, Item
 
-# What an index is asked for: the whole context, its last turn, or the true reply (a reference, for an item).
+# What is searched for: the whole context, its last turn, or the true reply (a reference, for an item).
 Query: TypeAlias = Literal["context", "last", "reply"]
-_SPARE = 8  # hits beyond k that are asked for at once, since some say what must not be proposed
+_SPARE = 8  # hits beyond k that are requested at once, since some must not be proposed
 
 
 def corpus_passages(corpus: Corpus) -> Iterator[Passage]:
-    """Every turn of a corpus, to be indexed."""
+    """Yield each turn of a corpus as a passage for an index."""
     for number, name in enumerate(corpus.ids):
         start, end = int(corpus.starts[number]), int(corpus.starts[number + 1])
         for turn in range(start, end):
@@ -31,7 +31,7 @@ def corpus_passages(corpus: Corpus) -> Iterator[Passage]:
 
 
 def index_folder(corpus: Corpus, kind: str) -> Path:
-    """Where the index of a corpus lies in the cache."""
+    """Return the folder of a corpus's index in the cache."""
     return cache_home() / "indexes" / f"{kind}-{corpus.digest}"
 
 
@@ -45,33 +45,35 @@ class RetrievalProposer:
     index: Index
 
     def propose(self, places: Sequence[ResponsePlace], k: int, seed: int = 0) -> list[list[Candidate]]:
-        """The k best candidates of each place; nothing is drawn, so the seed decides nothing."""
+        """Return the k best candidates for each place; nothing is random, so the seed has no effect."""
         if k < 1:
             raise SpecError(f"k must be at least 1, not {k}")
-        found: list[list[Candidate]] = [[] for _ in places]
-        located = CorpusPlaces.of(places, self.corpus)
-        asked = {i: text for i, place in enumerate(places) if (text := self._ask(place, int(located.turns[i])))}
+        proposals: list[list[Candidate]] = [[] for _ in places]
+        corpus_places = CorpusPlaces.of(places, self.corpus)
+        queries = {i: text for i, place in enumerate(places) if (text := self._ask(place, int(corpus_places.turns[i])))}
         groups: dict[tuple[bool, str | None], list[int]] = {}
-        for number in asked:
-            turn = int(located.turns[number])
+        for number in queries:
+            turn = int(corpus_places.turns[number])
             inside = turn != OUTSIDE
             groups.setdefault((inside, self.corpus.split(turn) if inside else None), []).append(number)
         for (inside, split), rows in groups.items():
             size = k + _SPARE
             while rows:
-                hits = self._search([asked[n] for n in rows], size, split, [_own_dialogue(places[n]) for n in rows])
-                for number, of_row in zip(rows, hits, strict=True):
-                    good = [h for h in of_row if not inside or h.split == split]
-                    found[number] = self._choose(number, good, located, k)
-                rows = [n for n, of_row in zip(rows, hits, strict=True) if len(found[n]) < k and len(of_row) == size]
+                hits = self._search([queries[n] for n in rows], size, split, [_own_dialogue(places[n]) for n in rows])
+                for number, row_hits in zip(rows, hits, strict=True):
+                    good = [h for h in row_hits if not inside or h.split == split]
+                    proposals[number] = self._choose(number, good, corpus_places, k)
+                rows = [
+                    n for n, row_hits in zip(rows, hits, strict=True) if len(proposals[n]) < k and len(row_hits) == size
+                ]
                 size *= 4
-        return found
+        return proposals
 
     def _search(self, texts: list[str], k: int, split: str | None, homes: list[list[str]]) -> list[list[Hit]]:
         return self.index.search(texts, k, split=split, exclude_dialogues=homes)
 
     def _ask(self, place: ResponsePlace, turn: int) -> str | None:
-        """What to look for; None where an item has no reference to look for."""
+        """Return the text to search for, or None if an item has no reference to search for."""
         if isinstance(place, Item):
             context = [t.text for t in place.context]
             reply = place.references[0].text if place.references else None
@@ -82,28 +84,28 @@ class RetrievalProposer:
         wanted = {"context": " ".join(context), "last": context[-1] if context else None, "reply": reply}
         return wanted[self.query]
 
-    def _choose(self, number: int, hits: list[Hit], located: CorpusPlaces, k: int) -> list[Candidate]:
-        """The first k hits that say something new."""
-        turn, said = int(located.turns[number]), set()
-        chosen: list[Candidate] = []
+    def _choose(self, number: int, hits: list[Hit], corpus_places: CorpusPlaces, k: int) -> list[Candidate]:
+        """Return the first k hits with a new text."""
+        turn, codes = int(corpus_places.turns[number]), set()
+        candidates: list[Candidate] = []
         for hit in hits:
             place = np.array([int(self.corpus.starts[self.corpus.numbers[hit.dialogue]]) + hit.turn])
             code = int(self.corpus.said[place[0]])
-            before = turn != OUTSIDE and bool(self.corpus.speakers.said_before(np.array([turn]), place)[0])
-            if before or code in said or not located.untold(np.array([number]), place)[0]:
+            before = turn != OUTSIDE and bool(self.corpus.speakers.repeats_context(np.array([turn]), place)[0])
+            if before or code in codes or not corpus_places.is_new(np.array([number]), place)[0]:
                 continue
-            said.add(code)
-            chosen.append(Candidate(hit.text, hit.id, source=self.spec))
-            if len(chosen) == k:
+            codes.add(code)
+            candidates.append(Candidate(hit.text, hit.id, source=self.spec))
+            if len(candidates) == k:
                 break
-        return chosen
+        return candidates
 
 
 def _own_dialogue(place: ResponsePlace) -> list[str]:
-    """The dialogue that a place must not be given anything of."""
+    """Return the dialogue from which nothing may be proposed for a place."""
     return [place.dialogue] if place.dialogue is not None else []
 
 
 def open_or_build(folder: Path, reopen: Callable[[Path], Index], build: Callable[[Path], Index]) -> Index:
-    """The index in a folder of the cache, built where it is not there yet."""
+    """Open the index in a folder of the cache, or build it if it is not there yet."""
     return reopen(folder) if folder.is_dir() else build(folder)

@@ -1,4 +1,4 @@
-"""The proposer that the sources of speaker sets share: it draws from the set of each moment."""
+"""The proposer that the speaker-set sources share: it draws from the set of each moment."""
 
 from __future__ import annotations
 
@@ -20,45 +20,45 @@ from rejoinder.types import Candidate
 
 @dataclass(frozen=True, eq=False)
 class SetProposer:
-    """Draws from one of the speaker sets; an item that is not in the corpus has no speaker, so only random has some."""
+    """Draws from one of the speaker sets; an item outside the corpus has no speaker, so only random works for it."""
 
     spec: str
     of: SpeakerSet
     corpus: Corpus
 
     def propose(self, places: Sequence[ResponsePlace], k: int, seed: int = 0) -> list[list[Candidate]]:
-        """Up to k candidates for each place, drawn without replacement."""
+        """Return up to k candidates for each place, drawn without replacement."""
         if k < 1:
             raise SpecError(f"k must be at least 1, not {k}")
-        drawn = self.draw(CorpusPlaces.of(places, self.corpus), k, seed)
-        turns = drawn[drawn >= 0]
+        turn_rows = self.draw(CorpusPlaces.of(places, self.corpus), k, seed)
+        turns = turn_rows[turn_rows >= 0]
         candidates = map(self._candidate, self.corpus.texts(turns), self.corpus.names(turns))
-        return [list(itertools.islice(candidates, n)) for n in (drawn >= 0).sum(axis=1).tolist()]
+        return [list(itertools.islice(candidates, n)) for n in (turn_rows >= 0).sum(axis=1).tolist()]
 
     def _candidate(self, text: str, name: str) -> Candidate:
         return Candidate(text, name, None, self.spec)
 
     def draw(self, places: CorpusPlaces, k: int, seed: int = 0) -> Numbers:
-        """The same as numbers of turns, in a line a place, -1 where there are no more."""
+        """Return the same as numbers of turns, one line per place, -1 where there are no more."""
         keys = draw_keys(places.names, seed, zlib.crc32(self.spec.encode()))
-        found = np.full((len(keys), k), -1, dtype=np.int64)
+        turn_rows = np.full((len(keys), k), -1, dtype=np.int64)
         inside, outside = places.inside, places.outside
-        found[inside] = self.corpus.speakers.sample(
-            self.of, places.turns[inside], k, keys[inside], lambda rows, turns: places.untold(inside[rows], turns)
+        turn_rows[inside] = self.corpus.speakers.sample(
+            self.of, places.turns[inside], k, keys[inside], lambda rows, turns: places.is_new(inside[rows], turns)
         )
         if self.of.name == "random" and len(outside):
             everything = _whole_corpus(self.corpus, len(outside))
-            found[outside] = draw_turns(
+            turn_rows[outside] = draw_turns(
                 everything,
                 k,
                 keys[outside],
                 self.corpus.said,
-                lambda rows, turns: places.untold(outside[rows], turns),
+                lambda rows, turns: places.is_new(outside[rows], turns),
             )
-        return found
+        return turn_rows
 
 
 def _whole_corpus(corpus: Corpus, n: int) -> Pools:
-    """The whole corpus as the pool of n rows."""
+    """Return the whole corpus as the pool of n rows."""
     nothing = np.zeros(n, dtype=np.int64)
     return Pools(nothing, nothing + corpus.n_turns, nothing, nothing, lambda places: places)

@@ -1,4 +1,4 @@
-"""Utterances that share words with the context or the reply, by BM25 (Robertson et al. 1995)."""
+"""Turns that share words with the context or the reply, by BM25 (Robertson et al. 1995)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from rejoinder.sources._retrieval_proposer import Query, RetrievalProposer, corp
 
 @dataclass(frozen=True)
 class Bm25(Source):
-    """What BM25 finds first among all utterances of the split: asked with the context, its last turn, or the reply.
+    """The best hits of BM25 among all turns of the split, searched by the context, its last turn, or the reply.
 
-    The index of a corpus is built once and kept in the cache.
+    The index of a corpus is built once and stored in the cache.
     """
 
     query: Query = "context"
@@ -21,7 +21,7 @@ class Bm25(Source):
     citation = "Robertson et al. 1995, Okapi at TREC-3; Gangal et al. 2021, Appendix C"
 
     def over(self, corpus: Corpus) -> RetrievalProposer:
-        """The source over a corpus."""
+        """Return the proposer of this source for a corpus."""
         from rejoinder.indexes.bm25 import Bm25Index
 
         index = open_or_build(

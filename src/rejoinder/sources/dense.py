@@ -1,4 +1,4 @@
-"""Utterances whose vectors are near that of the context or the reply."""
+"""Turns whose vectors are near that of the context or the reply."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from rejoinder.sources._retrieval_proposer import Query, RetrievalProposer, corp
 
 @dataclass(frozen=True)
 class Dense(Source):
-    """What an encoder puts nearest among all utterances of the split: to the context, its last turn, or the reply.
+    """The nearest of all turns of the split by an encoder's vectors: to the context, its last turn, or the reply.
 
-    The index of a corpus is built once for each encoder and kept in the cache.
+    The index of a corpus is built once per encoder and stored in the cache.
     """
 
     encoder: str = "aptness"
@@ -22,7 +22,7 @@ class Dense(Source):
     citation = "Reimers and Gurevych 2019, Sentence-BERT"
 
     def over(self, corpus: Corpus) -> RetrievalProposer:
-        """The source over a corpus."""
+        """Return the proposer of this source for a corpus."""
         from rejoinder.indexes.dense import DenseIndex
         from rejoinder.models.encoder.factory import load_encoder
 

@@ -1,4 +1,4 @@
-"""Any utterance of the corpus by somebody else (the Rand set of Bak and Oh 2020; Tao et al. 2018 for negatives)."""
+"""Any turn of the corpus by another speaker (the Rand set of Bak and Oh 2020; Tao et al. 2018 for negatives)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from rejoinder.sources._set_proposer import SetProposer
 
 @dataclass(frozen=True)
 class Random(Source):
-    """What others than the speaker say, drawn evenly from the moment's corpus, or from all corpora of its split.
+    """Turns of other speakers, drawn uniformly from the moment's corpus, or from all corpora of its split.
 
-    For an item that is not in the corpus: anything that anybody says, of any split.
+    For an item that is not in the corpus: any turn of any speaker and split.
     """
 
     scope: Scope = "corpus"
@@ -22,5 +22,5 @@ class Random(Source):
     citation = "Bak and Oh 2020, Speaker Sensitive Response Evaluation Model, section 3.1"
 
     def over(self, corpus: Corpus) -> SetProposer:
-        """The source over a corpus."""
+        """Return the proposer of this source for a corpus."""
         return SetProposer(str(self), SpeakerSet("random", scope=self.scope), corpus)

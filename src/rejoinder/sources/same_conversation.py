@@ -12,10 +12,10 @@ from rejoinder.sources._set_proposer import SetProposer
 
 @dataclass(frozen=True)
 class SameConversation(Source):
-    """What the speaker of the reply says later in the dialogue: what is left without the context and itself."""
+    """What the speaker of the reply says later in the dialogue: the set without the context and the reply itself."""
 
     citation = "Bak and Oh 2020, Speaker Sensitive Response Evaluation Model, section 3.1"
 
     def over(self, corpus: Corpus) -> SetProposer:
-        """The source over a corpus."""
+        """Return the proposer of this source for a corpus."""
         return SetProposer(str(self), SpeakerSet("same_conversation"), corpus)

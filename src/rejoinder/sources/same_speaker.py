@@ -19,5 +19,5 @@ class SameSpeaker(Source):
     citation = "Bak and Oh 2020, Speaker Sensitive Response Evaluation Model, section 3.1"
 
     def over(self, corpus: Corpus) -> SetProposer:
-        """The source over a corpus."""
+        """Return the proposer of this source for a corpus."""
         return SetProposer(str(self), SpeakerSet("same_speaker", self.exclusive), corpus)

@@ -1,4 +1,4 @@
-"""Utterances whose SIF-weighted word vectors are near that of the context or the reply (Arora et al. 2017)."""
+"""Turns whose SIF-weighted word vectors are near that of the context or the reply (Arora et al. 2017)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from rejoinder.sources._retrieval_proposer import Query, RetrievalProposer, corp
 
 @dataclass(frozen=True)
 class Sif(Source):
-    """What is nearest by SIF vectors among all utterances of the split: to the context, its last turn, or the reply.
+    """The nearest of all turns of the split by SIF vectors: to the context, its last turn, or the reply.
 
     ``counts`` is a file with a word and its count on each line; without one, the corpus itself is counted. The index of
-    a corpus is built once and kept in the cache. A text without a known word finds nothing and is not found.
+    a corpus is built once and stored in the cache. A text without a known word finds nothing and is not found.
     """
 
     vectors: str = "glove-6b-50d"
@@ -34,7 +34,7 @@ class Sif(Source):
             raise SpecError(f"sif: a must be above 0, not {self.a}")
 
     def over(self, corpus: Corpus) -> RetrievalProposer:
-        """The source over a corpus."""
+        """Return the proposer of this source for a corpus."""
         from rejoinder.indexes.dense import DenseIndex
         from rejoinder.models.word_vectors import load_word_vectors
 
@@ -44,8 +44,8 @@ class Sif(Source):
         path = home.with_name(f"{home.name}.json")
         fit = sif.read_fit(path)
         if fit is None:
-            given = sif.read_counts(self.counts) if self.counts is not None else None
-            fit = sif.fit_sif(corpus, words, self.a, given)
+            word_counts = sif.read_counts(self.counts) if self.counts is not None else None
+            fit = sif.fit_sif(corpus, words, self.a, word_counts)
             sif.write_fit(path, fit)
         encoder = SifEncoder(words, self.a, fit, digest)
         index = open_or_build(
@@ -57,7 +57,7 @@ class Sif(Source):
 
 
 class _SifProposer(RetrievalProposer):
-    """Proposes nothing that has no likeness at all to the query, as texts without known words have none."""
+    """Proposes only hits with a score above 0, which texts without known words never have."""
 
     def _search(self, texts: list[str], k: int, split: str | None, homes: list[list[str]]) -> list[list[Hit]]:
         return [[hit for hit in hits if hit.score > 0] for hits in super()._search(texts, k, split, homes)]

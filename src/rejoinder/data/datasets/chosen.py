@@ -1,4 +1,4 @@
-"""CHOSEN (Sato et al. 2020): what people said of the candidates of a response-selection test set."""
+"""CHOSEN (Sato et al. 2020): human scores of the candidates of a response-selection test set."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def _read(root: Path) -> Iterator[Record]:
 
 def _parse_scores(line: str, place: str) -> list[list[int]]:
     try:
-        found = orjson.loads(line)
+        value = orjson.loads(line)
     except orjson.JSONDecodeError as error:
         raise InputError(f"{place}: not valid JSON ({error.msg})") from None
-    row = DatasetRow({"scores": found}, place)
+    row = DatasetRow({"scores": value}, place)
     lists = [DatasetRow({"scores": values}, place).wholes("scores") for values in row.values("scores")]
     if not lists or not all(lists):
         raise row.wrong("scores", "a list of lists of numbers")
@@ -56,16 +56,16 @@ def _parse_scores(line: str, place: str) -> list[list[int]]:
 DATASETS = (
     Dataset(
         "chosen",
-        "605 of the 1,019 questions of the CHOSEN test set: the context, the true reply and what five people gave it",
+        "605 of the 1,019 questions of the CHOSEN test set: the context, the true reply and its scores by five people",
         (_SCORES, _TEXTS),
         NO_LICENCE,
         "Sato, Akama, Ouchi, Suzuki, Inui 2020 (ACL)",
         {"questions": 605},
         "A question has one candidate, the true reply (source `ground-truth`), whose grade is the mean of its five "
-        "scores (1 to 5, 0 for ungrammatical). The three false candidates come from OpenSubtitles and their texts are "
-        "not here; the scores of all four are in meta under `scores`, the true reply first. The other 414 questions "
-        "have no recovered context and are left out. Too little for a selection test; it serves as contexts with a "
-        "true reply that people confirmed.",
+        "scores (1 to 5, 0 for ungrammatical). The three false candidates come from OpenSubtitles and their texts "
+        "are not included; the scores of all four are in meta under `scores`, the true reply first. The other 414 "
+        "questions have no recovered context and are left out. This is too little for a selection test; use it as "
+        "contexts with a true reply that people confirmed.",
         _read,
     ),
 )

@@ -1,4 +1,4 @@
-"""The dialogue corpus that this project trains on, with the one split that every part of it keeps."""
+"""The dialogue corpus that this project trains on, with one split that every part of the project uses."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _ASSISTANT = File(
 )
 _SPLIT = (
     "Every dialogue has a `corpus` and a `split` (train, valid, test): train on the first, choose on the second, "
-    "report on the third. Neighbouring turns of one speaker are joined."
+    "report on the third. Adjacent turns of one speaker are joined."
 )
 
 DATASETS = (
@@ -47,8 +47,8 @@ DATASETS = (
         "mixed, some non-commercial: see the notes",
         "the sources named in the notes",
         {"dialogues": 124832},
-        f"{_SPLIT} Dialogues that share neighbouring turns with a judged context are taken out, and near-duplicates, "
-        "days of IRC and meetings never straddle the split. Sources: Cornell movie dialogues (82,342; "
+        f"{_SPLIT} Dialogues that share adjacent turns with a judged context are removed, and near-duplicates, "
+        "days of IRC and meetings are never divided between splits. Sources: Cornell movie dialogues (82,342; "
         "Danescu-Niculescu-Mizil, Lee 2011; no licence stated), Ubuntu IRC (13,826; Kummerfeld et al. 2019; CC BY "
         "4.0), DailyDialog (8,852; Li et al. 2017; CC BY-NC-SA 4.0), DREAM (3,860; Sun et al. 2019; non-commercial), "
         "CMU DoG (3,366; Zhou et al. 2018; no licence stated), Friends (3,027; Chen, Choi 2016; annotations MIT), "

@@ -13,11 +13,11 @@ from rejoinder.types import Dialogue, Record
 
 _END = "__eou__"
 _NOTES = (
-    "A dialogue is a line of the file, its id the split and the line counted from 0 (`test-73`). The file names no "
-    "speakers; two people take turns, and are called A and B. Some dialogues occur twice, also across the splits, as "
-    "published. The digests are of the copy that this project measured with, which may differ from the authors' "
-    "archive in small things such as apostrophes; other copies can be read too. **For training use "
-    "`corpus/dialogues`**, whose DailyDialog part has no dialogue of the other splits and none that was judged."
+    "A dialogue is a line of the file; its id is the split and the line counted from 0 (`test-73`). The file names no "
+    "speakers; two people alternate, and are called A and B. Some dialogues occur twice, also across the splits, as "
+    "published. The digests are those of the copy that this project used, which may differ from the authors' "
+    "archive in details such as apostrophes; other copies can be read too. **For training use "
+    "`corpus/dialogues`**, whose DailyDialog part has no dialogue from the other splits and none that was judged."
 )
 _REASON = (
     "DailyDialog is published as an archive by its authors (yanran.li/dailydialog): unpack it and put its "

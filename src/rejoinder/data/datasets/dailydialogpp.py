@@ -1,4 +1,4 @@
-"""DailyDialog++ (Sai et al. 2020): replies that fit, replies written to look as if, and random ones."""
+"""DailyDialog++ (Sai et al. 2020): replies that fit, replies written to look as if they did, and random ones."""
 
 from __future__ import annotations
 

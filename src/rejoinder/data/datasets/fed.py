@@ -22,7 +22,7 @@ _FILE = File(
 _CITATION = "Mehri, Eskenazi 2020 (SIGdial)"
 _RATERS = (
     "Five people rated each; the file does not say who, so `rater-2` only means the second of the five. A person could "
-    'answer "N/A" and say why; such answers are no ratings and are left out'
+    'answer "N/A" and say why; such answers are not ratings and are left out'
 )
 
 
@@ -35,17 +35,17 @@ class _Group(NamedTuple):
 
 
 def _read_groups(root: Path) -> Iterator[_Group]:
-    waiting: list[DatasetRow] = []
+    turns: list[DatasetRow] = []
     number = 0
     for row in read_json_list(root / _FILE.path):
         if "response" in row.fields:
-            waiting.append(row)
+            turns.append(row)
             continue
-        yield _Group(f"fed-{number:03}", row, waiting)
-        waiting = []
+        yield _Group(f"fed-{number:03}", row, turns)
+        turns = []
         number += 1
-    if waiting:
-        raise InputError(f"{waiting[0].place}: no whole dialogue follows this turn; the file may be cut off")
+    if turns:
+        raise InputError(f"{turns[0].place}: no whole dialogue follows this turn; the file may be truncated")
 
 
 def _read_turns(root: Path) -> Iterator[Record]:
@@ -90,8 +90,8 @@ def _parse_ratings(row: DatasetRow) -> Iterator[tuple[str, str, float]]:
             raise annotations.wrong(aspect, "the name of an aspect")
         for number, value in enumerate(annotations.values(aspect), start=1):
             if not isinstance(value, str):
-                judged = DatasetRow({aspect: value}, row.place).number(aspect)
-                yield f"rater-{number}", aspect.lower().replace(" ", "-"), judged
+                rating = DatasetRow({aspect: value}, row.place).number(aspect)
+                yield f"rater-{number}", aspect.lower().replace(" ", "-"), rating
 
 
 DATASETS = (
@@ -102,10 +102,11 @@ DATASETS = (
         NO_LICENCE,
         _CITATION,
         {"items": 375, "responses": 375, "ratings": 16863},
-        "An item is a place in a dialogue of `fed/dialogue` (speakers `User` and `System`); its future is what that "
-        "dialogue has behind the reply. Systems: `Meena`, `Mitsuku`, `Human`. Aspects: `interesting`, `engaging`, "
-        "`specific`, `relevant`, `correct`, `semantically-appropriate`, `fluent` (0 to 2), `understandable` (0 or "
-        f"1), `overall` (0 to 4). {_RATERS}: 12 of 16,875. Ids count the dialogues in the order of the file.",
+        "An item is a place in a dialogue of `fed/dialogue` (speakers `User` and `System`); its future is the rest "
+        "of that dialogue after the reply. Systems: `Meena`, `Mitsuku`, `Human`. Aspects: `interesting`, "
+        "`engaging`, `specific`, `relevant`, `correct`, `semantically-appropriate`, `fluent` (0 to 2), "
+        f"`understandable` (0 or 1), `overall` (0 to 4). {_RATERS}: 12 of 16,875. Ids count the dialogues in the "
+        "order of the file.",
         _read_turns,
     ),
     Dataset(

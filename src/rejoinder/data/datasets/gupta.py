@@ -17,8 +17,8 @@ _SCARCE = "Gangal, Jhamtani, Hovy, Berg-Kirkpatrick 2021 (Findings of ACL)"
 _NOTES = (
     "An item is a context of the DailyDialog test set (`73_4`: up to turn 4 of dialogue 73, counted from 0), with its "
     "references; five systems answer each, `human` being one of them. The rating of a response is the mean over its "
-    "raters (rater `mean`, aspect `appropriate`, 1 to 5). The text is tokenised, and lower-case but for the "
-    "references that SCARCE added: those have the source `scarce` and may repeat; empty ones are left out."
+    "raters (rater `mean`, aspect `appropriate`, 1 to 5). The text is tokenised, and lower-case except for "
+    "the references that SCARCE added: those have the source `scarce` and may repeat; empty ones are left out."
 )
 
 
@@ -38,28 +38,30 @@ _SCARCE_MULTI = _file(
 
 
 def _read(root: Path, file: File, human: File) -> Iterator[Record]:
-    written = {row.text("context_id"): set(row.strings("all_references")) for row in read_json_list(root / human.path)}
+    human_references = {
+        row.text("context_id"): set(row.strings("all_references")) for row in read_json_list(root / human.path)
+    }
     items: dict[str, Item] = {}
     for row in read_json_list(root / file.path):
-        item = _item(row, written)
+        item = _item(row, human_references)
         known = items.setdefault(item.id, item)
         if known is item:
             yield item
         elif known != item:
-            raise InputError(f"{row.place}: 'context_id' {item.id} has another context or other references than before")
+            raise InputError(f"{row.place}: 'context_id' {item.id} has a different context or references than before")
         system = row.text("model").strip()
         response = Response(f"{item.id}/{system}", item.id, system, row.text("response"))
         yield response
         yield Rating("mean", "appropriate", row.number("human_average_rating"), response.id)
 
 
-def _item(row: DatasetRow, written: dict[str, set[str]]) -> Item:
+def _item(row: DatasetRow, human_references: dict[str, set[str]]) -> Item:
     name = row.text("context_id")
-    if name not in written:
-        raise row.wrong("context_id", "in the file of the references that people wrote too")
+    if name not in human_references:
+        raise row.wrong("context_id", "also in the file of human references")
     turns = [text for text in row.text("context").split("||||") if text.strip()]
     references = tuple(
-        Reference(text, "human" if text in written[name] else "scarce")
+        Reference(text, "human" if text in human_references[name] else "scarce")
         for text in row.strings("all_references")
         if text.strip()
     )
@@ -74,18 +76,18 @@ def _dataset(part: str, summary: str, file: File, human: File, citation: str) ->
 
 
 DATASETS = (
-    _dataset("single", "500 rated replies, one reference a context", _SINGLE, _SINGLE, _GUPTA),
-    _dataset("multi", "500 rated replies, four references a context", _MULTI, _MULTI, _GUPTA),
+    _dataset("single", "500 rated replies, one reference per context", _SINGLE, _SINGLE, _GUPTA),
+    _dataset("multi", "500 rated replies, four references per context", _MULTI, _MULTI, _GUPTA),
     _dataset(
         "scarce-single",
-        "500 rated replies, one reference a context and those that SCARCE added",
+        "500 rated replies, one reference per context and those that SCARCE added",
         _SCARCE_SINGLE,
         _SINGLE,
         f"{_SCARCE}; ratings: {_GUPTA}",
     ),
     _dataset(
         "scarce-multi",
-        "500 rated replies, four references a context and those that SCARCE added",
+        "500 rated replies, four references per context and those that SCARCE added",
         _SCARCE_MULTI,
         _MULTI,
         f"{_SCARCE}; ratings: {_GUPTA}",

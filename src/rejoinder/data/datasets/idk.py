@@ -13,17 +13,17 @@ from rejoinder.types import Item, Rating, Record, Response, Turn
 
 _FOLDER = "exp/HUMOD_IDK_bce_L1_wt1_lim3750"
 _CITATION = "Berlot-Attwell, Rudzicz 2022 (Findings of ACL)"
-# BERT takes 512 tokens; a longer row has lost the end of its context, and how much depends on the reply.
+# BERT takes 512 tokens; a longer row has lost the end of its context, how much of it depends on the reply.
 _LONGEST = 512
-# Two contexts that begin with the same 300 tokens are cuts of one: no reply is long enough to cut a context there.
+# Contexts that begin with the same 300 tokens are one context, truncated: no reply is long enough to cut earlier.
 _SURE = 300
 _NOTES = (
-    "The text is lower-case and was split into WordPieces, which are joined again (`terra ##ria` becomes `terraria`); "
-    "spaces around punctuation stay. The turns of a context ran together, so a context is one turn without a speaker. "
-    "Equal contexts are one item. Who wrote a reply is not said: the system is `unknown`. The rating is the mean over "
-    "the raters (rater `mean`); the score that the authors' IDK gave is in the response's meta under `idk`. A row of "
-    "512 tokens has lost the end of its context: the item's meta then has `end_cut`, and cuts of one context share a "
-    "`dialogue`. Response ids count the rows from 0."
+    "The text is lower-case and was split into WordPieces, which are rejoined (`terra ##ria` becomes `terraria`); "
+    "spaces around punctuation stay. The turns of a context ran together, so a context is one turn without a "
+    "speaker. Equal contexts are one item. The file does not say who wrote a reply: the system is `unknown`. The "
+    "rating is the mean over the raters (rater `mean`); the score that the authors' IDK gave is in the response's "
+    "meta under `idk`. A row of 512 tokens has lost the end of its context: the item's meta then has `end_cut`, "
+    "and truncated copies of one context share a `dialogue`. Response ids count the rows from 0."
 )
 
 
@@ -77,10 +77,10 @@ def _join_pieces(pieces: str) -> str:
     return pieces.replace(" ##", "")
 
 
-def _dataset(part: str, summary: str, file: File, items: int, rows: int, aspect: str, rated: str) -> Dataset:
+def _dataset(part: str, summary: str, file: File, items: int, rows: int, aspect: str, ratings_citation: str) -> Dataset:
     counts = {"items": items, "responses": rows, "ratings": rows}
     read = partial(_read, file=file, part=part, aspect=aspect)
-    citation = f"{_CITATION}; ratings: {rated}"
+    citation = f"{_CITATION}; ratings: {ratings_citation}"
     return Dataset(f"idk/{part}", summary, (file,), NO_LICENCE, citation, counts, _NOTES, read)
 
 

@@ -43,7 +43,7 @@ DATASETS = (
         "Zeng, Yu, Gao, Meng, Goyal, Chen 2024 (ICLR)",
         {"items": 100, "responses": 200, "preferences": 100},
         "An item is an instruction with its input (one turn, speaker `user`), with two responses by the systems "
-        "`output-1` and `output-2` (which say nothing about who wrote them) and the preference on which its authors "
+        "`output-1` and `output-2` (names that do not say who wrote them) and the preference on which the authors "
         "agreed (rater `agreed`; there are no ties). Ids count the pairs in the order of the file.",
         _read,
     ),

@@ -1,4 +1,4 @@
-"""The DailyDialog test set with five references a context (Gupta et al. 2019)."""
+"""The DailyDialog test set with five references per context (Gupta et al. 2019)."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _FILE = File(
 def _read(root: Path) -> Iterator[Record]:
     for row in read_json_lines(root / _FILE.path):
         index = row.whole("index")
-        found = row.rows("dialogue")
-        turns = alternate_speakers(turn.text("text") for turn in found)
-        for number, turn in enumerate(found[:-1]):
+        rows = row.rows("dialogue")
+        turns = alternate_speakers(turn.text("text") for turn in rows)
+        for number, turn in enumerate(rows[:-1]):
             references = tuple(Reference(text.strip()) for text in turn.strings("responses") if text.strip())
             yield Item(
                 f"{index}_{number}",
@@ -44,9 +44,9 @@ DATASETS = (
         "Gupta, Mehri, Zhao, Pavel, Eskenazi, Bigham 2019 (SIGdial)",
         {"items": 6740},
         "An item is a dialogue up to a turn (`73_4`: up to turn 4 of dialogue 73, counted from 0, as in `gupta`); two "
-        "people take turns, A and B. Its first reference is the true next turn of the dialogue, lower-case and "
+        "people, A and B, alternate. Its first reference is the true next turn of the dialogue, lower-case and "
         "tokenised; the other four were written by people who saw the context. One item has four references, because "
-        "one was empty; in 89 items two are equal. The future is what the dialogue has behind the true next turn. "
+        "one was empty; in 89 items two are equal. The future is the rest of the dialogue after the true next turn. "
         "There are no responses.",
         _read,
     ),

@@ -38,7 +38,7 @@ def _read(root: Path) -> Iterator[Record]:
             new = text not in texts
             if new:
                 texts.append(text)
-            # A system was asked the same more than once, and did not always say the same.
+            # A system was asked the same question more than once, and its answers differ.
             again = texts.index(text)
             names.append(f"{item}/{system}" + (f"/{again + 1}" if again else ""))
             if new:
@@ -50,7 +50,7 @@ def _read(root: Path) -> Iterator[Record]:
 def _prompt(row: DatasetRow) -> str:
     parts = [text for text in (row.string("instruction"), row.string("input")) if text.strip()]
     if not parts:
-        raise row.wrong("instruction", "a text that is not empty where there is no input")
+        raise row.wrong("instruction", "a non-empty string if there is no input")
     return "\n\n".join(parts)
 
 
@@ -62,15 +62,15 @@ def _systems(row: DatasetRow) -> tuple[str, str]:
 
 
 def _response_text(row: DatasetRow, key: str) -> str:
-    # "True" as a reply became the truth value in six places of the file.
+    # The reply "True" became a boolean in six places of the file.
     return str(row.fields[key]) if isinstance(row.fields.get(key), bool) else row.string(key)
 
 
 def _choice(row: DatasetRow, rater: str) -> Choice:
-    found = row.whole(rater)
-    if found >= len(_CHOICES):
+    index = row.whole(rater)
+    if index >= len(_CHOICES):
         raise row.wrong(rater, "0, 1 or 2")
-    return _CHOICES[found]
+    return _CHOICES[index]
 
 
 DATASETS = (
@@ -81,11 +81,11 @@ DATASETS = (
         "Apache-2.0",
         "Wang et al. 2024 (ICLR)",
         {"items": 170, "responses": 800, "preferences": 2997},
-        "An item is an instruction with its input, if it has one, behind a blank line (one turn, speaker `user`; "
-        "meta: the `application` that it was modelled on). Five systems answer; where one said different things to "
-        "the same instruction, the later texts have ids that end in /2, /3, ... A preference names two responses, a "
-        "rater and `first`, `second` or `tie`. Of the 800 responses 23 are empty, as published, and were judged so: a "
-        "file written from this set is read with `--empty nan`.",
+        "An item is an instruction, followed by a blank line and its input if it has one (one turn, speaker `user`; "
+        "meta: the `application` that it was modelled on). Five systems answer; where one gave different replies to "
+        "the same instruction, the later ones have ids that end in /2, /3, ... A preference names two responses, a "
+        "rater and `first`, `second` or `tie`. Of the 800 responses 23 are empty, as published, and were judged as "
+        "such: score a file written from this set with `--empty nan`.",
         _read,
     ),
 )

@@ -30,7 +30,7 @@ def _read_context(root: Path) -> Iterator[Record]:
 
 
 def _read_fluency(root: Path) -> Iterator[Record]:
-    # The two files number their rows differently and write apostrophes differently: the letters of the reply join them.
+    # The two files differ in their row numbers and apostrophes, so rows are matched by the letters of the reply.
     origin = {
         _letters(reply): (name, context) for _, (name, context, reply, *_) in read_csv_rows(root / _CONTEXT.path, 13)
     }
@@ -57,8 +57,8 @@ def _letters(text: str) -> str:
 
 _NOTES = (
     "An item is one turn of DailyDialog, with one reply by an LSTM (sampled from the best 1, 10 or 100 words; the "
-    "files do not say which). Ten people rated each from 1 to 5; whether the second column is always the same person "
-    "is not said, so `rater-2` only means the second of the ten."
+    "files do not say which). Ten people rated each from 1 to 5; the files do not say whether the second column is "
+    "always the same person, so `rater-2` only means the second of the ten."
 )
 _COUNTS = {"items": 200, "responses": 200, "ratings": 2000}
 

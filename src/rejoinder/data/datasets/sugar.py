@@ -16,7 +16,7 @@ _DISTRACTORS = ("5", "10", "15")
 _NOTES = (
     "A question is a request to an assistant (one turn, speaker `user`) in a situation of 12 statements, with three "
     "candidates graded `Bad`, `Acceptable` or `Best`. A statement has its category as in the file (`possession`, "
-    "`environment`, `behavior`, `location`, `time`, `date`) and is `relevant` where it belongs to the reply that was "
+    "`environment`, `behavior`, `location`, `time`, `date`) and is `relevant` if it belongs to the reply that was "
     "written for the request (the paper's S1). That reply is the candidate whose source is `reference`; the others "
     "(`distractor`) were written for other requests and chosen by adversarial filtering. The id of a candidate is the "
     "example that it was written for; the question's id is its own. Meta: `goal` (what the person wants), `polarity` "
@@ -57,18 +57,18 @@ def _read(root: Path, file: File, split: str) -> Iterator[Record]:
 
 
 def _read_train(root: Path, fold: int) -> Iterator[Record]:
-    kept_out = {row.whole("index") for row in read_json_lines(root / _DEV_FILES[fold].path)}
+    dev_questions = {row.whole("index") for row in read_json_lines(root / _DEV_FILES[fold].path)}
     for other, file in enumerate(_TEST_FILES):
         if other != fold:
             for row in read_json_lines(root / file.path):
-                if row.whole("index") not in kept_out:
+                if row.whole("index") not in dev_questions:
                     yield _question(row, "train")
 
 
 def _question(row: DatasetRow, split: str) -> Question:
     candidates = (
         _candidate(row, "reference"),
-        *(_candidate(found, "distractor") for found in row.rows("r.distractors")),
+        *(_candidate(distractor, "distractor") for distractor in row.rows("r.distractors")),
     )
     situation = _situation(row, "s")
     expanded = _situation(row, "s.expanded")
@@ -101,10 +101,10 @@ def _situation(row: DatasetRow, key: str) -> tuple[Statement, ...]:
 
 
 def _positions(row: DatasetRow, key: str, count: int) -> list[int]:
-    found = row.wholes(key)
-    if not all(0 <= i < count for i in found):
+    positions = row.wholes(key)
+    if not all(0 <= i < count for i in positions):
         raise row.wrong(key, f"positions below {count}")
-    return found
+    return positions
 
 
 def _list_datasets() -> Iterator[Dataset]:

@@ -26,12 +26,12 @@ def _read(root: Path) -> Iterator[Record]:
         item = _item(row, f"usr-{number:02}")
         yield item
         raters = row.texts("annotators")
-        for found in row.rows("responses"):
-            system = found.text("model").strip()
-            response = Response(f"{item.id}/{system}", item.id, system, found.text("response").strip())
+        for reply in row.rows("responses"):
+            system = reply.text("model").strip()
+            response = Response(f"{item.id}/{system}", item.id, system, reply.text("response").strip())
             yield response
             for aspect in _ASPECTS:
-                yield from _ratings(found, aspect, raters, response.id)
+                yield from _ratings(reply, aspect, raters, response.id)
 
 
 def _item(row: DatasetRow, name: str) -> Item:
@@ -41,12 +41,12 @@ def _item(row: DatasetRow, name: str) -> Item:
     return Item(name, turns, situation=situation)
 
 
-def _ratings(found: DatasetRow, aspect: str, raters: list[str], response: str) -> Iterator[Rating]:
-    values = found.values(aspect)
+def _ratings(reply: DatasetRow, aspect: str, raters: list[str], response: str) -> Iterator[Rating]:
+    values = reply.values(aspect)
     if len(values) != len(raters):
-        raise InputError(f"{found.place}: '{aspect}' has {len(values)} ratings by {len(raters)} raters")
+        raise InputError(f"{reply.place}: '{aspect}' has {len(values)} ratings by {len(raters)} raters")
     for rater, value in zip(raters, values, strict=True):
-        number = DatasetRow({aspect: value}, found.place).number(aspect)
+        number = DatasetRow({aspect: value}, reply.place).number(aspect)
         yield Rating(rater, aspect.lower().replace(" ", "-"), number, response)
 
 
@@ -58,9 +58,9 @@ DATASETS = (
         NO_LICENCE,
         "Mehri, Eskenazi 2020 (ACL)",
         {"items": 60, "responses": 360, "ratings": 6480},
-        "An item is a context; its situation holds the fact that the reply could use (category `fact`; 8 items have "
+        "An item is a context; its situation is the fact that the reply could use (category `fact`; 8 items have "
         "none). Six systems answer each, two of them people: `Original Ground Truth` and `New Human Generated`; so "
-        "there are no references. Raters go by their initials, three an item. Aspects: `understandable` and "
+        "there are no references. Raters are named by their initials, three per item. Aspects: `understandable` and "
         "`uses-knowledge` (0 or 1), `natural`, `maintains-context` (this is relevance) and `engaging` (1 to 3), "
         "`overall` (1 to 5). Ids count the contexts in the order of the file. The text is tokenised and lower-case.",
         _read,

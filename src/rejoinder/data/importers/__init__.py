@@ -26,12 +26,12 @@ __all__ = ["File", "ImportOptions", "ImportTally", "Importer", "import_", "impor
 def import_(
     name: str, path: str | Path, options: ImportOptions | None = None, tally: ImportTally | None = None
 ) -> Iterator[Record]:
-    """The records of a foreign file or folder, one at a time, checked as a file of our own would be.
+    """Yield the records of a foreign file or folder, one at a time, checked like those of our own files.
 
     - ``name``: the format, one of ``list_("importers")``.
     - ``path``: the file or folder.
-    - ``options``: how it is to be read; options that the importer does not take are an error.
-    - ``tally``: is filled on the way: what came out, what was left out and why.
+    - ``options``: how to read it; an option that the importer does not take is an error.
+    - ``tally``: filled in while reading: how many records came out, what was left out and why.
 
     >>> import rejoinder
     >>> tally = rejoinder.ImportTally()
@@ -40,27 +40,29 @@ def import_(
     >>> tally.records["response"]
     12
     """
-    found = import_places(name, path, options, tally)
-    return (record for record, _ in found)
+    records = import_places(name, path, options, tally)
+    return (record for record, _ in records)
 
 
 def import_places(
     name: str, path: str | Path, options: ImportOptions | None = None, tally: ImportTally | None = None
 ) -> Iterator[ImportedRecord]:
-    """The records as ``import_`` gives them, each with where it was read."""
+    """Yield the records of ``import_``, each with its place."""
     options = options or ImportOptions()
-    found = importer(name)
-    options.check(name, found.TAKES)
+    format_importer = importer(name)
+    options.check(name, format_importer.TAKES)
     place = Path(path)
     if str(path) != "-" and not place.exists():
         raise InputError(f"{printable(path)}: no such file or folder")
-    return _check_records(found, place, options, tally if tally is not None else ImportTally())
+    return _check_records(format_importer, place, options, tally if tally is not None else ImportTally())
 
 
-def _check_records(found: Importer, path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[ImportedRecord]:
-    ledger = IdChecker()
-    for record, place in found.read(path, options, tally):
-        if not ledger.add(record, place):
+def _check_records(
+    format_importer: Importer, path: Path, options: ImportOptions, tally: ImportTally
+) -> Iterator[ImportedRecord]:
+    checker = IdChecker()
+    for record, place in format_importer.read(path, options, tally):
+        if not checker.add(record, place):
             continue
         if isinstance(record, Item) and options.max_turns is not None:
             record = _shorten_context(record, options.max_turns)
@@ -70,9 +72,9 @@ def _check_records(found: Importer, path: Path, options: ImportOptions, tally: I
         why = f" (left out: {tally.left_out_as_text()})" if tally.left_out else ""
         name = options.file.name if options.file else printable(path)
         raise InputError(f"{name}: nothing in it could be imported{why}; is it the right file and importer?")
-    # A file of responses or ratings alone is read together with the file of their items.
+    # A file of only responses or ratings is read together with the file of their items.
     if tally.records["item"]:
-        ledger.close()
+        checker.close()
 
 
 def _shorten_context(item: Item, max_turns: int) -> Item:

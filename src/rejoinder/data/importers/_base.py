@@ -13,7 +13,7 @@ from rejoinder.errors import SpecError
 from rejoinder.registry import Registry
 from rejoinder.types import Dialogue, Item, Record, Reference, Response
 
-# The options of the library, as they are typed on the command line.
+# The options of the library, and how they are typed on the command line.
 FLAGS = {
     "system": "--system",
     "fields": "--field",
@@ -30,7 +30,7 @@ _MAX_NAMES = 12
 
 
 class File(NamedTuple):
-    """A file, its name in errors, and its name without endings as seen from where the import began."""
+    """A file, its name in errors, and its path below the imported folder without endings."""
 
     path: Path
     name: str
@@ -39,32 +39,32 @@ class File(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class ImportOptions:
-    """How a foreign file is to be read; each importer takes some of these and refuses the others."""
+    """How to read a foreign file; each importer takes some of these options and refuses the others."""
 
-    # Who said the replies, where the file does not say it.
+    # Who wrote the replies, if the file does not say.
     system: str | None = None
-    # Pairs of one of our names and the column, or key, that holds it; some of ours may come several times.
+    # Pairs of a field of ours and the column, or key, that holds it; some fields may be given several times.
     fields: tuple[tuple[str, str], ...] = ()
-    # What stands between the turns where a whole context is one string.
+    # The separator between turns, if a whole context is one string.
     separator: str | None = None
-    # Who gave the ratings, where the file does not say it.
+    # Who gave the ratings, if the file does not say.
     rater: str | None = None
-    # What a dialogue becomes: itself, or one item for every turn after its first.
+    # What a dialogue becomes: itself, or one item per turn after its first.
     form: Literal["dialogues", "items"] | None = None
-    # What an empty reply is: an error, a response with an empty text, or nothing (counted).
+    # What an empty reply becomes: an error, a response with an empty text, or nothing (counted).
     empty: Literal["error", "keep", "drop"] = "error"
     split: str | None = None
     delimiter: str | None = None
     quotes: bool = True
     # How many turns of a context to keep, counted from its end.
     max_turns: int | None = None
-    # Who is taken to have said the replies where neither the file nor ``system`` says it (no flag: for callers).
+    # The system if neither the file nor ``system`` names one (no flag: for callers).
     unnamed: str | None = None
-    # The one file to read, where it is called otherwise than its path (no flag: for callers).
+    # The file to read, if its name is not that of its path (no flag: for callers).
     file: File | None = None
 
     def check(self, name: str, takes: frozenset[str]) -> None:
-        """Raise where an option is given that the importer does not take, or one that makes no sense."""
+        """Raise if an option is set that the importer does not take, or that makes no sense."""
         for field in dataclasses.fields(self):
             if field.name in FLAGS and getattr(self, field.name) != field.default and field.name not in takes:
                 known = ", ".join(flag for option, flag in FLAGS.items() if option in takes) or "no options"
@@ -97,13 +97,13 @@ class ImportedRecord(NamedTuple):
 
 @dataclasses.dataclass
 class ImportTally:
-    """What came out of an import, what was left out and why."""
+    """How many records came out of an import, what was left out and why."""
 
     records: Counter[str] = dataclasses.field(default_factory=Counter)
     systems: Counter[str] = dataclasses.field(default_factory=Counter)
     # Reasons in the plural, such as "tool messages".
     left_out: Counter[str] = dataclasses.field(default_factory=Counter)
-    # Columns, or keys, that nothing was taken from.
+    # Columns, or keys, that were not used.
     unused: set[str] = dataclasses.field(default_factory=set)
 
     def add(self, record: Record) -> None:
@@ -113,7 +113,7 @@ class ImportTally:
             self.systems[record.system] += 1
 
     def summary(self, name: str) -> str:
-        """What a person wants to know of the import, in a few lines."""
+        """Return what happened in the import, in a few lines."""
         kinds = ", ".join(f"{number:,} {_pluralise(kind, number)}" for kind, number in self.records.items())
         lines = [f"{name}: {kinds}"]
         if self.systems:
@@ -125,7 +125,7 @@ class ImportTally:
         return "\n".join(lines)
 
     def left_out_as_text(self) -> str:
-        """The reasons with their numbers, the largest first."""
+        """Return the reasons with their counts, the largest first."""
         ordered = sorted(self.left_out.items(), key=lambda pair: (-pair[1], pair[0]))
         return ", ".join(f"{reason} ({number:,})" for reason, number in ordered)
 
@@ -146,19 +146,19 @@ class Importer(Protocol):
     TAKES: frozenset[str]
 
     def read(self, path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[ImportedRecord]:
-        """The records, each with its place; ``tally`` learns what is left out."""
+        """Yield the records, each with its place; what is left out is counted in ``tally``."""
 
 
 _REGISTRY: Registry[Importer] = Registry("rejoinder.data.importers", "importer", lambda module: cast(Importer, module))
 
 
 def importer_names() -> list[str]:
-    """Every format that can be imported, by the name a user types."""
+    """Return the names of all formats that can be imported."""
     return _REGISTRY.names()
 
 
 def importer(name: str) -> Importer:
-    """The importer of a format, by the name a user typed."""
+    """Return the importer of a format, by the name a user typed."""
     return _REGISTRY.load(name)
 
 
@@ -166,7 +166,7 @@ ONE_TURN = "dialogues of one turn"
 
 
 def convert_dialogue(dialogue: Dialogue, options: ImportOptions, tally: ImportTally) -> Iterator[Record]:
-    """The dialogue in the form that was asked for."""
+    """Yield the dialogue in the form that the options ask for."""
     if options.form != "items":
         yield dialogue
     elif len(dialogue.turns) < 2:
@@ -176,7 +176,7 @@ def convert_dialogue(dialogue: Dialogue, options: ImportOptions, tally: ImportTa
 
 
 def split_into_items(dialogue: Dialogue) -> Iterator[Item]:
-    """Every turn after the first as a reference; the number in the id says how many turns stand before it."""
+    """Yield one item per turn after the first, with that turn as reference; the id ends in the context's length."""
     for n in range(1, len(dialogue.turns)):
         yield Item(
             id=f"{dialogue.id}/{n}",

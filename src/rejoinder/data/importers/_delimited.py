@@ -1,4 +1,4 @@
-"""Text tables with a header, whatever stands between their cells (RFC 4180 quoting)."""
+"""Text tables with a header and any delimiter (RFC 4180 quoting)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rejoinder.errors import InputError, brief
 def read_delimited(
     path: Path, options: ImportOptions, tally: ImportTally, ending: str, delimiter: str
 ) -> Iterator[ImportedRecord]:
-    """The records of one text table, or of all with the ending in a folder."""
+    """Yield the records of one text table, or of all in a folder that have the ending."""
     table = RowConverter(options, tally)
     for file in files(path, (ending,), tally):
         rows = _read_rows(file, delimiter, options.quotes)
@@ -37,25 +37,25 @@ def read_delimited(
 
 
 def _read_rows(file: File, delimiter: str, quotes: bool) -> Iterator[tuple[Place, list[str]]]:
-    """The rows that are not blank, each with the line on which it begins."""
+    """Yield the non-blank rows, each with the line on which it begins."""
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
     quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
     lines = (line for _, line in read_text_lines(file))
     reader = csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=True)
-    first, found = 1, False
+    first, has_rows = 1, False
     while True:
         try:
             row = next(reader, None)
         except csv.Error as error:
-            hint = "close the quote, or give --no-quotes if quotes are part of the text" if quotes else "check the file"
+            hint = "close the quote, or use --no-quotes if quotes are part of the text" if quotes else "check the file"
             raise InputError(f"{Place(file.name, first)}: cannot be read as a row ({error}); {hint}") from None
         if row is None:
             break
         if any(cell.strip() for cell in row):
-            found = True
+            has_rows = True
             yield Place(file.name, first), row
         first = reader.line_num + 1
-    if not found:
+    if not has_rows:
         raise InputError(f"{file.name}: has no rows; the first must name the columns")
 
 
@@ -64,6 +64,8 @@ def _check_header(header: list[str], place: Place, delimiter: str) -> None:
     if repeated:
         raise InputError(f"{place}: the header names the column {brief(min(repeated))} twice; rename one of the two")
     if len(header) == 1:
-        for other, shown in ((",", ","), (";", ";"), ("\t", "\\t"), ("|", "|")):
+        for other, label in ((",", ","), (";", ";"), ("\t", "\\t"), ("|", "|")):
             if other != delimiter and other in header[0]:
-                raise InputError(f"{place}: the header is one column ({brief(header[0])}); try --delimiter '{shown}'")
+                raise InputError(
+                    f"{place}: the header has only one column ({brief(header[0])}); try --delimiter '{label}'"
+                )

@@ -1,4 +1,4 @@
-"""The files of an import: one, or all of a folder that match; their lines as text, their values as JSON."""
+"""The files of an import: one, or all matching files of a folder; their lines as text, their values as JSON."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def files(path: Path, endings: tuple[str, ...], tally: ImportTally) -> list[File]:
-    """The file itself, whatever its ending; or all files of a folder and its folders with one of the endings."""
+    """Return the file itself, whatever its ending, or all files below a folder that have one of the endings."""
     if not path.is_dir():
         if str(path) == "-":
             return [File(path, "<stdin>", "stdin")]
         return [File(path, printable(path), stem_of(printable(path.name)))]
     endings = (*endings, *(f"{ending}.gz" for ending in endings))
-    found = sorted(p for p in path.rglob("*") if p.is_file() and not _is_hidden(p.relative_to(path)))
-    taken = [p for p in found if p.name.lower().endswith(endings)]
-    if not taken:
+    paths = sorted(p for p in path.rglob("*") if p.is_file() and not _is_hidden(p.relative_to(path)))
+    matching = [p for p in paths if p.name.lower().endswith(endings)]
+    if not matching:
         raise InputError(f"{path}: no file in this folder ends with {' or '.join(endings)}; name a file or a folder")
-    if len(found) > len(taken):
-        tally.left_out[f"files that do not end with {' or '.join(endings)}"] += len(found) - len(taken)
-    return [File(p, printable(p), stem_of(printable(p.relative_to(path).as_posix()))) for p in taken]
+    if len(paths) > len(matching):
+        tally.left_out[f"files that do not end with {' or '.join(endings)}"] += len(paths) - len(matching)
+    return [File(p, printable(p), stem_of(printable(p.relative_to(path).as_posix()))) for p in matching]
 
 
 def _is_hidden(path: Path) -> bool:
@@ -43,14 +43,14 @@ def _is_hidden(path: Path) -> bool:
 
 
 def stem_of(name: str) -> str:
-    """A file's name without endings."""
+    """Return a file's name without its endings."""
     folder, slash, last = name.rpartition("/")
     last = last[: -len(".gz")] if last.lower().endswith(".gz") else last
     return folder + slash + (last.rpartition(".")[0] or last)
 
 
 def read_text_lines(file: File) -> Iterator[tuple[Place, str]]:
-    """Every line as text, blank ones too; UTF-8 with or without a byte order mark, gzip undone."""
+    """Yield all lines as text, blank ones too; UTF-8 with or without a byte order mark, decompressed."""
     number = 0
     for number, line in enumerate(_read_raw_lines(file), start=1):
         place = Place(file.name, number)
@@ -59,13 +59,13 @@ def read_text_lines(file: File) -> Iterator[tuple[Place, str]]:
                 raise InputError(f"{place}: the file is UTF-16; save it as UTF-8")
             line = line.removeprefix(_BOM)
         if b"\0" in line:
-            raise InputError(f"{place}: has a NUL byte; the file is damaged or not text; save it as UTF-8 text")
+            raise InputError(f"{place}: has a NUL byte, so the file is damaged or not text; save it as UTF-8 text")
         try:
             yield place, line.decode("utf-8")
         except UnicodeDecodeError as bad:
-            found = f"0x{line[bad.start]:02x}"
+            byte = f"0x{line[bad.start]:02x}"
             raise InputError(
-                f"{place}: not UTF-8 at byte {bad.start + 1} (found {found}); save the file as UTF-8"
+                f"{place}: not UTF-8 at byte {bad.start + 1} (found {byte}); save the file as UTF-8"
             ) from None
     if number == 0:
         raise InputError(f"{file.name}: is empty")
@@ -75,8 +75,8 @@ def _read_raw_lines(file: File) -> Iterator[bytes]:
     number, blank = 0, BlankLineCounter(file.name)
     try:
         with _open(file) as raw:
-            zipped = raw.peek(2)[:2] == b"\x1f\x8b"
-            stream = gzip.GzipFile(fileobj=raw) if zipped else raw
+            is_gzip = raw.peek(2)[:2] == b"\x1f\x8b"
+            stream = gzip.GzipFile(fileobj=raw) if is_gzip else raw
             while line := stream.readline(LONGEST_LINE + 1):
                 number += 1
                 blank.add(line)
@@ -99,7 +99,7 @@ def _open(file: File) -> io.BufferedReader:
 
 
 def read_json_values(file: File) -> Iterator[tuple[Place, Any]]:
-    """The values of a JSON file: one a line, or the entries of one list, or one value alone."""
+    """Yield the values of a JSON file: one per line, the entries of one list, or a single value."""
     lines = InputFile(file.path, file.name).lines()
     first = next(lines)
     try:
@@ -110,7 +110,7 @@ def read_json_values(file: File) -> Iterator[tuple[Place, Any]]:
         return
     if isinstance(value, list):
         if next(lines, None) is not None:
-            raise InputError(f"{file.name}: a JSON list ends in line {first.place.line} but the file goes on")
+            raise InputError(f"{file.name}: a JSON list ends in line {first.place.line} but more lines follow")
         yield from _list_entries(file, value)
         return
     yield first.place, value
@@ -139,5 +139,5 @@ def _parse_document(file: File, text: bytes) -> Any:
             raise InputError(f"{file.name}: the file is {hint}; save it as UTF-8") from None
         raise InputError(
             f"{file.name}: not valid JSON ({error.msg} at line {error.lineno} column {error.colno}); "
-            "it must be one JSON value, or one a line"
+            "it must be one JSON value, or one per line"
         ) from None

@@ -1,4 +1,4 @@
-"""Ids for what a foreign file left without one, or named twice: equal things join, unequal ones never share an id."""
+"""Ids for what a foreign file does not name, or names twice: equal content shares an id, different content never."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from rejoinder.types import Reference, Turn
 
 
 def content_digest(*parts: str | Iterable[Turn] | Iterable[Reference]) -> bytes:
-    """Sixteen bytes that tell one content from another."""
-    hashed = hashlib.blake2b(digest_size=16)
+    """Return a 16-byte digest of a content."""
+    digest = hashlib.blake2b(digest_size=16)
     for part in parts:
         texts = [part] if isinstance(part, str) else [t for p in part for t in _part_texts(p)]
         # The lengths keep ("ab", "c") apart from ("a", "bc").
-        hashed.update(f"{len(texts)}:".encode())
+        digest.update(f"{len(texts)}:".encode())
         for text in texts:
             encoded = text.encode()
-            hashed.update(f"{len(encoded)},".encode() + encoded)
-    return hashed.digest()
+            digest.update(f"{len(encoded)},".encode() + encoded)
+    return digest.digest()
 
 
 def _part_texts(part: Turn | Reference) -> tuple[str, str]:
@@ -29,45 +29,45 @@ def _part_texts(part: Turn | Reference) -> tuple[str, str]:
 
 
 class IdAssigner:
-    """Ids given out so far: the same content gets its id again, other content gets another."""
+    """Assigns ids: the same content always gets the same id, different content another."""
 
     def __init__(self) -> None:
-        self._given: dict[bytes, str] = {}
-        self._taken: set[str] = set()
+        self._id_by_content: dict[bytes, str] = {}
+        self._used: set[str] = set()
         self._count: Counter[str] = Counter()
 
-    def of(self, wanted: str, content: bytes, otherwise: str | None = None) -> tuple[str, bool]:
-        """The id of a content and whether it is new: ``wanted`` if free, then ``otherwise``, then with a number."""
-        known = self._given.get(content)
+    def assign(self, wanted: str, content: bytes, otherwise: str | None = None) -> tuple[str, bool]:
+        """Return the id of a content and whether it is new: ``wanted`` if free, or ``otherwise``, or a numbered one."""
+        known = self._id_by_content.get(content)
         if known is not None:
             return known, False
         name = wanted
-        if name in self._taken and otherwise is not None:
+        if name in self._used and otherwise is not None:
             name = otherwise
         base = name
-        while name in self._taken:
+        while name in self._used:
             self._count[base] += 1
             name = f"{base}~{self._count[base] + 1}"
-        self._taken.add(name)
-        self._given[content] = name
+        self._used.add(name)
+        self._id_by_content[content] = name
         return name, True
 
 
 class ResponsePlacer:
-    """What each system said to each content, so that one item never holds two replies of one system."""
+    """Assigns replies to items, so that no item has two different replies of one system."""
 
     def __init__(self) -> None:
-        self._said: dict[tuple[bytes, str, bytes], bytes] = {}
+        self._content_by_reply: dict[tuple[bytes, str, bytes], bytes] = {}
         self._number: Counter[tuple[bytes, str]] = Counter()
 
     def place(self, content: bytes, system: str, text: str) -> tuple[bytes, bool]:
-        """The content of the item that this reply belongs to, and whether it was not said before."""
-        said = (content, system, content_digest(text))
-        known = self._said.get(said)
+        """Return the content of the item that a reply belongs to, and whether the reply is new."""
+        key = (content, system, content_digest(text))
+        known = self._content_by_reply.get(key)
         if known is not None:
             return known, False
         number = self._number[content, system]
         self._number[content, system] += 1
         own = content if number == 0 else content_digest(content.hex(), str(number))
-        self._said[said] = own
+        self._content_by_reply[key] = own
         return own, True

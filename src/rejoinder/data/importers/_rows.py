@@ -1,4 +1,4 @@
-"""One row of a foreign table, asked for our fields; its cells as text, numbers, names and turns."""
+"""The fields of ours in one row of a foreign table; its cells as text, numbers, names and turns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TURN_KEYS = (("speaker", "text"), ("role", "content"), ("from", "value"))
 
 
 def look_up(row: Mapping[str, Any], column: str) -> Any:
-    """The value under a column, or under a path such as ``choices.0.message``; None where there is none."""
+    """Return the value in a column, or under a path such as ``choices.0.message``; None if there is none."""
     if column in row:
         return row[column]
     value: Any = row
@@ -31,7 +31,7 @@ def look_up(row: Mapping[str, Any], column: str) -> Any:
 
 
 def parse_text(value: Any, column: str, place: Place) -> str | None:
-    """A cell as text; None where it is missing or blank. Numbers become their digits."""
+    """Return a cell as text, or None if it is missing or blank. Numbers become their digits."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
     if isinstance(value, str):
@@ -42,7 +42,7 @@ def parse_text(value: Any, column: str, place: Place) -> str | None:
 
 
 def parse_number(value: Any, column: str, place: Place) -> float | None:
-    """A cell as a number; None where it is missing or blank."""
+    """Return a cell as a number, or None if it is missing or blank."""
     if isinstance(value, str):
         if not value or value.isspace():
             return None
@@ -60,20 +60,20 @@ def parse_number(value: Any, column: str, place: Place) -> float | None:
 
 
 def parse_texts(value: Any, column: str, place: Place) -> list[str]:
-    """A cell that holds one text or a list of them; blank ones are passed over."""
+    """Return the texts of a cell that holds one or a list of them, without blank ones."""
     values = value if isinstance(value, list) else [value]
-    return [found for one in values if (found := parse_text(one, column, place)) is not None]
+    return [text for one in values if (text := parse_text(one, column, place)) is not None]
 
 
 def parse_turns(value: Any, column: str, place: Place, separator: str | None) -> list[dict[str, str]]:
-    """A cell that holds turns: one text (split at the separator, if any) or a list of texts or of messages."""
+    """Return the turns of a cell: one text (split at the separator, if any) or a list of texts or messages."""
     if isinstance(value, str) and separator is not None:
         value = value.split(separator)
     if isinstance(value, Mapping) and value and all(isinstance(v, list) for v in value.values()):
         # A list of structures may be stored as one structure of lists.
         value = [dict(zip(value, row, strict=False)) for row in zip(*value.values(), strict=False)]
     values = value if isinstance(value, list) else [value]
-    return [found for one in values if (found := _parse_turn(one, column, place)) is not None]
+    return [turn for one in values if (turn := _parse_turn(one, column, place)) is not None]
 
 
 def _parse_turn(value: Any, column: str, place: Place) -> dict[str, str] | None:
@@ -84,11 +84,11 @@ def _parse_turn(value: Any, column: str, place: Place) -> dict[str, str] | None:
                 speaker = parse_text(value.get(speaker_key), f"{column}.{speaker_key}", place)
                 value = value[text_key]
                 break
-    said = parse_text(value, column, place)
-    if said is None:
+    text = parse_text(value, column, place)
+    if text is None:
         return None
-    said = said.strip("\r\n")
-    return {"text": said} if speaker is None else {"speaker": speaker, "text": said}
+    text = text.strip("\r\n")
+    return {"text": text} if speaker is None else {"speaker": speaker, "text": text}
 
 
 def _type_name(value: Any) -> str:
@@ -96,12 +96,12 @@ def _type_name(value: Any) -> str:
     return names.get(type(value), f"a value of type {type(value).__name__}")
 
 
-# Fields that are not text, and so are handed on as they are; the schema checks them.
+# Fields that are not text and are passed on unchanged; the schema checks them.
 _STRUCTURES = ("situation", "candidates", "meta", "truncated")
 
 
 class RatingValue(NamedTuple):
-    """What was given to a reply in one aspect; the rater is None where the row does not say it."""
+    """A rating of a reply in one aspect; the rater is None if the row does not name one."""
 
     aspect: str
     rater: str | None
@@ -120,7 +120,7 @@ class ForeignRow:
     tally: ImportTally
 
     def text(self, column: str) -> str | None:
-        """A cell as text; None where it is blank."""
+        """Return a cell as text, or None if it is blank."""
         return parse_text(look_up(self.values, column), column, self.place)
 
     def has(self, field: str) -> bool:
@@ -128,59 +128,59 @@ class ForeignRow:
         return field in self.layout.single
 
     def name(self, field: str) -> str:
-        """An id, or another field that must not be blank."""
+        """Return an id, or another field that must not be blank."""
         column = self.layout.single[field]
-        found = self.text(column)
-        if found is None:
+        text = self.text(column)
+        if text is None:
             raise InputError(f"{self.place}: {column!r} is empty; it must hold the {field}")
-        return found
+        return text
 
     def turns(self, column: str) -> list[dict[str, str]]:
-        """The turns in a column."""
+        """Return the turns in a column."""
         return parse_turns(look_up(self.values, column), column, self.place, self.separator)
 
     def context(self) -> list[dict[str, str]]:
-        """The turns of all columns that hold the context, in the order in which the columns were named."""
-        found = [turn for column in self.layout.context for turn in self.turns(column)]
-        if not found:
+        """Return the turns of all context columns, in the order in which the columns were named."""
+        turns = [turn for column in self.layout.context for turn in self.turns(column)]
+        if not turns:
             columns = " and ".join(map(repr, self.layout.context))
-            raise InputError(f"{self.place}: the context in {columns} is empty; fill it or take the row out")
-        return found
+            raise InputError(f"{self.place}: the context in {columns} is empty; fill it or remove the row")
+        return turns
 
     def references(self) -> list[Any]:
-        """The references of all columns that hold some; blank ones are counted."""
-        found: list[Any] = []
+        """Return the references of all reference columns; blank ones are counted."""
+        all_references: list[Any] = []
         for column in self.layout.references:
             value = look_up(self.values, column)
             values = value if isinstance(value, list) else [value]
             if any(isinstance(one, dict) for one in values):
-                found += values
+                all_references += values
                 continue
-            kept = parse_texts(values, column, self.place)
-            if len(kept) < len(values):
-                self.tally.left_out["empty references"] += len(values) - len(kept)
-            found += kept
-        return found
+            texts = parse_texts(values, column, self.place)
+            if len(texts) < len(values):
+                self.tally.left_out["empty references"] += len(values) - len(texts)
+            all_references += texts
+        return all_references
 
     def ratings(self, system: str | None) -> Iterator[RatingValue]:
-        """What was given to one reply; a list holds one value a rater."""
-        for aspect, of, column in self.layout.ratings:
-            if of != system:
+        """Yield the ratings of one reply; a list holds one value per rater."""
+        for aspect, rated_system, column in self.layout.ratings:
+            if rated_system != system:
                 continue
-            found = look_up(self.values, column)
-            several = found if isinstance(found, list) else None
-            for number, one in enumerate([found] if several is None else several, start=1):
-                value = parse_number(one, column, self.place)
+            cell = look_up(self.values, column)
+            entries = cell if isinstance(cell, list) else None
+            for number, entry in enumerate([cell] if entries is None else entries, start=1):
+                value = parse_number(entry, column, self.place)
                 if value is None:
                     self.tally.left_out["empty ratings"] += 1
                     continue
-                rater = self.name("rater") if several is None and self.has("rater") else None
-                yield RatingValue(aspect, f"rater-{number}" if several is not None else rater, value, column)
+                rater = self.name("rater") if entries is None and self.has("rater") else None
+                yield RatingValue(aspect, f"rater-{number}" if entries is not None else rater, value, column)
 
     def object(self) -> dict[str, Any]:
-        """The row as an object of our schema, less what it does not say."""
+        """Return the row as an object of our schema, with the fields that it has."""
         kind = self.layout.kind
-        found: dict[str, Any] = {"kind": kind}
+        record: dict[str, Any] = {"kind": kind}
         for field in (KEYS[kind] & self.layout.single.keys()) - {"kind"}:
             column = self.layout.single[field]
             value = look_up(self.values, column)
@@ -190,11 +190,11 @@ class ForeignRow:
                 value = parse_number(value, column, self.place)
             elif field not in _STRUCTURES:
                 value = self.text(column)
-            found[field] = value
+            record[field] = value
         if self.layout.context:
-            found["context"] = self.context()
+            record["context"] = self.context()
         if self.layout.references:
-            found["references"] = self.references()
+            record["references"] = self.references()
         if kind == "response" and self.layout.replies:
-            found["text"] = self.text(self.layout.replies[0][1]) or ""
-        return found
+            record["text"] = self.text(self.layout.replies[0][1]) or ""
+        return record

@@ -1,4 +1,4 @@
-"""Rows of a foreign table as records: a context, its references, a reply or several, and their ratings."""
+"""Rows of a foreign table as records: a context, its references, one or several replies, and their ratings."""
 
 from __future__ import annotations
 
@@ -24,47 +24,47 @@ class ItemPlacement(NamedTuple):
 
 
 class ItemIndex:
-    """Items seen so far; rows of one item join, and rows that disagree about it are an error."""
+    """Items so far; rows of one item are joined, and rows that disagree about it are an error."""
 
     def __init__(self) -> None:
-        self._given: dict[str, tuple[bytes, Place]] = {}
-        self._said: set[tuple[str, str, str | None, bytes]] = set()
+        self._first_by_id: dict[str, tuple[bytes, Place]] = {}
+        self._reply_keys: set[tuple[str, str, str | None, bytes]] = set()
         self._names, self._replies = IdAssigner(), ResponsePlacer()
 
     def place(self, item: Mapping[str, Any], at: Place) -> tuple[str, bool]:
-        """The id of an item without a reply, and whether it is new."""
-        given, content = item.get("id"), _item_digest(item)
-        if given is None:
-            return self._names.of(content.hex()[:12], content)
-        if given not in self._given:
-            self._given[given] = (content, at)
-            return given, True
-        before, where = self._given[given]
-        if before != content:
+        """Return the id of an item without a reply, and whether it is new."""
+        name, content = item.get("id"), _item_digest(item)
+        if name is None:
+            return self._names.assign(content.hex()[:12], content)
+        if name not in self._first_by_id:
+            self._first_by_id[name] = (content, at)
+            return name, True
+        first_content, first_place = self._first_by_id[name]
+        if first_content != content:
             raise InputError(
-                f"{at}: item {brief(given)} has another context or other references than in {where}; "
-                "rows of one item must agree, or leave the id out with --field id="
+                f"{at}: item {brief(name)} has a different context or references than in {first_place}; "
+                "make the rows of one item agree, or ignore the ids with --field id="
             )
-        return given, False
+        return name, False
 
     def place_reply(self, item: Mapping[str, Any], reply: Mapping[str, str], at: Place) -> ItemPlacement:
-        """The item of a reply; without an id, a second reply of one system gets an item of its own."""
+        """Return the item of a reply; without an id, a second reply of one system gets its own item."""
         system, text = reply["system"], reply["text"]
         if item.get("id") is None:
             content = _item_digest(item)
-            own, unsaid = self._replies.place(content, system, text)
-            name, new = self._names.of(content.hex()[:12], own)
-            return ItemPlacement(name, new, unsaid)
-        # A row without a context only points at its item, which is in another row or file.
+            own, is_new = self._replies.place(content, system, text)
+            name, new = self._names.assign(content.hex()[:12], own)
+            return ItemPlacement(name, new, is_new)
+        # A row without a context only refers to its item, which is in another row or file.
         name, new = self.place(item, at) if "context" in item else (item["id"], False)
-        said = (name, system, reply.get("id"), content_digest(text))
-        unsaid = said not in self._said
-        self._said.add(said)
-        return ItemPlacement(name, new, unsaid)
+        key = (name, system, reply.get("id"), content_digest(text))
+        is_new = key not in self._reply_keys
+        self._reply_keys.add(key)
+        return ItemPlacement(name, new, is_new)
 
 
 def _item_digest(item: Mapping[str, Any]) -> bytes:
-    """What tells one item from another where no id does."""
+    """Return what distinguishes items that have no id."""
     turns = [f"{turn.get('speaker', '')}\0{turn['text']}" for turn in item.get("context", [])]
     references = [str(reference) for reference in item.get("references", [])]
     return content_digest(str(len(turns)), *turns, *references, f"\0{item.get('dialogue')}")
@@ -77,7 +77,7 @@ _REPEATED_ROWS = "rows that repeat another"
 
 
 class RowConverter:
-    """Turns rows into records, and remembers what it has seen of items and columns."""
+    """Turns rows into records, and remembers the items and columns so far."""
 
     def __init__(self, options: ImportOptions, tally: ImportTally) -> None:
         self._options = options
@@ -85,58 +85,58 @@ class RowConverter:
         self._columns = Columns(options.fields)
         self._separator = options.separator and options.separator.replace("\\n", "\n").replace("\\t", "\t")
         self._layouts: dict[tuple[Any, ...], Layout] = {}
-        self._unfound = set(self._columns.named)
-        self._idle = self._columns.fields
+        self._missing = set(self._columns.user_columns)
+        self._unused_fields = self._columns.fields
         self._known: tuple[str, ...] = ()
         self._seen: set[str] = set()
         self._items = ItemIndex()
 
     def expect(self, columns: Iterable[str], where: str) -> None:
-        """Raise where a column that was named is not among those of a file."""
+        """Raise if a file lacks a column that the user named."""
         known = dict.fromkeys(columns)
         self._known = tuple(known)
-        for column in self._columns.named:
+        for column in self._columns.user_columns:
             if not has_column(column, known):
                 raise InputError(f"{where}: has no column {column!r}; {nearest_column(column, known)}")
 
     def close(self) -> None:
-        """Raise where a key that was named was in no row at all, or nothing was made of it."""
-        if self._unfound:
-            column = min(self._unfound)
+        """Raise if a key that the user named was in no row, or was not used."""
+        if self._missing:
+            column = min(self._missing)
             raise InputError(f"no entry has the key {column!r}; {nearest_column(column, self._seen)}")
-        for ours, column in self._idle.items() if self._layouts else ():
+        for ours, column in self._unused_fields.items() if self._layouts else ():
             kinds = sorted({_KIND_WORDS.get(layout.kind, f"{layout.kind}s") for layout in self._layouts.values()})
             raise SpecError(
-                f"--field {ours}={column} has no effect, for the rows are read as {' and '.join(kinds)}, which have no "
-                f"{ours!r} of their own; leave it out"
+                f"--field {ours}={column} has no effect: the rows are read as {' and '.join(kinds)}, which have no "
+                f"{ours!r}; leave it out"
             )
 
-    def wanted(self, columns: Iterable[str]) -> list[str]:
-        """Those columns of a file that may be needed, so that the others need not be read."""
-        named = {part for column in self._columns.named for part in (column, column.partition(".")[0])}
+    def needed_columns(self, columns: Iterable[str]) -> list[str]:
+        """Return the columns of a file that may be needed; the others need not be read."""
+        named = {part for column in self._columns.user_columns for part in (column, column.partition(".")[0])}
         ours = {key for keys in KEYS.values() for key in keys} | {"reference"}
-        kept = [column for column in columns if column in named | ours]
-        self._tally.unused.update(set(columns) - set(kept))
-        return kept
+        needed = [column for column in columns if column in named | ours]
+        self._tally.unused.update(set(columns) - set(needed))
+        return needed
 
     def records(self, values: Mapping[str, Any], place: Place, stem: str) -> Iterator[ImportedRecord]:
-        """The records of one row."""
+        """Yield the records of one row."""
         row = ForeignRow(values, self._layout(values, place), place, self._separator, self._tally)
         if row.layout.kind == "flat":
             for record in self._flat(row):
                 yield ImportedRecord(record, place)
             return
-        found = row.object()
+        fields = row.object()
         if row.layout.kind == "item":
-            if found.get("id") is None and row.has("item"):
-                found["id"] = row.name("item")
-            found["id"], new = self._items.place(found, place)
+            if fields.get("id") is None and row.has("item"):
+                fields["id"] = row.name("item")
+            fields["id"], new = self._items.place(fields, place)
             if not new:
                 self._tally.left_out[_REPEATED_ROWS] += 1
                 return
-        elif found.get("id") is None and row.layout.kind in ("dialogue", "question"):
-            found["id"] = row.name("dialogue") if row.layout.names_dialogue else f"{stem}-{place.line}"
-        yield ImportedRecord(from_object(found, place, self._options.empty == "keep"), place)
+        elif fields.get("id") is None and row.layout.kind in ("dialogue", "question"):
+            fields["id"] = row.name("dialogue") if row.layout.names_dialogue else f"{stem}-{place.line}"
+        yield ImportedRecord(from_object(fields, place, self._options.empty == "keep"), place)
 
     def _layout(self, values: Mapping[str, Any], place: Place) -> Layout:
         kind = values.get("kind")
@@ -148,62 +148,62 @@ class RowConverter:
                 self._layouts[key] = layout
             fields = layout.fields()
             used = {column for columns in fields.values() for column in columns}
-            self._idle = {ours: column for ours, column in self._idle.items() if ours not in fields}
+            self._unused_fields = {ours: column for ours, column in self._unused_fields.items() if ours not in fields}
             self._tally.unused.update(c for c in values if not any(has_column(u, {c: None}) for u in used))
             self._seen.update(values)
-        if self._unfound:
-            self._unfound -= {column for column in self._unfound if cells.look_up(values, column) is not None}
+        if self._missing:
+            self._missing -= {column for column in self._missing if cells.look_up(values, column) is not None}
         return layout
 
     def _flat(self, row: ForeignRow) -> Iterator[Record]:
         item = self._item(row)
         for system, column in row.layout.replies:
-            said = row.text(column)
-            if said is None and self._options.empty == "drop":
+            text = row.text(column)
+            if text is None and self._options.empty == "drop":
                 self._tally.left_out["empty replies"] += 1
                 continue
-            if said is None and self._options.empty == "error":
+            if text is None and self._options.empty == "error":
                 raise InputError(
-                    f"{row.place}: the reply in {column!r} is empty; fill it, or leave such replies out with "
-                    "--empty drop, or keep them with --empty keep"
+                    f"{row.place}: the reply in {column!r} is empty; fill it, or use --empty drop to leave such "
+                    "replies out, or --empty keep to keep them"
                 )
-            reply = {"kind": "response", "system": system or self._system(row), "text": said or ""}
+            reply = {"kind": "response", "system": system or self._system(row), "text": text or ""}
             if row.has("item") and row.has("id") and system is None:
                 reply["id"] = row.name("id")
-            placed = self._items.place_reply(item, reply, row.place)
-            if placed.new_item:
-                yield from_object({**item, "id": placed.item}, row.place)
-            if placed.new_reply:
-                yield from_object({**reply, "item": placed.item}, row.place, allow_empty=True)
+            placement = self._items.place_reply(item, reply, row.place)
+            if placement.new_item:
+                yield from_object({**item, "id": placement.item}, row.place)
+            if placement.new_reply:
+                yield from_object({**reply, "item": placement.item}, row.place, allow_empty=True)
             elif not row.layout.ratings:
-                # With ratings, the row is one more person's: the reply is there, the rating is new.
+                # With ratings, the row comes from another rater: only the rating is new.
                 self._tally.left_out[_REPEATED_ROWS] += 1
-            yield from self._ratings(row, system, reply.get("id", f"{placed.item}/{reply['system']}"))
+            yield from self._ratings(row, system, reply.get("id", f"{placement.item}/{reply['system']}"))
 
     def _item(self, row: ForeignRow) -> dict[str, Any]:
-        found: dict[str, Any] = {"kind": "item"}
+        item: dict[str, Any] = {"kind": "item"}
         if row.layout.context:
-            found |= {"context": row.context(), "references": row.references()}
+            item |= {"context": row.context(), "references": row.references()}
         if row.has("item") or row.has("id"):
-            found["id"] = row.name("item" if row.has("item") else "id")
+            item["id"] = row.name("item" if row.has("item") else "id")
         if row.has("dialogue"):
-            found["dialogue"] = row.text(row.layout.single["dialogue"])
+            item["dialogue"] = row.text(row.layout.single["dialogue"])
         if row.has("future"):
-            found["future"] = row.turns(row.layout.single["future"])
-        return found
+            item["future"] = row.turns(row.layout.single["future"])
+        return item
 
     def _system(self, row: ForeignRow) -> str:
         if self._options.system is not None:
             return self._options.system
         if not row.has("system"):
             raise InputError(
-                f"{row.place}: nothing says which system replied; give --system NAME, or --field system=COLUMN, "
-                "or one column a system with --field response:NAME=COLUMN"
+                f"{row.place}: the system that replied is unknown; give --system NAME, or --field system=COLUMN, "
+                "or one column per system with --field response:NAME=COLUMN"
             )
         return row.name("system")
 
     def _ratings(self, row: ForeignRow, system: str | None, response: str) -> Iterator[Record]:
-        for found in row.ratings(system):
-            rater = found.rater or self._options.rater or found.column
-            rating = {"kind": "rating", "response": response, "rater": rater, "aspect": found.aspect}
-            yield from_object({**rating, "value": found.value}, row.place)
+        for rating_value in row.ratings(system):
+            rater = rating_value.rater or self._options.rater or rating_value.column
+            rating = {"kind": "rating", "response": response, "rater": rater, "aspect": rating_value.aspect}
+            yield from_object({**rating, "value": rating_value.value}, row.place)

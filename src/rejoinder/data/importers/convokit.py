@@ -1,4 +1,4 @@
-"""A ConvoKit corpus folder (Chang et al. 2020): utterances that reply to each other, by lasting speakers."""
+"""A ConvoKit corpus folder (Chang et al. 2020): utterances that reply to each other, by persistent speakers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rejoinder.types import Dialogue, Item, Record, Reference, Turn
 
 
 class Utterance(NamedTuple):
-    """An utterance as it was stored; its turn is None where it has no text."""
+    """An utterance as stored; its turn is None if it has no text."""
 
     id: str
     turn: Turn | None
@@ -24,7 +24,7 @@ class Utterance(NamedTuple):
 
 
 class Node(NamedTuple):
-    """An utterance with a text, and the one with a text that it replies to."""
+    """An utterance with text, and the one with text that it replies to."""
 
     id: str
     turn: Turn
@@ -33,31 +33,31 @@ class Node(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Thread:
-    """One tree of replies; its nodes stand so that each comes after the one it replies to."""
+    """One tree of replies; each node comes after the one it replies to."""
 
     conversation: str
-    # Whether the conversation is this one thread.
+    # Whether this is the conversation's only thread.
     alone: bool
     nodes: dict[str, Node]
     replies: dict[str, list[Node]]
 
     def before(self, node: Node) -> tuple[Turn, ...]:
-        """The turns from the first one to this one."""
-        found = [node]
-        while (parent := found[-1].parent) is not None:
-            found.append(self.nodes[parent])
-        return tuple(n.turn for n in reversed(found))
+        """Return the turns from the first one to this one."""
+        path = [node]
+        while (parent := path[-1].parent) is not None:
+            path.append(self.nodes[parent])
+        return tuple(n.turn for n in reversed(path))
 
     def after(self, node: Node) -> tuple[Turn, ...]:
-        """The turns that follow, until there are several replies to choose from or none."""
-        found: list[Turn] = []
+        """Return the turns that follow, up to the point where there is no reply or more than one."""
+        turns: list[Turn] = []
         while len(self.replies[node.id]) == 1:
             node = self.replies[node.id][0]
-            found.append(node.turn)
-        return tuple(found)
+            turns.append(node.turn)
+        return tuple(turns)
 
     def paths(self) -> Iterator[tuple[str, tuple[Turn, ...]]]:
-        """Every way from the first turn to a last one, with a name."""
+        """Yield each path from the first turn to a last one, with a name."""
         leaves = [node for node in self.nodes.values() if not self.replies[node.id]]
         for leaf in leaves:
             name = self.conversation if self.alone and len(leaves) == 1 else f"{self.conversation}/{leaf.id}"
@@ -65,7 +65,7 @@ class Thread:
 
 
 def build_threads(conversation: str, utterances: Sequence[Utterance], tally: ImportTally) -> Iterator[Thread]:
-    """The threads of a conversation; where nothing replies to anything, the order of the file makes one."""
+    """Yield the threads of a conversation; if nothing replies to anything, the order of the file makes one thread."""
     nodes = _make_nodes(utterances, tally)
     if not nodes:
         tally.left_out["conversations without a turn"] += 1
@@ -77,37 +77,37 @@ def build_threads(conversation: str, utterances: Sequence[Utterance], tally: Imp
         if node.parent is not None:
             replies[node.parent].append(node)
     roots = [node for node in nodes if node.parent is None]
-    reached = 0
+    n_reached = 0
     for root in roots:
-        found = [root]
-        for node in found:  # grows while it is gone through
-            found.extend(replies[node.id])
-        reached += len(found)
-        own = {node.id: node for node in found}
+        members = [root]
+        for node in members:  # grows during the loop
+            members.extend(replies[node.id])
+        n_reached += len(members)
+        own = {node.id: node for node in members}
         yield Thread(conversation, len(roots) == 1, own, {name: replies[name] for name in own})
-    if reached < len(nodes):
-        tally.left_out["utterances that reply to each other in a circle"] += len(nodes) - reached
+    if n_reached < len(nodes):
+        tally.left_out["utterances that reply to each other in a circle"] += len(nodes) - n_reached
 
 
 def _make_nodes(utterances: Sequence[Utterance], tally: ImportTally) -> list[Node]:
     by_id = {u.id: u for u in utterances}
-    found: list[Node] = []
+    nodes: list[Node] = []
     for utterance in utterances:
         if utterance.turn is None:
             tally.left_out["utterances without text"] += 1
             continue
-        parent, passed = utterance.reply_to, {utterance.id}
-        # A reply to an utterance without text is taken as a reply to what that one answered.
-        while parent in by_id and by_id[parent].turn is None and parent not in passed:
-            passed.add(parent)
+        parent, visited = utterance.reply_to, {utterance.id}
+        # A reply to an utterance without text counts as a reply to what that utterance answered.
+        while parent in by_id and by_id[parent].turn is None and parent not in visited:
+            visited.add(parent)
             parent = by_id[parent].reply_to
         if parent is not None and parent not in by_id:
             tally.left_out["links to utterances that are not there"] += 1
             parent = None
         if parent is not None and by_id[parent].turn is None:
             parent = None
-        found.append(Node(utterance.id, utterance.turn, parent))
-    return found
+        nodes.append(Node(utterance.id, utterance.turn, parent))
+    return nodes
 
 
 SUMMARY = "a ConvoKit corpus folder (utterances.jsonl and its neighbours)"
@@ -119,7 +119,7 @@ _REPLY_TO = ("reply-to", "reply_to")
 
 
 def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[ImportedRecord]:
-    """Every thread as a dialogue, or every utterance that has replies as an item with these as references."""
+    """Yield each path as a dialogue, or each utterance that has replies as an item with these as references."""
     file = _find_utterance_file(path)
     corpus = _corpus_name(path)
     conversations: dict[str, list[Utterance]] = {}
@@ -141,12 +141,14 @@ def _find_utterance_file(path: Path) -> File:
     for name in ("utterances.jsonl", "utterances.json"):
         if (path / name).is_file():
             return File(path / name, printable(path / name), path.name)
-    raise InputError(f"{path}: is no ConvoKit corpus: it has no utterances.jsonl (or utterances.json); name its folder")
+    raise InputError(
+        f"{path}: is not a ConvoKit corpus: it has no utterances.jsonl (or utterances.json); name its folder"
+    )
 
 
 def _corpus_name(path: Path) -> str:
-    about = path / "corpus.json"
-    for _, value in read_json_values(File(about, printable(about), path.name)) if about.is_file() else ():
+    info = path / "corpus.json"
+    for _, value in read_json_values(File(info, printable(info), path.name)) if info.is_file() else ():
         name = value.get("name") if isinstance(value, dict) else None
         if isinstance(name, str) and name.strip():
             return name
@@ -171,14 +173,14 @@ def _parse_utterance(value: Any, place: Place) -> tuple[Utterance, str]:
 
 def _first_name(value: dict[str, Any], keys: tuple[str, ...], place: Place) -> str | None:
     for key in keys:
-        found = value.get(key)
-        if isinstance(found, dict):
-            found = found.get("id")
-        if found is None or found == "":
+        name = value.get(key)
+        if isinstance(name, dict):
+            name = name.get("id")
+        if name is None or name == "":
             continue
-        if type(found) not in (str, int) or str(found).isspace():
-            raise InputError(f"{place}: {key!r} is {brief(found)}; it must be a name")
-        return str(found)
+        if type(name) not in (str, int) or str(name).isspace():
+            raise InputError(f"{place}: {key!r} is {brief(name)}; it must be a name")
+        return str(name)
     return None
 
 

@@ -1,4 +1,4 @@
-"""CSV with a header: one row a reply, or one row a context with a column for each system's reply."""
+"""CSV with a header: one row per reply, or one row per context with a column for each system's reply."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TAKES = _table.TAKES | {"delimiter", "quotes"}
 
 
 def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[ImportedRecord]:
-    """The records of a CSV file, or of all in a folder."""
+    """Yield the records of a CSV file, or of all in a folder."""
     delimiter = {None: ",", "\\t": "\t"}.get(options.delimiter, options.delimiter)
     if delimiter is None or len(delimiter) != 1 or delimiter in '"\r\n':
         raise SpecError(f"--delimiter must be one character, not {options.delimiter!r}")

@@ -1,4 +1,4 @@
-"""DailyDialog (Li et al. 2017): one dialogue a line, ``__eou__`` after each turn."""
+"""DailyDialog (Li et al. 2017): one dialogue per line, ``__eou__`` after each turn."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rejoinder.data.importers._files import files, read_text_lines
 from rejoinder.errors import InputError, brief
 from rejoinder.types import Dialogue, Turn
 
-SUMMARY = "DailyDialog's text: one dialogue a line, __eou__ between the turns"
+SUMMARY = "DailyDialog's text: one dialogue per line, __eou__ between the turns"
 TAKES = frozenset({"form", "max_turns"})
 _MARK = "__eou__"
 _TEXT = re.compile(r"dialogues_(text|train|validation|test)\.txt(\.gz)?")
@@ -19,7 +19,7 @@ _SPLITS = {"train": "train", "validation": "valid", "test": "test"}
 
 
 def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[ImportedRecord]:
-    """The dialogues of a file, or of those files in a folder that hold the texts."""
+    """Yield the dialogues of a file, or of the files in a folder that hold the texts."""
     for file in _find_files(path, tally):
         split = _SPLITS.get(file.stem.rpartition("_")[2])
         for place, line in read_text_lines(file):
@@ -29,12 +29,12 @@ def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[Imp
                 raise InputError(
                     f"{place}: has no {_MARK} (found {brief(line.strip())}); this is not DailyDialog's text"
                 )
-            *said, rest = (part.strip() for part in line.split(_MARK))
-            # Most lines end with the mark; where one does not, what follows the last mark is a turn too.
-            said += [rest] if rest else []
-            # The speakers alternate, also over a turn that is empty.
-            turns = tuple(Turn(text, "AB"[n % 2]) for n, text in enumerate(said) if text)
-            tally.left_out.update({"empty turns": len(said) - len(turns)} if len(turns) < len(said) else {})
+            *texts, rest = (part.strip() for part in line.split(_MARK))
+            # Most lines end with the mark; in a line that does not, the text after the last mark is a turn too.
+            texts += [rest] if rest else []
+            # The speakers alternate, even across an empty turn.
+            turns = tuple(Turn(text, "AB"[n % 2]) for n, text in enumerate(texts) if text)
+            tally.left_out.update({"empty turns": len(texts) - len(turns)} if len(turns) < len(texts) else {})
             if not turns:
                 tally.left_out["dialogues without a turn"] += 1
                 continue
@@ -44,11 +44,11 @@ def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[Imp
 
 
 def _find_files(path: Path, tally: ImportTally) -> list[File]:
-    found = files(path, (".txt",), tally)
+    candidates = files(path, (".txt",), tally)
     if not path.is_dir():
-        return found
-    # The published folder also holds acts and emotions, and all texts once more in one file.
-    texts = [file for file in found if _TEXT.fullmatch(Path(file.name).name)]
+        return candidates
+    # The published folder also holds acts and emotions, and all texts again in one file.
+    texts = [file for file in candidates if _TEXT.fullmatch(Path(file.name).name)]
     split = [file for file in texts if not Path(file.name).name.startswith("dialogues_text")]
     if not texts:
         raise InputError(f"{path}: has no dialogues_train.txt, dialogues_validation.txt or dialogues_test.txt")

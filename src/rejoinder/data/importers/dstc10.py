@@ -1,4 +1,4 @@
-"""Rated responses and dialogues as in DSTC10 track 5 (Zhang et al. 2021), and in FED and USR, which it took in."""
+"""Rated responses and dialogues as in DSTC10 track 5 (Zhang et al. 2021), and in FED and USR, which it includes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LABEL = re.compile(r"\s*(User|System|Human|Model|Bot)\s*:\s*", re.IGNORECASE)
 
 
 class Judgement(NamedTuple):
-    """What one person gave in one aspect."""
+    """One person's rating in one aspect."""
 
     aspect: str
     rater: str
@@ -29,10 +29,10 @@ class Judgement(NamedTuple):
 
 
 def parse_transcript(value: Any, column: str, place: Place) -> tuple[Turn, ...]:
-    """The turns of a text, one a line, or of a list; names before all lines of a text become speakers."""
+    """Return the turns of a text, one per line, or of a list; a name before every line becomes the speaker."""
     if not isinstance(value, str):
-        found = cells.parse_turns(value, column, place, None)
-        return tuple(Turn(turn["text"], turn.get("speaker")) for turn in found)
+        turns = cells.parse_turns(value, column, place, None)
+        return tuple(Turn(turn["text"], turn.get("speaker")) for turn in turns)
     lines = [line.strip() for line in value.split("\n") if line.strip()]
     labels = [_LABEL.match(line) for line in lines]
     if all(label is not None and label.end() < len(line) for label, line in zip(labels, lines, strict=True)):
@@ -41,29 +41,31 @@ def parse_transcript(value: Any, column: str, place: Place) -> tuple[Turn, ...]:
 
 
 def parse_response(value: Any, column: str, place: Place, context: Sequence[Turn]) -> str | None:
-    """A reply, without the name before it where the context has names too; None where it is blank."""
-    found = cells.parse_text(value, column, place)
-    if found is None:
+    """Return a reply, without the name before it if the context has names too; None if it is blank."""
+    text = cells.parse_text(value, column, place)
+    if text is None:
         return None
-    label = _LABEL.match(found) if context and context[0].speaker is not None else None
-    return (found[label.end() :] if label else found).strip() or None
+    label = _LABEL.match(text) if context and context[0].speaker is not None else None
+    return (text[label.end() :] if label else text).strip() or None
 
 
-def parse_ratings(found: Any, raters: Any, place: Place, tally: ImportTally) -> Iterator[Judgement]:
-    """The ratings under each aspect: a list with one value a rater, or one value alone."""
-    if found is None:
+def parse_ratings(annotations: Any, raters: Any, place: Place, tally: ImportTally) -> Iterator[Judgement]:
+    """Yield the ratings of each aspect: a list with one value per rater, or a single value."""
+    if annotations is None:
         return
-    if not isinstance(found, dict):
-        raise InputError(f"{place}: 'annotations' is {brief(found)}; it must be an object with one list an aspect")
+    if not isinstance(annotations, dict):
+        raise InputError(
+            f"{place}: 'annotations' is {brief(annotations)}; it must be an object with one list per aspect"
+        )
     names = [name for name in raters if isinstance(name, str) and name.strip()] if isinstance(raters, list) else []
-    for aspect, values in found.items():
+    for aspect, values in annotations.items():
         if not aspect.strip():
             raise InputError(f"{place}: an aspect in 'annotations' has no name")
         values = values if isinstance(values, list) else [values]
         for position, value in enumerate(values):
             number = _parse_number(value, aspect, place)
             if number is None:
-                tally.left_out["ratings that are no numbers"] += 1
+                tally.left_out["ratings that are not numbers"] += 1
                 continue
             rater = names[position] if len(names) == len(values) else f"rater-{position + 1}"
             yield Judgement(aspect.strip().lower().replace(" ", "-"), rater, number)
@@ -89,20 +91,20 @@ _NO_FACT = "_nofact"
 
 
 def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[ImportedRecord]:
-    """An item, its responses and their ratings; or a dialogue and its ratings."""
+    """Yield an item, its responses and their ratings, or a dialogue and its ratings, per entry."""
     reader = _Reader(options, tally)
     for file in files(path, (".json", ".jsonl"), tally):
         for place, value in read_json_values(file):
             if not isinstance(value, dict):
                 raise InputError(f"{place}: expected an object with 'context' and 'response', found {brief(value)}")
-            rated = reader.responses if "response" in value or "responses" in value else reader.dialogue
-            for record in rated(value, place, file.stem):
+            convert = reader.responses if "response" in value or "responses" in value else reader.dialogue
+            for record in convert(value, place, file.stem):
                 yield ImportedRecord(record, place)
 
 
 @dataclasses.dataclass(frozen=True)
 class _Reader:
-    """Entries as records, with what the entries before gave."""
+    """Turns entries into records, and remembers the entries so far."""
 
     options: ImportOptions
     tally: ImportTally
@@ -111,45 +113,46 @@ class _Reader:
     replies: ResponsePlacer = dataclasses.field(default_factory=ResponsePlacer)
 
     def dialogue(self, value: dict[str, Any], place: Place, stem: str) -> Iterator[Record]:
-        """A whole dialogue that was rated."""
-        key, found = _first_present(value, _DIALOGUE)
-        turns = parse_transcript(found, key, place)
+        """Yield a rated dialogue and its ratings."""
+        key, transcript = _first_present(value, _DIALOGUE)
+        turns = parse_transcript(transcript, key, place)
         if not turns:
             keys = ", ".join(value) or "none"
             raise InputError(f"{place}: has no response and no dialogue (found keys: {brief(keys, 120)})")
         numbered = f"{stem}-{place.line}"
-        name, _ = self.dialogues.of(_first_text(value, _ID, place) or numbered, content_digest(numbered), numbered)
+        name, _ = self.dialogues.assign(_first_text(value, _ID, place) or numbered, content_digest(numbered), numbered)
         system = _first_text(value, _SYSTEM, place)
         yield Dialogue(name, turns, stem, meta={"system": system} if system else {})
-        for rated in parse_ratings(value.get("annotations"), value.get("annotators"), place, self.tally):
-            yield Rating(rated.rater, rated.aspect, rated.value, dialogue=name)
+        for rating in parse_ratings(value.get("annotations"), value.get("annotators"), place, self.tally):
+            yield Rating(rating.rater, rating.aspect, rating.value, dialogue=name)
 
     def responses(self, value: dict[str, Any], place: Place, stem: str) -> Iterator[Record]:
-        """A context and what was said to it: one response, or a list of them."""
+        """Yield a context and the response or responses to it, with their ratings."""
         base = _parse_item(value, place)
         content = content_digest(base.context, base.references, "".join(s.text for s in base.situation))
-        for number, one in enumerate(_parse_responses(value, place)):
-            text = self._reply(one, base.context, place)
+        for number, entry in enumerate(_parse_responses(value, place)):
+            text = self._reply(entry, base.context, place)
             if text is None:
                 continue
-            system = self.options.system or _first_text(one, _SYSTEM, place)
+            system = self.options.system or _first_text(entry, _SYSTEM, place)
             if system is None:
-                raise InputError(f"{place}: neither 'model' nor 'system' says whose reply it is; give --system NAME")
-            # A second reply of one system gets an item of its own, even where it says the same: others rated it.
+                raise InputError(f"{place}: neither 'model' nor 'system' says who wrote the reply; give --system NAME")
+            # A second reply of one system gets its own item, even with the same text: it has its own ratings.
             own, _ = self.replies.place(content, system, f"{stem} {place.line} {number}")
-            name, new = self.items.of(f"{stem}-{place.line}", own)
+            name, new = self.items.assign(f"{stem}-{place.line}", own)
             if new:
                 yield dataclasses.replace(base, id=name)
             response = Response(f"{name}/{system}", name, system, text)
             yield response
-            for rated in parse_ratings(one["annotations"], value.get("annotators"), place, self.tally):
-                yield Rating(rated.rater, rated.aspect, rated.value, response=response.id)
+            for rating in parse_ratings(entry["annotations"], value.get("annotators"), place, self.tally):
+                yield Rating(rating.rater, rating.aspect, rating.value, response=response.id)
 
-    def _reply(self, one: dict[str, Any], context: tuple[Turn, ...], place: Place) -> str | None:
-        text = parse_response(one.get("response"), "response", place, context)
+    def _reply(self, entry: dict[str, Any], context: tuple[Turn, ...], place: Place) -> str | None:
+        text = parse_response(entry.get("response"), "response", place, context)
         if text is None and self.options.empty == "error":
             raise InputError(
-                f"{place}: the response is empty; leave such out with --empty drop, or keep them with --empty keep"
+                f"{place}: the response is empty; use --empty drop to leave such responses out, "
+                "or --empty keep to keep them"
             )
         if text is None and self.options.empty == "drop":
             self.tally.left_out["empty replies"] += 1
@@ -160,25 +163,25 @@ class _Reader:
 def _parse_item(value: dict[str, Any], place: Place) -> Item:
     context = parse_transcript(value.get("context"), "context", place)
     if not context:
-        raise InputError(f"{place}: the context is empty; fill it or take the entry out")
-    key, found = _first_present(value, _REFERENCE)
-    references = dict.fromkeys(text.strip() for text in cells.parse_texts(found, key, place))
+        raise InputError(f"{place}: the context is empty; fill it or remove the entry")
+    key, reference = _first_present(value, _REFERENCE)
+    references = dict.fromkeys(text.strip() for text in cells.parse_texts(reference, key, place))
     fact = cells.parse_text(value.get("fact"), "fact", place)
-    known = (Statement(fact.strip(), "fact"),) if fact and fact.strip() != _NO_FACT else ()
-    of = _first_text(value, _ID, place)
-    return Item("", context, tuple(Reference(text) for text in references), situation=known, dialogue=of)
+    situation = (Statement(fact.strip(), "fact"),) if fact and fact.strip() != _NO_FACT else ()
+    dialogue = _first_text(value, _ID, place)
+    return Item("", context, tuple(Reference(text) for text in references), situation=situation, dialogue=dialogue)
 
 
 def _parse_responses(value: dict[str, Any], place: Place) -> list[dict[str, Any]]:
-    """The responses of an entry, each with its annotations under that name."""
+    """Return the responses of an entry, each with its annotations under that name."""
     if "response" in value:
         return [{**value, "annotations": value.get("annotations")}]
-    found = value["responses"]
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-        raise InputError(f"{place}: 'responses' is {brief(found)}; it must be a list of objects")
-    # In USR's own files the aspects stand beside the response: whatever holds a list is one.
-    beside = ({key: rated for key, rated in one.items() if isinstance(rated, list)} for one in found)
-    return [{"annotations": aspects, **one} for one, aspects in zip(found, beside, strict=True)]
+    entries = value["responses"]
+    if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
+        raise InputError(f"{place}: 'responses' is {brief(entries)}; it must be a list of objects")
+    # In USR's own files the aspects are beside the response: every key with a list is an aspect.
+    beside = ({key: ratings for key, ratings in one.items() if isinstance(ratings, list)} for one in entries)
+    return [{"annotations": aspects, **one} for one, aspects in zip(entries, beside, strict=True)]
 
 
 def _first_present(value: dict[str, Any], keys: tuple[str, ...]) -> tuple[str, Any]:
@@ -186,6 +189,6 @@ def _first_present(value: dict[str, Any], keys: tuple[str, ...]) -> tuple[str, A
 
 
 def _first_text(value: dict[str, Any], keys: tuple[str, ...], place: Place) -> str | None:
-    key, found = _first_present(value, keys)
-    text = cells.parse_text(found, key, place)
+    key, present = _first_present(value, keys)
+    text = cells.parse_text(present, key, place)
     return text.strip() if text is not None else None

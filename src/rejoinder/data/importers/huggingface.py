@@ -1,4 +1,4 @@
-"""A dataset that ``save_to_disk`` of the datasets library wrote, read by pyarrow alone (extra: arrow)."""
+"""A dataset written by ``save_to_disk`` of the datasets library, read with pyarrow alone (extra: arrow)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TAKES = _table.TAKES | {"split"}
 
 
 def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[ImportedRecord]:
-    """The records of a saved dataset, or of one split of it."""
+    """Yield the records of a saved dataset, or of one split of it."""
     pyarrow = arrow.import_arrow("reading a saved dataset")
     folder = _find_split(path, options.split)
     table = RowConverter(options, tally)
@@ -35,13 +35,13 @@ def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[Imp
             raise arrow.damaged_file_error(file, error) from None
         with source:
             table.expect(columns, file.name)
-            kept = table.wanted(columns)
-            yield from arrow.read_table_records(table, file, (batch.select(kept) for batch in stream), labels)
+            needed = table.needed_columns(columns)
+            yield from arrow.read_table_records(table, file, (batch.select(needed) for batch in stream), labels)
     table.close()
 
 
 def _find_split(path: Path, wanted: str | None) -> Path:
-    """The folder of the dataset itself, where there are several splits in it."""
+    """Return the folder of the dataset, or of the wanted split if it has several."""
     if not (path / "dataset_dict.json").is_file():
         if not (path / "state.json").is_file():
             raise InputError(
@@ -49,10 +49,10 @@ def _find_split(path: Path, wanted: str | None) -> Path:
                 "for files from a hub use: rejoinder import parquet"
             )
         if wanted is not None:
-            raise InputError(f"{path}: has no splits; leave --split out")
+            raise InputError(f"{path}: has no splits; leave out --split")
         return path
-    found = _read_object(path / "dataset_dict.json").get("splits")
-    names = found if isinstance(found, list) else []
+    listed_splits = _read_object(path / "dataset_dict.json").get("splits")
+    names = listed_splits if isinstance(listed_splits, list) else []
     splits = [name for name in names if name in _list_children(path)]
     if wanted is None and len(splits) == 1:
         wanted = splits[0]
@@ -66,9 +66,9 @@ def _find_split(path: Path, wanted: str | None) -> Path:
 def _find_data_files(folder: Path) -> list[File]:
     state = _read_object(folder / "state.json")
     if state.get("_indices_data_files"):
-        raise InputError(f"{folder}: rows were chosen by an index file; save it again with flatten_indices()")
-    listed = state.get("_data_files")
-    entries = listed if isinstance(listed, list) else []
+        raise InputError(f"{folder}: its rows are selected by an index file; save it again after flatten_indices()")
+    data_files = state.get("_data_files")
+    entries = data_files if isinstance(data_files, list) else []
     names = [str(entry.get("filename")) for entry in entries if isinstance(entry, dict)]
     if not names or len(names) < len(entries):
         raise InputError(f"{folder / 'state.json'}: does not say which files hold the data ('_data_files')")
@@ -83,24 +83,24 @@ def _list_children(folder: Path) -> list[str]:
 
 
 def _read_class_names(folder: Path) -> dict[str, list[str]]:
-    """The names behind the columns that are stored as the numbers of classes."""
+    """Return the class names of the columns that are stored as class numbers."""
     info = folder / "dataset_info.json"
     features = _read_object(info).get("features") if info.is_file() else None
-    found: dict[str, list[str]] = {}
+    class_names: dict[str, list[str]] = {}
     for column, feature in (features if isinstance(features, dict) else {}).items():
         names = feature.get("names") if isinstance(feature, dict) and feature.get("_type") == "ClassLabel" else None
         if isinstance(names, list) and all(isinstance(name, str) for name in names):
-            found[column] = names
-    return found
+            class_names[column] = names
+    return class_names
 
 
 def _read_object(path: Path) -> dict[str, Any]:
     try:
-        found = orjson.loads(path.read_bytes())
+        content = orjson.loads(path.read_bytes())
     except orjson.JSONDecodeError as error:
         raise InputError(f"{path}: not valid JSON ({error.msg})") from None
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: cannot be read ({error})") from None
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise InputError(f"{path}: must hold one JSON object")
-    return found
+    return content

@@ -1,4 +1,4 @@
-"""JSON objects under other names than ours: one a line, or one list of them."""
+"""JSON objects with other keys than ours: one per line, or one list of them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from rejoinder.data.importers._files import files, read_json_values
 from rejoinder.data.importers._table import RowConverter
 from rejoinder.errors import InputError, brief
 
-SUMMARY = "JSON objects, one a line or in one list; --field says which key holds what (a.b for nested ones)"
+SUMMARY = "JSON objects, one per line or in one list; --field says which key holds what (a.b for nested ones)"
 TAKES = _table.TAKES
 
 
 def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[ImportedRecord]:
-    """The records of a JSON or JSONL file, or of all in a folder."""
+    """Yield the records of a JSON or JSONL file, or of all in a folder."""
     table = RowConverter(options, tally)
     for file in files(path, (".jsonl", ".json", ".ndjson"), tally):
         for place, value in read_json_values(file):

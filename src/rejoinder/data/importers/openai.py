@@ -1,4 +1,4 @@
-"""Chat logs in the form of OpenAI's interface (messages, or input and output) and of ShareGPT (conversations)."""
+"""Chat logs in the formats of OpenAI's API (messages, or input and output) and of ShareGPT (conversations)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief, nearest
 from rejoinder.types import Item, Response, Turn
 
-# The roles of OpenAI's logs and of ShareGPT's, and what each is to us.
+# The roles in OpenAI's and ShareGPT's logs, and the role each one means here.
 ROLES = {
     "user": "user",
     "human": "user",
@@ -49,80 +49,80 @@ _LOG_KEYS = frozenset(
 )
 _MESSAGE_KEYS = frozenset("role from content value refusal model type tool_calls function_call".split())
 _EMPTY_VALUES: tuple[Any, ...] = (None, "", [], {})
-_MAX_REASONS = 40  # a log may have a key of its own for each conversation
+_MAX_REASONS = 40  # a log may have different keys in each conversation
 
 
 class Message(NamedTuple):
-    """A message that says something: its role is user, assistant or system."""
+    """A message with text: its role is user, assistant or system."""
 
     role: str
     text: str
     model: str | None
 
 
-def parse_message(found: Any, place: Place, number: int, left_out: Counter[str]) -> Message | None:
-    """A message of a log; None, and counted, where it says nothing in words."""
+def parse_message(value: Any, place: Place, number: int, left_out: Counter[str]) -> Message | None:
+    """Return a message of a log; one without text is counted, and None is returned."""
     where = f"{place}, message {number}"
-    if isinstance(found, str):
+    if isinstance(value, str):
         # The Responses API allows a plain string as the whole input.
-        found = {"role": "user", "content": found}
-    if not isinstance(found, Mapping):
-        raise InputError(f"{where}: expected an object with 'role' and 'content', found {brief(found)}")
-    if found.get("type", "message") != "message" and "role" not in found:
-        # An entry of a Responses API log that is no message: a call, its result, a line of reasoning.
+        value = {"role": "user", "content": value}
+    if not isinstance(value, Mapping):
+        raise InputError(f"{where}: expected an object with 'role' and 'content', found {brief(value)}")
+    if value.get("type", "message") != "message" and "role" not in value:
+        # An entry of a Responses API log that is not a message: a call, its result, reasoning.
         left_out[OTHER_ENTRIES] += 1
         return None
-    role = _parse_role(found, where)
+    role = _parse_role(value, where)
     if role == "tool":
         left_out[TOOL_MESSAGES] += 1
         return None
-    text = _parse_text(found, where, left_out)
+    text = _parse_text(value, where, left_out)
     if text is None:
-        called = role == "assistant" and (found.get("tool_calls") or found.get("function_call"))
-        left_out[TOOL_CALLS if called else EMPTY_MESSAGES[role]] += 1
+        is_call = role == "assistant" and (value.get("tool_calls") or value.get("function_call"))
+        left_out[TOOL_CALLS if is_call else EMPTY_MESSAGES[role]] += 1
         return None
-    model = found.get("model")
+    model = value.get("model")
     return Message(role, text, model if isinstance(model, str) and model.strip() else None)
 
 
 def count_unread(log: Mapping[str, Any], messages: Iterable[Any], left_out: Counter[str]) -> None:
-    """Count the keys of a log and of its turns that hold something and are not read."""
-    turns = (one for one in messages if isinstance(one, Mapping) and _is_turn(one))
-    for what, known, found in (("conversations", _LOG_KEYS, [log]), ("messages", _MESSAGE_KEYS, turns)):
-        for one in found:
-            for key in one.keys() - known:
-                if one[key] not in _EMPTY_VALUES:
+    """Count the non-empty keys of a log and of its turns that are not read."""
+    turns = (value for value in messages if isinstance(value, Mapping) and _is_turn(value))
+    for what, known, objects in (("conversations", _LOG_KEYS, [log]), ("messages", _MESSAGE_KEYS, turns)):
+        for value in objects:
+            for key in value.keys() - known:
+                if value[key] not in _EMPTY_VALUES:
                     reason = f"{brief(key, 40)} of {what}"
                     many = reason not in left_out and len(left_out) >= _MAX_REASONS
                     left_out[f"other keys of {what}" if many else reason] += 1
 
 
-def _is_turn(found: Mapping[str, Any]) -> bool:
-    return ROLES.get(str(found.get("role", found.get("from"))).lower()) in ("user", "assistant", "system")
+def _is_turn(message: Mapping[str, Any]) -> bool:
+    return ROLES.get(str(message.get("role", message.get("from"))).lower()) in ("user", "assistant", "system")
 
 
-def _parse_role(found: Mapping[str, Any], where: str) -> str:
-    role = found.get("role", found.get("from"))
+def _parse_role(message: Mapping[str, Any], where: str) -> str:
+    role = message.get("role", message.get("from"))
     if role is None:
-        keys = ", ".join(sorted(found)) or "none"
+        keys = ", ".join(sorted(message)) or "none"
         raise InputError(f"{where}: has no 'role' (found keys: {brief(keys, 120)})")
     if not isinstance(role, str) or role.lower() not in ROLES:
         raise InputError(f"{where}: unknown role {brief(role)}; {nearest(str(role).lower()[:60], ROLES)}")
     return ROLES[role.lower()]
 
 
-def _parse_text(found: Mapping[str, Any], where: str, left_out: Counter[str]) -> str | None:
-    content = found.get("content", found.get("value"))
+def _parse_text(message: Mapping[str, Any], where: str, left_out: Counter[str]) -> str | None:
+    content = message.get("content", message.get("value"))
     if content is None:
-        # What a model declines to do is said in a field of its own; it is what the user saw.
-        content = found.get("refusal")
+        # A refusal is in its own field; it is what the user saw.
+        content = message.get("refusal")
     if content is None or isinstance(content, str):
         texts = [content or ""]
     else:
         parts = content if isinstance(content, list) else [content]
         texts = [_parse_part(part, where, left_out) for part in parts]
-    said = "\n".join(text for text in texts if text and not text.isspace())
-    return said or None
+    joined = "\n".join(text for text in texts if text and not text.isspace())
+    return joined or None
 
 
 def _parse_part(part: Any, where: str, left_out: Counter[str]) -> str:
@@ -146,7 +146,7 @@ REPEATED_RESPONSES = "replies that were read already"
 
 
 def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[ImportedRecord]:
-    """Every assistant message as a response to an item whose context is what was said before it."""
+    """Yield each assistant message as a response to an item whose context is the messages before it."""
     seen = _ImportState(IdAssigner(), IdAssigner(), ResponsePlacer(), {})
     for file in [options.file] if options.file else files(path, (".json", ".jsonl", ".ndjson"), tally):
         for place, value in read_json_values(file):
@@ -159,10 +159,10 @@ def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[Imp
 
 @dataclasses.dataclass(frozen=True)
 class _Conversation:
-    """One log: its messages, its own id and the one it gets where another conversation has that."""
+    """One log: its messages, its id, and the id it gets if another conversation has that one."""
 
     id: str
-    # Whether the log says its id; else it goes by its place.
+    # Whether the log has an id; otherwise the id is made from its place.
     named: bool
     otherwise: str
     model: str | None
@@ -170,13 +170,13 @@ class _Conversation:
     file: str
     place: Place
     left_out: Counter[str]
-    # How much had been left out before each message.
+    # What had been left out before each message.
     left_out_before: tuple[Counter[str], ...]
 
 
 @dataclasses.dataclass(frozen=True)
 class _ImportState:
-    """What the logs before gave: ids of dialogues and items, replies, and the system prompt of each item."""
+    """The logs so far: ids of dialogues and items, replies, and the system prompt of each item."""
 
     dialogues: IdAssigner
     items: IdAssigner
@@ -190,21 +190,21 @@ def _parse_conversation(value: Any, place: Place, file: File) -> _Conversation:
     left_out: Counter[str] = Counter()
     messages: list[Message | None] = []
     before: list[Counter[str]] = []
-    for number, found in enumerate(_find_messages(value, place), start=1):
+    for number, message in enumerate(_find_messages(value, place), start=1):
         before.append(left_out.copy())
-        messages.append(parse_message(found, place, number, left_out))
+        messages.append(parse_message(message, place, number, left_out))
     numbered = f"{file.stem}-{place.line}"
-    given = next((value[key] for key in ("id", "conversation_id") if value.get(key) is not None), None)
-    if given is not None and type(given) not in (str, int):
-        raise InputError(f"{place}: 'id' is {brief(given)}; it must be a string")
-    if isinstance(given, str) and not given.strip():
+    log_id = next((value[key] for key in ("id", "conversation_id") if value.get(key) is not None), None)
+    if log_id is not None and type(log_id) not in (str, int):
+        raise InputError(f"{place}: 'id' is {brief(log_id)}; it must be a string")
+    if isinstance(log_id, str) and not log_id.strip():
         raise InputError(f"{place}: 'id' is empty; give it a name or leave it out")
     last = numbered.rpartition("/")[2]
     model = value.get("model")
     return _Conversation(
-        id=last if given is None else str(given),
-        named=given is not None,
-        otherwise=numbered if given is None else f"{file.stem}/{given}",
+        id=last if log_id is None else str(log_id),
+        named=log_id is not None,
+        otherwise=numbered if log_id is None else f"{file.stem}/{log_id}",
         model=model if isinstance(model, str) and model.strip() else None,
         messages=tuple(messages),
         file=file.stem,
@@ -215,11 +215,11 @@ def _parse_conversation(value: Any, place: Place, file: File) -> _Conversation:
 
 
 def _find_messages(value: dict[str, Any], place: Place) -> list[Any]:
-    """The messages of a log, in any of the three dialects."""
+    """Return the messages of a log, in any of the three formats."""
     for keys in (("messages",), ("conversations",), ("instructions", "input", "output")):
         if keys[-1] not in value:
             continue
-        found: list[Any] = []
+        messages: list[Any] = []
         for key in keys:
             part = value.get(key)
             if key == "instructions" and isinstance(part, str):
@@ -228,41 +228,41 @@ def _find_messages(value: dict[str, Any], place: Place) -> list[Any]:
                 part = [{"role": "user" if key == "input" else "assistant", "content": part}]
             if part is not None and not isinstance(part, list):
                 raise InputError(f"{place}: {key!r} is {brief(part)}; it must be a list of messages")
-            found += part or []
-        return found
+            messages += part or []
+        return messages
     keys_found = ", ".join(sorted(value)) or "none"
-    raise InputError(f"{place}: this is no chat log: it has no 'messages' (found keys: {brief(keys_found, 120)})")
+    raise InputError(f"{place}: this is not a chat log: it has no 'messages' (found keys: {brief(keys_found, 120)})")
 
 
 def _convert_conversation(
     log: _Conversation, options: ImportOptions, seen: _ImportState, tally: ImportTally
 ) -> Iterator[Item | Response]:
-    spoken = [(n, m) for n, m in enumerate(log.messages) if m is not None and m.role != "system"]
-    turns = tuple(Turn(m.text, m.role) for _, m in spoken)
+    messages = [(n, m) for n, m in enumerate(log.messages) if m is not None and m.role != "system"]
+    turns = tuple(Turn(m.text, m.role) for _, m in messages)
     if not turns:
         tally.left_out["conversations without a turn"] += 1
         return
-    # Two logs of one id are of the same conversation where they open alike; then their systems can be compared.
+    # Two logs with one id are the same conversation if they begin with the same turn; their systems can be compared.
     own = content_digest(log.id, turns[:1]) if log.named else content_digest(log.file, str(log.place))
-    dialogue, _ = seen.dialogues.of(log.id, own, log.otherwise)
-    for position, (number, said) in enumerate(spoken):
-        if said.role != "assistant":
+    dialogue, _ = seen.dialogues.assign(log.id, own, log.otherwise)
+    for position, (number, message) in enumerate(messages):
+        if message.role != "assistant":
             continue
         if position == 0:
             tally.left_out[OPENING_MESSAGES] += 1
             continue
-        system = options.system or said.model or log.model or options.unnamed
+        system = options.system or message.model or log.model or options.unnamed
         if system is None:
-            raise InputError(f"{log.place}: the log has no 'model'; say whose replies these are with --system NAME")
+            raise InputError(f"{log.place}: the log has no 'model'; name the system that replied with --system NAME")
         wanted = f"{dialogue}/{position}"
-        # Without an id it is the context alone that tells whether two systems answered the same thing.
-        asked = content_digest(wanted if log.named else "", turns[:position])
-        answered = said.text if log.named else f"{log.file} {log.place} {number}"
-        content, unsaid = seen.replies.place(asked, system, answered)
-        if not unsaid:
+        # Without an id, only the context shows whether two systems answered the same thing.
+        context_digest = content_digest(wanted if log.named else "", turns[:position])
+        reply_key = message.text if log.named else f"{log.file} {log.place} {number}"
+        content, is_new = seen.replies.place(context_digest, system, reply_key)
+        if not is_new:
             tally.left_out[REPEATED_RESPONSES] += 1
             continue
-        name, new = seen.items.of(wanted, content, f"{log.file}/{wanted}")
+        name, new = seen.items.assign(wanted, content, f"{log.file}/{wanted}")
         prompt = "\n".join(m.text for m in log.messages[:number] if m is not None and m.role == "system")
         if new:
             seen.prompts[name] = content_digest(prompt)
@@ -271,4 +271,4 @@ def _convert_conversation(
                 meta["left_out"] = dict(log.left_out_before[number])
             yield Item(name, turns[:position], future=turns[position + 1 :], dialogue=dialogue, meta=meta)
         differs = seen.prompts[name] != content_digest(prompt)
-        yield Response(f"{name}/{system}", name, system, said.text, {"system_prompt": prompt} if differs else {})
+        yield Response(f"{name}/{system}", name, system, message.text, {"system_prompt": prompt} if differs else {})

@@ -1,4 +1,4 @@
-"""ParlAI's text format (Miller et al. 2017): one exchange a line, fields between tabs, episodes of several lines."""
+"""ParlAI's text format (Miller et al. 2017): one exchange per line, tab-separated fields, episodes of several lines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DONE = {"true": True, "1": True, "false": False, "0": False, "": False}
 
 
 class _Exchange(NamedTuple):
-    """One line: what was said, what may be answered, whether the episode ends."""
+    """One line: what was said, the possible answers, and whether the episode ends."""
 
     text: str | None
     labels: tuple[str, ...]
@@ -27,7 +27,7 @@ class _Exchange(NamedTuple):
 
 
 def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[ImportedRecord]:
-    """The episodes as dialogues, or one item for every line with labels, which are its references."""
+    """Yield the episodes as dialogues, or one item per line with labels, which are its references."""
     for file in files(path, (".txt",), tally):
         for number, (place, episode) in enumerate(_read_episodes(file, tally), start=1):
             name = f"{file.stem}-{number}"
@@ -56,7 +56,9 @@ def _parse_exchange(line: str, place: Place, tally: ImportTally) -> _Exchange:
     for part in line.split("\t"):
         key, colon, value = part.partition(":")
         if not colon:
-            raise InputError(f"{place}: {brief(part)} is no field; ParlAI's lines are NAME:VALUE between tabs")
+            raise InputError(
+                f"{place}: {brief(part)} is not a field; ParlAI's lines are NAME:VALUE fields separated by tabs"
+            )
         fields[key.strip()] = value
     if "text" not in fields and "labels" not in fields and "eval_labels" not in fields:
         known = ", ".join(sorted(fields))
@@ -72,12 +74,12 @@ def _parse_exchange(line: str, place: Place, tally: ImportTally) -> _Exchange:
 
 
 def _unescape(value: str) -> str | None:
-    said = value.replace("\\t", "\t").replace("\\n", "\n").replace("__PIPE__", "|").strip()
-    return None if not said or said == _SILENCE else said
+    text = value.replace("\\t", "\t").replace("\\n", "\n").replace("__PIPE__", "|").strip()
+    return None if not text or text == _SILENCE else text
 
 
 def _episode_turns(episode: list[_Exchange]) -> list[Turn]:
-    """All that was said; of several labels the first goes on, as in ParlAI."""
+    """Return all turns; of several labels the first continues the dialogue, as in ParlAI."""
     turns: list[Turn] = []
     for exchange in episode:
         turns += [Turn(exchange.text, "A")] if exchange.text is not None else []

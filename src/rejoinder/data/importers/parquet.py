@@ -1,4 +1,4 @@
-"""Parquet files, read in batches and only the columns that are needed (extra: arrow)."""
+"""Parquet files, read in batches, and only the columns that are needed (extra: arrow)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BATCH = 1024
 
 
 def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[ImportedRecord]:
-    """The records of a Parquet file, or of all in a folder."""
+    """Yield the records of a Parquet file, or of all in a folder."""
     arrow.import_arrow("reading Parquet")
     from pyarrow.parquet import ParquetFile
 
@@ -34,6 +34,6 @@ def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[Imp
             raise arrow.damaged_file_error(file, error) from None
         with stored:
             table.expect(columns, file.name)
-            batches = stored.iter_batches(batch_size=_BATCH, columns=table.wanted(columns))
+            batches = stored.iter_batches(batch_size=_BATCH, columns=table.needed_columns(columns))
             yield from arrow.read_table_records(table, file, batches, {})
     table.close()

@@ -1,4 +1,4 @@
-"""Tab-separated values with a header, read as CSV is."""
+"""Tab-separated values with a header, read like CSV."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ TAKES = _table.TAKES | {"quotes"}
 
 
 def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[ImportedRecord]:
-    """The records of a TSV file, or of all in a folder."""
+    """Yield the records of a TSV file, or of all in a folder."""
     return read_delimited(path, options, tally, ".tsv", "\t")

@@ -1,7 +1,7 @@
-"""Which conversations and items a file touches, as sorted 64-bit digests, and whether two files share or contradict.
+"""The conversations and items of a file as sorted 64-bit digests, to find files that share or contradict each other.
 
-8 bytes a conversation and 24 an item, kept in files: comparing many takes the memory of a stretch of digests at a time.
-Two different names have the same digest once in about 2^64 / n^2 sets of n: one in 200 at a thousand million.
+8 bytes per conversation and 24 per item, in files: a comparison holds only one range of digests in memory at a time.
+Two different names have the same digest in about one of 2^65 / n^2 sets of n names: one in 37 at a billion.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 Digests: TypeAlias = NDArray[np.uint64]
 ENDING = ".npy"
-_DIGESTS_AT_ONCE = 2**22  # digests that are compared together
+_DIGESTS_AT_ONCE = 2**22  # compared together
 
 
 class SharedDigest(NamedTuple):
@@ -30,38 +30,38 @@ class SharedDigest(NamedTuple):
 
 
 def digest(*names: str) -> int:
-    """The digest of a conversation, by its name, or by its name and whose replies are meant."""
+    """Return the digest of a conversation, by its name, or by a system and its name."""
     raw = "\0".join(names).encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(raw, digest_size=8).digest(), "little")
 
 
 def sort_digests(names: Iterable[tuple[str, ...]]) -> Digests:
-    """The digests of conversations, sorted, each once."""
+    """Return the digests of conversations, sorted and unique."""
     return np.unique(np.fromiter((digest(*name) for name in names), np.uint64))
 
 
-def pack_digests(found: Digests) -> str:
-    """Digests as text, for another machine."""
-    return base64.b64encode(found.astype("<u8").tobytes()).decode()
+def pack_digests(digests: Digests) -> str:
+    """Return digests as text, for another machine."""
+    return base64.b64encode(digests.astype("<u8").tobytes()).decode()
 
 
 def unpack_digests(text: str) -> Digests:
-    """Digests from their text."""
+    """Return digests from their text."""
     return np.frombuffer(base64.b64decode(text), "<u8").astype(np.uint64)
 
 
-def save_digests(found: Digests, path: Path) -> None:
-    """Keep sorted digests."""
+def save_digests(digests: Digests, path: Path) -> None:
+    """Write sorted digests to a file."""
     with path.open("wb") as file:
-        np.save(file, found, allow_pickle=False)
+        np.save(file, digests, allow_pickle=False)
 
 
 def item_digests(items: Iterable[Mapping[str, Any]], without: frozenset[str], is_whole: bool) -> Digests:
-    """For each item, as ``objects.to_object`` writes it: digests of its id, of all, and of it ``without`` some parts.
+    """Return three digests per item (in the form of ``objects.to_object``): of its id, of all, ``without`` some parts.
 
-    The second is 0 where not all was read. What stands under ``meta`` makes no other item.
+    The second is 0 if the item was not read completely. ``meta`` does not count.
     """
-    found: list[tuple[int, int, int]] = []
+    triples: list[tuple[int, int, int]] = []
     for item in items:
         part = _content_digest({key: value for key, value in item.items() if key not in without and key != "meta"})
         whole = part
@@ -69,38 +69,38 @@ def item_digests(items: Iterable[Mapping[str, Any]], without: frozenset[str], is
             whole = 0
         elif not without.isdisjoint(item):
             whole = _content_digest({key: value for key, value in item.items() if key != "meta"})
-        found.append((digest(item["id"]), whole, part))
-    rows = np.array(found, np.uint64).reshape(-1, 3)
+        triples.append((digest(item["id"]), whole, part))
+    rows = np.array(triples, np.uint64).reshape(-1, 3)
     return rows[np.argsort(rows[:, 0], kind="stable")]
 
 
-def _content_digest(found: Mapping[str, Any]) -> int:
-    raw = orjson.dumps(found)
-    return int.from_bytes(hashlib.blake2b(raw, digest_size=8).digest(), "little") | 1  # 0 means: not known
+def _content_digest(item: Mapping[str, Any]) -> int:
+    raw = orjson.dumps(item)
+    return int.from_bytes(hashlib.blake2b(raw, digest_size=8).digest(), "little") | 1  # 0 means unknown
 
 
 def find_shared(paths: Sequence[Path], at_once: int = _DIGESTS_AT_ONCE) -> SharedDigest | None:
-    """Two files of digests that share one, if there are any."""
+    """Return two files of digests that share one, or None."""
     return next(filter(None, map(_shared, _split_ranges(paths, at_once))), None)
 
 
 def find_contradiction(paths: Sequence[Path], at_once: int = _DIGESTS_AT_ONCE // 4) -> SharedDigest | None:
-    """Two files of ``item_digests`` that have one id for different items, if there are any."""
+    """Return two files of ``item_digests`` that have one id for different items, or None."""
     return next(filter(None, map(_find_contradiction, _split_ranges(paths, at_once))), None)
 
 
 def _split_ranges(paths: Sequence[Path], at_once: int) -> Iterator[list[Digests]]:
-    """Equal stretches of the range of digests, each with what the files hold of it."""
-    kept = [np.load(path, mmap_mode="r", allow_pickle=False) for path in paths]
-    total = sum(map(len, kept))
-    stretches = max(1, -(-total // at_once))
-    # Digests are spread evenly: equal stretches of their range hold about equally many.
-    bounds = [2**64 * n // stretches for n in range(1, stretches)]
-    begins = [0] * len(kept)
+    """Split the digest space into equal ranges; yield the part of each file that falls into each."""
+    columns = [np.load(path, mmap_mode="r", allow_pickle=False) for path in paths]
+    total = sum(map(len, columns))
+    n_ranges = max(1, -(-total // at_once))
+    # Digests are uniform: equal ranges hold about the same number.
+    bounds = [2**64 * n // n_ranges for n in range(1, n_ranges)]
+    begins = [0] * len(columns)
     for bound in [*bounds, None]:
-        keys = [k if k.ndim == 1 else k[:, 0] for k in kept]
+        keys = [k if k.ndim == 1 else k[:, 0] for k in columns]
         ends = [len(k) if bound is None else int(np.searchsorted(k, np.uint64(bound))) for k in keys]
-        yield [np.asarray(k[begin:end]) for k, begin, end in zip(kept, begins, ends, strict=True)]
+        yield [np.asarray(k[begin:end]) for k, begin, end in zip(columns, begins, ends, strict=True)]
         begins = ends
 
 
@@ -109,10 +109,10 @@ def _shared(parts: Sequence[Digests]) -> SharedDigest | None:
         return None
     whole, owners = np.concatenate(parts), _file_numbers(parts)
     order = np.argsort(whole, kind="stable")
-    twice = np.flatnonzero(whole[order][1:] == whole[order][:-1])
-    if not len(twice):
+    repeats = np.flatnonzero(whole[order][1:] == whole[order][:-1])
+    if not len(repeats):
         return None
-    first, second = order[twice[0]], order[twice[0] + 1]
+    first, second = order[repeats[0]], order[repeats[0] + 1]
     return SharedDigest(int(owners[first]), int(owners[second]), int(whole[first]))
 
 
@@ -120,15 +120,15 @@ def _find_contradiction(parts: Sequence[Digests]) -> SharedDigest | None:
     if not parts:
         return None
     rows, owners = np.concatenate(parts), _file_numbers(parts)
-    # By id, then by all that an item holds: those of which not all is known (0) come first, and contradict by a part.
+    # By id, then by the full digest: items not read completely (0) come first, and are compared by their part.
     order = np.lexsort((rows[:, 1], rows[:, 0]))
     (ids, wholes, some), owners = rows[order].T, owners[order]
     other = (wholes[1:] != wholes[:-1]) & (wholes[:-1] != 0) | (some[1:] != some[:-1])
-    found = np.flatnonzero((ids[1:] == ids[:-1]) & other)
-    if not len(found):
+    conflicts = np.flatnonzero((ids[1:] == ids[:-1]) & other)
+    if not len(conflicts):
         return None
-    first, second = sorted((int(owners[found[0]]), int(owners[found[0] + 1])))
-    return SharedDigest(first, second, int(ids[found[0]]))
+    first, second = sorted((int(owners[conflicts[0]]), int(owners[conflicts[0] + 1])))
+    return SharedDigest(first, second, int(ids[conflicts[0]]))
 
 
 def _file_numbers(parts: Sequence[Digests]) -> NDArray[np.int64]:

@@ -1,8 +1,8 @@
-"""Data in many files, each complete in itself: a folder, a pattern, or an address of an object store.
+"""Data in many files, each complete in itself: a folder, a pattern, or the address of an object store.
 
-``logs/``, ``logs/*.parquet``, ``s3://bucket/logs``; what lies beyond this machine is read through pyarrow's file
-systems (``rejoinder[arrow]``), each shard into a temporary file while it is worked on. A catalogue beside the shards is
-compared with them.
+``logs/``, ``logs/*.parquet``, ``s3://bucket/logs``; remote files are read through pyarrow's file systems
+(``rejoinder[arrow]``), each copied to a temporary file while it is in use. If there is a catalogue beside the shards,
+they must match it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PATTERN = frozenset("*?[")
 
 
 class Shard(NamedTuple):
-    """One file of many: what it is called, where it is, its bytes, and what a catalogue says of it."""
+    """One file of many: its name, its path or address, its size in bytes, and its catalogue entry."""
 
     name: str
     where: str
@@ -33,45 +33,49 @@ class Shard(NamedTuple):
     responses: int | None = None
 
 
-def is_sharded(given: str) -> bool:
-    """Whether a name means many files."""
-    if remote.is_remote(given):
+def is_sharded(name: str) -> bool:
+    """Whether a name stands for many files."""
+    if remote.is_remote(name):
         return True
-    path = Path(given)
-    return not given.startswith("dataset:") and not path.is_file() and (path.is_dir() or bool(_PATTERN & set(given)))
+    path = Path(name)
+    return not name.startswith("dataset:") and not path.is_file() and (path.is_dir() or bool(_PATTERN & set(name)))
 
 
 def shards_of(given: str, listed: bool = True) -> list[Shard]:
-    """The data files that a folder, a pattern or an address means, by name; never none.
+    """Return the data files of a folder, a pattern or an address, sorted by name; raise if there are none.
 
     - ``given``: the folder, the pattern or the address.
-    - ``listed``: whether a catalogue beside them is heeded.
+    - ``listed``: whether to check the files against the catalogue beside them, if there is one.
 
     >>> import rejoinder
     >>> len(rejoinder.shards_of("talks/"))
     2
     """
-    found = _list_remote(given, listed) if remote.is_remote(given) else _list_local(given, listed)
-    if not found:
+    shards = _list_remote(given, listed) if remote.is_remote(given) else _list_local(given, listed)
+    if not shards:
         what = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
-        raise InputError(f"{remote.redact(given)}: holds no shards; they are files that end in {what}")
-    return sorted(found)
+        raise InputError(f"{remote.redact(given)}: holds no shards; shards are files that end in {what}")
+    return sorted(shards)
 
 
-def files_of(given: str) -> list[Shard]:
-    """The files that a name means, be it one or many."""
-    if is_sharded(given):
-        return shards_of(given)
-    path = Path(given)
+def files_of(name: str) -> list[Shard]:
+    """Return the files that a name stands for, one or many."""
+    if is_sharded(name):
+        return shards_of(name)
+    path = Path(name)
     if not path.is_file():
-        what = "cannot be read beside folders; save it as a file" if given == "-" or path.exists() else "no such file"
-        raise InputError(f"{printable(given)}: {what}")
+        what = (
+            "cannot be read together with folders; save it as a file"
+            if name == "-" or path.exists()
+            else "no such file"
+        )
+        raise InputError(f"{printable(name)}: {what}")
     return [Shard(printable(path.name), str(path.resolve()), path.stat().st_size)]
 
 
 @contextlib.contextmanager
 def fetch_local(shard: Shard) -> Iterator[Path]:
-    """A shard as a file of this machine."""
+    """Provide a shard as a local file."""
     if not remote.is_remote(shard.where):
         yield Path(shard.where)
         return
@@ -83,7 +87,7 @@ def fetch_local(shard: Shard) -> Iterator[Path]:
 
 
 def check_shard(shard: Shard, sha256: str) -> None:
-    """Raise where a shard is not what its catalogue lists."""
+    """Raise if a shard is not the one its catalogue lists."""
     if shard.sha256 is not None and shard.sha256 != sha256:
         how = f"sha256 {shard.sha256[:12]}… is listed, {sha256[:12]}… was read"
         raise manifest.changed_shard_error(shard.name, how)
@@ -95,11 +99,11 @@ def is_shard(path: str) -> bool:
     return name.endswith(ENDINGS) and not name.startswith(".")
 
 
-def _list_local(given: str, listed: bool) -> list[Shard]:
-    root = Path(given)
+def _list_local(pattern: str, check: bool) -> list[Shard]:
+    root = Path(pattern)
     whole = root.is_dir()
-    paths = root.rglob("*") if whole else map(Path, glob.glob(given, recursive=True))
-    found = [
+    paths = root.rglob("*") if whole else map(Path, glob.glob(pattern, recursive=True))
+    shards = [
         Shard(
             printable(path.relative_to(root).as_posix() if whole else path.name),
             str(path.resolve()),
@@ -108,41 +112,43 @@ def _list_local(given: str, listed: bool) -> list[Shard]:
         for path in paths
         if path.is_file() and is_shard(path.as_posix())
     ]
-    if not listed:
-        return found
+    if not check:
+        return shards
     if whole:
-        return _apply_manifest(found, _read_if_present(root / manifest.NAME), str(root / manifest.NAME), True)
+        return _apply_manifest(shards, _read_if_present(root / manifest.NAME), str(root / manifest.NAME), True)
     known: list[Shard] = []
-    for folder in dict.fromkeys(Path(shard.where).parent for shard in found):
-        mine = [shard for shard in found if Path(shard.where).parent == folder]
-        known += _apply_manifest(mine, _read_if_present(folder / manifest.NAME), str(folder / manifest.NAME), False)
+    for folder in dict.fromkeys(Path(shard.where).parent for shard in shards):
+        siblings = [shard for shard in shards if Path(shard.where).parent == folder]
+        known += _apply_manifest(siblings, _read_if_present(folder / manifest.NAME), str(folder / manifest.NAME), False)
     return known
 
 
-def _list_remote(given: str, listed: bool) -> list[Shard]:
-    files = remote.RemoteFolder(given).files()
-    holder, name = remote.split_address(given)
-    single = [one.name for one in files] == [name]
-    where = holder if single else given
-    found = [Shard(one.name, remote.join_address(where, one.name), one.size) for one in files if is_shard(one.name)]
-    if not listed or not (single or any(one.name == manifest.NAME for one in files)):
-        return found
-    raw = remote.RemoteFolder(where).content(manifest.NAME)
-    return _apply_manifest(found, raw, remote.redact(remote.join_address(where, manifest.NAME)), not single)
+def _list_remote(address: str, check: bool) -> list[Shard]:
+    files = remote.RemoteFolder(address).files()
+    parent, name = remote.split_address(address)
+    single = [file.name for file in files] == [name]
+    folder = parent if single else address
+    shards = [
+        Shard(file.name, remote.join_address(folder, file.name), file.size) for file in files if is_shard(file.name)
+    ]
+    if not check or not (single or any(file.name == manifest.NAME for file in files)):
+        return shards
+    raw = remote.RemoteFolder(folder).content(manifest.NAME)
+    return _apply_manifest(shards, raw, remote.redact(remote.join_address(folder, manifest.NAME)), not single)
 
 
 def _read_if_present(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
 
 
-def _apply_manifest(found: Sequence[Shard], raw: bytes | None, where: str, whole: bool) -> list[Shard]:
-    """Shards with what their catalogue says of them."""
+def _apply_manifest(shards: Sequence[Shard], raw: bytes | None, where: str, whole: bool) -> list[Shard]:
+    """Return the shards with what their catalogue says about them."""
     if raw is None:
-        return list(found)
-    sizes: Mapping[str, int] = {shard.name: shard.size for shard in found}
+        return list(shards)
+    sizes: Mapping[str, int] = {shard.name: shard.size for shard in shards}
     entries = manifest.compare(manifest.decode(raw, where), sizes, where, whole)
     return [
         shard._replace(sha256=entry.sha256, responses=entry.records.get("response", 0))
-        for shard in found
+        for shard in shards
         for entry in [entries[shard.name]]
     ]

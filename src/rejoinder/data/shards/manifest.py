@@ -1,7 +1,7 @@
-"""The catalogue of shards: what each is called, its bytes, its sha256, and how many records it holds.
+"""The catalogue of shards: the name, size, sha256 and record counts of each.
 
-``catalogue.json`` stands beside the shards. Where there is one, it is believed: a shard that is missing, was changed or
-is not listed is an error.
+``catalogue.json`` is in the same folder as the shards. Where there is one, the shards must match it: a shard that is
+missing, changed or not listed is an error.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ NAME = "catalogue.json"
 _FORMAT = 1
 _SHARD = {"name": str, "bytes": int, "sha256": str, "records": {str: int}, "conversations": int}
 _SHAPE = {"shards": [_SHARD]}
-_REBUILD_HINT = "make it again with: rejoinder shards catalogue"
+_REBUILD_HINT = "rebuild the catalogue with: rejoinder shards catalogue"
 
 
 class ShardEntry(NamedTuple):
-    """One shard: its records by kind, and the conversations that they are of."""
+    """One shard: its file, its records by kind, and the number of conversations in it."""
 
     name: str
     bytes: int
@@ -37,45 +37,48 @@ class ShardManifest(NamedTuple):
     entries: Sequence[ShardEntry]
 
     def records(self) -> dict[str, int]:
-        """How many records of each kind there are."""
-        found: dict[str, int] = {}
+        """Return the number of records of each kind."""
+        totals: dict[str, int] = {}
         for entry in self.entries:
             for kind, n in entry.records.items():
-                found[kind] = found.get(kind, 0) + n
-        return found
+                totals[kind] = totals.get(kind, 0) + n
+        return totals
 
     def summary(self) -> str:
-        """In one line."""
-        counts = ", ".join(f"{n:,} {kind}s" for kind, n in self.records().items())
-        return (
-            f"{len(self.entries):,} shards: {counts or 'no records'} of {sum(e.conversations for e in self.entries):,} "
-            f"conversations in {sum(e.bytes for e in self.entries):,} bytes"
-        )
+        """Return a summary in one line."""
+        counts = ", ".join(_count(n, kind) for kind, n in self.records().items())
+        conversations = _count(sum(e.conversations for e in self.entries), "conversation")
+        size = _count(sum(e.bytes for e in self.entries), "byte")
+        return f"{_count(len(self.entries), 'shard')}: {counts or 'no records'} of {conversations} in {size}"
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def encode(catalogue: ShardManifest) -> bytes:
-    """The file."""
+    """Return the content of the catalogue file."""
     whole = {"format": _FORMAT, "records": catalogue.records(), "shards": [e._asdict() for e in catalogue.entries]}
     return orjson.dumps(whole, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 def decode(raw: bytes, where: str) -> ShardManifest:
-    """The catalogue that a file holds; ``where`` is what an error calls it."""
+    """Return the catalogue from the content of its file; errors call the file ``where``."""
     try:
-        found = orjson.loads(raw)
-        if found["format"] != _FORMAT:
+        content = orjson.loads(raw)
+        if content["format"] != _FORMAT:
             raise InputError(f"{where}: was written by another version of rejoinder; {_REBUILD_HINT}")
     except (orjson.JSONDecodeError, KeyError, TypeError) as error:
         raise InputError(
-            f"{where}: is no catalogue of shards ({type(error).__name__}: {error}); {_REBUILD_HINT}"
+            f"{where}: is not a catalogue of shards ({type(error).__name__}: {error}); {_REBUILD_HINT}"
         ) from None
-    if not fits(found, _SHAPE):
-        raise InputError(f"{where}: is not as it was written; {_REBUILD_HINT}")
-    entries = [ShardEntry(**{key: one[key] for key in ShardEntry._fields}) for one in found["shards"]]
+    if not fits(content, _SHAPE):
+        raise InputError(f"{where}: was changed since it was written; {_REBUILD_HINT}")
+    entries = [ShardEntry(**{key: one[key] for key in ShardEntry._fields}) for one in content["shards"]]
     seen: dict[str, int] = {}
     for number, entry in enumerate(entries):
-        for mark in (entry.name, entry.sha256):
-            if (other := seen.setdefault(mark, number)) != number:
+        for identity in (entry.name, entry.sha256):
+            if (other := seen.setdefault(identity, number)) != number:
                 raise InputError(
                     f"{where}: lists {brief(entries[other].name)} twice (as {brief(entry.name)}); {_REBUILD_HINT}"
                 )
@@ -85,22 +88,25 @@ def decode(raw: bytes, where: str) -> ShardManifest:
 def compare(
     catalogue: ShardManifest, sizes: Mapping[str, int], where: str, whole: bool = True
 ) -> dict[str, ShardEntry]:
-    """The entries by name, where the shards found there (names and bytes) are those listed; ``whole``: all of them."""
-    listed = {entry.name: entry for entry in catalogue.entries}
-    missing = sorted(listed.keys() - sizes.keys()) if whole else []
+    """Return the entries by name; raise if the files there (names and sizes) differ from them.
+
+    With ``whole``, all entries must be there.
+    """
+    entries = {entry.name: entry for entry in catalogue.entries}
+    missing = sorted(entries.keys() - sizes.keys()) if whole else []
     if missing:
         more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
         raise InputError(
             f"{where}: the shard {brief(missing[0])}{more} is listed but not there; get it, or {_REBUILD_HINT}"
         )
     for name, size in sizes.items():
-        if name not in listed:
-            raise InputError(f"{where}: does not list the shard {brief(name)}; take it away, or {_REBUILD_HINT}")
-        if size != listed[name].bytes:
-            raise changed_shard_error(name, f"{listed[name].bytes:,} bytes are listed, {size:,} are there")
-    return listed
+        if name not in entries:
+            raise InputError(f"{where}: does not list the shard {brief(name)}; remove it, or {_REBUILD_HINT}")
+        if size != entries[name].bytes:
+            raise changed_shard_error(name, f"{entries[name].bytes:,} bytes are listed, {size:,} are there")
+    return entries
 
 
 def changed_shard_error(name: str, how: str) -> InputError:
-    """The error of a shard that is not what its catalogue says."""
+    """Return the error for a shard that differs from its catalogue entry."""
     return InputError(f"{name}: is not the shard that its catalogue lists ({how}); get it again, or {_REBUILD_HINT}")

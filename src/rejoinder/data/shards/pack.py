@@ -1,7 +1,7 @@
-"""Records packed into shards: so many records a file, a conversation never in two, each file named by its content.
+"""Records packed into shards of a fixed size, each conversation in one shard, each file named after its content.
 
-Records are taken as they come, and no more than one shard is held: the records of a conversation must lie together, an
-item before its responses (``gathering`` sees to that where they do not).
+Records are packed in input order, and only one shard is open at a time: the records of a conversation must be together,
+an item before its responses (``grouping`` sorts records that are not).
 """
 
 from __future__ import annotations
@@ -33,32 +33,32 @@ from rejoinder.types import Record
 
 
 class ShardWriter:
-    """A place for shards; what is there already is not written again."""
+    """Writes shards to a folder or an address; files that are already there are not sent again."""
 
     def __init__(self, where: str) -> None:
         self._where = where
         self._remote = remote.RemoteFolder(where) if remote.is_remote(where) else None
         self._folder = Path(where)
         self._new: list[Path] = []
-        self._made = self._remote is None and not self._folder.exists()
+        self._created = self._remote is None and not self._folder.exists()
         if self._remote is not None:
             self._remote.check()
-            self._sizes = {one.name: one.size for one in self._remote.files(missing=True)}
+            self._sizes = {one.name: one.size for one in self._remote.files(allow_missing=True)}
             return
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(f"{where}: cannot be made a folder of shards ({error.strerror})") from None
+            raise InputError(f"{where}: cannot be created as a folder of shards ({error.strerror})") from None
 
     @contextlib.contextmanager
-    def workplace(self) -> Iterator[Path]:
-        """A folder to write in, beside the shards where that can be."""
+    def temporary_folder(self) -> Iterator[Path]:
+        """Provide a temporary folder, beside the shards if they are local."""
         beside = None if self._remote is not None else self._folder
         with tempfile.TemporaryDirectory(prefix=".packing-", dir=beside) as folder:
             yield Path(folder)
 
     def put(self, source: Path, name: str) -> None:
-        """Move a file there, unless it is there already."""
+        """Move a file there, unless it is already there."""
         if self._remote is None:
             os.chmod(source, 0o644)
             if not (self._folder / name).exists():
@@ -68,21 +68,21 @@ class ShardWriter:
             self._remote.send(source, name)
 
     def undo(self) -> None:
-        """Take away what was put into a folder of this machine, and the folder where nothing else is in it."""
+        """Delete what was written to a local folder, and the folder itself if it is new and empty."""
         for path in self._new:
             path.unlink(missing_ok=True)
-        if self._made:
+        if self._created:
             with contextlib.suppress(OSError):
                 self._folder.rmdir()
 
-    def close(self, found: ShardManifest) -> None:
-        """Write the catalogue; raises where other shards are there, too."""
-        strange = self._names() - {entry.name for entry in found.entries}
-        if strange:
+    def close(self, manifest: ShardManifest) -> None:
+        """Write the catalogue; raise if there are other shards too."""
+        others = self._names() - {entry.name for entry in manifest.entries}
+        if others:
             raise InputError(
-                f"{remote.redact(self._where)}: also holds other shards ({min(strange)}); choose another place with -o"
+                f"{remote.redact(self._where)}: also holds other shards ({min(others)}); choose another output"
             )
-        write_manifest(found, self._where)
+        write_manifest(manifest, self._where)
 
     def _names(self) -> set[str]:
         if self._remote is not None:
@@ -93,11 +93,11 @@ class ShardWriter:
 Form: TypeAlias = Literal["parquet", "jsonl", "jsonl.gz"]
 FORMS: tuple[str, ...] = get_args(Form)
 RECORDS_PER_SHARD = 100_000
-_GATHER_HINT = "put conversations together with --gather"
+_GATHER_HINT = "bring the records of each conversation together first (gather)"
 
 
 class JsonlWriter:
-    """A JSONL file that is being written; the same records give the same bytes."""
+    """Writes a JSONL file; the same records give the same bytes."""
 
     def __init__(self, path: Path, packed: bool) -> None:
         self._raw = path.open("wb")
@@ -123,7 +123,7 @@ class JsonlWriter:
 
 
 def open_writer(path: Path, form: Form) -> RecordWriter | JsonlWriter:
-    """A file of records, to be written."""
+    """Open a file of records for writing."""
     return RecordWriter(path) if form == "parquet" else JsonlWriter(path, form == "jsonl.gz")
 
 
@@ -135,25 +135,25 @@ def shards(
     records: int = RECORDS_PER_SHARD,
     gather: bool = False,
 ) -> ShardManifest:
-    """The catalogue of the shards that the records of files are written to; it is written last.
+    """Write the records of files as shards, and return their catalogue, which is written last.
 
-    - ``files``: files of our schema, folders, patterns or addresses of an object store.
+    - ``files``: files in our schema, folders, patterns or addresses of an object store.
     - ``output``: the folder or the address to write to.
     - ``form``: ``parquet``, ``jsonl`` or ``jsonl.gz``.
-    - ``records``: about how many records a shard has; no conversation is in two shards.
+    - ``records``: about how many records per shard; no conversation is split between shards.
     - ``gather``: bring the records of each conversation together first.
 
     >>> import rejoinder
     >>> len(rejoinder.shards("dialogues.jsonl", "packed", form="jsonl", records=20).entries)
     3
     """
-    given = [str(files)] if isinstance(files, str | Path) else [str(one) for one in files]
-    read = read_placed_records(given)
-    return pack(group_by_conversation(read) if gather else read, str(output), form, records)
+    names = [str(files)] if isinstance(files, str | Path) else [str(one) for one in files]
+    placed_records = read_placed_records(names)
+    return pack(group_by_conversation(placed_records) if gather else placed_records, str(output), form, records)
 
 
 def read_placed_records(files: Sequence[str]) -> Iterator[tuple[Record, Place]]:
-    """The records of files, folders, patterns and addresses, each with where it was read."""
+    """Yield the records of files, folders, patterns and addresses, each with its place."""
     for one in files:
         if not is_sharded(one):
             yield from _read_input(Input(one))
@@ -166,36 +166,36 @@ def read_placed_records(files: Sequence[str]) -> Iterator[tuple[Record, Place]]:
                     continue
 
 
-def _read_input(given: Input) -> Iterator[tuple[Record, Place]]:
+def _read_input(source: Input) -> Iterator[tuple[Record, Place]]:
     try:
-        yield from given.records(allow_empty=True)
+        yield from source.records(allow_empty=True)
     finally:
-        given.close()
+        source.close()
 
 
 def pack(
     records: Iterable[tuple[Record, Place]], where: str, form: Form = "parquet", size: int = RECORDS_PER_SHARD
 ) -> ShardManifest:
-    """Write records as shards of about so many, and their catalogue last."""
-    shelf = ShardWriter(where)
+    """Write records as shards of about ``size`` records, and their catalogue last."""
+    writer = ShardWriter(where)
     try:
-        with shelf.workplace() as workplace:
-            packing = _ShardPacker(shelf, workplace, form, size)
+        with writer.temporary_folder() as folder:
+            packer = _ShardPacker(writer, folder, form, size)
             try:
                 for record, place in records:
-                    packing.add(record, place)
+                    packer.add(record, place)
             finally:
-                packing.stop()
-            found = packing.end()
-        shelf.close(found)
-    except InputError:  # nothing can go on from here: leave no trace
-        shelf.undo()
+                packer.stop()
+            manifest = packer.end()
+        writer.close(manifest)
+    except InputError:  # this cannot be resumed: leave nothing behind
+        writer.undo()
         raise
-    return found
+    return manifest
 
 
 def write_file(records: Iterable[Record], path: str) -> int:
-    """Write records to one file, of the form that its name tells, and say how many."""
+    """Write records to one file, in the format of its name, and return how many there were."""
     if not path.endswith(".parquet"):
         return write(records, path)
     with tempfile.TemporaryDirectory(prefix=".packing-", dir=Path(path).absolute().parent) as folder:
@@ -205,22 +205,22 @@ def write_file(records: Iterable[Record], path: str) -> int:
 
 
 class _ShardPacker:
-    """The shard that is being written, and those that were."""
+    """Packs records: the shard being written, and the entries of those before it."""
 
-    def __init__(self, shelf: ShardWriter, workplace: Path, form: Form, size: int) -> None:
-        self._shelf, self._workplace, self._form, self._size = shelf, workplace, form, size
+    def __init__(self, writer: ShardWriter, folder: Path, form: Form, size: int) -> None:
+        self._writer, self._folder, self._form, self._size = writer, folder, form, size
         self._entries: list[ShardEntry] = []
         self._begin()
 
     def add(self, record: Record, place: Place) -> None:
-        conversation = self._survey.conversation(record)
+        conversation = self._stats.conversation(record)
         if conversation is None:
-            raise InputError(f"{place}: what this record is about does not lie before it, nearby; {_GATHER_HINT}")
-        if self._n >= self._size and conversation not in self._here:
+            raise InputError(f"{place}: the record that this one refers to is not shortly before it; {_GATHER_HINT}")
+        if self._n >= self._size and conversation not in self._conversations:
             self._close()
             self._begin()
-        self._here.add(conversation)
-        self._survey.add(record)
+        self._conversations.add(conversation)
+        self._stats.add(record)
         self._file.add(record)
         self._n += 1
 
@@ -228,29 +228,29 @@ class _ShardPacker:
         self._file.__exit__(None, None, None)
 
     def end(self) -> ShardManifest:
-        """Close the last shard; raises where two share a conversation."""
+        """Close the last shard; raise if any conversation is in two shards."""
         if self._n:
             self._close()
         if not self._entries:
             raise InputError("there are no records to write")
         shared = find_shared([self._digests(n) for n in range(len(self._entries))])
         if shared is not None:
-            raise InputError(f"a conversation is not all in one place, but in two that lie far apart; {_GATHER_HINT}")
+            raise InputError(f"the records of a conversation are too far apart to be in one shard; {_GATHER_HINT}")
         return ShardManifest(self._entries)
 
     def _begin(self) -> None:
-        self._survey, self._n = ShardStats(), 0
-        self._here: set[str] = set()
-        self._file = open_writer(self._workplace / "part", self._form)
+        self._stats, self._n = ShardStats(), 0
+        self._conversations: set[str] = set()
+        self._file = open_writer(self._folder / "part", self._form)
 
     def _close(self) -> None:
         self.stop()
-        path, number = self._workplace / "part", len(self._entries)
-        save_digests(sort_digests((name,) for name in self._here), self._digests(number))
+        path, number = self._folder / "part", len(self._entries)
+        save_digests(sort_digests((name,) for name in self._conversations), self._digests(number))
         sha256, size = InputFile(path).measure()
         name = f"{number:05}-{sha256[:12]}.{self._form}"
-        self._shelf.put(path, name)
-        self._entries.append(ShardEntry(name, size, sha256, self._survey.records, len(self._here)))
+        self._writer.put(path, name)
+        self._entries.append(ShardEntry(name, size, sha256, self._stats.records, len(self._conversations)))
 
     def _digests(self, number: int) -> Path:
-        return self._workplace / f"{number}.npy"
+        return self._folder / f"{number}.npy"

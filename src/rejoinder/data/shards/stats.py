@@ -1,4 +1,4 @@
-"""What a shard holds: its records by kind and the conversations that they are of, in one pass."""
+"""What a shard holds: its records by kind and their conversations, counted in one pass."""
 
 from __future__ import annotations
 
@@ -27,111 +27,111 @@ from rejoinder.types import Dialogue, Item, Preference, Question, Rating, Record
 
 
 class ShardStats:
-    """Counts records as they come; ids are remembered as long as the shard is looked at."""
+    """Counts records as they come; ids are remembered while the shard is being read."""
 
     def __init__(self) -> None:
         self.records: dict[str, int] = {}
-        self._of_item: dict[str, str] = {}
-        self._of_response: dict[str, str] = {}
+        self._conversation_by_item: dict[str, str] = {}
+        self._item_by_response: dict[str, str] = {}
         self._dialogues: set[str] = set()
         self._replies: dict[tuple[str, str], None] = {}  # (system, item), each once
 
     def add(self, record: Record) -> None:
-        """Enter a record."""
+        """Count a record."""
         kind = type(record).__name__.lower()
         self.records[kind] = self.records.get(kind, 0) + 1
         match record:
             case Item() | Question():
-                self._of_item[record.id] = record.dialogue or record.id
+                self._conversation_by_item[record.id] = record.dialogue or record.id
             case Dialogue():
                 self._dialogues.add(record.id)
             case Response():
-                self._of_response[record.id] = record.item
+                self._item_by_response[record.id] = record.item
                 self._replies[record.system, record.item] = None
 
     def conversation(self, record: Record) -> str | None:
-        """The conversation that a record is of; None where it points at what has not come."""
+        """Return the conversation of a record, or None if it refers to a record that has not come yet."""
         match record:
             case Item() | Question():
                 return record.dialogue or record.id
             case Dialogue():
                 return record.id
             case Response() | Preference():
-                return self._of_item.get(record.item)
+                return self._conversation_by_item.get(record.item)
             case Rating():
                 if record.response is None:
                     return record.dialogue
-                return self._of_item.get(self._of_response.get(record.response, ""))
+                return self._conversation_by_item.get(self._item_by_response.get(record.response, ""))
 
     def conversations(self) -> set[str]:
-        """The conversations so far."""
-        return self._dialogues | set(self._of_item.values())
+        """Return the conversations so far."""
+        return self._dialogues | set(self._conversation_by_item.values())
 
     def digests(self) -> Digests:
-        """The digests of whose replies are of which conversation."""
-        return sort_digests({(system, self._of_item.get(item, item)) for system, item in self._replies})
+        """Return the digests of (system, conversation) for all replies."""
+        return sort_digests({(system, self._conversation_by_item.get(item, item)) for system, item in self._replies})
 
 
 def read_shard_stats(path: Path, name: str) -> ShardStats:
-    """What a file holds; errors call it by its name."""
-    found = ShardStats()
+    """Return what a file holds; errors call the file ``name``."""
+    stats = ShardStats()
     try:
         for record in stream(path, allow_empty=True, name=name):
-            found.add(record)
-    except EmptyError:  # a shard of nothing is counted as such
+            stats.add(record)
+    except EmptyError:  # an empty shard counts as having no records
         pass
-    return found
+    return stats
 
 
 class SurveyWorker:
-    """Surveys shards, on whatever machine."""
+    """Counts what shards hold, on any machine."""
 
     def compute(self, task: Sequence[Any]) -> list[Any]:
-        """A shard's entry in the catalogue, and the digests of its conversations as text."""
+        """Return a shard's entry in the catalogue, and the digests of its conversations as text."""
         shard = Shard(*task)
         with fetch_local(shard) as path:
             sha256, size = InputFile(path).measure()
-            found = read_shard_stats(path, shard.name)
-        entry = ShardEntry(shard.name, size, sha256, found.records, len(found.conversations()))
-        return [list(entry), pack_digests(found.digests())]
+            stats = read_shard_stats(path, shard.name)
+        entry = ShardEntry(shard.name, size, sha256, stats.records, len(stats.conversations()))
+        return [list(entry), pack_digests(stats.digests())]
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """Nothing to release."""
 
 
 Progress = Callable[[int, int], None]
 
 
 def build_manifest(where: str, engine: Engine, progress: Progress | None = None) -> ShardManifest:
-    """What every shard of a folder holds; raises where two hold the same, or share a conversation."""
+    """Return what each shard of a folder holds; raise if two are the same or share a conversation."""
     if not is_sharded(where) or not (remote.is_remote(where) or Path(where).is_dir()):
-        raise InputError(f"{where}: is no folder of shards; a catalogue is of a folder or its address")
+        raise InputError(f"{where}: is not a folder of shards; name a folder or its address")
     shards = shards_of(where, listed=False)
     entries: list[ShardEntry | None] = [None] * len(shards)
     ready, total = 0, sum(shard.size for shard in shards)
     with tempfile.TemporaryDirectory(prefix="rejoinder-survey-") as folder:
-        work = WorkerSpec("rejoinder.data.shards.stats:SurveyWorker")
-        for outcome in engine.compute(work, (list(shard) for shard in shards)):
-            entry, digests = outcome.value
-            entries[outcome.number] = ShardEntry(*entry)
-            save_digests(unpack_digests(digests), Path(folder) / f"{outcome.number}.npy")
-            ready += shards[outcome.number].size
+        worker = WorkerSpec("rejoinder.data.shards.stats:SurveyWorker")
+        for result in engine.compute(worker, (list(shard) for shard in shards)):
+            entry, digests = result.value
+            entries[result.number] = ShardEntry(*entry)
+            save_digests(unpack_digests(digests), Path(folder) / f"{result.number}.npy")
+            ready += shards[result.number].size
             if progress is not None:
                 progress(ready, total)
         shared = find_shared([Path(folder) / f"{n}.npy" for n in range(len(shards))])
     if shared is not None:
         first, second = shards[shared.first].name, shards[shared.second].name
         raise InputError(
-            f"the shards {first} and {second} both have replies of one system in one conversation; put it into one of "
-            "them (rejoinder shards write --gather does)"
+            f"the shards {first} and {second} both have replies of one system in the same conversation; put them into "
+            "one shard (with: rejoinder shards write --gather)"
         )
-    found = ShardManifest([entry for entry in entries if entry is not None])
-    return manifest.decode(manifest.encode(found), remote.redact(where))
+    built = ShardManifest([entry for entry in entries if entry is not None])
+    return manifest.decode(manifest.encode(built), remote.redact(where))
 
 
-def write_manifest(found: ShardManifest, where: str) -> None:
-    """Write a catalogue beside its shards."""
-    raw = manifest.encode(found)
+def write_manifest(content: ShardManifest, where: str) -> None:
+    """Write a catalogue into the folder of its shards."""
+    raw = manifest.encode(content)
     if remote.is_remote(where):
         remote.RemoteFolder(where).put(manifest.NAME, raw)
         return
@@ -140,14 +140,14 @@ def write_manifest(found: ShardManifest, where: str) -> None:
 
 
 def check_shards(where: str, engine: Engine, progress: Progress | None = None) -> ShardManifest:
-    """The catalogue of a folder, when all that it says is true."""
+    """Return the catalogue of a folder; raise if anything in it is not true."""
     shards = shards_of(where)
     if any(shard.sha256 is None for shard in shards):
-        raise InputError(f"{remote.redact(where)}: has no catalogue; make one with: rejoinder shards catalogue")
-    found = build_manifest(where, engine, progress)
-    for shard, entry in zip(shards, found.entries, strict=True):
+        raise InputError(f"{remote.redact(where)}: has no catalogue; build one with: rejoinder shards catalogue")
+    built = build_manifest(where, engine, progress)
+    for shard, entry in zip(shards, built.entries, strict=True):
         if shard.sha256 != entry.sha256:
-            raise manifest.changed_shard_error(shard.name, "its sha256 is another")
+            raise manifest.changed_shard_error(shard.name, "its sha256 differs")
         if shard.responses != entry.records.get("response", 0):
-            raise manifest.changed_shard_error(shard.name, "its counts are others")
-    return found
+            raise manifest.changed_shard_error(shard.name, "its counts differ")
+    return built

@@ -1,7 +1,7 @@
-"""BM25 over shards: the hits and scores of one big index (``bm25``), with the memory of one shard at a time.
+"""BM25 over shards: the same hits and scores as one big index (``bm25``), with one shard in memory at a time.
 
-Shards are counted independently. A word's weight depends on all of them, so the vocabularies are merged, the numbers
-added up, and every shard is weighed with those of the whole; a query is scored in each and the best of all are kept.
+Words are counted per shard. A word's weight depends on all shards, so the vocabularies are merged, the counts added up,
+and the weights of each shard computed from the totals; a query is scored in each shard and the best hits are merged.
 """
 
 from __future__ import annotations
@@ -45,27 +45,29 @@ class Bm25Shards(ShardWriter):
     address = "Bm25Shards"
 
     def write(self, passages: Iterator[Passage]) -> ShardEntry:
-        """Write the passages of one shard, and which of them each word stands in."""
+        """Write the passages of one shard, and which passages contain each word."""
         words = Vocabulary()
         tokens_of = Bm25Settings(**self.settings).tokens_of()
         with (
             _folder.new_part(self.folder, passage_store.ROLE) as texts,
-            _folder.new_part(self.folder, ROLE) as counted,
+            _folder.new_part(self.folder, ROLE) as counts_part,
         ):
             flat, lengths = number_words(passage_store.record_passages(passages, texts), tokens_of, words)
             dialogues = map_dialogues(texts)
-            postings = _save_postings(counted, flat, lengths, words)
+            postings = _save_postings(counts_part, flat, lengths, words)
             counts = {
                 "passages": len(lengths),
                 "dialogues": dialogues,
                 "postings": len(postings.passages),
                 "tokens": len(flat),
             }
-            return ShardEntry((_folder.seal_part(texts, passage_store.ROLE), _folder.seal_part(counted, ROLE)), counts)
+            return ShardEntry(
+                (_folder.seal_part(texts, passage_store.ROLE), _folder.seal_part(counts_part, ROLE)), counts
+            )
 
 
 def _save_postings(folder: Path, flat: Any, lengths: Any, words: Vocabulary) -> Postings:
-    """Write postings with the words in order."""
+    """Write postings with the words in sorted order."""
     ordered = sorted(words)
     ranks = np.empty(len(words), np.int32)
     ranks[[words[word] for word in ordered]] = np.arange(len(words), dtype=np.int32)
@@ -77,12 +79,12 @@ def _save_postings(folder: Path, flat: Any, lengths: Any, words: Vocabulary) -> 
 
 
 def load_postings(folder: Path) -> Postings:
-    """The postings of a shard, memory-mapped."""
+    """Return the postings of a shard, memory-mapped."""
     return Postings(*(load_array(folder, name) for name in Postings._fields))
 
 
 class Weigher:
-    """Weighs shards with the numbers of the whole."""
+    """Computes the weights of shards from the totals of the whole index."""
 
     def __init__(self, folder: str, settings: Mapping[str, Any], vocabulary: str, passages: int, tokens: int) -> None:
         self._folder, self._settings = Path(folder), Bm25Settings(**settings)
@@ -90,7 +92,7 @@ class Weigher:
         self._totals = IndexTotals(passages, tokens)
 
     def compute(self, task: Sequence[str]) -> dict[str, Any]:
-        """The part with a shard's weights; a task is its postings and the column of its words' numbers."""
+        """Return the part with a shard's weights; a task names its postings and the column of its words' numbers."""
         postings, column = self._folder / task[0], Path(task[1])
         with _folder.new_part(self._folder, WEIGHTS) as new:
             shutil.copyfile(column, new / f"{_NUMBERS}.npy")
@@ -101,13 +103,13 @@ class Weigher:
             return asdict(_folder.seal_part(new, WEIGHTS))
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """Nothing to release."""
 
 
 def settle(
     folder: Path, parts: Sequence[IndexPart], counts: Counter[str], settings: Bm25Settings, engine: Engine
 ) -> _folder.IndexManifest:
-    """Put shards together: merge their words and dialogues, and weigh each of them; the manifest to go with it."""
+    """Merge the words and dialogues of shards, compute the weights of each, and return the manifest."""
     shards = [part for part in parts if part.role == ROLE]
     texts = [part for part in parts if part.role == passage_store.ROLE]
     with _folder.new_part(folder, dialogue_table.ROLE) as new:
@@ -118,12 +120,12 @@ def settle(
     with _folder.new_part(folder, _vocabulary.ROLE) as new:
         counts["words"] = _vocabulary.merge_words([folder / part.name for part in shards], new, numbers)
         vocabulary = _folder.seal_part(new, _vocabulary.ROLE)
-    given = (str(folder.resolve()), asdict(settings), vocabulary.name, counts["passages"], counts["tokens"])
-    work = WorkerSpec("rejoinder.indexes.sharded.bm25:Weigher", given)
+    arguments = (str(folder.resolve()), asdict(settings), vocabulary.name, counts["passages"], counts["tokens"])
+    worker = WorkerSpec("rejoinder.indexes.sharded.bm25:Weigher", arguments)
     tasks = [[part.name, str((numbers / f"{number}.npy").resolve())] for number, part in enumerate(shards)]
     weights: list[IndexPart | None] = [None] * len(tasks)
-    for outcome in engine.compute(work, tasks):
-        weights[outcome.number] = IndexPart(**outcome.value)
+    for result in engine.compute(worker, tasks):
+        weights[result.number] = IndexPart(**result.value)
     counts["shards"] = len(shards)
     whole = (*texts, *shards, *(part for part in weights if part is not None), vocabulary, dialogues)
     return _folder.IndexManifest(KIND, asdict(settings), dict(sorted(counts.items())), whole)
@@ -133,23 +135,23 @@ _WORK = "rejoinder.indexes.sharded.bm25:Bm25Shards"
 
 
 class _Shard(NamedTuple):
-    """The weights of a shard, and which words of the whole its own are."""
+    """The weights of a shard, and the numbers that its words have in the whole index."""
 
     weights: PostingWeights
     numbers: NDArray[np.int64]
 
     def own(self, query: Mapping[int, int]) -> dict[int, int]:
-        """A query in the numbers that its words have here, without those that stand in no passage of the shard."""
+        """Return a query with the shard's own word numbers, without words that the shard does not contain."""
         if not len(self.numbers):
             return {}
         wanted = np.fromiter(query, np.int64, len(query))
         places = np.minimum(np.searchsorted(self.numbers, wanted), len(self.numbers) - 1)
         has = self.numbers[places] == wanted
-        return {int(p): times for p, times, here in zip(places, query.values(), has, strict=True) if here}
+        return {int(p): times for p, times, known in zip(places, query.values(), has, strict=True) if known}
 
 
 class ShardedBm25Index(ShardedIndex[Mapping[int, int]]):
-    """Passages in shards, found by their words: the same as ``Bm25Index``."""
+    """An index of passages in shards by their words; it finds the same as ``Bm25Index``."""
 
     kind = "bm25"
 
@@ -161,7 +163,7 @@ class ShardedBm25Index(ShardedIndex[Mapping[int, int]]):
         self._postings = self.manifest.folders(folder, ROLE)
         self._weights = self.manifest.folders(folder, WEIGHTS)
         if not len(self._postings) == len(self._weights) == self.shards:
-            raise _folder.damage_error(folder, "its parts do not belong together")
+            raise _folder.damage_error(folder, "its parts do not match")
         self._shard = lru_cache(maxsize=MAX_OPEN_SHARDS)(self._open)
 
     @classmethod
@@ -178,7 +180,7 @@ class ShardedBm25Index(ShardedIndex[Mapping[int, int]]):
         progress: builder.Progress | None = None,
         turns: int = SHARD_TURNS,
     ) -> ShardedBm25Index:
-        """Index the dialogues of data files; a build of the same folder that was stopped is gone on with."""
+        """Index the dialogues of data files; an interrupted build of the same folder is resumed."""
         settings, target, engine = Bm25Settings.of(k1, b, stop_words), Path(folder), engine or LocalEngine()
         builder.create_index_folder(target)
         work = WorkerSpec(_WORK, (str(target.resolve()), asdict(settings), split, turns))
@@ -188,17 +190,17 @@ class ShardedBm25Index(ShardedIndex[Mapping[int, int]]):
 
     @classmethod
     def open(cls, folder: str | Path) -> ShardedBm25Index:
-        """An index that was built before, memory-mapped."""
+        """Open an index that was built before, memory-mapped."""
         return cls(Path(folder))
 
     def append(self, passages: Iterable[Passage]) -> ShardedBm25Index:
-        """The index with more dialogues; only what depends on all shards is computed anew."""
+        """Return the index with more dialogues added; only what depends on all shards is recomputed."""
         worker = Bm25Shards(str(self.folder), asdict(self.settings), None)
         self.grow(worker.entries(iter(passages)), LocalEngine())
         return type(self)(self.folder)
 
     def prepare(self, queries: Sequence[str]) -> list[Counter[int]]:
-        """The words of each query that the index knows, in the order in which they come, and how often."""
+        """Return the words of each query that the index knows, in query order, with their counts."""
         return [
             Counter(number for word in self._tokens_of(query) if (number := self._words.find(word)) is not None)
             for query in queries
@@ -209,33 +211,33 @@ class ShardedBm25Index(ShardedIndex[Mapping[int, int]]):
         shard: int,
         queries: Sequence[Mapping[int, int]],
         k: int,
-        handicap: NDArray[np.float32] | None,
-        barred: Sequence[Sequence[slice]],
+        mask: NDArray[np.float32] | None,
+        excluded_ranges: Sequence[Sequence[slice]],
         least: Sequence[float],
     ) -> Iterator[ShardHits]:
-        """For each query, passages among which are the k best of a shard with a score above 0."""
-        here = self._shard(shard)
-        for query, stretches, floor in zip(queries, barred, least, strict=True):
-            own = here.own(query)
+        """For each query, yield passages that include the k best of a shard with a score above 0."""
+        opened_shard = self._shard(shard)
+        for query, ranges, floor in zip(queries, excluded_ranges, least, strict=True):
+            own = opened_shard.own(query)
             if own:
-                yield here.weights.nearest(own, k, handicap, stretches, floor)
+                yield opened_shard.weights.nearest(own, k, mask, ranges, floor)
             else:
                 yield np.empty(0, np.int32), np.empty(0)
 
     def scores(self, query: str) -> Iterator[NDArray[np.float64]]:
-        """The score of every passage, a shard at a time."""
+        """Yield the scores of all passages, one shard at a time."""
         words = self.prepare([query])[0]
         for number in range(self.shards):
             shard = self._shard(number)
             yield shard.weights.all_scores(shard.own(words))
 
     def settle(self, parts: Sequence[_folder.IndexPart], counts: Counter[str], engine: Engine) -> _folder.IndexManifest:
-        """The manifest of these shards together."""
+        """Return the manifest of these shards together."""
         return settle(self.folder, parts, counts, self.settings, engine)
 
     def _open(self, number: int) -> _Shard:
         folder = self._postings[number]
         weights = PostingWeights(folder, load_postings(folder), load_array(self._weights[number], "weights"))
         if len(weights.postings.lengths) != len(self.passages_of(number)):
-            raise _folder.damage_error(folder, "it does not belong to its passages")
+            raise _folder.damage_error(folder, "it does not match its passages")
         return _Shard(weights, load_array(self._weights[number], "numbers"))

@@ -1,7 +1,7 @@
-"""Building an index of shards: each data file becomes one shard or more, once, and then all are settled together.
+"""Building an index of shards: each data file becomes one or more shards, once, and then all are merged.
 
-What a data file became is noted under its address, which is the digest of what it holds and of what is asked; a build
-that was stopped goes on with what is missing. The manifest comes last, and with it the notes go.
+The result of a data file is noted under its address, the digest of its content and of the settings, so that an
+interrupted build resumes with what is missing. The manifest is written last, and the notes are then deleted.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ from rejoinder.types import Dialogue
 BUILD_FOLDER = "building"
 _SPLIT_FOLDER = "cut"
 _ROLES = frozenset({"passages", "dialogues", "postings", "vocabulary", "weights", "vectors", "graph"})
-_LAYOUT = 1  # of a shard; a note of another one does not count
+_LAYOUT = 1  # of a shard; notes of another layout are ignored
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
 class ShardEntry:
-    """One shard of an index: its parts and what is in them."""
+    """One shard of an index: its parts and their counts."""
 
     parts: tuple[_folder.IndexPart, ...]
     counts: Mapping[str, int]
 
     @classmethod
     def of(cls, plain: Mapping[str, Any]) -> ShardEntry:
-        """An entry from its note."""
+        """Return an entry from its note."""
         return cls(tuple(_folder.IndexPart(p["role"], p["name"], p["files"]) for p in plain["parts"]), plain["counts"])
 
 
 class ShardWriter(ABC):
     """Writes shards of one kind of index from data files."""
 
-    address: ClassVar[str]  # what notes of unfinished builds go by; it stays when the class gets another name
+    address: ClassVar[str]  # names the notes of unfinished builds; must not change if the class is renamed
 
     def __init__(self, folder: str, settings: Mapping[str, Any], split: str | None, turns: int = SHARD_TURNS) -> None:
         self.folder = Path(folder)
@@ -61,41 +61,41 @@ class ShardWriter(ABC):
     def write(self, passages: Iterator[Passage]) -> ShardEntry:
         """Write the passages of one shard."""
 
-    def entries(self, found: Iterator[Passage]) -> list[ShardEntry]:
-        """Write passages as one shard or more."""
-        return [self.write(some) for some in split_into_shards(found, self._turns)]
+    def entries(self, passages: Iterator[Passage]) -> list[ShardEntry]:
+        """Write passages as one or more shards."""
+        return [self.write(some) for some in split_into_shards(passages, self._turns)]
 
     def compute(self, task: Sequence[Any]) -> dict[str, Any]:
-        """What a data file became, and whether it was written now."""
+        """Return the entries of a data file, and whether they were written now."""
         shard = Shard(*task)
         with fetch_local(shard) as path:
             sha256 = InputFile(path).measure()[0]
             check_shard(shard, sha256)
             note = self.folder / BUILD_FOLDER / f"{self._address(sha256)}.json"
-            if note.is_file() and self._is_whole(kept := orjson.loads(note.read_bytes())):
-                return {"fresh": False, "entries": kept}
-            found = (
+            if note.is_file() and self._is_whole(noted := orjson.loads(note.read_bytes())):
+                return {"fresh": False, "entries": noted}
+            entries = (
                 [asdict(one) for one in self.entries(_read_turns(path, shard.name, self._split))]
                 if path.stat().st_size
                 else []
             )
         with atomic_write(note) as file:
-            file.write(orjson.dumps(found))
-        return {"fresh": True, "entries": found}
+            file.write(orjson.dumps(entries))
+        return {"fresh": True, "entries": entries}
 
     def close(self) -> None:  # noqa: B027
-        """There is nothing to let go of."""
+        """Nothing to release."""
 
     def _is_whole(self, entries: Sequence[Mapping[str, Any]]) -> bool:
         return all(_folder.is_complete(self.folder, part) for entry in entries for part in ShardEntry.of(entry).parts)
 
     def _address(self, sha256: str) -> str:
-        asked = [_LAYOUT, self.address, self.settings, self._split, self._turns, sha256]
-        return sha256_of_bytes(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS))[:32]
+        key = [_LAYOUT, self.address, self.settings, self._split, self._turns, sha256]
+        return sha256_of_bytes(orjson.dumps(key, option=orjson.OPT_SORT_KEYS))[:32]
 
 
 def _read_turns(path: Path, name: str, split: str | None) -> Iterator[Passage]:
-    """The turns of a data file's dialogues."""
+    """Return the turns of a data file's dialogues."""
 
     def dialogues() -> Iterator[Dialogue]:
         for record in stream(path, name=name):
@@ -108,11 +108,11 @@ def _read_turns(path: Path, name: str, split: str | None) -> Iterator[Passage]:
 
 
 def create_index_folder(folder: Path) -> None:
-    """Make the folder of an index, or take up one whose building was stopped."""
+    """Create the folder of an index, or accept that of an interrupted build."""
     if (folder / _folder.MANIFEST).exists() or (
         folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / BUILD_FOLDER).is_dir()))
     ):
-        raise InputError(f"{folder}: exists already; name another folder, or add to an index with: rejoinder index add")
+        raise InputError(f"{folder}: already exists; name another folder, or add to an index with: rejoinder index add")
     try:
         (folder / BUILD_FOLDER).mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -122,22 +122,22 @@ def create_index_folder(folder: Path) -> None:
 def write_shards(
     shards: Sequence[Shard], work: WorkerSpec, engine: Engine, progress: Progress | None = None
 ) -> list[ShardEntry]:
-    """Every shard that the data files became, in the order of the files."""
+    """Write the shards of data files, and return them in the order of the files."""
     done: list[list[Any]] = [[] for _ in shards]
     ready, total = 0, sum(shard.size for shard in shards)
-    for outcome in engine.compute(work, [list(shard) for shard in shards]):
-        done[outcome.number] = outcome.value["entries"]
-        ready += shards[outcome.number].size
+    for result in engine.compute(work, [list(shard) for shard in shards]):
+        done[result.number] = result.value["entries"]
+        ready += shards[result.number].size
         if progress is not None:
             progress(ready, total)
-    found = [ShardEntry.of(plain) for entries in done for plain in entries]
-    if not found:
-        raise InputError("there is no passage to index; is the split named rightly?")
-    return found
+    all_entries = [ShardEntry.of(plain) for entries in done for plain in entries]
+    if not all_entries:
+        raise InputError("there is no passage to index; check the name of the split")
+    return all_entries
 
 
 def finish_index(folder: Path, manifest: _folder.IndexManifest, before: _folder.IndexManifest | None = None) -> None:
-    """Make the index what the manifest says, and remove what belongs to no index."""
+    """Write the manifest of the index, and delete what no longer belongs to it."""
     _folder.write_manifest(folder, manifest, before)
     named = {part.name for part in manifest.parts}
     for path in folder.iterdir():
@@ -148,7 +148,7 @@ def finish_index(folder: Path, manifest: _folder.IndexManifest, before: _folder.
 
 
 def split_dialogues(dialogues: Iterator[Dialogue], pieces: int, folder: Path) -> list[Shard]:
-    """Dialogues dealt out to so many data files in the folder of an index that is being built."""
+    """Distribute dialogues over data files in the folder of an index that is being built."""
     place = folder / BUILD_FOLDER / _SPLIT_FOLDER
     place.mkdir(parents=True, exist_ok=True)
     paths = [place / f"{number:05}.jsonl" for number in range(pieces)]

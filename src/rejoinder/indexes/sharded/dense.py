@@ -1,4 +1,4 @@
-"""Dense search over shards: the hits and cosines of one big index (``dense``), a shard at a time, none approximated."""
+"""Dense search over shards: the same hits and cosines as one big index (``dense``), one shard at a time, exact."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ class DenseShards(ShardWriter):
         encoder: Encoder | None = None,
     ) -> None:
         super().__init__(folder, settings, split, turns)
-        asked = DenseSettings(**settings)
+        dense_settings = DenseSettings(**settings)
         if encoder is None:
             from rejoinder.models.encoder.factory import load_encoder
 
-            encoder = load_encoder(asked.encoder, cache=False)
-        if encoder.digest != asked.digest:
-            raise SpecError(f"the encoder {asked.encoder!r} is not the same on every machine; install it anew")
-        self.encoder, self._precision = encoder, asked.precision
+            encoder = load_encoder(dense_settings.encoder, cache=False)
+        if encoder.digest != dense_settings.digest:
+            raise SpecError(f"the encoder {dense_settings.encoder!r} is not the same on every machine; reinstall it")
+        self.encoder, self._precision = encoder, dense_settings.precision
 
     @staticmethod
     def check() -> None:
-        """Raise where something is missing for the work."""
+        """Raise if a package that the work needs is missing."""
 
     def write(self, passages: Iterator[Passage]) -> ShardEntry:
         """Write the passages of one shard, and their vectors."""
@@ -71,7 +71,7 @@ class DenseShards(ShardWriter):
 
 
 class ShardedDenseIndex(ShardedIndex[NDArray[np.float32]]):
-    """Passages in shards, found by their vectors: the same as ``DenseIndex``."""
+    """An index of passages in shards by their vectors; it finds the same as ``DenseIndex``."""
 
     kind = "dense"
     layout: ClassVar[str] = "sharded dense"
@@ -84,7 +84,7 @@ class ShardedDenseIndex(ShardedIndex[NDArray[np.float32]]):
         check_encoder(folder, self.settings, encoder)
         self._vectors = self.manifest.folders(folder, ROLE)
         if len(self._vectors) != self.shards:
-            raise _folder.damage_error(folder, "its parts do not belong together")
+            raise _folder.damage_error(folder, "its parts do not match")
         self.store_of = lru_cache(maxsize=MAX_OPEN_SHARDS)(self._open)
 
     @classmethod
@@ -102,30 +102,30 @@ class ShardedDenseIndex(ShardedIndex[NDArray[np.float32]]):
     ) -> Self:
         """Index the dialogues of data files; workers load the encoder by its name.
 
-        A build of the same folder that was stopped is gone on with.
+        An interrupted build of the same folder is resumed.
         """
         cls.worker.check()
         settings, target = DenseSettings(encoder.name, encoder.digest, precision), Path(folder)
         builder.create_index_folder(target)
-        given = (str(target.resolve()), asdict(settings), split, turns)
-        work = WorkerSpec(f"{cls.worker.__module__}:{cls.worker.__name__}", given)
+        arguments = (str(target.resolve()), asdict(settings), split, turns)
+        work = WorkerSpec(f"{cls.worker.__module__}:{cls.worker.__name__}", arguments)
         entries = builder.write_shards(shards, work, engine or LocalEngine(), progress)
-        builder.finish_index(target, cls._settled(target, list(list_parts(entries)), sum_counts(entries), settings))
+        builder.finish_index(target, cls._merge(target, list(list_parts(entries)), sum_counts(entries), settings))
         return cls(target, encoder)
 
     @classmethod
     def open(cls, folder: str | Path, encoder: Encoder) -> Self:
-        """An index that was built before with this encoder, memory-mapped."""
+        """Open an index that was built before with this encoder, memory-mapped."""
         return cls(Path(folder), encoder)
 
     def append(self, passages: Iterable[Passage]) -> Self:
-        """The index with more dialogues; what is there already is not touched."""
+        """Return the index with more dialogues added; what is already there is not touched."""
         worker = self.worker(str(self.folder), asdict(self.settings), None, encoder=self.encoder)
         self.grow(worker.entries(iter(passages)), LocalEngine())
         return type(self)(self.folder, self.encoder)
 
     def prepare(self, queries: Sequence[str]) -> Sequence[NDArray[np.float32]]:
-        """The vectors of the queries."""
+        """Return the vectors of the queries."""
         return list(vector_store.encode_texts(self.encoder, queries, "left"))
 
     def nearest(
@@ -133,19 +133,19 @@ class ShardedDenseIndex(ShardedIndex[NDArray[np.float32]]):
         shard: int,
         queries: Sequence[NDArray[np.float32]],
         k: int,
-        handicap: NDArray[np.float32] | None,
-        barred: Sequence[Sequence[slice]],
+        mask: NDArray[np.float32] | None,
+        excluded_ranges: Sequence[Sequence[slice]],
         least: Sequence[float],
     ) -> Iterator[ShardHits]:
-        """For each query, passages among which are the k nearest of a shard."""
-        return find_nearest(self.store_of(shard), np.stack(queries), k, handicap, barred, least)
+        """For each query, yield passages that include the k nearest of a shard."""
+        return find_nearest(self.store_of(shard), np.stack(queries), k, mask, excluded_ranges, least)
 
     def settle(self, parts: Sequence[_folder.IndexPart], counts: Counter[str], engine: Engine) -> _folder.IndexManifest:
-        """The manifest of these shards together."""
-        return self._settled(self.folder, parts, counts, self.settings)
+        """Return the manifest of these shards together."""
+        return self._merge(self.folder, parts, counts, self.settings)
 
     @classmethod
-    def _settled(
+    def _merge(
         cls, folder: Path, parts: Sequence[_folder.IndexPart], counts: Counter[str], settings: DenseSettings
     ) -> _folder.IndexManifest:
         shards = [part for part in parts if part.role != dialogue_table.ROLE]
@@ -159,5 +159,5 @@ class ShardedDenseIndex(ShardedIndex[NDArray[np.float32]]):
     def _open(self, number: int) -> vector_store.VectorStore:
         store = vector_store.VectorStore([self._vectors[number]], self.encoder.dimensions)
         if len(store) != len(self.passages_of(number)):
-            raise _folder.damage_error(self._vectors[number], "it does not belong to its passages")
+            raise _folder.damage_error(self._vectors[number], "it does not match its passages")
         return store

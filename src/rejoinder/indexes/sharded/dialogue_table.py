@@ -1,7 +1,7 @@
-"""The dialogues of all shards: found by the hash of their id, and by the digest of their texts (exact copies).
+"""The dialogues of all shards, by the hash of their id and by the digest of their texts (exact copies).
 
-Two sorted columns of numbers with two of places, memory-mapped. They are merged a range of hashes at a time, since
-hashes fall evenly: memory does not grow with the number of dialogues.
+Two sorted columns of numbers and two of positions, memory-mapped. They are merged one range of hashes at a time: hashes
+are uniform, so memory does not grow with the number of dialogues.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from rejoinder.indexes.passage_store import load_array
 from rejoinder.indexes.sharded.shard import ShardPassages, hash_dialogue_id
 
 ROLE = "dialogues"
-_AT_A_TIME = 2**22  # dialogues that are sorted at a time
+_AT_A_TIME = 2**22  # dialogues sorted at once
 
 
 def merge_dialogues(passages: Sequence[Path], folder: Path) -> int:
-    """Write the columns for the dialogues of all shards, whose ids must differ; how many there are."""
+    """Write the columns for the dialogues of all shards, whose ids must be unique; return how many there are."""
     sizes = [len(load_array(path, "ranks")) for path in passages]
     firsts = np.cumsum([0, *sizes])
 
@@ -35,11 +35,11 @@ def merge_dialogues(passages: Sequence[Path], folder: Path) -> int:
     total = int(firsts[-1])
     for column, keys, places in (("hashes", "hashes", "named"), ("digests", "digests", "saying")):
         with open_column(folder, keys, np.uint64) as sorted_keys, open_column(folder, places, np.int64) as numbers:
-            for hashes, found in _sorted_ranges(passages, column, firsts, total):
+            for hashes, order in _sorted_ranges(passages, column, firsts, total):
                 if column == "hashes":
-                    _check_names(hashes, found, name)
+                    _check_names(hashes, order, name)
                 sorted_keys.add(hashes)
-                numbers.add(found)
+                numbers.add(order)
     np.save(folder / "firsts.npy", firsts)
     return total
 
@@ -47,19 +47,19 @@ def merge_dialogues(passages: Sequence[Path], folder: Path) -> int:
 def _sorted_ranges(
     passages: Sequence[Path], column: str, firsts: NDArray[np.int64], total: int
 ) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.int64]]]:
-    """The hashes of all shards in order with the numbers of their dialogues, a range of hashes at a time."""
+    """Yield the sorted hashes of all shards with the numbers of their dialogues, one range of hashes at a time."""
     ranges = total // _AT_A_TIME + 1
     edges = [2**64 * step // ranges for step in range(ranges + 1)]
     for low, high in pairwise(edges):
         keys, places = [], []
         for first, path in zip(firsts, passages, strict=False):
             values = load_array(path, column)
-            here = np.flatnonzero((values >= np.uint64(low)) & (values <= np.uint64(high - 1)))
-            keys.append(values[here])
-            places.append(here + first)
-        found, numbers = np.concatenate(keys), np.concatenate(places)
-        order = np.argsort(found, kind="stable")
-        yield found[order], numbers[order]
+            inside = np.flatnonzero((values >= np.uint64(low)) & (values <= np.uint64(high - 1)))
+            keys.append(values[inside])
+            places.append(inside + first)
+        hashes, numbers = np.concatenate(keys), np.concatenate(places)
+        order = np.argsort(hashes, kind="stable")
+        yield hashes[order], numbers[order]
 
 
 def _check_names(hashes: NDArray[np.uint64], numbers: NDArray[np.int64], name: Callable[[int], str]) -> None:
@@ -67,37 +67,47 @@ def _check_names(hashes: NDArray[np.uint64], numbers: NDArray[np.int64], name: C
         begin, end = np.searchsorted(hashes, hashes[place], "left"), np.searchsorted(hashes, hashes[place], "right")
         names = [name(int(number)) for number in numbers[begin:end]]
         if len(set(names)) < len(names):
-            raise InputError(f"the dialogue {brief(names[0])} comes twice; ids must be unique")
+            raise InputError(f"the dialogue {brief(names[0])} occurs twice; ids must be unique")
 
 
 class DialogueTable:
-    """The dialogues of an index, each a number; those of a shard follow those of the one before it."""
+    """The dialogues of an index by number; those of a shard follow those of the shard before."""
 
     def __init__(self, folder: Path, shard: Callable[[int], ShardPassages]) -> None:
-        self._hashes, self._named = load_array(folder, "hashes"), load_array(folder, "named")
-        self._digests, self._saying = load_array(folder, "digests"), load_array(folder, "saying")
+        self._hashes, self._numbers_by_hash = load_array(folder, "hashes"), load_array(folder, "named")
+        self._digests, self._numbers_by_digest = load_array(folder, "digests"), load_array(folder, "saying")
         self.firsts: NDArray[np.int64] = load_array(folder, "firsts")
         self._shard = shard
-        if not len(self._hashes) == len(self._named) == len(self._digests) == len(self._saying) == self.firsts[-1]:
+        if (
+            not len(self._hashes)
+            == len(self._numbers_by_hash)
+            == len(self._digests)
+            == len(self._numbers_by_digest)
+            == self.firsts[-1]
+        ):
             raise damage_error(folder, "its columns differ in length")
 
     def find(self, names: Collection[str]) -> list[int]:
-        """The numbers of the dialogues of some ids; ids that are not there are passed over."""
-        found = []
+        """Return the numbers of the dialogues with some ids; unknown ids are ignored."""
+        numbers = []
         for name in names:
-            for number in _find_equal(self._hashes, self._named, hash_dialogue_id(name)):
+            for number in _find_equal(self._hashes, self._numbers_by_hash, hash_dialogue_id(name)):
                 shard, own = self.place(number)
                 if self._shard(shard).name(own) == name:
-                    found.append(number)
-        return found
+                    numbers.append(number)
+        return numbers
 
     def copies(self, names: Collection[str]) -> list[tuple[int, int]]:
-        """Where the dialogues of some ids are, and all that say the same: the shard, and the number in it."""
+        """Return the shard and number of the dialogues with some ids, and of all dialogues with the same texts."""
         digests = {int(self._shard(shard).digests[own]) for shard, own in map(self.place, self.find(names))}
-        return [self.place(number) for digest in digests for number in _find_equal(self._digests, self._saying, digest)]
+        return [
+            self.place(number)
+            for digest in digests
+            for number in _find_equal(self._digests, self._numbers_by_digest, digest)
+        ]
 
     def place(self, number: int) -> tuple[int, int]:
-        """The shard of a dialogue, and its number there."""
+        """Return the shard of a dialogue, and its number there."""
         shard = int(np.searchsorted(self.firsts, number, side="right")) - 1
         return shard, number - int(self.firsts[shard])
 

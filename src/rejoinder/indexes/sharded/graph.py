@@ -1,9 +1,8 @@
-"""Dense search that does not look at everything: each shard has a graph of near neighbours (HNSW, Malkov and Yashunin
-2020), made and walked by usearch, memory-mapped.
+"""Approximate dense search: each shard has a graph of near neighbours (HNSW, Malkov and Yashunin 2020), built and
+searched by usearch, memory-mapped.
 
-A walk proposes passages, which are then compared exactly by the vectors as they are kept: what is found has its true
-score, but a near passage may be missed. Where filters leave too few of the proposed, all passages of the shard are
-looked at.
+The graph proposes passages, which are then compared exactly by the vectors as stored: hits have their true scores, but
+a near passage may be missed. If filters leave too few of the proposed passages, all passages of the shard are compared.
 """
 
 from __future__ import annotations
@@ -32,20 +31,20 @@ from rejoinder.models.base import Encoder, Vectors
 
 GRAPH_ROLE = "graph"
 _GRAPH_FILE = "graph.usearch"
-_NEIGHBOURS, _EFFORT = 16, 128  # of a passage, and how many are looked at to choose them
-_GRAPH_DTYPE = "i8"  # how the graph keeps vectors for walking
-_MIN_PROPOSALS = 64  # passages of a shard that are compared exactly
-_PROPOSALS_PER_HIT = 4  # as many as are asked for, at least
+_NEIGHBOURS, _EFFORT = 16, 128  # of a passage, and how many are compared to choose them
+_GRAPH_DTYPE = "i8"  # of the vectors in the graph
+_MIN_PROPOSALS = 64  # passages per shard that are compared exactly
+_PROPOSALS_PER_HIT = 4  # likewise, for each of the k hits
 
 
 class GraphShards(DenseShards):
-    """Encodes shards, and finds the neighbours of every passage in its shard."""
+    """Encodes shards, and finds the neighbours of each passage in its shard."""
 
     address = "GraphShards"
 
     @staticmethod
     def check() -> None:
-        """Raise where usearch is missing."""
+        """Raise if usearch is missing."""
         _import_usearch()
 
     def write(self, passages: Iterator[Passage]) -> ShardEntry:
@@ -59,12 +58,12 @@ class GraphShards(DenseShards):
 
 
 def _save_graph(folder: Path, store: vector_store.VectorStore, dimensions: int) -> None:
-    """Write the graph of the different vectors of a store, and which passages have each.
+    """Write the graph of the distinct vectors of a store, and which passages have each.
 
-    Copies are one node: their only neighbours would be each other, and no walk would leave or find them.
+    Copies are one node: their only neighbours would be each other, and a search could not leave or reach them.
     """
-    given = {"connectivity": _NEIGHBOURS, "expansion_add": _EFFORT}
-    graph = _import_usearch().Index(ndim=dimensions, metric="cos", dtype=_GRAPH_DTYPE, **given)
+    options = {"connectivity": _NEIGHBOURS, "expansion_add": _EFFORT}
+    graph = _import_usearch().Index(ndim=dimensions, metric="cos", dtype=_GRAPH_DTYPE, **options)
     known: dict[bytes, int] = {}
     nodes = array("i")
     for _, block in store.blocks():
@@ -75,7 +74,7 @@ def _save_graph(folder: Path, store: vector_store.VectorStore, dimensions: int) 
             nodes.append(node)
             if node == before + len(new):
                 new.append(place)
-        if new:  # with more threads the graph would be another one each time
+        if new:  # with more threads the graph would differ each time
             graph.add(np.arange(before, len(known)), block[new], threads=1)
     graph.save(str(folder / _GRAPH_FILE))
     np.save(folder / "passages.npy", np.argsort(np.asarray(nodes), kind="stable").astype(np.int32))
@@ -93,28 +92,28 @@ class _Graph:
         self._passages, self._starts = load_array(folder, "passages"), load_array(folder, "starts")
         nodes = -1 if self._index is None else len(self._index)
         if nodes != len(self) or not len(self._passages) == self._starts[-1] == passages:
-            raise parts.damage_error(folder, "its files do not belong together")
+            raise parts.damage_error(folder, "its files do not match")
 
     def __len__(self) -> int:
         return len(self._starts) - 1
 
     def propose(self, vectors: Vectors, wanted: int) -> Iterator[NDArray[np.int64]]:
-        """For each vector, so many nodes that are near it."""
+        """For each vector, yield up to ``wanted`` nodes near it."""
         threads = int(os.environ.get("REJOINDER_THREADS", "0"))  # 0: all cores
-        found = self._index.search(vectors, wanted, threads=threads)
-        keys = np.asarray(found.keys, np.int64).reshape(len(vectors), -1)
-        counts = np.atleast_1d(getattr(found, "counts", keys.shape[1]))
+        matches = self._index.search(vectors, wanted, threads=threads)
+        keys = np.asarray(matches.keys, np.int64).reshape(len(vectors), -1)
+        counts = np.atleast_1d(getattr(matches, "counts", keys.shape[1]))
         for row, count in zip(keys, counts, strict=True):
             yield np.sort(row[:count])
 
     def passages_of(self, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """All passages of some nodes, and how many each node has."""
-        stretches = [self._passages[self._starts[node] : self._starts[node + 1]] for node in nodes]
-        return np.concatenate(stretches).astype(np.int64), np.array([len(one) for one in stretches])
+        """Return all passages of some nodes, and how many each node has."""
+        groups = [self._passages[self._starts[node] : self._starts[node + 1]] for node in nodes]
+        return np.concatenate(groups).astype(np.int64), np.array([len(one) for one in groups])
 
 
 class GraphIndex(ShardedDenseIndex):
-    """Passages in shards, found by their vectors, approximately: with the interface of ``ShardedDenseIndex``."""
+    """An approximate index of passages in shards by their vectors, with the interface of ``ShardedDenseIndex``."""
 
     kind = "approximate dense"
     layout = "sharded graph"
@@ -130,22 +129,22 @@ class GraphIndex(ShardedDenseIndex):
         shard: int,
         queries: Sequence[NDArray[np.float32]],
         k: int,
-        handicap: NDArray[np.float32] | None,
-        barred: Sequence[Sequence[slice]],
+        mask: NDArray[np.float32] | None,
+        excluded_ranges: Sequence[Sequence[slice]],
         least: Sequence[float],
     ) -> Iterator[ShardHits]:
-        """For each query, passages among which are most of the k nearest of a shard."""
+        """For each query, yield passages that include most of the k nearest of a shard."""
         store, graph, vectors = self.store_of(shard), self._graph(shard), np.stack(queries)
         wanted = max(_MIN_PROPOSALS, _PROPOSALS_PER_HIT * k)
         if wanted * _PROPOSALS_PER_HIT > len(graph):
-            yield from find_nearest(store, vectors, k, handicap, barred, least)
+            yield from find_nearest(store, vectors, k, mask, excluded_ranges, least)
             return
         for number, nodes in enumerate(graph.propose(vectors, wanted)):
             numbers, sizes = graph.passages_of(nodes)
-            allowed = _find_allowed(numbers, handicap, barred[number])
+            allowed = _find_allowed(numbers, mask, excluded_ranges[number])
             if allowed.sum() < k:
                 some = slice(number, number + 1)
-                yield from find_nearest(store, vectors[some], k, handicap, barred[some], least[some])
+                yield from find_nearest(store, vectors[some], k, mask, excluded_ranges[some], least[some])
             else:
                 firsts = numbers[np.cumsum(sizes) - sizes]
                 cosines = np.repeat(store.cosines(firsts, vectors[number]), sizes)
@@ -156,11 +155,11 @@ class GraphIndex(ShardedDenseIndex):
 
 
 def _find_allowed(
-    numbers: NDArray[np.int64], handicap: NDArray[np.float32] | None, barred: Sequence[slice]
+    numbers: NDArray[np.int64], mask: NDArray[np.float32] | None, excluded_ranges: Sequence[slice]
 ) -> NDArray[np.bool_]:
-    allowed: NDArray[np.bool_] = np.ones(len(numbers), np.bool_) if handicap is None else handicap[numbers] == 0
-    for stretch in barred:
-        allowed &= (numbers < stretch.start) | (numbers >= stretch.stop)
+    allowed: NDArray[np.bool_] = np.ones(len(numbers), np.bool_) if mask is None else mask[numbers] == 0
+    for passages in excluded_ranges:
+        allowed &= (numbers < passages.start) | (numbers >= passages.stop)
     return allowed
 
 

@@ -1,4 +1,4 @@
-"""What indexes of shards have in common: shards that are opened as they are needed, and a search over all of them."""
+"""What sharded indexes have in common: shards opened as needed, and a search over all of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rejoinder.indexes.sharded.shard import ShardPassages, split_names
 
 
 class ShardFilter:
-    """The passages of a split and of some dialogues, without some dialogues and their copies for each query."""
+    """The passages of a split and of some dialogues; each query excludes some dialogues and their copies."""
 
     def __init__(
         self,
@@ -35,13 +35,13 @@ class ShardFilter:
         self._split = split
         self._only = None if only_dialogues is None else np.sort(np.array(dialogues.find(only_dialogues), np.int64))
         self._firsts = dialogues.firsts
-        self._barred: dict[tuple[int, int], list[int]] = {}  # by shard and query
+        self._excluded: dict[tuple[int, int], list[int]] = {}  # by shard and query
         for query, names in enumerate(exclude_dialogues):
             for shard, dialogue in dialogues.copies(names) if names else ():
-                self._barred.setdefault((shard, query), []).append(dialogue)
+                self._excluded.setdefault((shard, query), []).append(dialogue)
 
-    def handicap(self, number: int, shard: ShardPassages) -> NDArray[np.float32] | None:
-        """What is added to the scores of a shard: minus infinity for what must not be found; None for nothing."""
+    def mask(self, number: int, shard: ShardPassages) -> NDArray[np.float32] | None:
+        """Return what is added to a shard's scores, minus infinity for what must not be found; None if all may be."""
         if self._split is None and self._only is None:
             return None
         allowed = np.ones(shard.dialogues, np.bool_)
@@ -50,23 +50,23 @@ class ShardFilter:
         if self._only is not None:
             first, end = self._firsts[number : number + 2]
             own = self._only[(self._only >= first) & (self._only < end)] - first
-            here = np.zeros(shard.dialogues, np.bool_)
-            here[own] = True
-            allowed &= here
+            selected = np.zeros(shard.dialogues, np.bool_)
+            selected[own] = True
+            allowed &= selected
         penalties = np.where(allowed, np.float32(0), np.float32(-np.inf))
         return np.repeat(penalties, np.diff(shard.starts))
 
-    def barred(self, number: int, shard: ShardPassages, query: int) -> list[slice]:
-        """The stretches of a shard that a query must not find."""
-        numbers = self._barred.get((number, query), ())
+    def excluded_ranges(self, number: int, shard: ShardPassages, query: int) -> list[slice]:
+        """Return the ranges of a shard that a query must not find."""
+        numbers = self._excluded.get((number, query), ())
         return [slice(int(shard.starts[n]), int(shard.starts[n + 1])) for n in numbers]
 
 
 def check_split(split: str | None, names: Iterable[str | None]) -> None:
-    """Raise where no passage of the index is of a split."""
+    """Raise if no passage of the index belongs to a split."""
     if split is not None and split not in (known := set(names)):
         hint = nearest(split, [name for name in known if name is not None])
-        raise SpecError(f"no passage of the index is of the split {split!r}; {hint}")
+        raise SpecError(f"no passage of the index belongs to the split {split!r}; {hint}")
 
 
 def _split_number(names: Sequence[str | None], split: str) -> int:
@@ -74,42 +74,44 @@ def _split_number(names: Sequence[str | None], split: str) -> int:
 
 
 class BestHits:
-    """The best of the shards seen so far for one query; ``least`` is what a passage must reach to be among them."""
+    """The best hits so far for one query; ``least`` is the score that a passage must reach to be among them."""
 
     def __init__(self, k: int) -> None:
         self._k = k
         self._top = np.empty(0)
-        self._found: list[tuple[int, NDArray[np.int64], NDArray[np.float64]]] = []
+        self._shard_hits: list[tuple[int, NDArray[np.int64], NDArray[np.float64]]] = []
         self.least = -np.inf
 
     def add(self, shard: int, numbers: NDArray[np.int64], scores: NDArray[np.float64]) -> None:
-        """Take in the best of a shard, k at most, ties broken by dialogue and turn."""
+        """Add the best of a shard, at most k, ties broken by dialogue and turn."""
         if not len(numbers):
             return
-        self._found.append((shard, numbers, scores))
+        self._shard_hits.append((shard, numbers, scores))
         self._top = np.sort(np.concatenate([self._top, scores]))[-self._k :]
         if len(self._top) == self._k:
             self.least = float(self._top[0])
 
     def hits(self, shard_of: Callable[[int], ShardPassages]) -> list[Hit]:
-        """The k best of all, best first, ties by dialogue and turn."""
-        found = []
-        for number, numbers, scores in self._found:
-            kept = scores >= self.least
-            if kept.any():
+        """Return the k best of all shards, best first, ties by dialogue and turn."""
+        candidates = []
+        for number, numbers, scores in self._shard_hits:
+            reaching = scores >= self.least
+            if reaching.any():
                 shard = shard_of(number)
-                found += [shard.hit(int(n), float(s)) for n, s in zip(numbers[kept], scores[kept], strict=True)]
-        return sorted(found, key=lambda hit: (-hit.score, hit.dialogue, hit.turn))[: self._k]
+                candidates += [
+                    shard.hit(int(n), float(s)) for n, s in zip(numbers[reaching], scores[reaching], strict=True)
+                ]
+        return sorted(candidates, key=lambda hit: (-hit.score, hit.dialogue, hit.turn))[: self._k]
 
 
 Query = TypeVar("Query")
 ShardHits = tuple[NDArray[Any], NDArray[np.float64]]  # numbers of passages, and their scores
-MAX_OPEN_SHARDS = 48  # shards that stay open: each takes a dozen of the files that a process may have open
-_QUERIES = 256  # asked of a shard at a time
+MAX_OPEN_SHARDS = 48  # at the same time: each takes a dozen of the files that a process may have open
+_QUERIES = 256  # searched in a shard at once
 
 
 class ShardedIndex(ABC, Generic[Query]):
-    """An index whose passages lie in shards."""
+    """An index whose passages are in shards."""
 
     kind: ClassVar[str]
 
@@ -121,14 +123,14 @@ class ShardedIndex(ABC, Generic[Query]):
             manifest.folders(folder, dialogue_table.ROLE)[0], self.passages_of
         )
         if len(self._dialogues.firsts) != len(self._texts) + 1:
-            raise _folder.damage_error(folder, "its parts do not belong together")
+            raise _folder.damage_error(folder, "its parts do not match")
 
     def __len__(self) -> int:
         return self.manifest.counts["passages"]
 
     @property
     def shards(self) -> int:
-        """How many shards there are."""
+        """The number of shards."""
         return len(self._texts)
 
     def search(
@@ -140,36 +142,36 @@ class ShardedIndex(ABC, Generic[Query]):
         exclude_dialogues: Sequence[Collection[str]] | None = None,
         only_dialogues: Collection[str] | None = None,
     ) -> list[list[Hit]]:
-        """The best hits of each query, best first; see ``contract.Index``."""
+        """Return the best hits of each query, best first; see ``base.Index``."""
         check_search(queries, k, exclude_dialogues)
         if split is not None:
             check_split(split, (name for folder in self._texts for name in split_names(folder)))
         excluded = exclude_dialogues or [()] * len(queries)
-        found: list[list[Hit]] = []
+        hits: list[list[Hit]] = []
         for begin in range(0, len(queries), _QUERIES):
             some = slice(begin, begin + _QUERIES)
             allowed = ShardFilter(self._dialogues, split, only_dialogues, excluded[some])
-            found += self._search(self.prepare(queries[some]), k, allowed)
-        return found
+            hits += self._search(self.prepare(queries[some]), k, allowed)
+        return hits
 
     def _search(self, queries: Sequence[Query], k: int, allowed: ShardFilter) -> list[list[Hit]]:
         best = [BestHits(k) for _ in queries]
         for number in range(self.shards):
             shard = self.passages_of(number)
-            handicap = allowed.handicap(number, shard)
-            if handicap is not None and handicap.max() < 0:
+            mask = allowed.mask(number, shard)
+            if mask is not None and mask.max() < 0:
                 continue
-            barred = [allowed.barred(number, shard, query) for query in range(len(queries))]
+            excluded_ranges = [allowed.excluded_ranges(number, shard, query) for query in range(len(queries))]
             least = [one.least for one in best]
             for one, (numbers, scores) in zip(
-                best, self.nearest(number, queries, k, handicap, barred, least), strict=True
+                best, self.nearest(number, queries, k, mask, excluded_ranges, least), strict=True
             ):
                 one.add(number, *shard.order(numbers, scores, k))
         return [one.hits(self.passages_of) for one in best]
 
     @abstractmethod
     def prepare(self, queries: Sequence[str]) -> Sequence[Query]:
-        """The queries as shards compare with them."""
+        """Return the queries in the form in which shards are searched."""
 
     @abstractmethod
     def nearest(
@@ -177,44 +179,44 @@ class ShardedIndex(ABC, Generic[Query]):
         shard: int,
         queries: Sequence[Query],
         k: int,
-        handicap: NDArray[np.float32] | None,
-        barred: Sequence[Sequence[slice]],
+        mask: NDArray[np.float32] | None,
+        excluded_ranges: Sequence[Sequence[slice]],
         least: Sequence[float],
     ) -> Iterable[ShardHits]:
-        """For each query, passages among which are the k best of a shard; below ``least`` some may be missing."""
+        """For each query, yield passages that include the k best of a shard; below ``least`` some may be missing."""
 
     def _open_passages(self, number: int) -> ShardPassages:
         return ShardPassages(self._texts[number])
 
     def grow(self, entries: Sequence[builder.ShardEntry], engine: Engine) -> None:
-        """Put more shards to those that are there; an error leaves the index as it was."""
+        """Add shards to the index; an error leaves the index as it was."""
         if not entries:
-            raise InputError("there is no passage to index; is the split named rightly?")
+            raise InputError("there is no passage to index; check the name of the split")
         before = self.manifest
         counts = sum_counts(entries)
         counts.update({name: n for name, n in before.counts.items() if name in counts})
-        added = tuple(part for entry in entries for part in entry.parts)
+        new_parts = tuple(part for entry in entries for part in entry.parts)
         try:
-            manifest = self.settle((*before.parts, *added), counts, engine)
+            manifest = self.settle((*before.parts, *new_parts), counts, engine)
             builder.finish_index(self.folder, manifest, before)
         except BaseException:
-            _folder.remove_parts(self.folder, _folder.IndexManifest(before.kind, {}, {}, added), before)
+            _folder.remove_parts(self.folder, _folder.IndexManifest(before.kind, {}, {}, new_parts), before)
             raise
 
     @abstractmethod
     def settle(self, parts: Sequence[_folder.IndexPart], counts: Counter[str], engine: Engine) -> _folder.IndexManifest:
-        """The manifest of these shards together."""
+        """Return the manifest of these shards together."""
 
 
 def sum_counts(entries: Iterable[builder.ShardEntry]) -> Counter[str]:
-    """What is in all shards together."""
-    found: Counter[str] = Counter()
+    """Return the counts of all shards together."""
+    totals: Counter[str] = Counter()
     for entry in entries:
-        found.update(entry.counts)
-    return found
+        totals.update(entry.counts)
+    return totals
 
 
 def list_parts(entries: Iterable[builder.ShardEntry]) -> Iterator[_folder.IndexPart]:
-    """The parts of all shards."""
+    """Yield the parts of all shards."""
     for entry in entries:
         yield from entry.parts

@@ -1,7 +1,7 @@
-"""The passages of one shard: as in an index of one piece, but every column is memory-mapped and no id is held.
+"""The passages of one shard: as in an unsharded index, but all columns are memory-mapped and no id is in memory.
 
-A dialogue has, beside what an index keeps of it, the hash of its id (by which ``_dialogues`` finds it among all shards)
-and its place in the order of ids (by which ties are broken).
+In addition to what an index stores, a dialogue has the hash of its id (by which ``dialogue_table`` finds it among all
+shards) and its rank when sorted by id (by which ties are broken).
 """
 
 from __future__ import annotations
@@ -19,47 +19,47 @@ from rejoinder.indexes.base import Hit, Passage
 from rejoinder.indexes.parts import damage_error
 from rejoinder.indexes.passage_store import DIALOGUES_FILE, PASSAGES_FILE, load_array, read_passage
 
-SHARD_TURNS = 2**18  # in a shard: what a worker holds at a time grows with it
+SHARD_TURNS = 2**18  # per shard; the memory of a worker grows with it
 _SHARD_LETTERS = 2**26
 _SPLITS = "splits.json"
 
 
 def split_into_shards(passages: Iterator[Passage], turns: int = SHARD_TURNS) -> Iterator[Iterator[Passage]]:
-    """The passages in shards of whole dialogues, each begun when the one before is full and has gone by."""
+    """Yield passages in shards of whole dialogues; each shard must be consumed before the next."""
     ahead = next(passages, None)
 
-    def one() -> Iterator[Passage]:
+    def next_shard() -> Iterator[Passage]:
         nonlocal ahead
-        held, letters, last = 0, 0, None
+        count, letters, last = 0, 0, None
         while ahead is not None:
             passage = ahead
-            if passage.dialogue != last and (held >= turns or letters >= _SHARD_LETTERS):
+            if passage.dialogue != last and (count >= turns or letters >= _SHARD_LETTERS):
                 return
             ahead = next(passages, None)
-            held, letters, last = held + 1, letters + len(passage.text), passage.dialogue
+            count, letters, last = count + 1, letters + len(passage.text), passage.dialogue
             yield passage
 
     while ahead is not None:
-        yield one()
+        yield next_shard()
 
 
 def hash_dialogue_id(dialogue: str) -> int:
-    """The number that stands for a dialogue's id."""
+    """Return the hash of a dialogue's id."""
     return int.from_bytes(hashlib.blake2b(dialogue.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
 def map_dialogues(folder: Path) -> int:
-    """Turn the ids of recorded passages into columns; how many dialogues there are."""
+    """Turn the ids of recorded passages into columns; return the number of dialogues."""
     path = folder / DIALOGUES_FILE
-    found = orjson.loads(path.read_bytes())
-    ids: list[str] = found["ids"]
+    dialogues = orjson.loads(path.read_bytes())
+    ids: list[str] = dialogues["ids"]
     ranks = np.empty(len(ids), np.int32)
     ranks[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids), dtype=np.int32)
     np.save(folder / "ranks.npy", ranks)
     np.save(folder / "hashes.npy", np.array([hash_dialogue_id(name) for name in ids], np.uint64))
     sizes = folder / "sizes.npy"
     np.save(folder / "starts.npy", np.concatenate([[0], np.cumsum(np.load(sizes), dtype=np.int64)]))
-    (folder / _SPLITS).write_bytes(orjson.dumps(found["splits"]))
+    (folder / _SPLITS).write_bytes(orjson.dumps(dialogues["splits"]))
     path.unlink()
     sizes.unlink()
     return len(ids)
@@ -82,7 +82,7 @@ class ShardPassages:
 
     @property
     def dialogues(self) -> int:
-        """How many dialogues there are."""
+        """The number of dialogues."""
         return len(self.starts) - 1
 
     @cached_property
@@ -99,27 +99,27 @@ class ShardPassages:
     @cached_property
     def digests(self) -> NDArray[np.uint64]:
         """The digest of each dialogue's texts."""
-        found: NDArray[np.uint64] = load_array(self._folder, "digests")
-        return found
+        values: NDArray[np.uint64] = load_array(self._folder, "digests")
+        return values
 
     def name(self, dialogue: int) -> str:
-        """The id of a dialogue."""
+        """Return the id of a dialogue."""
         return self._passage(int(self.starts[dialogue])).dialogue
 
     def order(
         self, numbers: NDArray[np.int32] | NDArray[np.int64], scores: NDArray[np.float64], k: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The numbers and scores of the k best of some passages, best first, ties by dialogue and turn."""
+        """Return the numbers and scores of the k best of some passages, best first, ties by dialogue and turn."""
         dialogues = np.searchsorted(self.starts, numbers, side="right") - 1
         order = np.lexsort((numbers, self._ranks[dialogues], -scores))[:k]
         return numbers[order].astype(np.int64), scores[order]
 
     def hit(self, number: int, score: float) -> Hit:
-        """A passage as it was found."""
-        found = self._passage(number)
+        """Return a passage as a hit."""
+        passage = self._passage(number)
         dialogue = int(np.searchsorted(self.starts, number, side="right")) - 1
         split = self.split_names[int(self.splits[dialogue])]
-        return Hit(found.id, found.dialogue, found.turn, found.text, score, found.speaker, split)
+        return Hit(passage.id, passage.dialogue, passage.turn, passage.text, score, passage.speaker, split)
 
     def _passage(self, number: int) -> Passage:
         begin, end = self._offsets[number : number + 2]
@@ -127,7 +127,7 @@ class ShardPassages:
 
 
 def split_names(folder: Path) -> list[str | None]:
-    """The splits of a shard's dialogues."""
+    """Return the splits of a shard's dialogues."""
     try:
         return list(orjson.loads((folder / _SPLITS).read_bytes()))
     except (OSError, ValueError, TypeError):

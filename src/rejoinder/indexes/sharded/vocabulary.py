@@ -1,6 +1,6 @@
-"""Words on disk in the order of their bytes, one a line: written sorted, merged as streams, found by halving.
+"""Words on disk sorted by their bytes, one per line: merged as streams, found by binary search.
 
-The vocabularies of any number of shards are merged in one pass that holds a block of each.
+The vocabularies of any number of shards are merged in one pass with one block of each in memory.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from rejoinder.indexes.passage_store import load_array
 
 ROLE = "vocabulary"
 WORDS_FILE = "words.txt"
-_BLOCK = 2**16  # bytes of each shard's words that are held at a time
-_ENTRIES = 2**13  # numbers that are held before they are written
+_BLOCK = 2**16  # bytes of each shard's words in memory
+_ENTRIES = 2**13  # numbers in memory before they are written
 
 
 def save_words(folder: Path, words: Iterable[str]) -> None:
-    """Write words that are in order."""
+    """Write sorted words."""
     with (folder / WORDS_FILE).open("wb") as file:
         for word in words:
             file.write(word.encode() + b"\n")
 
 
 def merge_words(postings: Sequence[Path], folder: Path, numbers: Path) -> int:
-    """Write the words of all shards into a folder, with the number of passages that have each; how many there are.
+    """Write the words of all shards with the number of passages that contain each; return how many words there are.
 
-    For each shard, the numbers that its words have in the whole are written as a column into ``numbers``.
+    For each shard, the numbers of its words in the whole index are written as a column into ``numbers``.
     """
     count, offset = 0, 0
     with ExitStack() as stack, (folder / WORDS_FILE).open("wb") as file:
@@ -60,24 +60,24 @@ def merge_words(postings: Sequence[Path], folder: Path, numbers: Path) -> int:
 
 
 class _Buffer:
-    """Numbers on their way to a column."""
+    """Collects numbers for a column, which are written in blocks."""
 
     def __init__(self, column: Column) -> None:
         self._column = column
-        self._held: list[int] = []
+        self._numbers: list[int] = []
 
     def add(self, number: int) -> None:
-        self._held.append(number)
-        if len(self._held) >= _ENTRIES:
+        self._numbers.append(number)
+        if len(self._numbers) >= _ENTRIES:
             self.flush()
 
     def flush(self) -> None:
-        self._column.add(self._held)
-        self._held.clear()
+        self._column.add(self._numbers)
+        self._numbers.clear()
 
 
 def _read_entries(folder: Path, shard: int) -> Iterator[tuple[bytes, int, int]]:
-    """Each word of a shard, the shard's number, and how many of its passages have the word; files are not kept open."""
+    """Yield each word of a shard, the shard's number, and how many of its passages contain the word."""
     first, offset = 0, 0
     while True:
         with (folder / WORDS_FILE).open("rb") as file:
@@ -88,7 +88,7 @@ def _read_entries(folder: Path, shard: int) -> Iterator[tuple[bytes, int, int]]:
             return
         starts = load_array(folder, "starts")[first : first + len(words) + 1]
         if len(starts) != len(words) + 1:
-            raise damage_error(folder, "its files do not belong together")
+            raise damage_error(folder, "its files do not match")
         frequencies = np.diff(starts).tolist()
         del starts
         first += len(words)
@@ -103,18 +103,18 @@ class WordIndex:
         self._offsets: NDArray[np.int64] = load_array(folder, "offsets")
         self.frequencies: NDArray[np.int64] = load_array(folder, "frequencies")
         if len(self._offsets) != len(self.frequencies) + 1:
-            raise damage_error(folder, "its files do not belong together")
+            raise damage_error(folder, "its files do not match")
         self._bytes: NDArray[np.uint8] = np.empty(0, np.uint8)
         if len(self.frequencies):
             self._bytes = np.asarray(
                 np.memmap(folder / WORDS_FILE, mode="r", dtype=np.uint8)
-            )  # slices of it are lighter
+            )  # its slices are cheaper than those of a memmap
 
     def __len__(self) -> int:
         return len(self.frequencies)
 
     def find(self, word: str) -> int | None:
-        """The number of a word; None where the index does not have it."""
+        """Return the number of a word, or None if the index does not have it."""
         wanted = word.encode("utf-8", "surrogatepass")
         low, high = 0, len(self)
         while low < high:

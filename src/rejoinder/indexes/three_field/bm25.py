@@ -2,10 +2,10 @@
 
 Sim(d, x) = log S(d past, x past) + log S(d response, x response) + log S(d future, x future)
 
-where S is BM25 with idf ln(N / df), k1 = 0.5 and b = 0.7; past and future are windows of two turns. A word that the
-query has twice counts twice (the sum of Appendix C goes over the words of q as they come). N and the mean length are
-those of all turns, with or without the field. A field that the item does not have drops out for all turns; a turn whose
-field is missing, or scores below epsilon, gets log(epsilon) there.
+where S is BM25 with idf ln(N / df), k1 = 0.5 and b = 0.7; past and future are windows of two turns. A word that
+occurs twice in the query counts twice (the sum of Appendix C goes over the words of q as they come). N and the mean
+length are those of all turns, with or without the field. A field that the item does not have is left out for all turns;
+a turn whose field is missing, or scores below epsilon, gets log(epsilon) there.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from rejoinder.types import Dialogue
 
 __all__ = ["FieldHit", "FieldIndex", "Settings", "ThreeFieldIndex", "record_turns"]
 
-_LOG_ROUNDING = 2.0**-18  # what logarithms and their sum in single precision may be off by
+_LOG_ROUNDING = 2.0**-18  # the error of logarithms and their sum in single precision
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What decides the scores of an index beside its turns and epsilon."""
+    """What determines the scores of an index besides its turns and epsilon."""
 
     k1: float = 0.5
     b: float = 0.7
@@ -52,12 +52,12 @@ class Settings:
         self.windows()
 
     def windows(self) -> Windows:
-        """The turns around a turn that count."""
+        """Return the windows of turns around a turn that count."""
         return Windows(self.past, self.future)
 
 
 class ThreeFieldIndex(FieldSearch):
-    """Turns found by the words of three fields: ``build`` makes an index, ``open`` opens it again."""
+    """An index of turns by the words of three fields; make one with ``build``, reopen it with ``open``."""
 
     kind = "three_field"
 
@@ -67,7 +67,7 @@ class ThreeFieldIndex(FieldSearch):
         super().__init__(folder, manifest, self.settings.windows(), epsilon)
         self._fields = [matrix.WeightMatrix(manifest.folders(folder, name)[0]) for name in FIELD_NAMES]
         if any(len(field.postings.lengths) != len(self) for field in self._fields):
-            raise _folder.damage_error(folder, "its parts do not belong together")
+            raise _folder.damage_error(folder, "its parts do not match")
 
     @classmethod
     def build(
@@ -87,11 +87,11 @@ class ThreeFieldIndex(FieldSearch):
 
     @classmethod
     def open(cls, folder: str | Path, *, epsilon: float = EPSILON) -> ThreeFieldIndex:
-        """An index that was built before, memory-mapped."""
+        """Open an index that was built before, memory-mapped."""
         return cls(Path(folder), epsilon)
 
     def _words(self, texts: Sequence[str]) -> Counter[int]:
-        """The words of a field that the index knows, in the order in which they come, and how often."""
+        """Return the words of a field that the index knows, in order, with their counts."""
         known, tokens_of = self._fields[0].words, get_tokenizer("words")
         words = (word for text in texts for word in tokens_of(text))
         return Counter(number for word in words if (number := known.get(word)) is not None)
@@ -119,7 +119,7 @@ class ThreeFieldIndex(FieldSearch):
 
 
 class _TurnWords(NamedTuple):
-    """The words of all turns in a row, how many each turn has, and how many turns each dialogue has."""
+    """The words of all turns in one array, how many each turn has, and how many turns each dialogue has."""
 
     flat: NDArray[np.int32]
     lengths: NDArray[np.int32]
@@ -127,7 +127,7 @@ class _TurnWords(NamedTuple):
 
 
 def _write_index(dialogues: Iterable[Dialogue], folder: Path, settings: Settings) -> _folder.IndexManifest:
-    """Write all parts; the manifest to go with them."""
+    """Write all parts; return the manifest."""
     vocabulary = Vocabulary()
     texts, pairs, words = record_turns(dialogues, folder, vocabulary)
     parts = [texts, pairs]
@@ -143,7 +143,7 @@ def _write_index(dialogues: Iterable[Dialogue], folder: Path, settings: Settings
 def record_turns(
     dialogues: Iterable[Dialogue], folder: Path, vocabulary: Vocabulary
 ) -> tuple[_folder.IndexPart, _folder.IndexPart, _TurnWords]:
-    """Write the turns and the pairs of neighbouring ones; each turn is cut into words once."""
+    """Write the turns and the pairs of adjacent turns; each turn is tokenised once."""
     tokens_of = get_tokenizer("words")
     flat, lengths, digests = array("i"), array("i"), array("Q")
     with _folder.new_part(folder, passage_store.ROLE) as new:
@@ -161,18 +161,18 @@ def record_turns(
 
 
 def _field_postings(words: _TurnWords, windows: Windows, n_words: int) -> Iterator[tuple[str, Postings]]:
-    """The postings of each field: a word counts for the turns whose window it lies in."""
+    """Yield the postings of each field: a word counts for the turns whose window contains it."""
     turns = len(words.lengths)
     dialogue = np.repeat(np.arange(len(words.sizes)), words.sizes)
     turn_of = np.repeat(np.arange(turns), words.lengths)
     for name, steps in zip(FIELD_NAMES, windows.steps(), strict=True):
         owners, flat = [], []
         for step in steps:
-            # A turn's words lie in the past of the turns behind it and in the future of those before it.
+            # A turn's words are in the past of the turns after it and in the future of those before it.
             owner = np.arange(turns) - step
-            kept = is_same_dialogue(owner, dialogue)[turn_of]
-            owners.append(owner[turn_of[kept]])
-            flat.append(words.flat[kept])
+            inside = is_same_dialogue(owner, dialogue)[turn_of]
+            owners.append(owner[turn_of[inside]])
+            flat.append(words.flat[inside])
         owned = np.concatenate(owners)
         lengths = np.bincount(owned, minlength=turns).astype(np.int32)
         yield name, sort_postings(np.concatenate(flat), owned, lengths, n_words)

@@ -1,4 +1,4 @@
-"""The three-field index of a corpus in the cache: built when it is first asked for, found by its content afterwards."""
+"""The three-field index of a corpus in the cache: built on first use, found by its content afterwards."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ThreeFieldKind: TypeAlias = Literal["bm25", "dense", "hybrid"]
 Dialogues: TypeAlias = Callable[[], Iterable[Dialogue]]
 Opened = TypeVar("Opened")
 
-VERSION = 1  # of what an index holds: another one is built anew
+VERSION = 1  # of what an index holds; an index of another version is rebuilt
 
 
 def open_three_field(
@@ -34,10 +34,10 @@ def open_three_field(
     encoder: Encoder | None = None,
     weight: float = WEIGHT,
 ) -> FieldIndex:
-    """The index of some dialogues, kept in the cache under a digest of them and of the settings.
+    """Return the index of some dialogues, stored in the cache under a digest of them and of the settings.
 
-    ``dialogues`` is called for the digest (unless one is given, such as that of the file they come from), and again
-    where the index must be built. ``encoder`` is that of the dense and the hybrid index; else it is `aptness`.
+    ``dialogues`` is called to compute the digest (unless ``digest`` is given, such as that of their file), and again if
+    the index must be built. ``encoder`` is for the dense and the hybrid index; the default is `aptness`.
     """
     settings = settings or Settings()
     content = digest or dialogues_digest(dialogues())
@@ -52,10 +52,10 @@ def open_three_field(
         vectors = _open_dense(dialogues, content, settings, epsilon, encoder or _load_default_encoder())
     if words is not None and vectors is not None:
         return HybridThreeFieldIndex(words, vectors, weight)
-    found = words or vectors
-    if found is None:
+    opened_index = words or vectors
+    if opened_index is None:
         raise InputError(f"the kind of a three-field index must be bm25, dense or hybrid, not {kind!r}")
-    return found
+    return opened_index
 
 
 def _open_dense(
@@ -70,12 +70,12 @@ def _open_dense(
 
 
 def dialogues_digest(dialogues: Iterable[Dialogue]) -> str:
-    """A name for what is said in dialogues, by whom, in which order and split."""
-    found = hashlib.blake2b(digest_size=12)
+    """Return a digest of the turns of dialogues, their speakers, their order and their splits."""
+    digest = hashlib.blake2b(digest_size=12)
     for dialogue in dialogues:
         turns = [(turn.speaker, turn.text) for turn in dialogue.turns]
-        found.update(repr((dialogue.id, dialogue.split, turns)).encode("utf-8", "backslashreplace"))
-    return found.hexdigest()
+        digest.update(repr((dialogue.id, dialogue.split, turns)).encode("utf-8", "backslashreplace"))
+    return digest.hexdigest()
 
 
 def _cache_folder(name: str, settings: object) -> Path:
@@ -91,7 +91,7 @@ def _open_or_build(folder: Path, reopen: Callable[[Path], Opened], build: Callab
     except InputError:
         if not folder.is_dir():
             raise
-        return reopen(folder)  # another program built it meanwhile
+        return reopen(folder)  # another process built it in the meantime
 
 
 def _load_default_encoder() -> Encoder:

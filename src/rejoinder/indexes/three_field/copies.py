@@ -1,9 +1,9 @@
-"""Which dialogues of a corpus are an item's own under another name: those that share two neighbouring turns with it.
+"""Which dialogues of a corpus are copies of an item's own dialogue: those that share two adjacent turns with it.
 
-Turns are compared by their letters and digits alone, since copies differ in case, punctuation and how they were cut
-into words ("do n't"). Two short turns that follow each other ("How are you?" "Fine, thanks.") say little, so a pair
-counts from ``ENOUGH`` letters on; the item's last turn with one of its references counts however short it is. A copy
-with a changed word in every turn is recognised only where it would be found: see ``nearly_same``.
+Turns are compared only by their letters and digits, since copies differ in case, punctuation and tokenisation ("do
+n't"). Two short adjacent turns ("How are you?" "Fine, thanks.") prove little, so a pair counts only from
+``MIN_LETTERS`` letters on; the item's last turn with one of its references counts however short it is. A copy with a
+changed word in every turn is recognised only when it is a hit: see ``is_near_copy``.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from rejoinder.text.tokens import get_tokenizer
 from rejoinder.types import Item
 
 ROLE = "pairs"
-MIN_LETTERS = 30  # letters in two neighbouring turns
-# From which likeness (of 100) on a turn with the one before it, and the turn alone, are others that were edited.
+MIN_LETTERS = 30  # in two adjacent turns
+# The similarity (of 100) from which a turn with the one before it, and the turn alone, count as edited copies.
 NEAR, ALIKE = 90.0, 80.0
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # the golden ratio in 64 bits: an odd number without a pattern
 
 
 def letters_of(tokens: Iterable[str], text: str) -> str:
-    """A text's letters and digits in lower case (the text where it has none); ``tokens`` are its words."""
+    """Return a text's letters and digits in lower case (the text itself if it has none); ``tokens`` are its words."""
     return "".join(tokens).replace("'", "") or text.strip()
 
 
 def hash_letters(letters: str) -> int:
-    """The number that stands for a turn."""
+    """Return the hash of a turn's letters."""
     return int.from_bytes(hashlib.blake2b(letters.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
 def save_pairs(folder: Path, turns: NDArray[np.uint64], sizes: NDArray[np.int32]) -> None:
-    """Write the pairs of neighbouring turns of dialogues of some sizes, given the digest of each turn."""
+    """Write the pairs of adjacent turns of dialogues of some sizes, from the digests of the turns."""
     dialogue = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
     inside = dialogue[:-1] == dialogue[1:]
     pairs, owners = _join_digests(turns[:-1], turns[1:])[inside], dialogue[:-1][inside]
@@ -55,7 +55,7 @@ def _join_digests(first: NDArray[np.uint64], second: NDArray[np.uint64]) -> NDAr
 
 
 class CopyFinder:
-    """The pairs of neighbouring turns of an index, and whose they are."""
+    """The pairs of adjacent turns of an index, and the dialogues they belong to."""
 
     def __init__(self, folder: Path) -> None:
         self._pairs: NDArray[np.uint64] = load_array(folder, "pairs")
@@ -63,8 +63,8 @@ class CopyFinder:
         if len(self._pairs) != len(self._owners):
             raise damage_error(folder, "its columns differ in length")
 
-    def of(self, item: Item) -> set[int]:
-        """The numbers of the dialogues that share a pair of turns with an item."""
+    def find(self, item: Item) -> set[int]:
+        """Return the numbers of the dialogues that share a pair of turns with an item."""
         wanted = list(_item_pairs(item))
         if not wanted or not len(self._pairs):
             return set()
@@ -76,7 +76,7 @@ class CopyFinder:
 
 
 def _item_pairs(item: Item) -> Iterator[tuple[int, int]]:
-    """The pairs of neighbouring turns that tell an item's dialogue from others, as digests."""
+    """Yield the pairs of adjacent turns that identify an item's dialogue, as digests."""
     context, future = ([_letters(turn.text) for turn in turns] for turns in (item.context, item.future))
     references = [_letters(reference.text) for reference in item.references]
     plain = [*pairwise(context), *pairwise(future), *((r, future[0]) for r in references if future)]
@@ -86,15 +86,15 @@ def _item_pairs(item: Item) -> Iterator[tuple[int, int]]:
 
 
 def is_near_copy(item: Item, past: Sequence[str], response: str) -> bool:
-    """Whether a turn that was found follows nearly the same words as an item's reply and is nearly one of these."""
+    """Whether a turn follows nearly the same words as an item's reply and is nearly one of its references."""
     if not item.context or not past:
         return False
     from rapidfuzz.fuzz import ratio
 
     before, after = _letters(item.context[-1].text), _letters(past[-1])
-    found = _letters(response)
+    candidate = _letters(response)
     return any(
-        ratio(reply, found) >= ALIKE and ratio(before + reply, after + found) >= NEAR
+        ratio(reply, candidate) >= ALIKE and ratio(before + reply, after + candidate) >= NEAR
         for reply in (_letters(reference.text) for reference in item.references)
     )
 

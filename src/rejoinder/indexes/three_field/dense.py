@@ -1,7 +1,7 @@
-"""Turns by the vectors of three fields: the similarity of ``three_field`` with an encoder in the place of BM25.
+"""Turns by the vectors of three fields: the similarity of ``three_field`` with an encoder in place of BM25.
 
-Every turn has one vector; past and future are the sum of the vectors of their turns, brought to length 1. The score of
-a field is (1 + cosine) / 2, which lies between 0 and 1, so that the similarity is a sum of three logarithms here too;
+Each turn has one vector; past and future are the sum of the vectors of their turns, normalised to length 1. The score
+of a field is (1 + cosine) / 2, which is between 0 and 1, so that the similarity is a sum of three logarithms here too;
 a missing field, or a score below epsilon, gets log(epsilon).
 """
 
@@ -26,15 +26,15 @@ from rejoinder.models.base import Encoder, Vectors
 from rejoinder.types import Dialogue
 
 ROLE, LENGTHS = "vectors", "lengths"
-_BATCH_ITEMS = 16  # items
+_BATCH_ITEMS = 16
 _ROWS = 2**14
 _ROUNDING = 2.0**-22
-_SHORTEST = 1e-6  # sums of vectors below it point nowhere
+_SHORTEST = 1e-6  # a shorter sum of vectors has no direction
 
 
 @dataclass(frozen=True)
 class DenseThreeFieldSettings:
-    """What decides the scores of an index beside its turns and epsilon."""
+    """What determines the scores of an index besides its turns and epsilon."""
 
     encoder: str
     digest: str
@@ -44,7 +44,7 @@ class DenseThreeFieldSettings:
 
 
 class DenseThreeFieldIndex(FieldSearch):
-    """Turns found by the vectors of three fields: ``build`` makes an index, ``open`` opens it again."""
+    """An index of turns by the vectors of three fields; make one with ``build``, reopen it with ``open``."""
 
     kind = "three_field_dense"
 
@@ -53,15 +53,15 @@ class DenseThreeFieldIndex(FieldSearch):
         self.settings = _folder.parse_settings(manifest, folder, DenseThreeFieldSettings)
         if self.settings.digest != encoder.digest:
             raise SpecError(
-                f"{folder}: was made with the encoder {self.settings.encoder!r} ({self.settings.digest}), not with "
-                f"{encoder.name!r} ({encoder.digest}); open it with the former or build it again"
+                f"{folder}: was built with the encoder {self.settings.encoder!r} ({self.settings.digest}), not with "
+                f"{encoder.name!r} ({encoder.digest}); open it with the former or rebuild it"
             )
         super().__init__(folder, manifest, Windows(self.settings.past, self.settings.future), epsilon)
         self.encoder = encoder
         self._vectors = vector_store.VectorStore(manifest.folders(folder, ROLE), encoder.dimensions)
         self._lengths: Vectors = load_array(manifest.folders(folder, LENGTHS)[0], LENGTHS)
         if not len(self._vectors) == len(self._lengths) == len(self):
-            raise _folder.damage_error(folder, "its parts do not belong together")
+            raise _folder.damage_error(folder, "its parts do not match")
 
     @classmethod
     def build(
@@ -97,17 +97,17 @@ class DenseThreeFieldIndex(FieldSearch):
 
     @classmethod
     def open(cls, folder: str | Path, encoder: Encoder, *, epsilon: float = EPSILON) -> DenseThreeFieldIndex:
-        """An index that was built before with this encoder, memory-mapped."""
+        """Open an index that was built before with this encoder, memory-mapped."""
         return cls(Path(folder), encoder, epsilon)
 
     def _query(self, query: Fields) -> Vectors:
-        """The vectors of a query's fields, zeros for a missing one."""
-        found = np.zeros((len(FIELD_NAMES), self.encoder.dimensions), np.float32)
-        for row, texts in zip(found, query, strict=True):
+        """Return the vectors of a query's fields, zeros for a missing one."""
+        vectors = np.zeros((len(FIELD_NAMES), self.encoder.dimensions), np.float32)
+        for row, texts in zip(vectors, query, strict=True):
             if texts:
                 total = vector_store.encode_texts(self.encoder, texts, "left").astype(np.float64).sum(axis=0)
                 row[:] = total / max(float(np.linalg.norm(total)), _SHORTEST)
-        return found
+        return vectors
 
     def _bounds(self, queries: Sequence[Fields]) -> Iterator[Bounds]:
         for begin in range(0, len(queries), _BATCH_ITEMS):
@@ -120,7 +120,7 @@ class DenseThreeFieldIndex(FieldSearch):
                 yield self._bound(query, products[len(FIELD_NAMES) * number :][: len(FIELD_NAMES)])
 
     def _bound(self, query: Fields, products: Vectors) -> Bounds:
-        """The bounds of every turn's similarity, from the products of every turn's vector with the query's."""
+        """Return the bounds of each turn's similarity, from the products of each turn's vector with the query's."""
         low, high = np.zeros(len(self), np.float32), np.zeros(len(self), np.float32)
         error = (self.encoder.dimensions + 2) * _ROUNDING
         dialogue, epsilon = self._passages.dialogue_of, np.float32(self.epsilon)
@@ -151,7 +151,7 @@ class DenseThreeFieldIndex(FieldSearch):
     def _cosines(
         self, numbers: NDArray[np.int64], vector: Vectors, steps: Sequence[int]
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """The cosines of a field of some turns with a query's vector in double precision, and where it is missing."""
+        """Return a field's cosines with a query's vector in double precision, and where the field is missing."""
         dialogue = self._passages.dialogue_of
         total = np.zeros((len(numbers), len(vector)))
         for step in steps:
@@ -165,10 +165,10 @@ class DenseThreeFieldIndex(FieldSearch):
 
 
 def _field_lengths(folder: Path, dimensions: int, dialogue: NDArray[np.int64], windows: Windows) -> Vectors:
-    """How long the sum of the vectors of each field is, for every turn."""
+    """Return the length of the sum of the vectors of each field, for each turn."""
     store = vector_store.VectorStore([folder], dimensions)
-    found = np.zeros((len(dialogue), len(FIELD_NAMES)), np.float32)
-    for column, steps in zip(found.T, windows.steps(), strict=True):
+    lengths = np.zeros((len(dialogue), len(FIELD_NAMES)), np.float32)
+    for column, steps in zip(lengths.T, windows.steps(), strict=True):
         inside = [is_same_dialogue(np.arange(len(dialogue)) + step, dialogue) for step in steps]
         for begin in range(0, len(dialogue), _ROWS):
             some = np.arange(begin, min(begin + _ROWS, len(dialogue)))
@@ -176,4 +176,4 @@ def _field_lengths(folder: Path, dimensions: int, dialogue: NDArray[np.int64], w
             for step, has in zip(steps, inside, strict=True):
                 total[has[some]] += store.rows(some[has[some]] + step)
             column[some] = np.linalg.norm(total, axis=1)
-    return found
+    return lengths

@@ -1,4 +1,4 @@
-"""The three fields that a turn is compared by (SCARCE, Appendix C): what came before it, itself, what came after it."""
+"""The three fields by which turns are compared (SCARCE, Appendix C): the turns before, the turn, the turns after."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Fields(NamedTuple):
     future: tuple[str, ...]
 
     def only(self, names: Collection[str]) -> Fields:
-        """These fields; the others are missing."""
+        """Return only these fields; the others are missing."""
         return Fields(*(texts if name in names else () for name, texts in zip(FIELD_NAMES, self, strict=True)))
 
 
 @dataclass(frozen=True)
 class Windows:
-    """How many turns before and after a turn belong to it."""
+    """How many turns before and after a turn count."""
 
     past: int = 2
     future: int = 2
@@ -40,11 +40,11 @@ class Windows:
             raise SpecError(f"a window must hold at least 1 turn, found past={self.past} and future={self.future}")
 
     def steps(self) -> tuple[range, range, range]:
-        """Where the turns of each field stand, counted from the turn."""
+        """Return the positions of each field's turns, relative to the turn."""
         return range(-self.past, 0), range(1), range(1, self.future + 1)
 
     def of(self, item: Item) -> Fields:
-        """The fields of an item: the end of its context, its first reference, the beginning of its future."""
+        """Return the fields of an item: the end of its context, its first reference, the beginning of its future."""
         context = [turn.text for turn in item.context]
         future = [turn.text for turn in item.future]
         references = [reference.text for reference in item.references if reference.text.strip()]
@@ -54,7 +54,7 @@ class Windows:
 
 
 def is_same_dialogue(turns: NDArray[np.int64], dialogue: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which of ``turns``, one for each turn of a corpus in order, lie in the dialogue of that turn."""
+    """Return which of ``turns``, one for each turn of a corpus in order, are in the same dialogue as that turn."""
     inside: NDArray[np.bool_] = (turns >= 0) & (turns < len(dialogue))
     inside[inside] &= dialogue[turns[inside]] == dialogue[inside]
     return inside
@@ -66,9 +66,9 @@ def _drop_blank(texts: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class FieldHit(Hit):
-    """A turn that was found, with the turns around it and what each field adds to its score.
+    """A turn with its score, the turns around it, and what each field adds to the score.
 
-    ``logs`` are the logarithms of the past's, the response's and the future's score, None for a field that the item
+    ``logs`` are the logarithms of the scores of the past, the response and the future, None for a field that the item
     does not have.
     """
 
@@ -83,7 +83,7 @@ class FieldIndex(Protocol):
     kind: str
 
     def __len__(self) -> int:
-        """How many turns there are."""
+        """Return the number of turns."""
         ...
 
     def search(
@@ -96,9 +96,9 @@ class FieldIndex(Protocol):
         exclude_dialogues: Sequence[Collection[str]] | None = None,
         fields: Collection[str] = FIELD_NAMES,
     ) -> list[list[FieldHit]]:
-        """The turns most similar to the place of each item's reply, best first.
+        """Return the turns whose fields are most similar to those of each item, best first.
 
-        An item's own dialogue is never found, nor a copy of it (see ``_copies``), whichever ``fields`` are searched by.
-        ``split``, ``only_dialogues`` and ``exclude_dialogues`` are as in ``contract.Index``.
+        An item's own dialogue is never found, nor a copy of it (see ``copies``), whichever ``fields`` are searched.
+        ``split``, ``only_dialogues`` and ``exclude_dialogues`` are as in ``base.Index``.
         """
         ...

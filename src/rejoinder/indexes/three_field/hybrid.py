@@ -1,7 +1,7 @@
 """Turns by words and by vectors at once: the two similarities of the three fields, added.
 
-Sim = sum over the fields of log BM25 + weight x log((1 + cosine) / 2). The second logarithm moves in a narrower range,
-so it is weighted: WEIGHT makes the two differ by as much, in the mean, among the hundred best turns of either kind.
+Sim = sum over the fields of log BM25 + weight x log((1 + cosine) / 2). The second logarithm has a narrower range, so
+it is weighted: with WEIGHT the two vary equally, on average, among the hundred best turns of either kind.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ class HybridThreeFieldIndex(FieldSearch):
         if words.windows != vectors.windows or words.epsilon != vectors.epsilon:
             raise SpecError("the two indexes of a hybrid must have the same windows and the same epsilon")
         if _turn_parts(words) != _turn_parts(vectors):
-            raise SpecError(f"{words.folder} and {vectors.folder} hold other turns; build both from the same dialogues")
+            raise SpecError(
+                f"{words.folder} and {vectors.folder} hold different turns; build both from the same dialogues"
+            )
         if not (math.isfinite(weight) and weight > 0):
             raise SpecError(f"the weight of a hybrid must be above 0, found {weight}")
         super().__init__(words.folder, words.manifest, words.windows, words.epsilon)
@@ -52,5 +54,5 @@ class HybridThreeFieldIndex(FieldSearch):
 
 
 def _turn_parts(index: FieldSearch) -> list[str]:
-    """The names of the parts that hold the turns; a name is a digest of what is in it."""
+    """Return the names of the parts that hold the turns; a name includes a digest of the content."""
     return [part.name for part in index.manifest.parts if part.role == "passages"]

@@ -1,8 +1,8 @@
-"""What the three-field indexes share: filters, copies, the first cut by rough scores, and hits with their neighbours.
+"""What the three-field indexes share: filters, copies, preselection by approximate scores, hits with their neighbours.
 
-A kind of index says, for an item, between which bounds the similarity of every turn lies, and the exact logarithms of
-the fields' scores for a few of them. Only turns that may be among the k best are scored exactly, so that what comes
-back is what a comparison with every turn would give.
+Each kind of index gives, for an item, bounds on the similarity of each turn, and the exact logarithms of the fields'
+scores for a few turns. Only turns that may be among the k best are scored exactly; the result is what a comparison with
+every turn would give.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from rejoinder.types import Item
 
 EPSILON = 1e-3
 _BATCH_TURNS = 2**15
-_LOWEST = float(np.finfo(np.float32).min)  # above the turns that are barred
+_LOWEST = float(np.finfo(np.float32).min)  # above the turns that are excluded
 
 
 class Bounds(NamedTuple):
-    """Between what the similarity of every turn lies."""
+    """The lower and upper bound of each turn's similarity."""
 
     low: NDArray[np.float32]
     high: NDArray[np.float32]
 
 
 class FieldSearch:
-    """The turns of an index and how they are searched; a kind of index fills in ``_bounds`` and ``_logs``."""
+    """The turns of an index and how they are searched; subclasses define ``_bounds`` and ``_logs``."""
 
     kind = ""
 
@@ -56,15 +56,15 @@ class FieldSearch:
 
     @property
     def _least(self) -> float:
-        """What a field adds that has nothing to do with the query."""
+        """What a field adds that is unrelated to the query."""
         return math.log(self.epsilon)
 
     def _bounds(self, queries: Sequence[Fields]) -> Iterator[Bounds]:
-        """The bounds of every turn's similarity for each query."""
+        """Yield the bounds of each turn's similarity for each query."""
         raise NotImplementedError
 
     def _logs(self, query: Fields, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The logarithms of the scores of some turns, a column a field; those of a missing field are 0."""
+        """Return the logarithms of the scores of some turns, one column per field; those of a missing field are 0."""
         raise NotImplementedError
 
     def search(
@@ -77,33 +77,33 @@ class FieldSearch:
         exclude_dialogues: Sequence[Collection[str]] | None = None,
         fields: Collection[str] = FIELD_NAMES,
     ) -> list[list[FieldHit]]:
-        """The turns most similar to the place of each item's reply, best first; see ``_fields.FieldIndex``."""
+        """Return the turns whose fields are most like those of each item, best first; see ``fields.FieldIndex``."""
         _check_search(items, k, exclude_dialogues, fields)
         allowed = PassageFilter(self._passages, split, only_dialogues)
-        barred = exclude_dialogues or [()] * len(items)
-        found: list[list[FieldHit]] = [[] for _ in items]
+        excluded = exclude_dialogues or [()] * len(items)
+        hits: list[list[FieldHit]] = [[] for _ in items]
         queries = {number: self.windows.of(item).only(fields) for number, item in enumerate(items)}
-        asked = [number for number, query in queries.items() if any(query)]
-        for number, bounds in zip(asked, self._bounds([queries[n] for n in asked]), strict=True):
+        numbers = [number for number, query in queries.items() if any(query)]
+        for number, bounds in zip(numbers, self._bounds([queries[n] for n in numbers]), strict=True):
             item = items[number]
-            with allowed.without([*barred[number], *self._own(item)]) as handicap:
-                low, high = bounds.low + handicap, bounds.high + handicap
-            found[number] = self._best(item, queries[number], k, Bounds(low, high), allowed)
-        return found
+            with allowed.without([*excluded[number], *self._own_dialogues(item)]) as mask:
+                low, high = bounds.low + mask, bounds.high + mask
+            hits[number] = self._best(item, queries[number], k, Bounds(low, high), allowed)
+        return hits
 
     def scores(self, item: Item) -> NDArray[np.float64]:
-        """The similarity of every turn, in the order in which they were indexed, the item's own dialogue included."""
+        """Return the similarity of each turn, in index order, including those of the item's own dialogue."""
         query, every = self.windows.of(item), np.arange(len(self), dtype=np.int64)
         blocks = (every[begin : begin + _BATCH_TURNS] for begin in range(0, len(every), _BATCH_TURNS))
         return np.concatenate([self._logs(query, block).sum(axis=1) for block in blocks])
 
-    def _own(self, item: Item) -> list[str]:
-        """The dialogue of an item, and those that hold its turns under another name."""
+    def _own_dialogues(self, item: Item) -> list[str]:
+        """Return the dialogue of an item, and those that hold its turns under another name."""
         named = [] if item.dialogue is None else [item.dialogue]
-        return named + [self._passages.ids[number] for number in self._copies.of(item)]
+        return named + [self._passages.ids[number] for number in self._copies.find(item)]
 
     def _best(self, item: Item, query: Fields, k: int, bounds: Bounds, allowed: PassageFilter) -> list[FieldHit]:
-        """The k best turns; where one is the item's own reply with a word changed, its dialogue is barred as well."""
+        """Return the k best turns; if one is the item's own reply with a word changed, its dialogue is excluded too."""
         while True:
             floor = max(lower_bound(bounds.low, k), _LOWEST)
             numbers = np.flatnonzero(bounds.high >= np.float32(floor))
@@ -113,13 +113,13 @@ class FieldSearch:
             copies = {hit.dialogue for hit in hits if is_near_copy(item, hit.past, hit.text)}
             if not copies:
                 return hits
-            for stretch in allowed.stretches(copies):
-                bounds.low[stretch] = bounds.high[stretch] = -np.inf
+            for passages in allowed.ranges(copies):
+                bounds.low[passages] = bounds.high[passages] = -np.inf
 
     def _related(
         self, query: Fields, logs: NDArray[np.float64], numbers: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Those turns that have anything to do with the query: some field above epsilon."""
+        """Return the turns that are related to the query: some field is above epsilon."""
         present = [bool(texts) for texts in query]
         some = (logs[:, present] > self._least).any(axis=1)
         return logs[some], numbers[some]
@@ -150,5 +150,5 @@ def _check_search(
     if exclude_dialogues is not None and len(exclude_dialogues) != len(items):
         raise InputError(
             f"exclude_dialogues has {len(exclude_dialogues)} entries but there are {len(items)} items; "
-            "give one collection of ids an item"
+            "give one collection of ids per item"
         )
