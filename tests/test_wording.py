@@ -21,7 +21,7 @@ UNITS = (
 LINKS = (
     "of|or|and|that|which|with|without|to|in|into|as|for|is|are|was|by|from|on|at|after|before|behind|than|if|where|when"
     "|among|between|outside|has|have|holds|says|share|marks|takes|gives|itself|against|under|over|like|about|per|wants"
-    "|whether|makes|needs|gets"
+    "|whether|makes|needs|gets|such|give|shares|become|becomes"
 )
 # What is looked for, and what to write instead.
 DROPPED = {
