@@ -102,10 +102,9 @@ def _check_system_no_worse(new: Scores, old: Scores, spec: str, system: str, mar
         low, high = sorted((sign * interval.low, sign * interval.high))
         change += f" [{format_decimal(low, 4, sign='+')}, {format_decimal(high, 4, sign='+')}]"
     verdict = "surely worse" if worse else "not surely worse"
-    return CheckResult(
-        not worse,
-        f"{spec} of {system} changed by {change} on {format_count(interval.n, 'item')}: {verdict} (margin {margin:g})",
-    )
+    items = format_count(interval.n, "item")
+    reason = f"{spec} of {system} changed by {change} on {items}: {verdict} (margin {margin:g})"
+    return CheckResult(not worse, reason)
 
 
 def _scores_by_response(scores: Scores, spec: str, system: str) -> dict[tuple[str, int], tuple[float, int]]:
