@@ -9,9 +9,8 @@ import pytest
 from rejoinder.data.questions import find_right_candidates
 from rejoinder.errors import InputError
 from rejoinder.selection.acceptability import Acceptability, ErrorRates
-from rejoinder.selection.assembly import QuestionAssembler
+from rejoinder.selection.assembly import QuestionAssembler, draw_candidates
 from rejoinder.selection.build import PoolSet, make_questions
-from rejoinder.selection.sampling import draw_candidates
 from rejoinder.selection.settings import SelectionSettings
 from rejoinder.stats.interval import Interval
 from rejoinder.types import Candidate, Question, Turn

@@ -9,11 +9,11 @@ import pytest
 from rejoinder.data.questions import find_right_candidates
 from rejoinder.errors import InputError, SpecError
 from rejoinder.selection.build import BuiltTestSet, build, find_pools
+from rejoinder.selection.candidate_filter import describe_form, is_near_in_length, tidy_text
 from rejoinder.selection.contexts import collect_contexts
 from rejoinder.selection.leakage import MIN_LETTERS, find_copies, scan_training
 from rejoinder.selection.pools import LEFT_OUT_KEY
 from rejoinder.selection.settings import SelectionSettings, parse_position
-from rejoinder.selection.text_form import describe_form, is_near_in_length, tidy_text
 from rejoinder.sources import Corpus
 from rejoinder.text.normalise import normalise_text
 from rejoinder.types import Candidate, Dialogue, Item, Question, Reference, Turn

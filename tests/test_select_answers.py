@@ -11,13 +11,19 @@ import numpy as np
 import pytest
 
 from rejoinder.errors import RejoinderError
-from rejoinder.selection.accuracy import accuracy_over_all, format_rank_range, proportion, standings
+from rejoinder.selection.accuracy import (
+    accuracy_over_all,
+    differences,
+    format_rank_range,
+    proportion,
+    standings,
+    summarise_differences,
+)
 from rejoinder.selection.answers import compute_points, find_top_places, score_questions, system_name
 from rejoinder.selection.breakdown import breakdown, by_grade, by_label, by_source, by_suggestion
 from rejoinder.selection.evaluate import agreement, disputed
 from rejoinder.selection.position_bias import check_order, is_shuffled, places
 from rejoinder.selection.result import SelectionResult, check_questions
-from rejoinder.selection.significance import differences, summarise_differences
 from rejoinder.systems import System, parse_system
 from rejoinder.types import Candidate, Question, Turn
 from tests.selection_sets import First, Longest, question, selected_of

@@ -7,15 +7,15 @@ import pytest
 from situated_seeds import axes, known, seeds, spread
 
 from rejoinder.data.seeds import Seed
-from rejoinder.situation.adversarial_distractors import (
+from rejoinder.situation.distractors import (
     Regression,
+    draw_distractors,
     filter_adversarially,
     fit_regression,
     logistic,
     scores_of,
 )
 from rejoinder.situation.overlap import OverlapIndex, find_content_words, overlap
-from rejoinder.situation.random_distractors import draw_distractors
 from rejoinder.situation.seed_vectors import encode_seeds
 from rejoinder.situation.settings import SituationSettings
 
@@ -116,14 +116,14 @@ def _scored(
     scores: list[float], chosen: list[list[int]], settings: SituationSettings, monkeypatch: pytest.MonkeyPatch
 ) -> object:
     """One round over seeds whose replies get these probabilities."""
-    from rejoinder.situation import adversarial_distractors
+    from rejoinder.situation import distractors
 
     given = seeds(len(scores), "yes")
     matter = encode_seeds(given, settings, axes)
     monkeypatch.setattr(
-        adversarial_distractors, "_trained", lambda *_: Regression(np.zeros(3 * matter.replies.shape[1]), 0.0)
+        distractors, "_trained", lambda *_: Regression(np.zeros(3 * matter.replies.shape[1]), 0.0)
     )
-    monkeypatch.setattr(adversarial_distractors, "scores_of", lambda *_: np.array(scores))
+    monkeypatch.setattr(distractors, "scores_of", lambda *_: np.array(scores))
     return filter_adversarially(matter, tuple(map(tuple, chosen)))
 
 
@@ -147,7 +147,7 @@ def test_a_distractor_stays_where_nothing_qualifies(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_replacement_obeys_the_first_algorithm(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rejoinder.situation import adversarial_distractors
+    from rejoinder.situation import distractors
 
     given = _named(
         ("Open the window.", "to cool off", "Sure, cold water?", "yes"),
@@ -159,9 +159,9 @@ def test_a_replacement_obeys_the_first_algorithm(monkeypatch: pytest.MonkeyPatch
     )
     matter = encode_seeds(given, SituationSettings(rounds=1, folds=2), axes)
     monkeypatch.setattr(
-        adversarial_distractors, "_trained", lambda *_: Regression(np.zeros(3 * matter.replies.shape[1]), 0.0)
+        distractors, "_trained", lambda *_: Regression(np.zeros(3 * matter.replies.shape[1]), 0.0)
     )
-    monkeypatch.setattr(adversarial_distractors, "scores_of", lambda *_: np.array([0.5, 0.1, 0.5, 0.9, 0.9, 0.9]))
+    monkeypatch.setattr(distractors, "scores_of", lambda *_: np.array([0.5, 0.1, 0.5, 0.9, 0.9, 0.9]))
     chosen, rounds = filter_adversarially(matter, ((1, 2), (2,), (), (), (), ()))
     assert chosen[0] == (1, 2)
     assert (rounds[0].easy, rounds[0].replaced) == (1, 0)

@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from rejoinder.reports.summary import many
-from rejoinder.selection.accuracy import accuracy_over_all, format_rank_range
+from rejoinder.selection.accuracy import ALPHA, accuracy_over_all, format_rank_range, summarise_differences
 from rejoinder.selection.breakdown import CandidateGroup
 from rejoinder.selection.evaluate import SUGGESTED_LABEL, DisputedQuestion, SelectionEvaluation
 from rejoinder.selection.label_rules import measure_suggestions
 from rejoinder.selection.labels import LABELS, MEANINGS, find_false_places
-from rejoinder.selection.significance import ALPHA, summarise_differences
 from rejoinder.table import Cell, Probability, Table
 from rejoinder.types import Question
 

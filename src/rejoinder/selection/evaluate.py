@@ -8,11 +8,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rejoinder.selection.accuracy import SystemStanding, list_answering_systems, standings
+from rejoinder.selection.accuracy import (
+    SystemDifference,
+    SystemStanding,
+    differences,
+    list_answering_systems,
+    standings,
+)
 from rejoinder.selection.breakdown import CandidateGroup, breakdown, by_grade, by_label, by_source, by_suggestion
 from rejoinder.selection.position_bias import PlaceShares, is_shuffled, places
 from rejoinder.selection.result import SelectionResult
-from rejoinder.selection.significance import SystemDifference, differences
 
 
 class DisputedQuestion(NamedTuple):

@@ -21,11 +21,10 @@ from rejoinder.data.questions import TRUE
 from rejoinder.errors import InputError, SpecError
 from rejoinder.models.catalog.manifest import ModelMissingError
 from rejoinder.seeded import stable_shuffle
-from rejoinder.selection.candidate_filter import CandidateFilter
+from rejoinder.selection.candidate_filter import CandidateFilter, tidy_text
 from rejoinder.selection.contexts import ContextItems, collect_contexts
 from rejoinder.selection.leakage import TrainingTexts, find_copies, scan_training
 from rejoinder.selection.settings import SelectionSettings
-from rejoinder.selection.text_form import tidy_text
 from rejoinder.sources import Corpus, Proposer, Source, parse_source
 from rejoinder.types import Candidate, Dialogue, Item, Question, Record, Turn
 

@@ -19,10 +19,9 @@ from rejoinder.errors import InputError
 from rejoinder.models.encoder.factory import load_encoder
 from rejoinder.seeded import stable_hash
 from rejoinder.selection.inputs import BuildInput
-from rejoinder.situation.adversarial_distractors import Progress, filter_adversarially
 from rejoinder.situation.card import make_card
 from rejoinder.situation.contradictions import Keywords, read_keywords
-from rejoinder.situation.random_distractors import Distractors, draw_distractors
+from rejoinder.situation.distractors import Distractors, Progress, draw_distractors, filter_adversarially
 from rejoinder.situation.seed_vectors import Encode, SeedVectors, encode_seeds
 from rejoinder.situation.settings import SituationSettings
 from rejoinder.situation.statements import (

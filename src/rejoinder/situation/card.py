@@ -15,7 +15,7 @@ from rejoinder.data.questions import CATEGORIES
 from rejoinder.errors import InputError
 from rejoinder.files import atomic_write
 from rejoinder.selection.card import card_paths
-from rejoinder.situation.adversarial_distractors import FilterRound
+from rejoinder.situation.distractors import FilterRound
 from rejoinder.situation.settings import SituationSettings
 from rejoinder.table import Cell, Table, to_markdown
 from rejoinder.types import Question

@@ -1,9 +1,8 @@
-"""Algorithm 2 of SUGAR (Otani et al. 2023, Appendix B.1): distractors that a regression sees through are replaced.
+"""Algorithm 1 of SUGAR (Otani et al. 2023, Appendix B.1): distractors that are hardly right, by cheap filters.
 
-As the pseudo-code has it: J rounds; in each, the questions in K folds; a logistic regression on the vectors of the
-request, S1 and a reply learns from the other folds whether the reply is the reference; f is its probability. A
-distractor r with f(r) + gamma <= f(r1) gives way to an r' with f(r') - gamma > f(r1), drawn among those that Algorithm
-1 lets through; where there is none, it stays. (The last line's D_K is read as D_J.)
+The prose and the pseudo-code of the paper differ on what is compared by embeddings (two replies; a request and a
+reply), and on what must not overlap (two replies; two requests). Here, two replies by embeddings, and two requests and
+two goals by words.
 """
 
 from __future__ import annotations
@@ -14,9 +13,29 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rejoinder.situation.random_distractors import Distractors
 from rejoinder.situation.seed_vectors import SeedVectors
 from rejoinder.stats.arrays import Bools, Floats
+
+Distractors = tuple[tuple[int, ...], ...]  # for each seed, the places of the seeds whose replies are its distractors
+
+
+def draw_distractors(matter: SeedVectors) -> Distractors:
+    """Up to m - 1 distractors of each seed, drawn one by one; what says nearly the same as one goes out of the pool.
+
+    A seed whose pool runs dry has fewer, or none.
+    """
+    random = np.random.default_rng([matter.settings.seed, 1])
+    return tuple(_draw_for_seed(matter, place, random) for place in range(len(matter.seeds)))
+
+
+def _draw_for_seed(matter: SeedVectors, place: int, random: np.random.Generator) -> tuple[int, ...]:
+    pool = matter.pool(place)
+    picked: list[int] = []
+    while len(picked) < matter.settings.candidates - 1 and pool.any():
+        drawn = int(random.choice(np.flatnonzero(pool)))
+        picked.append(drawn)
+        pool &= ~matter.near(drawn)
+    return tuple(picked)
 
 
 class Regression(NamedTuple):
