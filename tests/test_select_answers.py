@@ -19,11 +19,11 @@ from rejoinder.selection.accuracy import (
     standings,
     summarise_differences,
 )
-from rejoinder.selection.answers import compute_points, find_top_places, score_questions, system_name
+from rejoinder.selection.answers import check_order, score_questions, system_name
 from rejoinder.selection.breakdown import breakdown, by_grade, by_label, by_source, by_suggestion
 from rejoinder.selection.evaluate import agreement, disputed
-from rejoinder.selection.position_bias import check_order, is_shuffled, places
-from rejoinder.selection.result import SelectionResult, check_questions
+from rejoinder.selection.position_bias import is_shuffled, places
+from rejoinder.selection.result import SelectionResult, check_questions, compute_points, find_top_places
 from rejoinder.systems import System, parse_system
 from rejoinder.types import Candidate, Question, Turn
 from tests.selection_sets import First, Longest, question, selected_of

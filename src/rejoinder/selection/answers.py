@@ -9,20 +9,28 @@ it is counted.
 from __future__ import annotations
 
 import ast
+import dataclasses
+import hashlib
 import math
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeAlias
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, NamedTuple, TypeAlias
+
+import numpy as np
+import orjson
 
 from rejoinder.data.objects import to_object
 from rejoinder.data.schema import Place, from_object
 from rejoinder.engines import request_counts
 from rejoinder.engines.base import Engine, WorkerSpec, order_results
-from rejoinder.errors import InputError, RejoinderError, brief
+from rejoinder.errors import InputError, RejoinderError, RunError, brief
+from rejoinder.selection.result import OrderCheck, ScoreLine, find_top_places
 from rejoinder.systems import System, parse_system
 from rejoinder.types import Question
 
-ScoreLine: TypeAlias = tuple[float, ...]
 Progress: TypeAlias = Callable[[int, int], None]
 _BATCH_SIZE = 64
 # A metric or a function is a system by a spec of one quoted parameter.
@@ -79,19 +87,6 @@ def _check_scores(system: System, question: Question, line: Sequence[float]) -> 
     return tuple(round(score, system.decimals) if math.isfinite(score) else score for score in numbers)
 
 
-def find_top_places(scores: ScoreLine) -> tuple[int, ...]:
-    """The places of the candidates with the highest score; none where a score is NaN."""
-    if any(math.isnan(score) for score in scores):
-        return ()
-    best = max(scores)
-    return tuple(place for place, score in enumerate(scores) if score == best)
-
-
-def compute_points(right: frozenset[int], selected: tuple[int, ...]) -> float:
-    """The share of the selected candidates that are right; NaN where none was selected."""
-    return sum(place in right for place in selected) / len(selected) if selected else math.nan
-
-
 _PLACE = Place("questions", 0)
 
 
@@ -126,3 +121,132 @@ def score_parts(
     for some, (lines, report) in zip(parts, order_results(engine.compute(work, tasks)), strict=True):
         request_counts.add_report(report)
         yield some, [tuple(float(score) for score in line) for line in lines]
+
+
+def check_order(system: System, questions: Sequence[Question], most: int) -> OrderCheck:
+    """Ask some questions, spread over the set, twice: as they stand and with their candidates turned round."""
+    if most < 1 or not questions:
+        return OrderCheck(0, 0)
+    some = [questions[i] for i in np.unique(np.linspace(0, len(questions) - 1, most).round().astype(int)).tolist()]
+    turned = [dataclasses.replace(question, candidates=question.candidates[::-1]) for question in some]
+    changed = asked = 0
+    for question, before, after in zip(
+        some, score_questions(system, some), score_questions(system, turned), strict=True
+    ):
+        first, second = (_candidate_texts(question, find_top_places(line)) for line in (before, after[::-1]))
+        asked += bool(first and second)
+        changed += bool(first and second) and first != second
+    return OrderCheck(asked, changed)
+
+
+def _candidate_texts(question: Question, places: Sequence[int]) -> frozenset[str]:
+    return frozenset(question.candidates[place].text for place in places)
+
+
+class SystemAnswers(NamedTuple):
+    """What one system said of all questions."""
+
+    system: str
+    signature: str
+    digest: str
+    lines: list[ScoreLine]
+    turned: OrderCheck
+
+
+def answer_file_name(system: str, signature: str) -> str:
+    """A system's file: what a person can read, and what tells it from others."""
+    told = re.sub(r"[^A-Za-z0-9]+", "-", system).strip("-")[:40] or "system"
+    return f"{told}-{hashlib.sha256(signature.encode()).hexdigest()[:8]}.jsonl"
+
+
+def complete_answers(
+    path: Path,
+    system: System,
+    signature: str,
+    digest: str,
+    questions: Sequence[Question],
+    turned: int,
+    show: Progress,
+    engine: Engine | None = None,
+) -> None:
+    """Ask the system what is not yet in its file, by an engine if there is one; all there, the file gets its name."""
+    head = {"system": system_name(system), "spec": str(system), "signature": signature, "questions": digest}
+    with _lock_file(path.with_name(f".{path.name}.part")) as part:
+        done = _count_complete(part, head, questions) if len(split_questions(system, questions)) > 1 else 0
+        if not done:
+            part.seek(0)
+            part.truncate()
+            part.write(orjson.dumps(head) + b"\n")
+        waiting = split_questions(system, questions[done:]) if done < len(questions) else []
+        for some, lines in score_parts(system, waiting, engine):
+            for question, line in zip(some, lines, strict=True):
+                part.write(orjson.dumps({"question": question.id, "scores": [_encode_score(s) for s in line]}) + b"\n")
+            part.flush()
+            done += len(some)
+            show(done, len(questions))
+        check = check_order(system, questions, turned)
+        part.seek(0)
+        last = {"turned": {"asked": check.asked, "changed": check.changed}, "sha256": _sha256(part.read())}
+        part.write(orjson.dumps(last) + b"\n")
+        part.flush()
+        os.fsync(part.fileno())
+        os.replace(part.name, path)
+
+
+def read_answers(path: Path) -> SystemAnswers:
+    """A finished file."""
+    try:
+        raw = path.read_bytes().splitlines(keepends=True)
+        head, *lines, last = [orjson.loads(line) for line in raw]
+        if last.get("sha256", digest := _sha256(b"".join(raw[:-1]))) != digest:
+            raise ValueError("it was changed since it was written")
+        scores = [tuple(_decode_score(score) for score in line["scores"]) for line in lines]
+        return SystemAnswers(head["system"], head["signature"], head["questions"], scores, OrderCheck(**last["turned"]))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise RunError(f"{path}: cannot be read ({brief(str(error), 200)}); remove it and select again") from None
+
+
+def _count_complete(part: IO[bytes], head: dict[str, str], questions: Sequence[Question]) -> int:
+    """How many questions an unfinished file has for good; what follows them is cut off."""
+    part.seek(0)
+    first = part.readline()
+    if first != orjson.dumps(head) + b"\n":
+        return 0
+    kept, end = 0, part.tell()
+    for question, line in zip(questions, part.read().splitlines(keepends=True), strict=False):
+        if not line.endswith(b"\n") or not line.startswith(b'{"question":' + orjson.dumps(question.id) + b","):
+            break
+        kept, end = kept + 1, end + len(line)
+    part.seek(end)
+    part.truncate()
+    return kept
+
+
+@contextmanager
+def _lock_file(path: Path) -> Iterator[IO[bytes]]:
+    """An unfinished file that this process alone writes."""
+    with open(path, "a+b") as file:
+        try:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except ImportError:  # no such locks on this system: two commands on one system are then the user's affair
+            pass
+        except OSError:
+            raise RunError(f"{path}: another process is asking this system; wait for it to end") from None
+        yield file
+
+
+def _sha256(raw: bytes) -> str:
+    """The digest of all lines before the last, which a file of an earlier version does not have."""
+    return hashlib.sha256(raw).hexdigest()
+
+
+def _encode_score(score: float) -> Any:
+    if math.isnan(score):
+        return None
+    return score if math.isfinite(score) else ("inf" if score > 0 else "-inf")
+
+
+def _decode_score(score: Any) -> float:
+    return math.nan if score is None else float(score)

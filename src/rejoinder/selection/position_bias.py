@@ -7,17 +7,13 @@ shuffled, and there selections by place say nothing; asking again with the candi
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from rejoinder.selection.answers import find_top_places, score_questions
-from rejoinder.selection.result import OrderCheck, SelectionResult
+from rejoinder.selection.result import SelectionResult
 from rejoinder.stats.arrays import NAN, Floats
-from rejoinder.systems import System
-from rejoinder.types import Question
 
 _SHUFFLED = 0.001  # right candidates that are less likely than this where order is chance: the set is not shuffled
 _MIN_EXPECTED = 5.0  # expected selections a place, for the chi-squared distribution to hold
@@ -30,26 +26,6 @@ class PlaceShares(NamedTuple):
     shares: tuple[float, ...]
     expected: tuple[float, ...]
     p: float
-
-
-def check_order(system: System, questions: Sequence[Question], most: int) -> OrderCheck:
-    """Ask some questions, spread over the set, twice: as they stand and with their candidates turned round."""
-    if most < 1 or not questions:
-        return OrderCheck(0, 0)
-    some = [questions[i] for i in np.unique(np.linspace(0, len(questions) - 1, most).round().astype(int)).tolist()]
-    turned = [dataclasses.replace(question, candidates=question.candidates[::-1]) for question in some]
-    changed = asked = 0
-    for question, before, after in zip(
-        some, score_questions(system, some), score_questions(system, turned), strict=True
-    ):
-        first, second = (_candidate_texts(question, find_top_places(line)) for line in (before, after[::-1]))
-        asked += bool(first and second)
-        changed += bool(first and second) and first != second
-    return OrderCheck(asked, changed)
-
-
-def _candidate_texts(question: Question, places: Sequence[int]) -> frozenset[str]:
-    return frozenset(question.candidates[place].text for place in places)
 
 
 def is_shuffled(selected: SelectionResult) -> bool:

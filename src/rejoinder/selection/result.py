@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 
 from rejoinder.data.questions import find_right_candidates
 from rejoinder.errors import InputError
-from rejoinder.selection.answers import ScoreLine, compute_points, find_top_places
 from rejoinder.stats.arrays import Floats, Ints
 from rejoinder.types import Question
+
+ScoreLine: TypeAlias = tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -90,3 +93,16 @@ def check_questions(questions: Sequence[Question], name: str) -> None:
                 f"{name}: question {question.id} has one candidate only, so there is nothing to select; leave it out"
             )
         find_right_candidates(question)
+
+
+def find_top_places(scores: ScoreLine) -> tuple[int, ...]:
+    """The places of the candidates with the highest score; none where a score is NaN."""
+    if any(math.isnan(score) for score in scores):
+        return ()
+    best = max(scores)
+    return tuple(place for place, score in enumerate(scores) if score == best)
+
+
+def compute_points(right: frozenset[int], selected: tuple[int, ...]) -> float:
+    """The share of the selected candidates that are right; NaN where none was selected."""
+    return sum(place in right for place in selected) / len(selected) if selected else math.nan

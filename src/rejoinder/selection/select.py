@@ -16,10 +16,8 @@ from rejoinder.data.validation import IdChecker
 from rejoinder.engines.base import Engine
 from rejoinder.errors import RunError, SpecError
 from rejoinder.scoring.folder import check_described_files, describe_files, write_json
-from rejoinder.selection import folder as answer_file
-from rejoinder.selection import folder as folders
-from rejoinder.selection.answers import system_name
-from rejoinder.selection.folder import is_selection_run
+from rejoinder.selection import folder as run_folder
+from rejoinder.selection.answers import answer_file_name, complete_answers, read_answers, system_name
 from rejoinder.selection.result import SelectionResult, check_questions
 from rejoinder.systems import System, parse_system, system_signature
 from rejoinder.types import Question
@@ -70,7 +68,7 @@ def select(
     >>> rejoinder.evaluate_selection(run.selected).standings[0].system
     'tfidf'
     """
-    if is_selection_run(Path(given)):
+    if run_folder.is_selection_run(Path(given)):
         if folder is not None:
             raise SpecError(f"{given} is a run already: name no other folder, or name the test set itself")
         return load_selection(given, systems)
@@ -83,38 +81,38 @@ def select(
         stem = opened.stem
     finally:
         opened.close()
-    digest = folders.digest_questions(questions)
+    digest = run_folder.digest_questions(questions)
     folder = Path(folder or f"runs/{stem}-select-{digest[:8]}")
-    folders.prepare_folder(folder, questions, digest)
-    folders.copy_card(str(given), folder)
+    run_folder.prepare_folder(folder, questions, digest)
+    run_folder.copy_card(str(given), folder)
     files, fresh = {}, []
     for spec, system in asked.items():
         of_system = system_signature(system)
-        path = folder / folders.SYSTEMS / answer_file.answer_file_name(spec, of_system)
+        path = folder / run_folder.SYSTEMS / answer_file_name(spec, of_system)
         if not path.is_file():
             begun = time.time()
             told = functools.partial(show or _ignore_progress, spec)
-            answer_file.complete_answers(path, system, of_system, digest, questions, turned, told, engine)
+            complete_answers(path, system, of_system, digest, questions, turned, told, engine)
             fresh.append(spec)
-            folders.record_time(folder, spec, time.time() - begun, len(questions))
+            run_folder.record_time(folder, spec, time.time() - begun, len(questions))
         files[spec] = path
     about = _describe_run(folder, source, questions, digest, files)
-    write_json(folder / folders.ABOUT, about)
+    write_json(folder / run_folder.ABOUT, about)
     return SelectionRun(folder, _read_result(questions, list(files.values()), digest), tuple(fresh), about)
 
 
 def load_selection(folder: str | Path, systems: Sequence[str | System] = ()) -> SelectionRun:
     """A run folder as it stands, with all its systems or with those that are named."""
     folder = Path(folder)
-    about = folders.read_about(folder)
+    about = run_folder.read_about(folder)
     check_described_files(folder, about.get("files", {}))
-    known = {one["system"]: folder / folders.SYSTEMS / one["file"] for one in about["systems"]}
+    known = {one["system"]: folder / run_folder.SYSTEMS / one["file"] for one in about["systems"]}
     wanted = [_resolve_name(typed, known) for typed in systems] or list(known)
     for spec in wanted:
         if spec not in known:
             raise RunError(f"{folder}: has no answers of {spec}; name the test set itself to ask it")
     return SelectionRun(
-        folder, _read_result(folders.read_questions(folder), [known[s] for s in wanted], about["digest"]), (), about
+        folder, _read_result(run_folder.read_questions(folder), [known[s] for s in wanted], about["digest"]), (), about
     )
 
 
@@ -149,7 +147,7 @@ def read_questions(opened: Input) -> list[Question]:
 
 
 def _read_result(questions: list[Question], files: Sequence[Path], digest: str) -> SelectionResult:
-    found = [answer_file.read_answers(path) for path in files]
+    found = [read_answers(path) for path in files]
     for path, one in zip(files, found, strict=True):
         if one.digest != digest or len(one.lines) != len(questions):
             raise RunError(f"{path}: is of other questions; remove it and select again")
@@ -165,14 +163,14 @@ def _describe_run(
     folder: Path, source: dict[str, Any], questions: list[Question], digest: str, asked: Mapping[str, Path]
 ) -> dict[str, Any]:
     """What the folder holds; of a system with several signatures, the one that was asked for last."""
-    found = [(path, answer_file.read_answers(path)) for path in sorted((folder / folders.SYSTEMS).glob("*.jsonl"))]
+    found = [(path, read_answers(path)) for path in sorted((folder / run_folder.SYSTEMS).glob("*.jsonl"))]
     found = [(path, one) for path, one in found if asked.get(one.system, path) == path]
     return {
-        "format": folders.FORMAT,
+        "format": run_folder.FORMAT,
         "input": source,
         "digest": digest,
         "questions": len(questions),
         "systems": [{"system": s.system, "signature": s.signature, "file": path.name} for path, s in found],
-        "files": describe_files(folder, [folders.QUESTIONS]),
+        "files": describe_files(folder, [run_folder.QUESTIONS]),
         "versions": {"rejoinder": rejoinder.__version__, **{name: version(name) for name in _LIBRARIES}},
     }

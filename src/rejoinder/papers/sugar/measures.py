@@ -13,7 +13,7 @@ from rejoinder.papers.sugar.answers import RankerAnswers, read_answers
 from rejoinder.papers.sugar.published import TFIDF
 from rejoinder.papers.sugar.rankers import VARIANTS, RankerJob, RankerVariant, find_job
 from rejoinder.papers.sugar.texts import rank_by_texts
-from rejoinder.selection.answers import ScoreLine, score_questions
+from rejoinder.selection.answers import score_questions
 from rejoinder.selection.ranking.evaluation import (
     RankerStanding,
     RankingEvaluation,
@@ -23,6 +23,7 @@ from rejoinder.selection.ranking.evaluation import (
 )
 from rejoinder.selection.ranking.result import RankingResult, explain_exclusion, order_places
 from rejoinder.selection.ranking.train_overlap import OverlapCounts, sum_counts
+from rejoinder.selection.result import ScoreLine
 from rejoinder.systems.tfidf import Tfidf
 
 AS_PUBLISHED = "TF-IDF, the first of equal ones"

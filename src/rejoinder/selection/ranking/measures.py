@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from rejoinder.data.questions import rank_grades
 from rejoinder.errors import InputError
-from rejoinder.selection.answers import find_top_places
+from rejoinder.selection.result import find_top_places
 from rejoinder.stats.arrays import NAN
 from rejoinder.stats.ndcg import DEFAULT_K as DEFAULT_K
 from rejoinder.stats.ndcg import ndcg as ndcg

@@ -20,9 +20,9 @@ from rejoinder.data.inputs import Input
 from rejoinder.data.questions import WHOLE, limit_situation, rank_grades
 from rejoinder.errors import InputError, RunError
 from rejoinder.scoring.folder import write_json
-from rejoinder.selection import folder as answer_file
-from rejoinder.selection import folder as folders
+from rejoinder.selection import folder as run_folder
 from rejoinder.selection import select
+from rejoinder.selection.answers import SystemAnswers, answer_file_name, complete_answers, read_answers
 from rejoinder.selection.ranking.result import RankingResult, UsedStatements, write_rankings
 from rejoinder.systems import System, system_signature
 from rejoinder.types import Question
@@ -74,13 +74,13 @@ def rank(
     finally:
         opened.close()
     asked = {one: limit_situation(questions, one) for one in dict.fromkeys(inputs)}
-    folder = Path(folder or f"runs/{stem}-rank-{folders.digest_questions(questions)[:8]}")
-    if folders.is_selection_run(folder):
+    folder = Path(folder or f"runs/{stem}-rank-{run_folder.digest_questions(questions)[:8]}")
+    if run_folder.is_selection_run(folder):
         raise RunError(f"{folder}: is a run of rejoinder select; choose another folder with -o")
     found, fresh = {}, 0
     for one, some in asked.items():
-        digest = folders.digest_questions(some)
-        folders.prepare_folder(folder / one, some, digest)
+        digest = run_folder.digest_questions(some)
+        run_folder.prepare_folder(folder / one, some, digest)
         answers = [_answer_questions(folder / one, name, system, some, digest, show) for name, system in parsed.items()]
         fresh += sum(a.fresh for a in answers)
         found[one] = RankingResult(
@@ -112,7 +112,7 @@ def read_gradable_questions(opened: Input) -> list[Question]:
 @dataclass(frozen=True)
 class _RankerAnswers:
     name: str
-    answers: answer_file.SystemAnswers
+    answers: SystemAnswers
     used: UsedStatements | None
     fresh: bool
 
@@ -122,19 +122,19 @@ def _answer_questions(
 ) -> _RankerAnswers:
     """The answers of one ranker, from its file where it is there."""
     of_system = system_signature(system)
-    path = folder / folders.SYSTEMS / answer_file.answer_file_name(name, of_system)
+    path = folder / run_folder.SYSTEMS / answer_file_name(name, of_system)
     read = folder / USED / f"{path.stem}.json"
     fresh = not path.is_file()
     begun = time.time()
     if fresh:
         told = functools.partial(show, name) if show else _ignore_progress
-        answer_file.complete_answers(path, system, of_system, digest, questions, 0, told)
+        complete_answers(path, system, of_system, digest, questions, 0, told)
     if not read.is_file():
         read.parent.mkdir(exist_ok=True)
         write_json(read, check_used(system, questions, system.used(questions)))
     if fresh:
-        folders.record_time(folder, name, time.time() - begun, len(questions))
-    found = answer_file.read_answers(path)
+        run_folder.record_time(folder, name, time.time() - begun, len(questions))
+    found = read_answers(path)
     if found.digest != digest or len(found.lines) != len(questions):
         raise RunError(f"{path}: is of other questions; remove it and rank again")
     try:

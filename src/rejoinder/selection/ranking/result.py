@@ -13,8 +13,8 @@ import numpy as np
 import orjson
 
 from rejoinder.files import atomic_write
-from rejoinder.selection.answers import ScoreLine, find_top_places
 from rejoinder.selection.ranking.measures import find_best, get_gains, has_scale, ndcg, precision_at_1
+from rejoinder.selection.result import ScoreLine, find_top_places
 from rejoinder.stats.arrays import Floats, Ints
 from rejoinder.text.normalise import normalise_text
 from rejoinder.types import Question

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rejoinder.data.questions import limit_situation
-from rejoinder.selection.answers import ScoreLine, find_top_places
 from rejoinder.selection.ranking.measures import find_best
 from rejoinder.selection.ranking.result import RankingResult
+from rejoinder.selection.result import ScoreLine, find_top_places
 from rejoinder.stats.arrays import NAN, Ints
 from rejoinder.stats.interval import mean_interval
 from rejoinder.table import Estimate
