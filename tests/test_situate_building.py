@@ -15,7 +15,8 @@ from rejoinder.data.seeds import extract_seeds
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError
 from rejoinder.situation.build import situate
-from rejoinder.situation.card import read_card, render_card, write_card
+from rejoinder.selection.card import write_card
+from rejoinder.situation.card import read_card, render_card
 from rejoinder.situation.contradictions import Keywords
 from rejoinder.situation.settings import SituationSettings
 from rejoinder.types import Statement
@@ -148,7 +149,7 @@ def test_the_card_says_what_was_done_and_comes_back(tmp_path: Path) -> None:
     assert "Adversarial filtering" in page
     assert made.card["encoder"] == "vectors that were given"
     assert made.card["counts"]["distractors"] == 32
-    write_card(made.card, tmp_path / "set.jsonl")
+    write_card(made.card, tmp_path / "set.jsonl", render_card)
     assert read_card(tmp_path / "set.jsonl") == made.card
     (tmp_path / "set.card.json").write_text("{}")
     with pytest.raises(InputError, match=r"set\.card\.json: is no card of a situated set"):

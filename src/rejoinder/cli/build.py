@@ -313,11 +313,11 @@ def write_for_people(pools: PoolSet, output: str, options: BuildOptions) -> None
 def write_set(built: BuiltTestSet, output: str, form: str) -> None:
     """Write a set with its cards, and print what each step left out."""
     from rejoinder.data.writer import write
-    from rejoinder.selection.card import step_table, write_card
+    from rejoinder.selection.card import render_card, step_table, write_card
     from rejoinder.table import FORMATS
 
     write(built.questions, output)
-    card, page = write_card(built.card, output)
+    card, page = write_card(built.card, output, render_card)
     click.echo(FORMATS[form](step_table(built.card)))
     click.echo(f"written: {output}, {card.name} and {page.name}", err=True)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
 
@@ -28,6 +28,7 @@ from rejoinder.table import Cell, Estimate, Table, to_markdown
 from rejoinder.text.tokens import get_tokenizer
 from rejoinder.types import Candidate, Question
 
+RenderCard: TypeAlias = Callable[[Mapping[str, Any], str], str]  # a card and the name of its set, as a page
 _DECIMALS = 4
 
 
@@ -168,14 +169,14 @@ def card_paths(path: str | Path) -> tuple[Path, Path]:
     return path.with_name(f"{stem}.card.json"), path.with_name(f"{stem}.card.md")
 
 
-def write_card(card: Mapping[str, Any], path: str | Path) -> tuple[Path, Path]:
-    """Write both cards beside a set."""
-    machine, page = card_paths(path)
-    with atomic_write(machine) as file:
+def write_card(card: Mapping[str, Any], path: str | Path, render: RenderCard) -> tuple[Path, Path]:
+    """Write the card beside a test set, as JSON and as a page, and return where they are."""
+    json_path, page_path = card_paths(path)
+    with atomic_write(json_path) as file:
         file.write(orjson.dumps(card, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
-    with atomic_write(page) as file:
-        file.write(render_card(card, Path(path).name).encode())
-    return machine, page
+    with atomic_write(page_path) as file:
+        file.write(render(card, Path(path).name).encode())
+    return json_path, page_path
 
 
 def render_card(card: Mapping[str, Any], name: str) -> str:

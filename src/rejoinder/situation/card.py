@@ -13,7 +13,6 @@ import orjson
 import rejoinder
 from rejoinder.data.questions import CATEGORIES
 from rejoinder.errors import InputError
-from rejoinder.files import atomic_write
 from rejoinder.selection.card import card_paths
 from rejoinder.situation.distractors import FilterRound
 from rejoinder.situation.settings import SituationSettings
@@ -48,16 +47,6 @@ def make_card(
         "polarities": dict(sorted(Counter(str(question.meta["polarity"]) for question in questions).items())),
         "grades": None,
     }
-
-
-def write_card(card: Mapping[str, Any], path: str | Path) -> tuple[Path, Path]:
-    """Write both cards beside a set: ``SET.card.json`` and ``SET.card.md``."""
-    machine, page = card_paths(path)
-    with atomic_write(machine) as file:
-        file.write(orjson.dumps(card, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
-    with atomic_write(page) as file:
-        file.write(render_card(card, Path(path).name).encode())
-    return machine, page
 
 
 def read_card(path: str | Path) -> dict[str, Any]:
