@@ -192,11 +192,11 @@ def test_what_cannot_be_meant_is_told_in_one_line(folder: Path, words: list[str]
 
 def test_what_is_named_on_the_command_line(folder: Path) -> None:
     both = frozenset({"valid", "test"})
-    assert BuildInput.of("dataset:corpus/dialogues@valid+test") == BuildInput("dataset:corpus/dialogues", both)
-    assert BuildInput.of("dataset:dailydialog/test") == BuildInput("dataset:dailydialog/test")
+    assert BuildInput.parse("dataset:corpus/dialogues@valid+test") == BuildInput("dataset:corpus/dialogues", both)
+    assert BuildInput.parse("dataset:dailydialog/test") == BuildInput("dataset:dailydialog/test")
     (folder / "me@home.jsonl").write_bytes((folder / "talks.jsonl").read_bytes())
-    assert BuildInput.of(str(folder / "me@home.jsonl")).splits == frozenset()
-    assert len(list(read_contexts([BuildInput.of(f"{folder}/talks.jsonl@test+valid")]))) == 6
+    assert BuildInput.parse(str(folder / "me@home.jsonl")).splits == frozenset()
+    assert len(list(read_contexts([BuildInput.parse(f"{folder}/talks.jsonl@test+valid")]))) == 6
     zipped = folder / "said.txt.gz"
     zipped.write_bytes(gzip.compress((folder / "said.txt").read_bytes()))
     assert [one.turns[0].text for one in read_repository([BuildInput(str(zipped))])] == utterances()

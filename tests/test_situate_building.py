@@ -14,8 +14,8 @@ from rejoinder.data.questions import limit_situation
 from rejoinder.data.seeds import extract_seeds
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError
-from rejoinder.situation.build import situate
 from rejoinder.selection.card import write_card
+from rejoinder.situation.build import situate
 from rejoinder.situation.card import read_card, render_card
 from rejoinder.situation.contradictions import Keywords
 from rejoinder.situation.settings import SituationSettings

@@ -112,7 +112,7 @@ KEYWORDS = Keywords(("midnight",), ("not", "no"), ((("rain", "raining"), ("sunny
 
 def _contradicting(texts: list[str]) -> list[list[int]]:
     found = find_contradictions(texts, KEYWORDS, OverlapIndex(texts), 0.75)
-    return [np.flatnonzero(found.with_(n)).tolist() for n in range(len(texts))]
+    return [np.flatnonzero(found.find(n)).tolist() for n in range(len(texts))]
 
 
 def test_words_of_different_lists_exclude_each_other() -> None:

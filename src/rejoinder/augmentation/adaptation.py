@@ -70,7 +70,7 @@ def adapt(
     if most is not None:
         missing = dict(list(missing.items())[:most])
     if missing:
-        _adapt_jobs(_opened(model, join), missing, settings, store, batch_size)
+        _adapt_jobs(_open_model(model, join), missing, settings, store, batch_size)
     return judge_adaptations(pairs, [store.get(key) for key in keys], acceptance or Acceptance())
 
 
@@ -102,16 +102,20 @@ def _adapt_jobs(
     batch_size: int | None,
 ) -> None:
     """Adapt jobs, batch by batch, and measure how likely their texts are before and after."""
-    keys, known = list(jobs), list(jobs.values())
-    for batch in adapt_batches(model, known, settings, batch_size):
-        texts = [(known[i], found.text) for i, found in batch]
-        scored = [(job.context, text) for job, new in texts for text in (job.text, job.text if new is None else new)]
+    keys, tasks = list(jobs), list(jobs.values())
+    for batch in adapt_batches(model, tasks, settings, batch_size):
+        texts = [(tasks[i], result.text) for i, result in batch]
+        scored = [
+            (job.context, text)
+            for job, new_text in texts
+            for text in (job.text, job.text if new_text is None else new_text)
+        ]
         rows, tokens = model_limits(model)
         scores = model.log_probabilities(*zip(*scored, strict=True), most_rows=rows, most_tokens=tokens)
-        likely = [_likelihood(one) for one in scores]
+        likelihoods = [_likelihood(one) for one in scores]
         store.put(
-            (keys[i], Adaptation(found.text, found.rounds, before, after))
-            for (i, found), before, after in zip(batch, likely[::2], likely[1::2], strict=True)
+            (keys[i], Adaptation(result.text, result.rounds, before, after))
+            for (i, result), before, after in zip(batch, likelihoods[::2], likelihoods[1::2], strict=True)
         )
 
 
@@ -119,7 +123,7 @@ def _likelihood(scores: TokenScores) -> Likelihood | None:
     return Likelihood(scores.mean, float(scores.log_probabilities.min())) if scores.tokens else None
 
 
-def _opened(name: str, join: Join) -> LanguageModel:
+def _open_model(name: str, join: Join) -> LanguageModel:
     model = open_language_model(name)
     return dataclasses.replace(model, join=check_join(model.tokenizer, join, name))
 

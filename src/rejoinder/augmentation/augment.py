@@ -51,8 +51,8 @@ def augment(
     ['retrieval', 'retrieval']
     """
     if isinstance(items, str | Path):
-        with open_items(items) as opened:
-            yield from augment((record for record, _ in opened.input.records(allow_empty=True)), plan, say, tally)
+        with open_items(items) as source:
+            yield from augment((record for record, _ in source.input.records(allow_empty=True)), plan, say, tally)
         return
     for record in augment_records(items, plan, say, tally):
         if isinstance(record, Item):
@@ -67,22 +67,22 @@ class OpenedItems(NamedTuple):
 
 
 @contextmanager
-def open_items(given: str | Path) -> Iterator[OpenedItems]:
+def open_items(name: str | Path) -> Iterator[OpenedItems]:
     """The input, read once to the end so that what is wrong with it is said before any work."""
-    opened = Input(given)
+    source = Input(name)
     try:
-        ledger, items = IdChecker(), 0
-        for record, place in opened.records(allow_empty=True):
-            ledger.add(record, place)
+        id_checker, items = IdChecker(), 0
+        for record, place in source.records(allow_empty=True):
+            id_checker.add(record, place)
             items += isinstance(record, Item)
-        ledger.close()
+        id_checker.close()
         if not items:
             raise InputError(
-                f"{opened.called}: there are no items; make some from dialogues with: rejoinder import NAME --as items"
+                f"{source.called}: there are no items; make some from dialogues with: rejoinder import NAME --as items"
             )
-        yield OpenedItems(opened, items)
+        yield OpenedItems(source, items)
     finally:
-        opened.close()
+        source.close()
 
 
 def augment_records(
@@ -97,8 +97,8 @@ def augment_records(
     if not plan.k:
         yield from records
         return
-    kept = isinstance(engine, CachingEngine)
-    if engine is not None and (engine.workers > 1 or kept):
+    caching = isinstance(engine, CachingEngine)
+    if engine is not None and (engine.workers > 1 or caching):
         from rejoinder.augmentation.worker import explain_local
 
         if (reason := explain_local(plan)) is None:
@@ -106,19 +106,19 @@ def augment_records(
             return
         if say is not None and engine.workers > 1:
             say(reason)
-    known: list[Record] = []
+    corpus_records: list[Record] = []
     if plan.corpus is None and plan.retrieval is not None:
-        known = list(records)
-        records = known
-    sources = open_sources(plan, known)
+        corpus_records = list(records)
+        records = corpus_records
+    sources = open_sources(plan, corpus_records)
     tally.notes += sources.notes
     if say is not None:
         for note in sources.notes:
             say(note)
-    work = _make_local_augmenter(plan, sources, tally, engine)
+    augment_items = _make_local_augmenter(plan, sources, tally, engine)
     for window in _split_batches(records):
-        made = iter(work([record for record in window if isinstance(record, Item)]))
-        yield from (next(made) if isinstance(record, Item) else record for record in window)
+        augmented = iter(augment_items([record for record in window if isinstance(record, Item)]))
+        yield from (next(augmented) if isinstance(record, Item) else record for record in window)
 
 
 def _make_local_augmenter(
@@ -129,7 +129,7 @@ def _make_local_augmenter(
         from rejoinder.augmentation.worker import make_caching_augmenter
 
         return make_caching_augmenter(engine, plan, sources, tally)
-    return Augmenter(plan, sources, tally).augmented
+    return Augmenter(plan, sources, tally).augment_items
 
 
 def _augment_by_engine(
@@ -145,14 +145,14 @@ def _augment_by_engine(
             waiting.append(window)
             yield [record for record in window if isinstance(record, Item)]
 
-    said: set[str] = set()
+    sent_notes: set[str] = set()
     for batch in augment_by_engine(engine, plan, batches(), tally):
         for note in tally.notes:
-            if say is not None and note not in said:
-                said.add(note)
+            if say is not None and note not in sent_notes:
+                sent_notes.add(note)
                 say(note)
-        made = iter(batch)
-        yield from (next(made) if isinstance(record, Item) else record for record in waiting.popleft())
+        augmented = iter(batch)
+        yield from (next(augmented) if isinstance(record, Item) else record for record in waiting.popleft())
 
 
 def to_references(proposals: Iterable[Proposal]) -> tuple[Reference, ...]:
@@ -180,46 +180,46 @@ def _split_batches(records: Iterable[Record]) -> Iterator[list[Record]]:
 
 @dataclasses.dataclass
 class Augmenter:
-    """An augmentation under way; ``left`` is how many texts may still be adapted."""
+    """An augmentation under way; ``adaptations_left`` is how many texts may still be adapted."""
 
     plan: AugmentationPlan
     sources: Sources
     tally: AugmentationTally
 
     def __post_init__(self) -> None:
-        self.left = self.plan.adapt
+        self.adaptations_left = self.plan.adapt
 
-    def augmented(self, items: Sequence[Item]) -> list[Item]:
+    def augment_items(self, items: Sequence[Item]) -> list[Item]:
         """Some items with more references."""
-        found: list[list[Proposal]] = [[] for _ in items]
+        proposals: list[list[Proposal]] = [[] for _ in items]
         for propose in self.sources.propose if items else ():
-            for of_item, proposed in zip(found, propose(items), strict=True):
-                of_item += proposed
-        sifted = filter_proposals(items, found, self.plan.least_aptness)
-        chosen = [select_diverse(item, one.kept, self.plan.k) for item, one in zip(items, sifted, strict=True)]
-        if self.left is not None:
-            chosen = self._adapted(items, chosen)
-        for item, one, of_item in zip(items, sifted, chosen, strict=True):
+            for of_item, new in zip(proposals, propose(items), strict=True):
+                of_item += new
+        filtered = filter_proposals(items, proposals, self.plan.least_aptness)
+        chosen = [select_diverse(item, one.kept, self.plan.k) for item, one in zip(items, filtered, strict=True)]
+        if self.adaptations_left is not None:
+            chosen = self._adapt(items, chosen)
+        for item, one, of_item in zip(items, filtered, chosen, strict=True):
             self.tally.add(item, one, of_item, self.plan)
         return [
             dataclasses.replace(item, references=(*item.references, *to_references(of_item)))
             for item, of_item in zip(items, chosen, strict=True)
         ]
 
-    def _adapted(self, items: Sequence[Item], chosen: Sequence[Sequence[Proposal]]) -> list[list[Proposal]]:
+    def _adapt(self, items: Sequence[Item], chosen: Sequence[Sequence[Proposal]]) -> list[list[Proposal]]:
         """What was chosen, adapted to its context where that does it good and says nothing twice."""
         from rejoinder.augmentation.adaptation import adapt
 
         pairs = [(item.context, proposal) for item, of_item in zip(items, chosen, strict=True) for proposal in of_item]
-        asked = functools.partial(adapt, pairs, self.plan.delorean, self.plan.acceptance, model=self.plan.model)
-        before = asked(most=0)
+        adapt_pairs = functools.partial(adapt, pairs, self.plan.delorean, self.plan.acceptance, model=self.plan.model)
+        before = adapt_pairs(most=0)
         missing = {_pair_key(pair) for pair, one in zip(pairs, before, strict=True) if one.verdict == "not tried"}
-        outcomes = asked(most=self.left) if self.left and missing else before
-        self.left = max(0, (self.left or 0) - len(missing))
+        outcomes = adapt_pairs(most=self.adaptations_left) if self.adaptations_left and missing else before
+        self.adaptations_left = max(0, (self.adaptations_left or 0) - len(missing))
         self.tally.adapted.update(outcome.verdict for outcome in outcomes)
-        made = iter(outcomes)
+        remaining = iter(outcomes)
         return [
-            _undo_repetitions(item, of_item, [next(made).proposal for _ in of_item])
+            _undo_repetitions(item, of_item, [next(remaining).proposal for _ in of_item])
             for item, of_item in zip(items, chosen, strict=True)
         ]
 
@@ -230,11 +230,11 @@ def _pair_key(pair: tuple[tuple[Turn, ...], Proposal]) -> tuple[tuple[Turn, ...]
 
 def _undo_repetitions(item: Item, before: Sequence[Proposal], after: Sequence[Proposal]) -> list[Proposal]:
     """The adapted proposals, but as they were where they now say what somebody else says."""
-    said = {normalise_text(text) for text in (*(r.text for r in item.references), *(t.text for t in item.context))}
-    said |= {normalise_text(proposal.text) for proposal in before}
-    taken = []
+    texts = {normalise_text(text) for text in (*(r.text for r in item.references), *(t.text for t in item.context))}
+    texts |= {normalise_text(proposal.text) for proposal in before}
+    chosen = []
     for old, new in zip(before, after, strict=True):
-        repeats = new.text != old.text and normalise_text(new.text) in said
-        taken.append(old if repeats else new)
-        said.add(normalise_text(taken[-1].text))
-    return taken
+        repeats = new.text != old.text and normalise_text(new.text) in texts
+        chosen.append(old if repeats else new)
+        texts.add(normalise_text(chosen[-1].text))
+    return chosen

@@ -51,8 +51,8 @@ def filter_proposals(
     new = [_drop_known(item, of_item) for item, of_item in zip(items, proposals, strict=True)]
     apt = _drop_below_threshold(items, new, least) if least is not None else new
     return [
-        FilteredProposals(tuple(kept), len(given) - len(fresh), len(fresh) - len(kept))
-        for given, fresh, kept in zip(proposals, new, apt, strict=True)
+        FilteredProposals(tuple(remaining), len(total) - len(fresh), len(fresh) - len(remaining))
+        for total, fresh, remaining in zip(proposals, new, apt, strict=True)
     ]
 
 
@@ -60,19 +60,19 @@ def select_diverse(item: Item, proposals: Sequence[Proposal], k: int) -> list[Pr
     """Up to k of some different proposals, the sources taking turns in the order in which they come."""
     if k < 0:
         raise SpecError(f"k must be at least 0, found {k}")
-    shelves: dict[str, list[int]] = {}
+    queues: dict[str, list[int]] = {}
     for i, proposal in enumerate(proposals):
-        shelves.setdefault(source_kind(proposal.source), []).append(i)
+        queues.setdefault(source_kind(proposal.source), []).append(i)
     goodness, grams = _rank_goodness(proposals), [_grams(proposal.text) for proposal in proposals]
-    there = [_grams(reference.text) for reference in item.references]
-    likeness = [max((_dice_similarity(own, other) for other in there), default=0.0) for own in grams]
+    reference_grams = [_grams(reference.text) for reference in item.references]
+    likeness = [max((_dice_similarity(own, other) for other in reference_grams), default=0.0) for own in grams]
     chosen: list[Proposal] = []
-    while len(chosen) < k and any(shelves.values()):
-        for shelf in (shelf for shelf in shelves.values() if shelf):
-            best = max(shelf, key=lambda i: (RANK_WEIGHT * goodness[i] - (1 - RANK_WEIGHT) * likeness[i], -i))
-            shelf.remove(best)
+    while len(chosen) < k and any(queues.values()):
+        for queue in (queue for queue in queues.values() if queue):
+            best = max(queue, key=lambda i: (RANK_WEIGHT * goodness[i] - (1 - RANK_WEIGHT) * likeness[i], -i))
+            queue.remove(best)
             chosen.append(proposals[best])
-            for i in (i for left in shelves.values() for i in left):
+            for i in (i for rest in queues.values() for i in rest):
                 likeness[i] = max(likeness[i], _dice_similarity(grams[i], grams[best]))
     return chosen[:k]
 
@@ -84,14 +84,14 @@ def source_kind(source: str) -> str:
 
 def _drop_known(item: Item, proposals: Sequence[Proposal]) -> list[Proposal]:
     texts = [*(reference.text for reference in item.references), *(turn.text for turn in item.context)]
-    said = {normalise_text(text) for text in texts} | {""}
-    kept = []
+    known_texts = {normalise_text(text) for text in texts} | {""}
+    new = []
     for proposal in proposals:
         words = normalise_text(proposal.text)
-        if words not in said:
-            said.add(words)
-            kept.append(proposal)
-    return kept
+        if words not in known_texts:
+            known_texts.add(words)
+            new.append(proposal)
+    return new
 
 
 def _drop_below_threshold(
@@ -99,9 +99,9 @@ def _drop_below_threshold(
 ) -> list[list[Proposal]]:
     from rejoinder.models.aptness.model import open_aptness
 
-    asked = [(item, proposal) for item, of_item in zip(items, proposals, strict=True) for proposal in of_item]
-    contexts = [[turn.text for turn in item.context] for item, _ in asked]
-    values = iter(open_aptness().probabilities(contexts, [proposal.text for _, proposal in asked]).tolist())
+    pairs = [(item, proposal) for item, of_item in zip(items, proposals, strict=True) for proposal in of_item]
+    contexts = [[turn.text for turn in item.context] for item, _ in pairs]
+    values = iter(open_aptness().probabilities(contexts, [proposal.text for _, proposal in pairs]).tolist())
     aptness = [[(proposal, next(values)) for proposal in of_item] for of_item in proposals]
     return [[proposal for proposal, value in of_item if math.isnan(value) or value >= least] for of_item in aptness]
 

@@ -44,21 +44,21 @@ class Rewording:
 
     def write(self, texts: Sequence[str], count: int) -> list[list[str]]:
         """Up to ``count`` paraphrases a text, no two alike; a short text may have fewer, or none."""
-        found = find_replacements(texts, self.similarity, self.encoder)
-        return [self._of(text, options, count) for text, options in zip(texts, found, strict=True)]
+        replacements = find_replacements(texts, self.similarity, self.encoder)
+        return [self._paraphrase(text, options, count) for text, options in zip(texts, replacements, strict=True)]
 
-    def _of(self, text: str, options: Sequence[Replacement], count: int) -> list[str]:
-        made: dict[str, None] = {}
+    def _paraphrase(self, text: str, options: Sequence[Replacement], count: int) -> list[str]:
+        paraphrases: dict[str, None] = {}
         for number in range(2 * count * _REWORDING_TRIES):
             rng = random.Random(f"{self.seed}/{number}/{text}")
             other = _reword(rng, text, options)
             if number >= count * _REWORDING_TRIES and text.strip():  # too few so far
                 other = replace_marker(rng, other)
             if other.split() != text.split():
-                made[other] = None
-            if len(made) == count:
+                paraphrases[other] = None
+            if len(paraphrases) == count:
                 break
-        return list(made)
+        return list(paraphrases)
 
 
 def _reword(rng: random.Random, text: str, options: Sequence[Replacement]) -> str:
@@ -102,14 +102,14 @@ class Prompted:
         from rejoinder.models.language_model.model import open_language_model
 
         model = open_language_model(self.model)
-        made: list[dict[str, None]] = [{} for _ in texts]
+        samples_by_text: list[dict[str, None]] = [{} for _ in texts]
         for number in range(count * _TRIES):
-            lacking = [i for i, found in enumerate(made) if len(found) < count and texts[i].strip()]
+            lacking = [i for i, samples in enumerate(samples_by_text) if len(samples) < count and texts[i].strip()]
             if not lacking:
                 break
             prompts = [[Turn(f"Say the same in other words, in one line: {texts[i]}", "user")] for i in lacking]
             longest = max(len(model.reply_ids(texts[i])) for i in lacking)
-            written = model.generate(
+            outputs = model.generate(
                 prompts,
                 2 * longest + 10,
                 method="sample",
@@ -117,10 +117,10 @@ class Prompted:
                 top_p=self.top_p,
                 seed=self.seed * 1_000 + number,
             )
-            for i, text in zip(lacking, map(_strip_quotes, written), strict=True):
+            for i, text in zip(lacking, map(_strip_quotes, outputs), strict=True):
                 if _is_another(text, texts[i]):
-                    made[i].setdefault(text)
-        return [list(found) for found in made]
+                    samples_by_text[i].setdefault(text)
+        return [list(samples) for samples in samples_by_text]
 
 
 @dataclass(frozen=True)
@@ -140,17 +140,17 @@ class BackTranslation:
         from rejoinder.models.translation import open_translator
 
         there, back = open_translator(self.there), open_translator(self.back)
-        made: list[dict[str, None]] = [{} for _ in texts]
+        samples_by_text: list[dict[str, None]] = [{} for _ in texts]
         for number in range(count * _TRIES):
-            lacking = [i for i, found in enumerate(made) if len(found) < count and texts[i].strip()]
+            lacking = [i for i, samples in enumerate(samples_by_text) if len(samples) < count and texts[i].strip()]
             if not lacking:
                 break
             seed = self.seed * 1_000 + number
-            abroad = there.translate([texts[i] for i in lacking], self.temperature, seed)
-            for i, text in zip(lacking, back.translate(abroad, self.temperature, seed), strict=True):
+            translations = there.translate([texts[i] for i in lacking], self.temperature, seed)
+            for i, text in zip(lacking, back.translate(translations, self.temperature, seed), strict=True):
                 if _is_another(text, texts[i]):
-                    made[i].setdefault(text)
-        return [list(found) for found in made]
+                    samples_by_text[i].setdefault(text)
+        return [list(samples) for samples in samples_by_text]
 
 
 METHODS: dict[str, type[Paraphraser]] = {
@@ -191,11 +191,11 @@ def paraphrase(
 
 
 def _is_another(text: str, original: str) -> bool:
-    said = [part.lower().split() for part in (text, original)]
-    return said[0] not in ([], said[1]) and len(said[0]) <= 3 * len(said[1]) + 3
+    words = [part.lower().split() for part in (text, original)]
+    return words[0] not in ([], words[1]) and len(words[0]) <= 3 * len(words[1]) + 3
 
 
 def _strip_quotes(text: str) -> str:
     """What was asked for, without what a model says around it: the words in quotes, where there are some."""
-    found = _QUOTED.search(text)
-    return (found["inside"] if found else text).strip()
+    match = _QUOTED.search(text)
+    return (match["inside"] if match else text).strip()

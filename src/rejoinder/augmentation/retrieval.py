@@ -63,20 +63,20 @@ class Retrieval:
 
     def over_file(self, given: str) -> RetrievalSource:
         """The source over the dialogues of a file or of ``dataset:NAME`` (else over those of its items)."""
-        opened = Input(given)
+        source = Input(given)
         try:
-            return self.over(lambda: _read_dialogues(opened), opened.digest)
+            return self.over(lambda: _read_dialogues(source), source.digest)
         finally:
-            opened.close()
+            source.close()
 
 
-def _read_dialogues(opened: Input) -> Iterator[Dialogue]:
+def _read_dialogues(source: Input) -> Iterator[Dialogue]:
     empty = True
-    for dialogue in collect_dialogues(record for record, _ in opened.records(allow_empty=True)):
+    for dialogue in collect_dialogues(record for record, _ in source.records(allow_empty=True)):
         empty = False
         yield dialogue
     if empty:
-        raise InputError(f"{opened.called}: holds neither dialogues nor items, so nothing can be retrieved from it")
+        raise InputError(f"{source.called}: holds neither dialogues nor items, so nothing can be retrieved from it")
 
 
 def collect_dialogues(records: Iterable[Record]) -> Iterator[Dialogue]:
@@ -85,16 +85,16 @@ def collect_dialogues(records: Iterable[Record]) -> Iterator[Dialogue]:
     Items of one dialogue are mostly ever longer beginnings of it, so the longest stands for all.
     """
     longest: dict[str, Item] = {}
-    found = False
+    has_dialogues = False
     for record in records:
         if isinstance(record, Dialogue):
-            found = True
+            has_dialogues = True
             yield record
-        elif isinstance(record, Item) and not found:
+        elif isinstance(record, Item) and not has_dialogues:
             name = record.dialogue or record.id
             if name not in longest or _count_turns(record) > _count_turns(longest[name]):
                 longest[name] = record
-    for name, item in longest.items() if not found else ():
+    for name, item in longest.items() if not has_dialogues else ():
         yield Dialogue(name, (*item.context, *(Turn(r.text) for r in item.references[:1]), *item.future))
 
 
@@ -117,43 +117,47 @@ class RetrievalSource:
         """
         if n < 1:
             raise SpecError(f"n must be at least 1, found {n}")
-        whole = self._by(FIELD_NAMES, items, n, split)
+        whole = self._search(FIELD_NAMES, items, n, split)
         if not self.past_alone:
             return whole
-        return [_interleave(*lists, n) for lists in zip(whole, self._by(FIELD_NAMES[:1], items, n, split), strict=True)]
+        return [
+            _interleave(*lists, n) for lists in zip(whole, self._search(FIELD_NAMES[:1], items, n, split), strict=True)
+        ]
 
-    def _by(self, fields: Sequence[str], items: Sequence[Item], n: int, split: str | None) -> list[list[Proposal]]:
-        found: list[list[Proposal]] = [[] for _ in items]
+    def _search(self, fields: Sequence[str], items: Sequence[Item], n: int, split: str | None) -> list[list[Proposal]]:
+        proposals: list[list[Proposal]] = [[] for _ in items]
         rows, size = list(range(len(items))), n + _SPARE
         while rows:
             hits = self.index.search([items[row] for row in rows], size, split=split, fields=fields)
-            for row, of_item in zip(rows, hits, strict=True):
-                found[row] = _choose_new_hits(items[row], of_item, n)
+            for row, item_hits in zip(rows, hits, strict=True):
+                proposals[row] = _choose_new_hits(items[row], item_hits, n)
             rows = [
-                row for row, of_item in zip(rows, hits, strict=True) if len(found[row]) < n and len(of_item) == size
+                row
+                for row, item_hits in zip(rows, hits, strict=True)
+                if len(proposals[row]) < n and len(item_hits) == size
             ]
             size *= 4
-        return found
+        return proposals
 
 
 def _interleave(first: Sequence[Proposal], second: Sequence[Proposal], n: int) -> list[Proposal]:
     """The first n of two lists that take turns, each text once; where one ends, the other goes on."""
-    found: dict[str, Proposal] = {}
+    by_text: dict[str, Proposal] = {}
     for one in (one for both in zip_longest(first, second) for one in both if one is not None):
-        if len(found) < n:
-            found.setdefault(normalise_text(one.text), one)
-    return list(found.values())
+        if len(by_text) < n:
+            by_text.setdefault(normalise_text(one.text), one)
+    return list(by_text.values())
 
 
 def _choose_new_hits(item: Item, hits: list[FieldHit], n: int) -> list[Proposal]:
     """The first n hits that say something new."""
     texts = [*(reference.text for reference in item.references), *(turn.text for turn in item.context)]
-    said = {normalise_text(text) for text in texts}
+    known_texts = {normalise_text(text) for text in texts}
     chosen: list[Proposal] = []
     for hit in hits:
         words = normalise_text(hit.text)
-        if words not in said:
-            said.add(words)
+        if words not in known_texts:
+            known_texts.add(words)
             chosen.append(Proposal(hit.text, SOURCE, hit.score, past=hit.past))
             if len(chosen) == n:
                 break

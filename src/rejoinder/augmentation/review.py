@@ -61,19 +61,19 @@ class ReviewWriter:
 
 def read_review(path: str | Path) -> ReviewDecisions:
     """What people said in a file."""
-    found: ReviewDecisions = {}
+    decisions: ReviewDecisions = {}
     for place, row in _read_rows(path):
         number = row["reference"].strip()
         if not number.isdecimal():
             raise InputError(f"{place}: has {brief(number)} for the number of a reference; leave that column as it was")
         key = unescape_cell(row["item"]), int(number)
-        if key in found:
+        if key in decisions:
             raise InputError(
                 f"{place}: reference {number} of the item {brief(key[0])} was decided on already in "
-                f"{found[key].place}; keep one of the two"
+                f"{decisions[key].place}; keep one of the two"
             )
-        found[key] = _parse_decision(row, place)
-    return found
+        decisions[key] = _parse_decision(row, place)
+    return decisions
 
 
 def _parse_decision(row: Mapping[str, str], place: Place) -> ReviewDecision:

@@ -40,25 +40,25 @@ def digest_parts(parts: Sequence[object]) -> str:
 class LineStore(Generic[Value]):
     """Values by key: a file that grows, and files that are only read.
 
-    ``of`` makes a value of the fields of a line; ``what`` names the values in errors.
+    ``parse`` makes a value from the fields of a line; ``noun`` names the values in errors.
     """
 
-    def __init__(self, of: Callable[[dict[str, Any]], Value], what: str, path: Path, *others: Path) -> None:
+    def __init__(self, parse: Callable[[dict[str, Any]], Value], noun: str, path: Path, *others: Path) -> None:
         self.path = path
-        self._of, self._what = of, what
-        self._known: dict[str, Value] = {}
+        self._parse, self._noun = parse, noun
+        self._values: dict[str, Value] = {}
         for file in (*others, path):
             if file.exists() or file is not path:
                 self._read(file)
 
     def get(self, key: str) -> Value | None:
         """What is kept under a key."""
-        return self._known.get(key)
+        return self._values.get(key)
 
-    def put(self, found: Iterable[tuple[str, Value]]) -> None:
+    def put(self, pairs: Iterable[tuple[str, Value]]) -> None:
         """Keep some values, on disk at once."""
-        rows = dict(found)
-        self._known.update(rows)
+        rows = dict(pairs)
+        self._values.update(rows)
         lines = [
             orjson.dumps({"key": key, **one._asdict()}, default=list, option=orjson.OPT_APPEND_NEWLINE)
             for key, one in rows.items()
@@ -70,7 +70,7 @@ class LineStore(Generic[Value]):
                 file.write(b"\n" * (file.tell() > 0) + b"".join(lines).rstrip(b"\n") + b"\n")
         except OSError as error:
             raise RunError(
-                f"{self.path}: {self._what} cannot be kept there ({error.strerror}); free some space, or move the "
+                f"{self.path}: {self._noun} cannot be kept there ({error.strerror}); free some space, or move the "
                 "cache with REJOINDER_CACHE"
             ) from None
 
@@ -78,12 +78,12 @@ class LineStore(Generic[Value]):
         try:
             lines = file.read_bytes().splitlines()
         except OSError as error:
-            raise RunError(f"{file}: {self._what} cannot be read there ({error.strerror})") from None
+            raise RunError(f"{file}: {self._noun} cannot be read there ({error.strerror})") from None
         for line in lines:
             try:
                 record = orjson.loads(line)
                 key = str(record.pop("key"))
-                self._known[key] = self._of(record)
+                self._values[key] = self._parse(record)
             except (TypeError, ValueError, AttributeError, KeyError):
                 continue
 
@@ -104,7 +104,7 @@ class Adaptation(NamedTuple):
     after: Likelihood | None = None
 
     @classmethod
-    def of(cls, record: dict[str, Any]) -> Adaptation:
+    def from_record(cls, record: dict[str, Any]) -> Adaptation:
         """What a line of a file says."""
         likely = {name: Likelihood(*record.pop(name)) for name in ("before", "after") if record.get(name)}
         return cls(**{**record, **likely})
@@ -119,7 +119,7 @@ class AdaptationStore(LineStore[Adaptation]):
     """Adaptations by key: a file that grows, and files that are only read."""
 
     def __init__(self, path: Path, *others: Path) -> None:
-        super().__init__(Adaptation.of, "adaptations", path, *others)
+        super().__init__(Adaptation.from_record, "adaptations", path, *others)
 
 
 TAILS_VERSION = 1  # of how tails are written: another one writes them anew
@@ -146,12 +146,12 @@ class CachedTails:
         missing = [head for head, key in keys.items() if self._store.get(key) is None]
         for start in range(0, len(missing), _BATCH_SIZE):
             part = missing[start : start + _BATCH_SIZE]
-            written = self._open().tails(part, relation, n)
-            self._store.put((keys[head], Tails(found)) for head, found in zip(part, written, strict=True))
-        return [list(found.tails) if (found := self._store.get(keys[head])) else [] for head in heads]
+            outputs = self._open().tails(part, relation, n)
+            self._store.put((keys[head], Tails(texts)) for head, texts in zip(part, outputs, strict=True))
+        return [list(cached.tails) if (cached := self._store.get(keys[head])) else [] for head in heads]
 
 
-def kept_comet() -> CachedTails:
+def cached_comet() -> CachedTails:
     """The package's own COMET, its tails kept."""
     from rejoinder.models.comet import model
     from rejoinder.models.language_model import lora_folder

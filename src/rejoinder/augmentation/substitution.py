@@ -53,27 +53,30 @@ def find_replacements(texts: Sequence[str], similarity: float, encoder: str = "a
 
     The words around it are compared, not the whole text: in a long one, a single word moves nothing.
     """
-    proposed = [(i, one) for i, text in enumerate(texts) for one in _propose_replacements(text)]
-    around = [_surrounding_words(texts[i], one) for i, one in proposed]
+    proposed = [(i, replacement) for i, text in enumerate(texts) for replacement in _propose_replacements(text)]
+    around = [_surrounding_words(texts[i], replacement) for i, replacement in proposed]
     vectors = load_encoder(encoder).encode([text for pair in around for text in pair])
-    kept: list[list[Replacement]] = [[] for _ in texts]
-    for (i, one), cosine in zip(proposed, np.einsum("ij,ij->i", vectors[::2], vectors[1::2]), strict=True):
+    accepted: list[list[Replacement]] = [[] for _ in texts]
+    for (i, replacement), cosine in zip(proposed, np.einsum("ij,ij->i", vectors[::2], vectors[1::2]), strict=True):
         if cosine >= similarity:
-            kept[i].append(one)
-    return kept
+            accepted[i].append(replacement)
+    return accepted
 
 
-def _surrounding_words(text: str, one: Replacement) -> tuple[str, str]:
+def _surrounding_words(text: str, replacement: Replacement) -> tuple[str, str]:
     """The words around a place, as they are and with the replacement."""
-    before, after = text[: one.start].split(" ")[-_WINDOW - 1 :], text[one.end :].split(" ")[: _WINDOW + 1]
+    before, after = (
+        text[: replacement.start].split(" ")[-_WINDOW - 1 :],
+        text[replacement.end :].split(" ")[: _WINDOW + 1],
+    )
     left, right = " ".join(before), " ".join(after)
-    return left + text[one.start : one.end] + right, left + one.instead + right
+    return left + text[replacement.start : replacement.end] + right, left + replacement.instead + right
 
 
 def apply_replacements(text: str, chosen: Sequence[Replacement]) -> str:
     """The text with some of its words replaced (no two of them in one place)."""
-    for one in sorted(chosen, reverse=True):
-        text = text[: one.start] + one.instead + text[one.end :]
+    for replacement in sorted(chosen, reverse=True):
+        text = text[: replacement.start] + replacement.instead + text[replacement.end :]
     return text
 
 
@@ -88,9 +91,9 @@ def _propose_replacements(text: str) -> list[Replacement]:
 @functools.lru_cache(2**14)
 def _find_synonyms(word: str) -> tuple[str, ...]:
     """The synonyms of a word as it stands: of inflected forms only those that were looked up by hand."""
-    checked = [load_replacements()[word]] if word in load_replacements() else []
+    curated = [load_replacements()[word]] if word in load_replacements() else []
     if word in _EXCLUDED_WORDS or _synonyms.base_forms(word) != [word]:
-        return tuple(checked)
+        return tuple(curated)
     shared: dict[str, int] = defaultdict(int)
     synsets = [meaning for meaning in _synonyms.find_meanings(word) if meaning in _synset_words()]
     for other in (other for synset in synsets for other in _synset_words()[synset]):
@@ -98,7 +101,7 @@ def _find_synonyms(word: str) -> tuple[str, ...]:
             shared[other] += 1
     near = [other for other in shared if shared[other] >= _SHARE * len(synsets)]
     others = sorted(near, key=lambda other: (-shared[other], other))
-    return tuple(dict.fromkeys([*checked, *others[:_MAX_SYNONYMS]]))
+    return tuple(dict.fromkeys([*curated, *others[:_MAX_SYNONYMS]]))
 
 
 def _share_a_stem(word: str, other: str) -> bool:
@@ -124,8 +127,8 @@ def _common_words() -> frozenset[str]:
 @functools.cache
 def _synset_words() -> dict[_synonyms.Meaning, list[str]]:
     """The words of each synset."""
-    found: dict[_synonyms.Meaning, list[str]] = defaultdict(list)
+    words: dict[_synonyms.Meaning, list[str]] = defaultdict(list)
     for word, synsets in _synonyms._load_table().synsets.items():
         for synset in synsets:
-            found[synset].append(word)
-    return dict(found)
+            words[synset].append(word)
+    return dict(words)

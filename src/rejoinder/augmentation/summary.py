@@ -28,24 +28,24 @@ class AugmentationTally:
     short: Counter[str] = field(default_factory=Counter)  # items with fewer than asked, by reason
     notes: list[str] = field(default_factory=list)  # what was said of the sources
 
-    def add(self, item: Item, sifted: FilteredProposals, chosen: Sequence[Proposal], plan: AugmentationPlan) -> None:
+    def add(self, item: Item, filtered: FilteredProposals, chosen: Sequence[Proposal], plan: AugmentationPlan) -> None:
         """Count what an item got."""
         self.items += 1
         sources = Counter(proposal.source for proposal in chosen)
         self.references += sources
         self.reached.update(sources.keys())
         if len(chosen) < plan.k:
-            self.short[_explain_shortage(item, sifted, plan)] += 1
+            self.short[_explain_shortage(item, filtered, plan)] += 1
 
     def plain(self) -> dict[str, Any]:
         """The counts as plain values."""
         return {"items": self.items, **{name: dict(getattr(self, name)) for name in _COUNTERS}}
 
-    def take(self, counted: Mapping[str, Any]) -> None:
+    def add_counts(self, counts: Mapping[str, Any]) -> None:
         """Add the counts of another."""
-        self.items += counted["items"]
+        self.items += counts["items"]
         for name in _COUNTERS:
-            getattr(self, name).update(counted[name])
+            getattr(self, name).update(counts[name])
 
     def table(self, k: int) -> Table:
         """References by source, with what a reader must know under them."""
@@ -57,20 +57,20 @@ class AugmentationTally:
         notes = [f"{self.items - sum(self.short.values()):,} of {self.items:,} items got {k:,} references."]
         notes += [f"{n:,} got fewer: {reason}." for reason, n in self.short.most_common()]
         if self.adapted:
-            said = ", ".join(f"{verdict} ({n:,})" for verdict, n in self.adapted.most_common())
-            notes.append(f"Adaptation to the context: {said}.")
+            verdicts = ", ".join(f"{verdict} ({n:,})" for verdict, n in self.adapted.most_common())
+            notes.append(f"Adaptation to the context: {verdicts}.")
         heads = ["source", "references added", "items", "an item"]
         return Table("References by source", heads, rows, notes, decimals=1)
 
 
-def _explain_shortage(item: Item, sifted: FilteredProposals, plan: AugmentationPlan) -> str:
+def _explain_shortage(item: Item, filtered: FilteredProposals, plan: AugmentationPlan) -> str:
     """Why an item got fewer references than were asked for: the first reason that explains it."""
-    new = len(sifted.kept) + sifted.unapt
-    if sifted.unapt and new >= plan.k:
+    new = len(filtered.kept) + filtered.unapt
+    if filtered.unapt and new >= plan.k:
         return f"too few of their proposals reach an aptness of {plan.least_aptness:g}"
     if not (item.context or item.references or item.future):
         return "nothing is known of them, neither context nor reference nor future"
-    if sifted.known and new + sifted.known >= plan.k:
+    if filtered.known and new + filtered.known >= plan.k:
         return "too many of their proposals say what is known already"
     if item.context and not looks_english(item.context[-1].text):
         return "they do not look English, so common sense has nothing for them"

@@ -42,8 +42,8 @@ class AugmentWorker:
         """Some items with more references, what was counted, and what there is to say of the sources."""
         items = [record for record in (from_object(one, _PLACE, True) for one in task) if isinstance(record, Item)]
         tally = AugmentationTally()
-        made = Augmenter(self._plan, self._sources, tally).augmented(items)
-        return [[to_object(item) for item in made], tally.plain(), list(self._sources.notes)]
+        augmented = Augmenter(self._plan, self._sources, tally).augment_items(items)
+        return [[to_object(item) for item in augmented], tally.plain(), list(self._sources.notes)]
 
     def close(self) -> None:
         """There is nothing to let go of."""
@@ -64,11 +64,11 @@ def make_caching_augmenter(
     """What gives items more references in this process, from sources that are open, unless that is kept."""
     worker = AugmentWorker(dataclasses.asdict(plan), sources)
 
-    def augmented(items: Sequence[Item]) -> list[Item]:
+    def augment_items(items: Sequence[Item]) -> list[Item]:
         task = [to_object(item) for item in items]
         return _collect_items(engine.value(_worker_spec(plan), task, worker.compute), tally)
 
-    return augmented
+    return augment_items
 
 
 def _worker_spec(plan: AugmentationPlan) -> WorkerSpec:
@@ -81,21 +81,21 @@ def _worker_spec(plan: AugmentationPlan) -> WorkerSpec:
 
 def _collect_items(result: Sequence[Any], tally: AugmentationTally) -> list[Item]:
     """The items of a result; what was counted goes to the tally."""
-    objects, counted, notes = result
-    tally.take(counted)
+    objects, counts, notes = result
+    tally.add_counts(counts)
     tally.notes += [note for note in notes if note not in tally.notes]
     return [record for record in (from_object(one, _PLACE, True) for one in objects) if isinstance(record, Item)]
 
 
-def plan_from_values(found: Mapping[str, Any]) -> AugmentationPlan:
+def plan_from_values(values: Mapping[str, Any]) -> AugmentationPlan:
     """A plan from plain values."""
     parts = {
-        "retrieval": None if found["retrieval"] is None else _construct(Retrieval, found["retrieval"]),
-        "delorean": _construct(DeloreanSettings, found["delorean"]),
-        "acceptance": _construct(Acceptance, found["acceptance"]),
-        "knowledge": tuple(found["knowledge"]),
+        "retrieval": None if values["retrieval"] is None else _construct(Retrieval, values["retrieval"]),
+        "delorean": _construct(DeloreanSettings, values["delorean"]),
+        "acceptance": _construct(Acceptance, values["acceptance"]),
+        "knowledge": tuple(values["knowledge"]),
     }
-    return AugmentationPlan(**{**found, **parts})
+    return AugmentationPlan(**{**values, **parts})
 
 
 def _construct(kind: Any, values: Mapping[str, Any]) -> Any:

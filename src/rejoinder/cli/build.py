@@ -287,7 +287,7 @@ def open_pool_engine(options: BuildOptions, output: str) -> Iterator[Engine | No
     if options.pools:
         yield None
         return
-    files = [str(BuildInput.of(name).name) for name in (*options.dialogues, *options.repository, *options.not_in)]
+    files = [str(BuildInput.parse(name).name) for name in (*options.dialogues, *options.repository, *options.not_in)]
     files += [options.acceptability or "", options.judge_with or ""]
     with caching_engine(choose_engine(options.engine, options.processes, options.address), output, files) as engine:
         yield engine

@@ -73,8 +73,8 @@ def build(
     """
     from rejoinder.cli._progress import progress_bar
     from rejoinder.data.writer import write
-    from rejoinder.situation.build import situate
     from rejoinder.selection.card import write_card
+    from rejoinder.situation.build import situate
     from rejoinder.situation.card import render_card, step_table
     from rejoinder.situation.settings import SituationSettings
     from rejoinder.table import FORMATS

@@ -59,8 +59,8 @@ class Acceptability:
 
     def probability(self, score: float, repeated: int) -> float:
         """How probable it is that a candidate is acceptable, were one of two so; to as many decimals as are written."""
-        raised = self.intercept + self.slope * score + self.repeating * repeated
-        return round(1 / (1 + math.exp(-max(-500.0, min(500.0, raised)))), _DECIMALS)
+        logit = self.intercept + self.slope * score + self.repeating * repeated
+        return round(1 / (1 + math.exp(-max(-500.0, min(500.0, logit)))), _DECIMALS)
 
 
 def fit_acceptability(
@@ -72,45 +72,45 @@ def fit_acceptability(
     both = dev.rows(POSITIVE, ADVERSARIAL)
     slope, repeating, intercept = _fit_logistic(dev.scores[both], dev.repeated[both], dev.rows(POSITIVE)[both])
     unknown = Interval(math.nan, math.nan, math.nan, 0, 0, 0)
-    nothing = ErrorRates(0, 0, unknown, unknown, {})
-    known = Acceptability(metric, signature, slope, repeating, intercept, 0.0, nothing, nothing)
-    on_dev, on_test = (_score_by_probability(part, known) for part in (dev, test))
+    empty = ErrorRates(0, 0, unknown, unknown, {})
+    judge = Acceptability(metric, signature, slope, repeating, intercept, 0.0, empty, empty)
+    on_dev, on_test = (_score_by_probability(part, judge) for part in (dev, test))
     fitting = np.sort(on_dev.scores[on_dev.rows(POSITIVE)])
     threshold = float(fitting[int(missed * len(fitting))])
     return replace(
-        known,
+        judge,
         threshold=threshold,
         chosen=_measure_rates(on_dev, threshold),
         measured=_measure_rates(on_test, threshold),
     )
 
 
-def _score_by_probability(found: GradedScores, known: Acceptability) -> GradedScores:
+def _score_by_probability(graded: GradedScores, judge: Acceptability) -> GradedScores:
     """The same rows with probabilities for scores."""
-    pairs = zip(found.scores.tolist(), found.repeated.tolist(), strict=True)
-    return found._replace(scores=np.array([known.probability(score, int(again)) for score, again in pairs]))
+    pairs = zip(graded.scores.tolist(), graded.repeated.tolist(), strict=True)
+    return graded._replace(scores=np.array([judge.probability(score, int(repeats)) for score, repeats in pairs]))
 
 
-def _measure_rates(found: GradedScores, threshold: float) -> ErrorRates:
-    names = np.array(found.questions)
+def _measure_rates(graded: GradedScores, threshold: float) -> ErrorRates:
+    names = np.array(graded.questions)
 
     def share(grade: str, below: bool) -> Interval:
-        rows = found.rows(grade)
-        return share_interval(((found.scores[rows] < threshold) == below).astype(np.float64), names[rows].tolist())
+        rows = graded.rows(grade)
+        return share_interval(((graded.scores[rows] < threshold) == below).astype(np.float64), names[rows].tolist())
 
-    others = sorted(set(found.grades) - {POSITIVE})
+    others = sorted(set(graded.grades) - {POSITIVE})
     return ErrorRates(
-        len(set(found.questions)),
-        found.n_missing,
-        auc_interval(found, POSITIVE, ADVERSARIAL),
+        len(set(graded.questions)),
+        graded.n_missing,
+        auc_interval(graded, POSITIVE, ADVERSARIAL),
         share(POSITIVE, below=True),
         {grade: share(grade, below=False) for grade in others},
     )
 
 
-def _fit_logistic(x: Floats, again: Floats, y: Bools) -> tuple[float, float, float]:
+def _fit_logistic(x: Floats, repeats: Floats, y: Bools) -> tuple[float, float, float]:
     """The weights of two inputs and the intercept of a logistic curve, by Newton's method, held back a little."""
-    inputs = np.stack([x, again, np.ones_like(x)])
+    inputs = np.stack([x, repeats, np.ones_like(x)])
     weights = np.zeros(3)
     for _ in range(_STEPS):
         p = 1 / (1 + np.exp(-np.clip(weights @ inputs, -500, 500)))

@@ -43,9 +43,9 @@ def read_published_questions(name: str) -> list[Question]:
     return [record for record in read_dataset(name) if isinstance(record, Question)]
 
 
-def write_acceptability(found: Sequence[Acceptability], path: str | Path) -> None:
+def write_acceptability(judges: Sequence[Acceptability], path: str | Path) -> None:
     """Write what was measured."""
-    content = {"chosen_on": DEV, "measured_on": TEST, "judges": [acceptability_to_object(one) for one in found]}
+    content = {"chosen_on": DEV, "measured_on": TEST, "judges": [acceptability_to_object(judge) for judge in judges]}
     with atomic_write(path) as file:
         file.write(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
 
@@ -54,8 +54,8 @@ def read_acceptability(path: str | Path = SHIPPED) -> dict[str, Acceptability]:
     """What a file says of judges, by spec."""
     path = Path(path)
     try:
-        found = orjson.loads(path.read_bytes())
-        return {one["metric"]: _parse_acceptability(one) for one in found["judges"]}
+        content = orjson.loads(path.read_bytes())
+        return {judge["metric"]: _parse_acceptability(judge) for judge in content["judges"]}
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     except (ValueError, KeyError, TypeError):
@@ -67,33 +67,33 @@ def read_acceptability(path: str | Path = SHIPPED) -> dict[str, Acceptability]:
 def load_acceptability(metric: Metric, path: str | Path = SHIPPED) -> Acceptability:
     """What is known of a metric as a judge; it must have been measured as it is now."""
     check_judge(metric)
-    again = f'measure it with: rejoinder build FILE.json --measure-acceptability --judge-with "{metric}"'
-    found = read_acceptability(path).get(str(metric))
-    if found is None:
-        raise SpecError(f"nobody has measured from which score on {metric} calls a reply acceptable; {again}")
-    if found.signature != signature(metric):
-        raise SpecError(f"{metric} is not what it was when its threshold was chosen ({found.signature}); {again}")
-    return found
+    remedy = f'measure it with: rejoinder build FILE.json --measure-acceptability --judge-with "{metric}"'
+    measured = read_acceptability(path).get(str(metric))
+    if measured is None:
+        raise SpecError(f"nobody has measured from which score on {metric} calls a reply acceptable; {remedy}")
+    if measured.signature != signature(metric):
+        raise SpecError(f"{metric} is not what it was when its threshold was chosen ({measured.signature}); {remedy}")
+    return measured
 
 
-def acceptability_to_object(one: Acceptability) -> dict[str, Any]:
+def acceptability_to_object(acceptability: Acceptability) -> dict[str, Any]:
     """What was measured, as JSON."""
-    plain = asdict(one)
+    fields = asdict(acceptability)
     for name in ("chosen", "measured"):
-        rates: ErrorRates = getattr(one, name)
-        plain[name] = {
+        rates: ErrorRates = getattr(acceptability, name)
+        fields[name] = {
             "questions": rates.questions,
             "n_missing": rates.n_missing,
             "auc": _interval_to_object(rates.auc),
             "missed": _interval_to_object(rates.missed),
             "passed": {grade: _interval_to_object(share) for grade, share in rates.passed.items()},
         }
-    return plain
+    return fields
 
 
-def _interval_to_object(found: Interval) -> dict[str, Any]:
-    ends = {key: round(getattr(found, key), _DECIMALS) for key in ("value", "low", "high")}
-    return {**ends, "n": found.n, "n_clusters": found.n_clusters}
+def _interval_to_object(interval: Interval) -> dict[str, Any]:
+    ends = {key: round(getattr(interval, key), _DECIMALS) for key in ("value", "low", "high")}
+    return {**ends, "n": interval.n, "n_clusters": interval.n_clusters}
 
 
 def _parse_acceptability(o: Mapping[str, Any]) -> Acceptability:

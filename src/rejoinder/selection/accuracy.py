@@ -47,10 +47,10 @@ class SystemDifference(NamedTuple):
 
 def differences(selected: SelectionResult, order: Sequence[str], seed: int = 0) -> list[SystemDifference]:
     """Every pair of systems, the one that stands first in ``order`` first."""
-    found = [_compare_systems(selected, first, second, seed) for first, second in itertools.combinations(order, 2)]
-    corrected = holm([one.p for one in found]).tolist()
-    by_cluster = holm([one.by_cluster for one in found]).tolist()
-    return [one._replace(corrected=c, by_cluster=b) for one, c, b in zip(found, corrected, by_cluster, strict=True)]
+    pairs = [_compare_systems(selected, first, second, seed) for first, second in itertools.combinations(order, 2)]
+    corrected = holm([pair.p for pair in pairs]).tolist()
+    by_cluster = holm([pair.by_cluster for pair in pairs]).tolist()
+    return [pair._replace(corrected=c, by_cluster=b) for pair, c, b in zip(pairs, corrected, by_cluster, strict=True)]
 
 
 def _compare_systems(selected: SelectionResult, first: str, second: str, seed: int) -> SystemDifference:
@@ -60,7 +60,7 @@ def _compare_systems(selected: SelectionResult, first: str, second: str, seed: i
     whole = np.isin(x, (0, 1)) & np.isin(y, (0, 1))
     test = mcnemar_test(x[whole], y[whole])
     interval = difference_interval(x, y, clusters, n_resamples=_RESAMPLES, seed=seed)
-    swapped = sign_flip_test(x, y, clusters, n_permutations=_PERMUTATIONS, seed=seed)
+    swap_test = sign_flip_test(x, y, clusters, n_permutations=_PERMUTATIONS, seed=seed)
     return SystemDifference(
         first,
         second,
@@ -70,20 +70,20 @@ def _compare_systems(selected: SelectionResult, first: str, second: str, seed: i
         Estimate(interval.value, interval.low, interval.high),
         test.p,
         NAN,
-        swapped.p,
+        swap_test.p,
     )
 
 
-def summarise_differences(order: Sequence[str], found: Sequence[SystemDifference]) -> str:
+def summarise_differences(order: Sequence[str], pairs: Sequence[SystemDifference]) -> str:
     """Which system is ahead of which, in one sentence."""
     if len(order) < 2:
         return "Fewer than two systems answered, so there is nothing to compare."
     best = order[0]
-    beaten = [one.second for one in found if one.first == best and one.survives and one.difference.value > 0]
-    still = [system for system in order[1:] if system not in beaten]
+    beaten = [pair.second for pair in pairs if pair.first == best and pair.survives and pair.difference.value > 0]
+    undecided = [system for system in order[1:] if system not in beaten]
     if not beaten:
         return f"{best} comes first, but no difference to another system survives correction."
-    rest = f"; the difference to {_join_names(still)} may be chance" if still else ""
+    rest = f"; the difference to {_join_names(undecided)} may be chance" if undecided else ""
     return f"{best} is surely ahead of {_join_names(beaten)}{rest}."
 
 
@@ -115,37 +115,39 @@ def standings(selected: SelectionResult, seed: int = 0) -> list[SystemStanding]:
     values = np.concatenate([selected.points[system] for system in systems])
     codes = np.repeat(np.arange(len(systems)), size)
     ranked = rank_ranges(values, codes, np.tile(selected.clusters, len(systems)), n_resamples=RESAMPLES, seed=seed)
-    found = []
-    for place in ranked.ranges:
-        system = systems[place.system]
-        mine = selected.points[system]
-        unanswered = int(np.isnan(mine).sum())
+    rows = []
+    for rank_range in ranked.ranges:
+        system = systems[rank_range.system]
+        points = selected.points[system]
+        unanswered = int(np.isnan(points).sum())
         ties = sum(len(places) > 1 for places in selected.chosen[system])
-        accuracy = proportion(mine, selected.clusters)
-        found.append(
-            SystemStanding(system, size - unanswered, unanswered, ties, accuracy, place.rank, place.low, place.high)
+        accuracy = proportion(points, selected.clusters)
+        rows.append(
+            SystemStanding(
+                system, size - unanswered, unanswered, ties, accuracy, rank_range.rank, rank_range.low, rank_range.high
+            )
         )
-    return found
+    return rows
 
 
 def proportion(values: Numbers, clusters: Labels | None = None, level: float = 0.95) -> Estimate:
     """The mean of values from 0 to 1 with Wilson's interval, for as many questions as the clusters are worth."""
-    found = share_interval(values, clusters, level)
-    return Estimate(found.value, found.low, found.high)
+    interval = share_interval(values, clusters, level)
+    return Estimate(interval.value, interval.low, interval.high)
 
 
-def format_rank_range(one: SystemStanding) -> str | None:
+def format_rank_range(standing: SystemStanding) -> str | None:
     """The ranks as they are shown: 2 or 1–3."""
-    if math.isnan(one.low) or math.isnan(one.high):
+    if math.isnan(standing.low) or math.isnan(standing.high):
         return None
-    return f"{one.low:g}" if one.low == one.high else f"{one.low:g}–{one.high:g}"
+    return f"{standing.low:g}" if standing.low == standing.high else f"{standing.low:g}–{standing.high:g}"
 
 
-def accuracy_over_all(one: SystemStanding) -> float:
+def accuracy_over_all(standing: SystemStanding) -> float:
     """The accuracy of a system if what it did not answer were wrong."""
-    return one.accuracy.value * one.n / (one.n + one.unanswered) if one.n else 0.0
+    return standing.accuracy.value * standing.n / (standing.n + standing.unanswered) if standing.n else 0.0
 
 
-def list_answering_systems(found: Sequence[SystemStanding]) -> list[str]:
+def list_answering_systems(rows: Sequence[SystemStanding]) -> list[str]:
     """The systems that answered anything, in their order."""
-    return [one.system for one in found if one.n]
+    return [standing.system for standing in rows if standing.n]

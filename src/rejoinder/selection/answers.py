@@ -40,23 +40,23 @@ _WRAPPED = re.compile(r"""(?:metric\(spec|function\(path)=('[^'\\]*'|"[^"\\]*")\
 def score_questions(system: System, questions: Sequence[Question]) -> list[ScoreLine]:
     """The scores of a system, one line a question, checked and rounded."""
     try:
-        found = system.score(questions)
+        lines = system.score(questions)
     except RejoinderError:
         raise
     except Exception as error:
         if type(system).__module__.startswith("rejoinder."):
             raise
         raise InputError(f"{system} failed with {type(error).__name__}: {brief(str(error), 200)}") from error
-    if len(found) != len(questions):
-        raise InputError(f"{system} gave {len(found)} lines of scores for {len(questions)} questions; it must give one")
-    return [_check_scores(system, question, line) for question, line in zip(questions, found, strict=True)]
+    if len(lines) != len(questions):
+        raise InputError(f"{system} gave {len(lines)} lines of scores for {len(questions)} questions; it must give one")
+    return [_check_scores(system, question, line) for question, line in zip(questions, lines, strict=True)]
 
 
 def system_name(system: System) -> str:
     """What a system is called in tables: what one types for it, where that is shorter than its spec."""
     spec = str(system)
-    found = _WRAPPED.fullmatch(spec)
-    short = str(ast.literal_eval(found[1])) if found else spec
+    match = _WRAPPED.fullmatch(spec)
+    short = str(ast.literal_eval(match[1])) if match else spec
     return short if short == spec or parse_system(short) == system else spec
 
 
@@ -113,30 +113,30 @@ def score_parts(
 ) -> Iterator[tuple[Sequence[Question], list[ScoreLine]]]:
     """Every part with its lines, in order; one at a time here, or several by an engine."""
     if engine is None or engine.workers < 2 or len(parts) < 2:
-        for some in parts:
-            yield some, score_questions(system, some)
+        for part in parts:
+            yield part, score_questions(system, part)
         return
-    work = WorkerSpec("rejoinder.selection.answers:SystemWorker", (str(system),))
-    tasks = ([to_object(question) for question in some] for some in parts)
-    for some, (lines, report) in zip(parts, order_results(engine.compute(work, tasks)), strict=True):
+    worker_spec = WorkerSpec("rejoinder.selection.answers:SystemWorker", (str(system),))
+    tasks = ([to_object(question) for question in part] for part in parts)
+    for part, (lines, report) in zip(parts, order_results(engine.compute(worker_spec, tasks)), strict=True):
         request_counts.add_report(report)
-        yield some, [tuple(float(score) for score in line) for line in lines]
+        yield part, [tuple(float(score) for score in line) for line in lines]
 
 
-def check_order(system: System, questions: Sequence[Question], most: int) -> OrderCheck:
+def check_order(system: System, questions: Sequence[Question], n: int) -> OrderCheck:
     """Ask some questions, spread over the set, twice: as they stand and with their candidates turned round."""
-    if most < 1 or not questions:
+    if n < 1 or not questions:
         return OrderCheck(0, 0)
-    some = [questions[i] for i in np.unique(np.linspace(0, len(questions) - 1, most).round().astype(int)).tolist()]
-    turned = [dataclasses.replace(question, candidates=question.candidates[::-1]) for question in some]
-    changed = asked = 0
+    sample = [questions[i] for i in np.unique(np.linspace(0, len(questions) - 1, n).round().astype(int)).tolist()]
+    reversed_sample = [dataclasses.replace(question, candidates=question.candidates[::-1]) for question in sample]
+    changed = answered = 0
     for question, before, after in zip(
-        some, score_questions(system, some), score_questions(system, turned), strict=True
+        sample, score_questions(system, sample), score_questions(system, reversed_sample), strict=True
     ):
         first, second = (_candidate_texts(question, find_top_places(line)) for line in (before, after[::-1]))
-        asked += bool(first and second)
+        answered += bool(first and second)
         changed += bool(first and second) and first != second
-    return OrderCheck(asked, changed)
+    return OrderCheck(answered, changed)
 
 
 def _candidate_texts(question: Question, places: Sequence[int]) -> frozenset[str]:
@@ -155,8 +155,8 @@ class SystemAnswers(NamedTuple):
 
 def answer_file_name(system: str, signature: str) -> str:
     """A system's file: what a person can read, and what tells it from others."""
-    told = re.sub(r"[^A-Za-z0-9]+", "-", system).strip("-")[:40] or "system"
-    return f"{told}-{hashlib.sha256(signature.encode()).hexdigest()[:8]}.jsonl"
+    stem = re.sub(r"[^A-Za-z0-9]+", "-", system).strip("-")[:40] or "system"
+    return f"{stem}-{hashlib.sha256(signature.encode()).hexdigest()[:8]}.jsonl"
 
 
 def complete_answers(
@@ -165,29 +165,32 @@ def complete_answers(
     signature: str,
     digest: str,
     questions: Sequence[Question],
-    turned: int,
-    show: Progress,
+    order_checks: int,
+    progress: Progress,
     engine: Engine | None = None,
 ) -> None:
     """Ask the system what is not yet in its file, by an engine if there is one; all there, the file gets its name."""
-    head = {"system": system_name(system), "spec": str(system), "signature": signature, "questions": digest}
+    header = {"system": system_name(system), "spec": str(system), "signature": signature, "questions": digest}
     with _lock_file(path.with_name(f".{path.name}.part")) as part:
-        done = _count_complete(part, head, questions) if len(split_questions(system, questions)) > 1 else 0
+        done = _count_complete(part, header, questions) if len(split_questions(system, questions)) > 1 else 0
         if not done:
             part.seek(0)
             part.truncate()
-            part.write(orjson.dumps(head) + b"\n")
-        waiting = split_questions(system, questions[done:]) if done < len(questions) else []
-        for some, lines in score_parts(system, waiting, engine):
-            for question, line in zip(some, lines, strict=True):
+            part.write(orjson.dumps(header) + b"\n")
+        batches = split_questions(system, questions[done:]) if done < len(questions) else []
+        for batch, lines in score_parts(system, batches, engine):
+            for question, line in zip(batch, lines, strict=True):
                 part.write(orjson.dumps({"question": question.id, "scores": [_encode_score(s) for s in line]}) + b"\n")
             part.flush()
-            done += len(some)
-            show(done, len(questions))
-        check = check_order(system, questions, turned)
+            done += len(batch)
+            progress(done, len(questions))
+        order_check = check_order(system, questions, order_checks)
         part.seek(0)
-        last = {"turned": {"asked": check.asked, "changed": check.changed}, "sha256": _sha256(part.read())}
-        part.write(orjson.dumps(last) + b"\n")
+        footer = {
+            "turned": {"asked": order_check.asked, "changed": order_check.changed},
+            "sha256": _sha256(part.read()),
+        }
+        part.write(orjson.dumps(footer) + b"\n")
         part.flush()
         os.fsync(part.fileno())
         os.replace(part.name, path)
@@ -206,20 +209,20 @@ def read_answers(path: Path) -> SystemAnswers:
         raise RunError(f"{path}: cannot be read ({brief(str(error), 200)}); remove it and select again") from None
 
 
-def _count_complete(part: IO[bytes], head: dict[str, str], questions: Sequence[Question]) -> int:
+def _count_complete(part: IO[bytes], header: dict[str, str], questions: Sequence[Question]) -> int:
     """How many questions an unfinished file has for good; what follows them is cut off."""
     part.seek(0)
     first = part.readline()
-    if first != orjson.dumps(head) + b"\n":
+    if first != orjson.dumps(header) + b"\n":
         return 0
-    kept, end = 0, part.tell()
+    complete, end = 0, part.tell()
     for question, line in zip(questions, part.read().splitlines(keepends=True), strict=False):
         if not line.endswith(b"\n") or not line.startswith(b'{"question":' + orjson.dumps(question.id) + b","):
             break
-        kept, end = kept + 1, end + len(line)
+        complete, end = complete + 1, end + len(line)
     part.seek(end)
     part.truncate()
-    return kept
+    return complete
 
 
 @contextmanager

@@ -29,20 +29,23 @@ from rejoinder.types import Candidate, Question
 def draw_candidates(usable: Sequence[Candidate], n: int, *names: object) -> list[Candidate]:
     """So many of some candidates (told apart by their ids), by the draw that belongs to these names."""
     by_id = {str(one.id): one for one in usable}
-    rest = [by_id[name] for name in stable_shuffle(by_id, *names)]
+    remaining = [by_id[name] for name in stable_shuffle(by_id, *names)]
     words = {str(one.id): extract_ngrams(one.text) for one in usable}
     chosen: list[Candidate] = []
-    given: Counter[str | None] = Counter()
-    alike = dict.fromkeys(words, 0.0)
-    while rest and len(chosen) < n:
-        best = rest[0]
+    source_counts: Counter[str | None] = Counter()
+    similarity = dict.fromkeys(words, 0.0)
+    while remaining and len(chosen) < n:
+        best = remaining[0]
         if chosen:
-            best = min(rest, key=lambda one: (given[one.source], one.meta.get("place", 0), alike[str(one.id)]))
-        rest.remove(best)
+            best = min(
+                remaining,
+                key=lambda one: (source_counts[one.source], one.meta.get("place", 0), similarity[str(one.id)]),
+            )
+        remaining.remove(best)
         chosen.append(best)
-        given[best.source] += 1
-        for name in alike:
-            alike[name] = max(alike[name], dice_similarity(words[name], words[str(best.id)]))
+        source_counts[best.source] += 1
+        for name in similarity:
+            similarity[name] = max(similarity[name], dice_similarity(words[name], words[str(best.id)]))
     return chosen
 
 
@@ -72,29 +75,29 @@ class QuestionAssembler:
         """No question, one, or two."""
         self.counts["pools"] += 1
         truth = find_truth(pool)
-        others = [one for one in pool.candidates if one is not truth and self._differs(one, truth)]
+        others = [one for one in pool.candidates if one is not truth and self._differs_from(one, truth)]
         verdicts = {str(one.id): self._verdict(one) for one in others}
         self.counts["candidates"] += len(others)
         self.counts.update(f"candidates {verdict}" for verdict in verdicts.values())
-        if self.by_people and (of_truth := judge_truth(get_ratings(truth), self.settings.least_raters)) != TRUE:
-            self.counts[f"pools with a truth that is {of_truth}"] += 1
+        if self.by_people and (truth_verdict := judge_truth(get_ratings(truth), self.settings.least_raters)) != TRUE:
+            self.counts[f"pools with a truth that is {truth_verdict}"] += 1
             return []
         usable = [one for one in others if verdicts[str(one.id)] == FALSE]
         if len(usable) < self.settings.false:
             self.counts["pools with too few false candidates"] += 1
             return []
         first = draw_candidates(usable, self.settings.false, self.settings.seed, "pick", pool.id)
-        made = [self._question(pool, pool.id, truth, first)]
+        new_questions = [self._make_question(pool, pool.id, truth, first)]
         rest = [one for one in usable if one not in first]
         accepted = [one for one in others if verdicts[str(one.id)] == "acceptable"]
-        if len(rest) >= self.settings.false and (instead := self._accepted(accepted)) is not None:
-            others_yet = draw_candidates(rest, self.settings.false, self.settings.seed, "second", pool.id)
-            made.append(self._question(pool, pool.id + SECOND_SUFFIX, instead, others_yet))
+        if len(rest) >= self.settings.false and (second_truth := self._choose_second_truth(accepted)) is not None:
+            second_false = draw_candidates(rest, self.settings.false, self.settings.seed, "second", pool.id)
+            new_questions.append(self._make_question(pool, pool.id + SECOND_SUFFIX, second_truth, second_false))
             self.counts["second questions"] += 1
-        self.counts["questions"] += len(made)
-        return made
+        self.counts["questions"] += len(new_questions)
+        return new_questions
 
-    def _differs(self, candidate: Candidate, truth: Candidate) -> bool:
+    def _differs_from(self, candidate: Candidate, truth: Candidate) -> bool:
         """Whether a candidate says something else than the true reply; proposing sees to it, a file need not."""
         differs = normalise_text(candidate.text) != normalise_text(truth.text)
         self.counts["candidates that say the same as the truth"] += not differs
@@ -110,7 +113,7 @@ class QuestionAssembler:
             return "unjudged"
         return "acceptable" if accepted else "false"
 
-    def _accepted(self, accepted: Sequence[Candidate]) -> Candidate | None:
+    def _choose_second_truth(self, accepted: Sequence[Candidate]) -> Candidate | None:
         """The utterance that was accepted most clearly, where whoever accepted it may decide on a truth."""
         if not accepted or self.settings.second != ("people" if self.by_people else "model"):
             return None
@@ -118,7 +121,7 @@ class QuestionAssembler:
             return max(accepted, key=lambda one: (_mean(get_ratings(one)), -_pool_place(one)))
         return max(accepted, key=lambda one: (one.meta[ACCEPTABILITY_KEY], -_pool_place(one)))
 
-    def _question(self, pool: Question, name: str, truth: Candidate, false: Sequence[Candidate]) -> Question:
+    def _make_question(self, pool: Question, name: str, truth: Candidate, false: Sequence[Candidate]) -> Question:
         ordered = shuffle_candidates([truth, *false], self.settings.seed, "order", name)
         return dataclasses.replace(
             pool,
@@ -130,14 +133,14 @@ class QuestionAssembler:
 
 def find_truth(pool: Question) -> Candidate:
     """The true reply of a pool."""
-    found = [one for one in pool.candidates if one.grade == TRUE]
+    true_candidates = [one for one in pool.candidates if one.grade == TRUE]
     ids = {one.id for one in pool.candidates}
-    if len(found) != 1 or len(ids) != len(pool.candidates) or None in ids:
+    if len(true_candidates) != 1 or len(ids) != len(pool.candidates) or None in ids:
         raise InputError(
-            f"question {pool.id}: is no pool: one candidate must have the grade 'true' (found {len(found)}), and each "
+            f"question {pool.id}: is no pool: one candidate must have the grade 'true' (found {len(true_candidates)}), and each "
             "an id of its own; write pools with --write-csv or --write-project"
         )
-    return found[0]
+    return true_candidates[0]
 
 
 def _mean(scores: Sequence[int]) -> float:

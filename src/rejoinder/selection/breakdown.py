@@ -39,8 +39,8 @@ def by_label(candidate: Candidate) -> Iterable[str]:
 
 def by_suggestion(candidate: Candidate) -> Iterable[str]:
     """The error labels that a rule suggests and nobody has accepted."""
-    found = candidate.meta.get("suggested_labels", ())
-    return [str(label) for label in found] if isinstance(found, list | tuple) else ()
+    labels = candidate.meta.get("suggested_labels", ())
+    return [str(label) for label in labels] if isinstance(labels, list | tuple) else ()
 
 
 def by_source(candidate: Candidate) -> Iterable[str]:
@@ -76,11 +76,11 @@ def _measure_group(
 ) -> CandidateGroup:
     offering = np.array([bool(places) for places in members])
     points, clusters = selected.points[system][offering], selected.clusters[offering]
-    taken, blind = [], []
+    selected_shares, chance_shares = [], []
     for number in np.flatnonzero(offering).tolist():
-        places, own = selected.chosen[system][number], members[number]
-        taken.append(len(own.intersection(places)) / len(places) if places else NAN)
-        blind.append(len(own) / len(selected.questions[number].candidates))
+        places, group_places = selected.chosen[system][number], members[number]
+        selected_shares.append(len(group_places.intersection(places)) / len(places) if places else NAN)
+        chance_shares.append(len(group_places) / len(selected.questions[number].candidates))
     unanswered = int(np.isnan(points).sum())
     return CandidateGroup(
         name,
@@ -88,6 +88,6 @@ def _measure_group(
         len(points) - unanswered,
         unanswered,
         proportion(points, clusters),
-        proportion(taken, clusters),
-        float(np.mean(blind)),
+        proportion(selected_shares, clusters),
+        float(np.mean(chance_shares)),
     )

@@ -82,7 +82,7 @@ def build(
     5
     """
     search = _open_search(dialogues, repository, settings, training, known, inputs, progress, elsewhere)
-    items = search.opened.items
+    items = search.source.items
     assembler = QuestionAssembler(search.settings, by_people=False, known=search.known)
     pools: list[Question] = []
     by_pool: dict[str, list[Question]] = {}
@@ -94,7 +94,7 @@ def build(
         if n == wanted:
             break
     questions = [question for item in items for question in by_pool.get(item.id, ())]
-    return _finish_test_set(questions, pools, assembler, search.opened.facts, search.inputs)
+    return _finish_test_set(questions, pools, assembler, search.source.facts, search.inputs)
 
 
 def find_pools(
@@ -128,11 +128,11 @@ def find_pools(
     5
     """
     search = _open_search(dialogues, repository, settings, training, known, inputs, progress, elsewhere)
-    items = search.opened.items
+    items = search.source.items
     wanted = search.settings.questions or len(items)
     by_id = {pool.id: pool for pool in islice(search.pools(wanted), wanted)}
     in_order = tuple(by_id[item.id] for item in items if item.id in by_id)
-    return PoolSet(in_order, {**search.opened.facts, "inputs": search.inputs})
+    return PoolSet(in_order, {**search.source.facts, "inputs": search.inputs})
 
 
 def make_questions(
@@ -170,7 +170,7 @@ class _JudgedSearch:
     """A search for pools and the judge of its candidates: what ``build`` and ``find_pools`` share."""
 
     settings: SelectionSettings
-    opened: PoolSearch
+    source: PoolSearch
     known: Acceptability | None
     inputs: Sequence[Mapping[str, Any]]
     progress: Progress | None
@@ -178,7 +178,7 @@ class _JudgedSearch:
 
     def pools(self, wanted: int) -> Iterator[Question]:
         """Yield the pools one by one, in a random order set by the seed if not all are wanted."""
-        ids = [item.id for item in self.opened.items]
+        ids = [item.id for item in self.source.items]
         order = stable_shuffle(ids, self.settings.seed, "questions") if wanted < len(ids) else ids
         done = 0
         for pools in self._pool_batches(order):
@@ -200,11 +200,11 @@ class _JudgedSearch:
 
     @cached_property
     def _items(self) -> dict[str, Item]:
-        return {item.id: item for item in self.opened.items}
+        return {item.id: item for item in self.source.items}
 
     def _find(self, names: Sequence[str]) -> list[Question]:
         """Find and judge the pools of some items in this process."""
-        pools = self.opened.finder.pools([self._items[name] for name in names])
+        pools = self.source.finder.pools([self._items[name] for name in names])
         if self.known is not None and not self.settings.random:
             pools = attach_acceptability(pools, parse(self.known.metric), self.known)
         return pools
@@ -223,8 +223,8 @@ def _open_search(
     settings = settings or SelectionSettings()
     known = _resolve_judge(settings, known)
     records = open_inputs(dialogues, repository, training, inputs)
-    opened = open_pool_search(records.contexts, records.repository, settings, records.training)
-    return _JudgedSearch(settings, opened, known, records.facts, progress, elsewhere)
+    source = open_pool_search(records.contexts, records.repository, settings, records.training)
+    return _JudgedSearch(settings, source, known, records.facts, progress, elsewhere)
 
 
 def _resolve_judge(settings: SelectionSettings, known: Acceptability | None) -> Acceptability | None:

@@ -56,7 +56,7 @@ def is_near_in_length(first: int, second: int) -> bool:
     return max(first, second) <= 2 * min(first, second) + _EXTRA_WORDS
 
 
-NOT_DRAWN = ""  # the reason of what lies outside the drawn share of the repository, which is not counted
+OUTSIDE_SHARE = ""  # the reason of what lies outside the drawn share of the repository, which is not counted
 _HASH_RANGE = 2**64
 
 
@@ -68,24 +68,24 @@ class CandidateFilter:
     settings: SelectionSettings
     training: TrainingTexts
     copies: frozenset[str]
-    _kept: list[str] = field(default_factory=list)
+    _candidate_texts: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         truth = self.item.references[0].text
         self._truth = normalise_text(truth)
         self._context = [normalise_text(turn.text) for turn in self.item.context]
-        chosen = not self.settings.random
-        self._words = content_words(truth) if chosen and self.settings.related else frozenset()
-        self._form = describe_form(tidy_text(truth)) if chosen and self.settings.alike else None
+        selective = not self.settings.random
+        self._words = content_words(truth) if selective and self.settings.related else frozenset()
+        self._form = describe_form(tidy_text(truth)) if selective and self.settings.alike else None
 
     def reason(self, text: str, dialogue: str) -> str | None:
         """Why a text is left out; None where it stays, and then nothing like it does again."""
         share = self.settings.share
         if share < 1 and stable_hash(self.settings.seed, "share", dialogue) >= share * _HASH_RANGE:
-            return NOT_DRAWN
+            return OUTSIDE_SHARE
         if dialogue in self.copies:
             return "from a copy of the question's own dialogue"
-        if self.training.said and text_digest(text) in self.training.said:
+        if self.training.digests and text_digest(text) in self.training.digests:
             return "said in the training files"
         if self._words and not self._words & content_words(text):
             return "without a content word of the true reply"
@@ -94,10 +94,10 @@ class CandidateFilter:
         words = normalise_text(text)
         if self._form is not None and not is_near_in_length(words.count(" "), self._truth.count(" ")):
             return "much longer or shorter than the true reply"
-        for others, what in ((self._kept, "another candidate"), (self._context, "a turn of the context")):
+        for others, what in ((self._candidate_texts, "another candidate"), (self._context, "a turn of the context")):
             if is_near_any(words, others):
                 return f"nearly the same as {what}"
         if is_near_any(words, [self._truth]):
             return "nearly the same as the true reply"
-        self._kept.append(words)
+        self._candidate_texts.append(words)
         return None

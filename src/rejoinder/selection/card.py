@@ -35,31 +35,31 @@ _DECIMALS = 4
 def make_card(
     questions: Sequence[Question],
     pools: Sequence[Question],
-    assembling: QuestionAssembler,
+    assembler: QuestionAssembler,
     facts: Mapping[str, Any],
     inputs: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
     """All there is to say of a test set."""
-    settings = assembling.settings
+    settings = assembler.settings
     false = [one for question in questions for one in _list_false_candidates(question)]
     left_out: Counter[str] = Counter()
     for pool in pools:
         left_out.update(pool.meta.get(LEFT_OUT_KEY, {}))
-    by = "people" if assembling.by_people else "model" if assembling.known is not None else "nobody"
+    judge = "people" if assembler.by_people else "model" if assembler.known is not None else "nobody"
     return {
         "rejoinder": rejoinder.__version__,
         "kind": "random" if settings.random else "chosen",
         "questions": len(questions),
         "candidates": len(questions[0].candidates),
         **{key: value for key, value in facts.items() if key not in ("inputs", "settings")},
-        "settings": _describe_settings(assembling, facts.get("settings", {})),
+        "settings": _describe_settings(assembler, facts.get("settings", {})),
         "inputs": [dict(one) for one in inputs],
         "pools": len(pools),
         "found": dict(sorted(Counter(one.source or "unknown" for one in false).items())),
         "left out of pools": dict(sorted(left_out.items())),
-        "counts": {what: n for what, n in sorted(assembling.counts.items()) if n},
-        "judged by": by,
-        "model": _describe_model(pools, assembling.known, settings.least_raters),
+        "counts": {what: n for what, n in sorted(assembler.counts.items()) if n},
+        "judged by": judge,
+        "model": _describe_model(pools, assembler.known, settings.least_raters),
         "people": _describe_people(pools),
         "overlap": _describe_overlap(questions),
         "places of the truth": _count_truth_places(questions),
@@ -67,10 +67,14 @@ def make_card(
     }
 
 
-def _describe_settings(assembling: QuestionAssembler, of_pools: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_settings(assembler: QuestionAssembler, pool_settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings; what decided on the pools is as it was when they were found."""
-    found = {key: of_pools[key] for key in POOL_SETTINGS if key in of_pools}
-    return {**asdict(assembling.settings), **found, "seed of the pools": of_pools.get("seed", assembling.settings.seed)}
+    pool_values = {key: pool_settings[key] for key in POOL_SETTINGS if key in pool_settings}
+    return {
+        **asdict(assembler.settings),
+        **pool_values,
+        "seed of the pools": pool_settings.get("seed", assembler.settings.seed),
+    }
 
 
 def _list_false_candidates(question: Question) -> list[Candidate]:
@@ -91,24 +95,24 @@ def _mean_lengths(questions: Sequence[Question]) -> dict[str, float]:
 
 
 def _describe_overlap(questions: Sequence[Question]) -> dict[str, Any]:
-    found = measure_overlap(questions)
+    overlap = measure_overlap(questions)
     return {
-        "share": interval_to_object(found.all),
-        "share where the truth has content words": interval_to_object(found.where_possible),
-        "by source": {name: round(value, _DECIMALS) for name, value in found.by_source.items()},
-        "truths without content words": found.truths_without,
+        "share": interval_to_object(overlap.all),
+        "share where the truth has content words": interval_to_object(overlap.where_possible),
+        "by source": {name: round(value, _DECIMALS) for name, value in overlap.by_source.items()},
+        "truths without content words": overlap.truths_without,
     }
 
 
 def _describe_people(pools: Sequence[Question]) -> dict[str, Any] | None:
-    found = measure_agreement(get_ratings(one) for pool in pools for one in pool.candidates)
-    if found is None:
+    agreement = measure_agreement(get_ratings(one) for pool in pools for one in pool.candidates)
+    if agreement is None:
         return None
     return {
-        "candidates": found.candidates,
-        "scores a candidate": list(found.raters),
-        "kappa of six classes": interval_to_object(found.six),
-        "kappa of two classes": interval_to_object(found.two),
+        "candidates": agreement.candidates,
+        "scores a candidate": list(agreement.raters),
+        "kappa of six classes": interval_to_object(agreement.six),
+        "kappa of two classes": interval_to_object(agreement.two),
     }
 
 
@@ -141,18 +145,18 @@ def _compare_with_people(pools: Sequence[Question], least_raters: int) -> dict[s
     if len({grade for _, _, grade in rows}) < 2:
         return None
     questions = [Question(name, (), (Candidate(one.text, grade=grade),)) for name, one, grade in rows]
-    found = collect_graded_scores(questions, [[float(one.meta[ACCEPTABILITY_KEY])] for _, one, _ in rows])
-    return {"candidates": len(rows), "auc": interval_to_object(auc_interval(found, POSITIVE, ADVERSARIAL))}
+    graded = collect_graded_scores(questions, [[float(one.meta[ACCEPTABILITY_KEY])] for _, one, _ in rows])
+    return {"candidates": len(rows), "auc": interval_to_object(auc_interval(graded, POSITIVE, ADVERSARIAL))}
 
 
 def _has_probability(candidate: Candidate) -> bool:
     return ACCEPTABILITY_KEY in candidate.meta
 
 
-def interval_to_object(found: Interval) -> dict[str, Any]:
+def interval_to_object(interval: Interval) -> dict[str, Any]:
     """An interval as JSON; what is not known is null."""
-    ends: Iterable[tuple[str, float]] = (("value", found.value), ("low", found.low), ("high", found.high))
-    return {**{key: None if value != value else round(value, _DECIMALS) for key, value in ends}, "n": found.n}
+    ends: Iterable[tuple[str, float]] = (("value", interval.value), ("low", interval.low), ("high", interval.high))
+    return {**{key: None if value != value else round(value, _DECIMALS) for key, value in ends}, "n": interval.n}
 
 
 _JUDGES = {
@@ -181,10 +185,10 @@ def write_card(card: Mapping[str, Any], path: str | Path, render: RenderCard) ->
 
 def render_card(card: Mapping[str, Any], name: str) -> str:
     """The whole page."""
-    found = "drawn at random" if card["kind"] == "random" else "found with the true reply as the query"
+    method = "drawn at random" if card["kind"] == "random" else "found with the true reply as the query"
     head = (
         f"# {name}\n\n{card['questions']:,} questions with {card['candidates']} candidates, one of them true. "
-        f"The false ones were {found}, and judged {_JUDGES[card['judged by']]}. "
+        f"The false ones were {method}, and judged {_JUDGES[card['judged by']]}. "
         f"Made by rejoinder {card['rejoinder']} with the seed {card['settings']['seed']}.\n"
     )
     tables = [step_table(card), _source_table(card), _model_table(card), _people_table(card), _input_table(card)]
@@ -215,10 +219,10 @@ def step_table(card: Mapping[str, Any]) -> Table:
 def _source_table(card: Mapping[str, Any]) -> Table:
     by_source = card["overlap"]["by source"]
     rows: list[list[Cell]] = [[spec, n, by_source.get(spec)] for spec, n in card["found"].items()]
-    told = [
+    notes = [
         f"{s['spec']}: {s['citation']}" + (f" ({s['model']})" if "model" in s else "") for s in card.get("sources", ())
     ]
-    return Table("False candidates by source", ["source", "n", "share a content word"], rows, told)
+    return Table("False candidates by source", ["source", "n", "share a content word"], rows, notes)
 
 
 def _model_table(card: Mapping[str, Any]) -> Table | None:
@@ -244,13 +248,13 @@ def acceptability_table(model: Mapping[str, Any], notes: Sequence[str]) -> Table
         cells = [_to_estimate(one) for one in (rates["auc"], rates["missed"], *others)]
         rows.append([f"DailyDialog++ {split}", rates["questions"], *cells])
     heads = ["on", "contexts", "AUC", "acceptable, missed", "adversarial, accepted", "random, accepted"]
-    told = [
+    model_notes = [
         f"{model['metric']} and the content words that a reply repeats call it acceptable from a probability of "
         f"{model['threshold']} on: 1 / (1 + exp(-({model['intercept']} + {model['slope']} score + "
         f"{model['repeating']} words))).",
         f"Signature: {model['signature']}.",
     ]
-    return Table("The model pass", heads, rows, [*told, *notes])
+    return Table("The model pass", heads, rows, [*model_notes, *notes])
 
 
 def _people_table(card: Mapping[str, Any]) -> Table | None:
@@ -270,16 +274,16 @@ def _input_table(card: Mapping[str, Any]) -> Table | None:
     return Table("Inputs", ["as", "name", "licence", "sha256"], rows) if rows else None
 
 
-def _to_estimate(found: Mapping[str, Any] | None) -> Estimate | None:
-    if found is None or found["value"] is None:
+def _to_estimate(values: Mapping[str, Any] | None) -> Estimate | None:
+    if values is None or values["value"] is None:
         return None
     nan = float("nan")
-    return Estimate(found["value"], *(nan if found[end] is None else found[end] for end in ("low", "high")))
+    return Estimate(values["value"], *(nan if values[end] is None else values[end] for end in ("low", "high")))
 
 
-def _format_estimate(found: Mapping[str, Any] | None) -> str:
-    return Table("", [], []).text(_to_estimate(found))
+def _format_estimate(values: Mapping[str, Any] | None) -> str:
+    return Table("", [], []).text(_to_estimate(values))
 
 
-def _format_percent(found: Mapping[str, Any] | None) -> str:
-    return "–" if found is None or found["value"] is None else f"{found['value']:.1%}"
+def _format_percent(values: Mapping[str, Any] | None) -> str:
+    return "–" if values is None or values["value"] is None else f"{values['value']:.1%}"

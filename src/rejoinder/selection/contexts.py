@@ -25,7 +25,7 @@ class ContextItems:
     twice: int = 0  # the same context and reply as another's
 
 
-def collect_contexts(given: Iterable[Dialogue | Item | Question], settings: SelectionSettings) -> ContextItems:
+def collect_contexts(records: Iterable[Dialogue | Item | Question], settings: SelectionSettings) -> ContextItems:
     """One item a dialogue.
 
     An item that is given as such keeps its last turns, and its first reference is the true reply; a question keeps its
@@ -34,16 +34,16 @@ def collect_contexts(given: Iterable[Dialogue | Item | Question], settings: Sele
     items: dict[tuple[str, ...], Item] = {}
     left_out: Counter[str] = Counter()
     ids: set[str] = set()
-    for one in given:
-        if one.id in ids:
-            raise InputError(f"two dialogues have the id {one.id!r}; give each its own")
-        ids.add(one.id)
-        item = _to_item(one, settings)
+    for record in records:
+        if record.id in ids:
+            raise InputError(f"two dialogues have the id {record.id!r}; give each its own")
+        ids.add(record.id)
+        item = _to_item(record, settings)
         if isinstance(item, str):
             left_out[item] += 1
             continue
-        said = tuple(normalise_text(text) for text in (*(t.text for t in item.context), item.references[0].text))
-        if items.setdefault(said, item) is not item:
+        key = tuple(normalise_text(text) for text in (*(t.text for t in item.context), item.references[0].text))
+        if items.setdefault(key, item) is not item:
             left_out["twice"] += 1
     if not ids:
         raise InputError("there are no dialogues to build from; name a file that has some with --from")
@@ -57,13 +57,13 @@ def collect_contexts(given: Iterable[Dialogue | Item | Question], settings: Sele
     )
 
 
-def _to_item(one: Dialogue | Item | Question, settings: SelectionSettings) -> Item | str:
-    match one:
+def _to_item(record: Dialogue | Item | Question, settings: SelectionSettings) -> Item | str:
+    match record:
         case Dialogue():
-            return _item_from_dialogue(one, settings)
+            return _item_from_dialogue(record, settings)
         case Item():
-            return _shorten_item(one, settings)
-    return _item_from_question(one)
+            return _shorten_item(record, settings)
+    return _item_from_question(record)
 
 
 def _item_from_dialogue(dialogue: Dialogue, settings: SelectionSettings) -> Item | str:

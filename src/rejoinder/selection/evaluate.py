@@ -42,34 +42,36 @@ def disputed(selected: SelectionResult, most: int = 10) -> list[DisputedQuestion
     """The questions whose points are nearest to half of the systems; of equal ones, those with more opinions first."""
     if len(selected.systems) < 2:
         return []
-    each = (_describe_dispute(selected, place) for place in range(len(selected.questions)))
-    found = [one for one in each if one is not None]
-    found.sort(key=lambda one: (-one.share * (1 - one.share), -sum(map(bool, one.convinced)), one.place))
-    return found[:most]
+    descriptions = (_describe_dispute(selected, place) for place in range(len(selected.questions)))
+    disputes = [dispute for dispute in descriptions if dispute is not None]
+    disputes.sort(
+        key=lambda dispute: (-dispute.share * (1 - dispute.share), -sum(map(bool, dispute.convinced)), dispute.place)
+    )
+    return disputes[:most]
 
 
 def _describe_dispute(selected: SelectionResult, place: int) -> DisputedQuestion | None:
     points = {system: float(selected.points[system][place]) for system in selected.systems}
-    known = {system: value for system, value in points.items() if value == value}
-    if len(known) < 2 or not 0 < sum(known.values()) < len(known) or len(set(known.values())) == 1:
+    answered = {system: value for system, value in points.items() if value == value}
+    if len(answered) < 2 or not 0 < sum(answered.values()) < len(answered) or len(set(answered.values())) == 1:
         return None
     convinced = tuple(
-        tuple(system for system in known if candidate in selected.chosen[system][place])
+        tuple(system for system in answered if candidate in selected.chosen[system][place])
         for candidate in range(len(selected.questions[place].candidates))
     )
-    right = tuple(system for system, value in known.items() if value == 1)
-    wrong = tuple(system for system, value in known.items() if value == 0)
-    return DisputedQuestion(place, sum(known.values()) / len(known), right, wrong, convinced)
+    right = tuple(system for system, value in answered.items() if value == 1)
+    wrong = tuple(system for system, value in answered.items() if value == 0)
+    return DisputedQuestion(place, sum(answered.values()) / len(answered), right, wrong, convinced)
 
 
 def agreement(selected: SelectionResult) -> SystemAgreement:
     """On how many questions all systems that answered were right, and on which none was."""
     table = np.stack(list(selected.points.values()))
-    known = ~np.isnan(table)
-    some = known.any(axis=0)
-    all_right = some & (np.where(known, table, 1) == 1).all(axis=0)
-    none = some & (np.where(known, table, 0) == 0).all(axis=0)
-    return SystemAgreement(int(some.sum()), int(all_right.sum()), tuple(np.flatnonzero(none).tolist()))
+    answered = ~np.isnan(table)
+    answered_by_any = answered.any(axis=0)
+    all_right = answered_by_any & (np.where(answered, table, 1) == 1).all(axis=0)
+    none = answered_by_any & (np.where(answered, table, 0) == 0).all(axis=0)
+    return SystemAgreement(int(answered_by_any.sum()), int(all_right.sum()), tuple(np.flatnonzero(none).tolist()))
 
 
 MAX_LISTED = 10  # questions that are listed
@@ -108,7 +110,7 @@ def evaluate_selection(selected: SelectionResult, most: int = MAX_LISTED, seed: 
     >>> 0 <= rejoinder.evaluate_selection(run.selected).standings[0].accuracy.value <= 1
     True
     """
-    found = standings(selected, seed)
+    by_accuracy = standings(selected, seed)
     groups = {
         ERROR_LABEL: breakdown(selected, by_label),
         SUGGESTED_LABEL: breakdown(selected, by_suggestion),
@@ -121,9 +123,9 @@ def evaluate_selection(selected: SelectionResult, most: int = MAX_LISTED, seed: 
             groups[name] = []
     return SelectionEvaluation(
         selected,
-        found,
-        differences(selected, list_answering_systems(found), seed),
-        {name: some for name, some in groups.items() if some},
+        by_accuracy,
+        differences(selected, list_answering_systems(by_accuracy), seed),
+        {name: members for name, members in groups.items() if members},
         places(selected),
         is_shuffled(selected),
         disputed(selected, most),

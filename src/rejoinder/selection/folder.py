@@ -36,17 +36,17 @@ _ABOUT_SHAPE = {
 
 def digest_questions(questions: Sequence[Question]) -> str:
     """A sha256 over all that a system may look at: not over grades, labels or sources, which may come later."""
-    whole = hashlib.sha256()
+    digest = hashlib.sha256()
     for question in questions:
-        seen = [
+        visible = [
             question.id,
             [turn_object(turn) for turn in question.context],
             [[statement.text, statement.category] for statement in question.situation],
             [candidate.text for candidate in question.candidates],
             dict(question.meta),
         ]
-        whole.update(orjson.dumps(seen, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS) + b"\n")
-    return whole.hexdigest()
+        digest.update(orjson.dumps(visible, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS) + b"\n")
+    return digest.hexdigest()
 
 
 def is_selection_run(path: Path) -> bool:
@@ -71,11 +71,11 @@ def prepare_folder(folder: Path, questions: Sequence[Question], digest: str) -> 
         raise RunError(f"{folder}: cannot be written ({reason}); choose another folder with -o") from None
 
 
-def copy_card(given: str, folder: Path) -> None:
+def copy_card(testset: str, folder: Path) -> None:
     """Take the card that stands beside a test set along."""
-    if given == "-" or given.startswith("dataset:"):
+    if testset == "-" or testset.startswith("dataset:"):
         return
-    base = given.removesuffix(".gz").removesuffix(".jsonl")
+    base = testset.removesuffix(".gz").removesuffix(".jsonl")
     for ending in ("json", "md"):
         card = Path(f"{base}.card.{ending}")
         if card.is_file():
@@ -107,7 +107,7 @@ def read_about(folder: Path) -> dict[str, Any]:
 def record_time(folder: Path, system: str, seconds: float, n: int) -> None:
     """Add how long a system took to what earlier commands noted."""
     try:
-        told = orjson.loads((folder / TIMINGS).read_bytes())
+        times = orjson.loads((folder / TIMINGS).read_bytes())
     except (OSError, orjson.JSONDecodeError):
-        told = {}
-    write_json(folder / TIMINGS, {**told, system: {"seconds": round(seconds, 3), "questions": n}})
+        times = {}
+    write_json(folder / TIMINGS, {**times, system: {"seconds": round(seconds, 3), "questions": n}})

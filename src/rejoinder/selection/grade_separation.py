@@ -38,32 +38,32 @@ class GradedScores(NamedTuple):
 def collect_graded_scores(questions: Sequence[Question], scores: Sequence[Sequence[float]]) -> GradedScores:
     """The scores of candidates that have a grade in words, in one row."""
     rows = [
-        (score, str(one.grade), question.id, repeated(question.context, one.text))
-        for question, of_question in zip(questions, scores, strict=True)
-        for one, score in zip(question.candidates, of_question, strict=True)
+        (score, str(candidate.grade), question.id, repeated(question.context, candidate.text))
+        for question, line in zip(questions, scores, strict=True)
+        for candidate, score in zip(question.candidates, line, strict=True)
         if not math.isnan(score)
     ]
-    values, again = (np.array([row[column] for row in rows], np.float64) for column in (0, 3))
+    values, repeats = (np.array([row[column] for row in rows], np.float64) for column in (0, 3))
     n_missing = sum(map(len, scores)) - len(rows)
-    found = GradedScores(values, again, [row[1] for row in rows], [row[2] for row in rows], n_missing)
+    graded = GradedScores(values, repeats, [row[1] for row in rows], [row[2] for row in rows], n_missing)
     for grade in (POSITIVE, ADVERSARIAL):
-        if not found.rows(grade).any():
+        if not graded.rows(grade).any():
             raise InputError(f"no candidate with a score has the grade {grade!r}; measure on DailyDialog++")
-    return found
+    return graded
 
 
-def auc_interval(found: GradedScores, higher: str, lower: str) -> Interval:
+def auc_interval(graded: GradedScores, higher: str, lower: str) -> Interval:
     """How probable it is that a reply of one grade is above one of another, ties half, clustered by question.
 
     The standard error is that of Obuchowski (1997): each reply counts by how many of the other grade it is above.
     """
-    high, low = found.rows(higher), found.rows(lower)
-    both = np.concatenate([found.scores[high], found.scores[low]])
+    high, low = graded.rows(higher), graded.rows(lower)
+    both = np.concatenate([graded.scores[high], graded.scores[low]])
     n, m = int(high.sum()), int(low.sum())
     ranks = midranks(both)
     above = (ranks[:n] - midranks(both[:n])) / m
     below = 1 - (ranks[n:] - midranks(both[n:])) / n
     value = float(above.mean())
     parts = np.concatenate([value + (above - value) * (n + m) / n, value + (below - value) * (n + m) / m])
-    names = np.array(found.questions)
+    names = np.array(graded.questions)
     return mean_interval(parts, [*names[high].tolist(), *names[low].tolist()])._replace(value=value)

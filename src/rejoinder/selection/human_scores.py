@@ -37,22 +37,24 @@ def collect_scores(records: Iterable[Record], pools: Sequence[Question], aspect:
     A rating names a candidate as the annotation page does, QUESTION/CANDIDATE; ratings of anything else and of other
     aspects are passed over.
     """
-    known = {f"{pool.id}/{one.id}": (pool.id, str(one.id)) for pool in pools for one in pool.candidates}
-    found: dict[tuple[str, str], dict[str, int]] = {}
+    candidates = {
+        f"{pool.id}/{candidate.id}": (pool.id, str(candidate.id)) for pool in pools for candidate in pool.candidates
+    }
+    scores: dict[tuple[str, str], dict[str, int]] = {}
     aspects: set[str] = set()
     for record in records:
-        if not isinstance(record, Rating) or record.response not in known:
+        if not isinstance(record, Rating) or record.response not in candidates:
             continue
         aspects.add(record.aspect)
         if record.aspect == aspect:
-            found.setdefault(known[record.response], {})[record.rater] = _check_score(record)
-    if not found:
+            scores.setdefault(candidates[record.response], {})[record.rater] = _check_score(record)
+    if not scores:
         if aspects:
             raise InputError(f"nobody rated the aspect {aspect!r}; {nearest(aspect, aspects)}")
         raise InputError(
             "none of the ratings is of a candidate of these pools; give the pools that people were shown with --pools"
         )
-    return {key: tuple(of_rater[rater] for rater in sorted(of_rater)) for key, of_rater in found.items()}
+    return {key: tuple(by_rater[rater] for rater in sorted(by_rater)) for key, by_rater in scores.items()}
 
 
 def _check_score(rating: Rating) -> int:
@@ -67,13 +69,16 @@ def _check_score(rating: Rating) -> int:
 def attach_scores(pools: Sequence[Question], scores: HumanScores) -> list[Question]:
     """Pools whose candidates carry what people gave them."""
 
-    def scored(pool: Question, candidate: Candidate) -> Candidate:
-        given = scores.get((pool.id, str(candidate.id)))
-        if given is None:
+    def attach(pool: Question, candidate: Candidate) -> Candidate:
+        ratings = scores.get((pool.id, str(candidate.id)))
+        if ratings is None:
             return candidate
-        return dataclasses.replace(candidate, meta={**candidate.meta, RATINGS_KEY: list(given)})
+        return dataclasses.replace(candidate, meta={**candidate.meta, RATINGS_KEY: list(ratings)})
 
-    return [dataclasses.replace(pool, candidates=tuple(scored(pool, one) for one in pool.candidates)) for pool in pools]
+    return [
+        dataclasses.replace(pool, candidates=tuple(attach(pool, candidate) for candidate in pool.candidates))
+        for pool in pools
+    ]
 
 
 def get_ratings(candidate: Candidate) -> tuple[int, ...]:

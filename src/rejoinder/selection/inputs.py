@@ -30,7 +30,7 @@ class BuildInput:
     splits: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, text: str) -> BuildInput:
+    def parse(cls, text: str) -> BuildInput:
         """What somebody typed."""
         if text == "-" or is_pipe(text):
             what = "standard input," if text == "-" else f"{printable(text)}, a pipe,"
@@ -49,14 +49,14 @@ class BuildInput:
 
     def records(self) -> Iterator[Record]:
         """Everything that it holds of its splits; an utterance of a plain text is a dialogue of one turn."""
-        found = False
+        has_records = False
         for record in _read_plain_text(self.name) if self.is_plain else _read_records(self.name):
             split = getattr(record, "split", None)
             if self.splits and isinstance(record, Dialogue | Question) and split not in self.splits:
                 continue
-            found = True
+            has_records = True
             yield record
-        if not found:
+        if not has_records:
             wanted = f" of the split {' or '.join(sorted(self.splits))}" if self.splits else ""
             raise InputError(f"{self.name}: holds nothing{wanted}")
 
@@ -65,12 +65,12 @@ class BuildInput:
         if self.is_plain:
             sha256 = InputFile(self.name).measure()[0]
         else:
-            opened = Input(self.name)
-            sha256 = opened.digest
-            opened.close()
-        shown = self.name if self.name.startswith(DATASET) else Path(self.name).name
+            source = Input(self.name)
+            sha256 = source.digest
+            source.close()
+        name = self.name if self.name.startswith(DATASET) else Path(self.name).name
         splits = f"@{'+'.join(sorted(self.splits))}" if self.splits else ""
-        return {"role": role, "name": shown + splits, "sha256": sha256, "licence": self._licence()}
+        return {"role": role, "name": name + splits, "sha256": sha256, "licence": self._licence()}
 
     def _licence(self) -> str:
         if not self.name.startswith(DATASET):
@@ -81,11 +81,11 @@ class BuildInput:
 
 
 def _read_records(name: str) -> Iterator[Record]:
-    opened = Input(name)
+    source = Input(name)
     try:
-        yield from (record for record, _ in opened.records(allow_empty=True))
+        yield from (record for record, _ in source.records(allow_empty=True))
     finally:
-        opened.close()
+        source.close()
 
 
 def _read_plain_text(name: str) -> Iterator[Record]:
@@ -113,46 +113,46 @@ def open_inputs(
     facts: Sequence[Mapping[str, Any]] = (),
 ) -> OpenedInputs:
     """Records as they are given, and files opened, with what the card says of each."""
-    named = [_list_files(one) for one in (contexts, repository, training)]
-    told = [
+    file_lists = [_list_files(one) for one in (contexts, repository, training)]
+    file_facts = [
         one.facts(role)
-        for role, files in zip(("dialogues", "repository", "training"), named, strict=True)
+        for role, files in zip(("dialogues", "repository", "training"), file_lists, strict=True)
         for one in files
     ]
     records: tuple[Any, Any, Any] = contexts, repository, training
     readers: tuple[Any, Any, Any] = read_contexts, read_repository, read_training
-    opened = [read(files) if files else given for given, read, files in zip(records, readers, named, strict=True)]
-    return OpenedInputs(opened[0], opened[1], opened[2], [*facts, *told])
+    parts = [read(files) if files else value for value, read, files in zip(records, readers, file_lists, strict=True)]
+    return OpenedInputs(parts[0], parts[1], parts[2], [*facts, *file_facts])
 
 
-def _list_files(given: object) -> list[BuildInput]:
+def _list_files(value: object) -> list[BuildInput]:
     """The files that are named; none where records are given."""
-    if isinstance(given, str | Path):
-        given = [given]
-    if not isinstance(given, list | tuple):
+    if isinstance(value, str | Path):
+        value = [value]
+    if not isinstance(value, list | tuple):
         return []
-    return [BuildInput.of(str(one)) for one in given if isinstance(one, str | Path)]
+    return [BuildInput.parse(str(one)) for one in value if isinstance(one, str | Path)]
 
 
-def read_contexts(given: Sequence[BuildInput]) -> Iterator[Dialogue | Item | Question]:
+def read_contexts(sources: Sequence[BuildInput]) -> Iterator[Dialogue | Item | Question]:
     """What questions can be made of: dialogues, items with a reference, questions."""
-    for one in given:
-        if one.is_plain:
-            raise InputError(f"{one.name}: is a text of single utterances; questions are made of dialogues")
-        yield from (record for record in one.records() if isinstance(record, Dialogue | Item | Question))
+    for source in sources:
+        if source.is_plain:
+            raise InputError(f"{source.name}: is a text of single utterances; questions are made of dialogues")
+        yield from (record for record in source.records() if isinstance(record, Dialogue | Item | Question))
 
 
-def read_repository(given: Sequence[BuildInput]) -> Iterator[Dialogue]:
+def read_repository(sources: Sequence[BuildInput]) -> Iterator[Dialogue]:
     """What candidates are found among: the turns of dialogues, and responses, each by itself."""
-    for one in given:
-        for record in one.records():
+    for source in sources:
+        for record in source.records():
             if isinstance(record, Dialogue):
                 yield record
             elif isinstance(record, Response) and record.text.strip():
                 yield Dialogue(record.id, (Turn(record.text),))
 
 
-def read_training(given: Sequence[BuildInput]) -> Iterator[Record]:
+def read_training(sources: Sequence[BuildInput]) -> Iterator[Record]:
     """What systems were trained on, whatever its kind."""
-    for one in given:
-        yield from one.records()
+    for source in sources:
+        yield from source.records()

@@ -115,25 +115,29 @@ def read_labels(questions: Sequence[Question], path: Path) -> LabelledQuestions:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
-    said = (
+    votes = (
         _read_rating_votes(content, path.name)
         if content.lstrip()[:1] == b"{"
         else _read_table_votes(content, path.name)
     )
-    known = {response_id(q, place): (q.id, place) for q in questions for place in range(len(q.candidates))}
+    places = {response_id(q, place): (q.id, place) for q in questions for place in range(len(q.candidates))}
     by_question: dict[str, dict[int, Sequence[str]]] = {}
-    given: Counter[str] = Counter()
-    for name, raters in said.items():
-        if name not in known:
+    label_counts: Counter[str] = Counter()
+    for name, raters in votes.items():
+        if name not in places:
             raise InputError(f"{path.name}: the test set has no candidate {brief(name)}; label the set it was made of")
         labels = _majority_labels(list(raters.values()))
-        given.update(labels or [NONE])
-        by_question.setdefault(known[name][0], {})[known[name][1]] = labels
-    by = {len(raters) for raters in said.values()}
-    told = (
-        f"people ({min(by)} to {max(by)} a candidate)" if len(by) > 1 else f"people ({max(by, default=0)} a candidate)"
+        label_counts.update(labels or [NONE])
+        by_question.setdefault(places[name][0], {})[places[name][1]] = labels
+    rater_counts = {len(raters) for raters in votes.values()}
+    labelled_by = (
+        f"people ({min(rater_counts)} to {max(rater_counts)} a candidate)"
+        if len(rater_counts) > 1
+        else f"people ({max(rater_counts, default=0)} a candidate)"
     )
-    return LabelledQuestions([attach_labels(q, by_question.get(q.id, {}), told) for q in questions], len(said), given)
+    return LabelledQuestions(
+        [attach_labels(q, by_question.get(q.id, {}), labelled_by) for q in questions], len(votes), label_counts
+    )
 
 
 def _majority_labels(votes: Sequence[set[str]]) -> list[str]:
@@ -141,7 +145,7 @@ def _majority_labels(votes: Sequence[set[str]]) -> list[str]:
 
 
 def _read_rating_votes(content: bytes, name: str) -> LabelVotes:
-    said: LabelVotes = {}
+    by_candidate: LabelVotes = {}
     other: Counter[str] = Counter()
     for number, text in enumerate(content.splitlines(), start=1):
         if not text.strip():
@@ -153,17 +157,17 @@ def _read_rating_votes(content: bytes, name: str) -> LabelVotes:
         if record.aspect not in LABELS:
             other[record.aspect] += 1
             continue
-        votes = said.setdefault(record.response, {}).setdefault(record.rater, set())
+        votes = by_candidate.setdefault(record.response, {}).setdefault(record.rater, set())
         if record.value:
             votes.add(record.aspect)
-    if not said:
-        found = f"found: {brief(', '.join(other), 120)}" if other else "there are no ratings"
-        raise InputError(f"{name}: no rating has one of the aspects {', '.join(LABELS)} ({found})")
-    return said
+    if not by_candidate:
+        detail = f"found: {brief(', '.join(other), 120)}" if other else "there are no ratings"
+        raise InputError(f"{name}: no rating has one of the aspects {', '.join(LABELS)} ({detail})")
+    return by_candidate
 
 
 def _read_table_votes(content: bytes, name: str) -> LabelVotes:
-    said: LabelVotes = {}
+    by_candidate: LabelVotes = {}
     try:
         rows = list(read_rows(content, ()))
         columns: Mapping[str, str] = rows[0][1] if rows else {}
@@ -172,17 +176,17 @@ def _read_table_votes(content: bytes, name: str) -> LabelVotes:
                 words = [
                     word.strip() for word in unescape_cell(row["labels"]).replace(";", ",").split(",") if word.strip()
                 ]
-                said[unescape_cell(row["candidate"])] = {"people": _parse_votes(words, f"{name} line {number}")}
-            return said
+                by_candidate[unescape_cell(row["candidate"])] = {"people": _parse_votes(words, f"{name} line {number}")}
+            return by_candidate
         for number, row in read_rows(content, ("response", "rater", "value")):
             if row.get("kind", "unit") == "unit" and row["value"].startswith("["):
                 votes = _parse_votes(orjson.loads(row["value"]), f"{name} line {number}")
-                said.setdefault(unescape_cell(row["response"]), {})[unescape_cell(row["rater"])] = votes
+                by_candidate.setdefault(unescape_cell(row["response"]), {})[unescape_cell(row["rater"])] = votes
     except orjson.JSONDecodeError:
         raise InputError(f"{name}: a value is no list of labels; export it again as csv") from None
     except InputError as error:
         raise error if str(error).startswith(name) else InputError(f"{name}: {error}") from None
-    return said
+    return by_candidate
 
 
 def _parse_votes(words: Iterable[str], where: str) -> set[str]:

@@ -72,22 +72,24 @@ def find_label_reasons(context: Sequence[str], truth: str, candidate: str) -> di
     words = english.split_words(candidate)
     if candidate.rstrip().endswith(_BREAKS_OFF) and len(words) <= _FEW:
         return {INSUFFICIENT: "it breaks off"}
-    whole = english.split_words(truth)
-    if len(words) <= _FRAGMENT and set(words) <= set(whole):
-        return {INSUFFICIENT: "it is a small part of the true reply"} if len(whole) >= 3 * len(words) else {}
+    truth_words = english.split_words(truth)
+    if len(words) <= _FRAGMENT and set(words) <= set(truth_words):
+        return {INSUFFICIENT: "it is a small part of the true reply"} if len(truth_words) >= 3 * len(words) else {}
     if len(english.split_english_sentences(candidate)) > 1:
         return {}
-    found = {
+    reasons = {
         INCONSISTENT: _find_inconsistency(context, truth, candidate),
         SUBJECT: _find_wrong_subject(context, truth, candidate),
         TENSE: _find_wrong_tense(context, truth, candidate),
     }
-    return {label: reason for label, reason in found.items() if reason}
+    return {label: reason for label, reason in reasons.items() if reason}
 
 
-def _is_near(one: str, other: str) -> bool:
-    mine, theirs = _content_stems(one), _content_stems(other)
-    return len(mine & theirs) > 1 and 2 * len(mine & theirs) >= _NEAR * (len(mine) + len(theirs))
+def _is_near(first: str, second: str) -> bool:
+    first_stems, second_stems = _content_stems(first), _content_stems(second)
+    return len(first_stems & second_stems) > 1 and 2 * len(first_stems & second_stems) >= _NEAR * (
+        len(first_stems) + len(second_stems)
+    )
 
 
 def _content_stems(text: str) -> frozenset[str]:
@@ -96,37 +98,42 @@ def _content_stems(text: str) -> frozenset[str]:
 
 
 def _find_wrong_subject(context: Sequence[str], truth: str, candidate: str) -> str | None:
-    mine = find_subject(candidate)
-    theirs = find_subject(truth) or (find_expected_subject(context[-1]) if context else None)
-    if mine is None or theirs is None or mine == theirs or not _is_near(truth, candidate):
+    subject = find_subject(candidate)
+    true_subject = find_subject(truth) or (find_expected_subject(context[-1]) if context else None)
+    if subject is None or true_subject is None or subject == true_subject or not _is_near(truth, candidate):
         return None
-    return f"its subject is {_PERSON_NAMES[mine]}; that of the true reply is {_PERSON_NAMES[theirs]}"
+    return f"its subject is {_PERSON_NAMES[subject]}; that of the true reply is {_PERSON_NAMES[true_subject]}"
 
 
 def _find_wrong_tense(context: Sequence[str], truth: str, candidate: str) -> str | None:
-    mine, theirs = find_tense(candidate), find_tense(truth)
-    if mine is None or theirs is None or (mine == "past") == (theirs == "past") or not _is_near(truth, candidate):
+    tense, true_tense = find_tense(candidate), find_tense(truth)
+    if (
+        tense is None
+        or true_tense is None
+        or (tense == "past") == (true_tense == "past")
+        or not _is_near(truth, candidate)
+    ):
         return None
     last = english.split_english_sentences(context[-1])[-1:] if context else []
-    if (find_subject(candidate) is None) != (find_subject(truth) is None) or (last and find_tense(last[0]) == mine):
+    if (find_subject(candidate) is None) != (find_subject(truth) is None) or (last and find_tense(last[0]) == tense):
         return None
-    return f"it is in the {mine}, the true reply in the {theirs}"
+    return f"it is in the {tense}, the true reply in the {true_tense}"
 
 
 def _find_inconsistency(context: Sequence[str], truth: str, candidate: str) -> str | None:
-    mine, theirs = english.find_answer(candidate), english.find_answer(truth)
-    if mine and theirs and mine != theirs and _is_near(truth, candidate):
-        return f"it answers {mine}, the true reply {theirs}"
+    answer, true_answer = english.find_answer(candidate), english.find_answer(truth)
+    if answer and true_answer and answer != true_answer and _is_near(truth, candidate):
+        return f"it answers {answer}, the true reply {true_answer}"
     words = frozenset(english.split_words(candidate))
     for text in (truth, *context[::-1]):
         if candidate.endswith("?") or text.endswith("?") or not _is_near(text, candidate):
             continue
         if english.count_negations(candidate) and not english.count_negations(text):
             return f"it denies what was said: {brief(text)}"
-        before = frozenset(english.split_words(text))
-        for alike in _EXCLUSIVE_GROUPS:
-            if words & alike and before & alike and not words & before & alike:
-                return f"it says {min(words & alike)}, and {min(before & alike)} was said"
+        earlier = frozenset(english.split_words(text))
+        for group in _EXCLUSIVE_GROUPS:
+            if words & group and earlier & group and not words & earlier & group:
+                return f"it says {min(words & group)}, and {min(earlier & group)} was said"
     return None
 
 
@@ -151,15 +158,15 @@ def measure_suggestions(questions: Sequence[Question]) -> list[LabelAccuracy]:
     """
     rows = []
     for number, question in enumerate(questions):
-        told = suggest_labels(question)
+        with_suggestions = suggest_labels(question)
         for place in find_false_places(question):
-            found = told.candidates[place].meta.get("suggested_labels", ())
-            rows.append((number, frozenset(question.candidates[place].labels), frozenset(found)))
+            suggestions = with_suggestions.candidates[place].meta.get("suggested_labels", ())
+            rows.append((number, frozenset(question.candidates[place].labels), frozenset(suggestions)))
     return [_measure_label(label, rows) for label in LABELS]
 
 
 def _measure_label(label: str, rows: Sequence[tuple[int, frozenset[str], frozenset[str]]]) -> LabelAccuracy:
-    suggested = [(number, label in given) for number, given, found in rows if label in found]
-    given = [(number, label in found) for number, given, found in rows if label in given]
-    shares = [proportion([hit for _, hit in some], [number for number, _ in some]) for some in (suggested, given)]
-    return LabelAccuracy(label, shares[0], shares[1], len(suggested), len(given), len(rows))
+    suggested = [(number, label in labels) for number, labels, suggestions in rows if label in suggestions]
+    labels = [(number, label in suggestions) for number, labels, suggestions in rows if label in labels]
+    shares = [proportion([hit for _, hit in pairs], [number for number, _ in pairs]) for pairs in (suggested, labels)]
+    return LabelAccuracy(label, shares[0], shares[1], len(suggested), len(labels), len(rows))

@@ -43,11 +43,11 @@ def find_false_places(question: Question) -> list[int]:
 
 def check_labels(labels: Iterable[str], where: str) -> tuple[str, ...]:
     """Labels in their order, each once; one that we do not know is an error."""
-    given = list(labels)
-    for label in given:
+    names = list(labels)
+    for label in names:
         if label not in LABELS:
             raise InputError(f"{where}: no error label is called {label!r}; {nearest(label, LABELS)}")
-    return tuple(label for label in LABELS if label in given)
+    return tuple(label for label in LABELS if label in names)
 
 
 def attach_labels(question: Question, labels: Mapping[int, Sequence[str]], by: str) -> Question:
@@ -56,9 +56,9 @@ def attach_labels(question: Question, labels: Mapping[int, Sequence[str]], by: s
     def change(place: int, candidate: Candidate) -> Candidate:
         if place not in labels:
             return candidate
-        found = check_labels(labels[place], f"question {question.id}")
+        new_labels = check_labels(labels[place], f"question {question.id}")
         meta = {key: value for key, value in candidate.meta.items() if key not in _SUGGESTION_KEYS}
-        return dataclasses.replace(candidate, labels=found, meta={**meta, "labelled_by": by})
+        return dataclasses.replace(candidate, labels=new_labels, meta={**meta, "labelled_by": by})
 
     return _change_candidates(question, change)
 
@@ -68,8 +68,8 @@ def attach_suggestions(question: Question, reasons: Mapping[int, Mapping[str, st
 
     def change(place: int, candidate: Candidate) -> Candidate:
         meta = {key: value for key, value in candidate.meta.items() if key not in _SUGGESTION_KEYS}
-        if found := reasons.get(place):
-            meta |= {"suggested_labels": list(found), "suggested_because": dict(found)}
+        if suggestions := reasons.get(place):
+            meta |= {"suggested_labels": list(suggestions), "suggested_because": dict(suggestions)}
         return dataclasses.replace(candidate, meta=meta)
 
     return _change_candidates(question, change)
@@ -79,10 +79,10 @@ def accept_suggestions(question: Question) -> Question:
     """The question with its suggestions as labels, where a candidate has no labels yet."""
 
     def change(_: int, candidate: Candidate) -> Candidate:
-        found = candidate.meta.get("suggested_labels")
-        if not found or candidate.labels:
+        suggestions = candidate.meta.get("suggested_labels")
+        if not suggestions or candidate.labels:
             return candidate
-        labels = check_labels(map(str, found), f"question {question.id}")
+        labels = check_labels(map(str, suggestions), f"question {question.id}")
         meta = {key: value for key, value in candidate.meta.items() if key != "suggested_labels"}
         return dataclasses.replace(candidate, labels=labels, meta={**meta, "labelled_by": "rules, accepted"})
 
@@ -99,8 +99,8 @@ LABELLED_FILE = "labelled.json"
 
 @functools.cache
 def _read_labelled_file() -> dict[str, Any]:
-    found: dict[str, Any] = orjson.loads((files("rejoinder.selection") / LABELLED_FILE).read_bytes())
-    return found
+    content: dict[str, Any] = orjson.loads((files("rejoinder.selection") / LABELLED_FILE).read_bytes())
+    return content
 
 
 def describe_labelled_set() -> str:

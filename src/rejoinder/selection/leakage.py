@@ -28,7 +28,7 @@ DigestPair = tuple[int, int]
 class TrainingTexts:
     """What training files say, as digests, and which of the pairs that were looked for they have."""
 
-    said: frozenset[int] = frozenset()
+    digests: frozenset[int] = frozenset()
     pairs: frozenset[DigestPair] = frozenset()
 
     def leaked(self, item: Item) -> bool:
@@ -37,21 +37,21 @@ class TrainingTexts:
 
     def blocked(self, corpus: Corpus) -> NDArray[np.bool_]:
         """For each different thing that a corpus says, whether training said it."""
-        known = np.fromiter(self.said, np.int64, len(self.said))
-        return np.isin(corpus.digests, known)
+        digests = np.fromiter(self.digests, np.int64, len(self.digests))
+        return np.isin(corpus.digests, digests)
 
 
 def scan_training(records: Iterable[Record], items: Sequence[Item]) -> TrainingTexts:
     """What some records say, held against the items that questions shall be made of; gone through once."""
     wanted = {pair for item in items for pair in list_turn_pairs(item)}
-    said: set[int] = set()
+    all_digests: set[int] = set()
     pairs: set[DigestPair] = set()
     for record in records:
         for texts in _list_texts(record):
             digests = [text_digest(text) for text in texts]
-            said.update(digests)
+            all_digests.update(digests)
             pairs.update(pair for pair in pairwise(digests) if pair in wanted)
-    return TrainingTexts(frozenset(said), frozenset(pairs))
+    return TrainingTexts(frozenset(all_digests), frozenset(pairs))
 
 
 def list_turn_pairs(item: Item) -> Iterator[DigestPair]:
@@ -68,20 +68,20 @@ def list_turn_pairs(item: Item) -> Iterator[DigestPair]:
 def find_copies(items: Sequence[Item], corpus: Corpus) -> list[frozenset[str]]:
     """For each item the dialogues of a corpus that are copies of its own, its own included."""
     size = len(corpus.digests)
-    inside = np.flatnonzero(corpus.dialogue[:-1] == corpus.dialogue[1:])
-    keys = corpus.said[inside].astype(np.int64) * size + corpus.said[inside + 1]
+    neighbours = np.flatnonzero(corpus.dialogue[:-1] == corpus.dialogue[1:])
+    keys = corpus.said[neighbours].astype(np.int64) * size + corpus.said[neighbours + 1]
     order = np.argsort(keys, kind="stable")
-    keys, owners = keys[order], corpus.dialogue[inside][order]
-    found = []
+    keys, owners = keys[order], corpus.dialogue[neighbours][order]
+    copies = []
     for item in items:
         pairs = np.array(list(list_turn_pairs(item)), np.int64).reshape(-1, 2)
         places = np.minimum(np.searchsorted(corpus.digests, pairs), size - 1)
-        known = places[(corpus.digests[places] == pairs).all(axis=1)]
-        codes = known[:, 0] * size + known[:, 1]
+        matches = places[(corpus.digests[places] == pairs).all(axis=1)]
+        codes = matches[:, 0] * size + matches[:, 1]
         ends = zip(np.searchsorted(keys, codes, "left"), np.searchsorted(keys, codes, "right"), strict=True)
         own = {corpus.ids[n] for begin, end in ends for n in owners[begin:end].tolist()}
-        found.append(frozenset(own | {item.dialogue} if item.dialogue is not None else own))
-    return found
+        copies.append(frozenset(own | {item.dialogue} if item.dialogue is not None else own))
+    return copies
 
 
 def _list_texts(record: Record) -> Iterator[list[str]]:

@@ -37,15 +37,15 @@ def score_candidates(
     """The score of each candidate of each question, NaN where there is none; what was computed before is kept."""
     check_judge(metric)
     store, column = ScoreStore(cache_home() / "scores"), Column("score", metric)
-    found: list[list[float]] = []
+    scores: list[list[float]] = []
     for start in range(0, len(questions), _BATCH_SIZE):
         part = questions[start : start + _BATCH_SIZE]
         pairs = [pair for question in part for pair in _make_pairs(question)]
         values = iter(store.get(compute_cached(column, pairs, store, {}).address) or [None] * len(pairs))
-        found += [[_to_float(next(values)) for _ in question.candidates] for question in part]
+        scores += [[_to_float(next(values)) for _ in question.candidates] for question in part]
         if progress is not None:
-            progress(len(found), len(questions))
-    return found
+            progress(len(scores), len(questions))
+    return scores
 
 
 def _make_pairs(question: Question) -> list[Pair]:
@@ -66,15 +66,15 @@ def attach_acceptability(
     """Pools whose candidates carry how probable it is that each is acceptable; one without a score carries nothing."""
     scores = score_candidates(pools, metric, progress)
 
-    def judged(pool: Question, candidate: Candidate, score: float) -> Candidate:
+    def attach(pool: Question, candidate: Candidate, score: float) -> Candidate:
         if math.isnan(score):
             return candidate
         probability = known.probability(score, repeated(pool.context, candidate.text))
         return dataclasses.replace(candidate, meta={**candidate.meta, ACCEPTABILITY_KEY: probability})
 
     return [
-        dataclasses.replace(pool, candidates=tuple(map(partial(judged, pool), pool.candidates, of_pool)))
-        for pool, of_pool in zip(pools, scores, strict=True)
+        dataclasses.replace(pool, candidates=tuple(map(partial(attach, pool), pool.candidates, line)))
+        for pool, line in zip(pools, scores, strict=True)
     ]
 
 

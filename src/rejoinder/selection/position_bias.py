@@ -37,32 +37,32 @@ def is_shuffled(selected: SelectionResult) -> bool:
 
 def places(selected: SelectionResult) -> list[PlaceShares]:
     """Where the selections of each system stand."""
-    found = []
+    rows = []
     for system in selected.systems:
-        seen, expected = _count_places(selected, selected.chosen[system])
-        total = seen.sum()
-        shares = tuple((seen / total).tolist()) if total else (NAN,) * len(seen)
-        found.append(
-            PlaceShares(system, shares, tuple((expected / max(total, 1)).tolist()), _chi_squared_p(seen, expected))
+        counts, expected = _count_places(selected, selected.chosen[system])
+        total = counts.sum()
+        shares = tuple((counts / total).tolist()) if total else (NAN,) * len(counts)
+        rows.append(
+            PlaceShares(system, shares, tuple((expected / max(total, 1)).tolist()), _chi_squared_p(counts, expected))
         )
-    return found
+    return rows
 
 
-def _count_places(selected: SelectionResult, at: Sequence[tuple[int, ...]]) -> tuple[Floats, Floats]:
+def _count_places(selected: SelectionResult, selections: Sequence[tuple[int, ...]]) -> tuple[Floats, Floats]:
     """How often each place was taken, a question counting once; and how often chance would take it."""
     width = max(len(question.candidates) for question in selected.questions)
-    seen, expected = np.zeros(width), np.zeros(width)
-    for question, taken in zip(selected.questions, at, strict=True):
-        if taken:
-            seen[list(taken)] += 1 / len(taken)
+    counts, expected = np.zeros(width), np.zeros(width)
+    for question, selection in zip(selected.questions, selections, strict=True):
+        if selection:
+            counts[list(selection)] += 1 / len(selection)
             expected[: len(question.candidates)] += 1 / len(question.candidates)
-    return seen, expected
+    return counts, expected
 
 
-def _chi_squared_p(seen: Floats, expected: Floats) -> float:
+def _chi_squared_p(counts: Floats, expected: Floats) -> float:
     """Pearson's chi-squared test; NaN where there are too few selections."""
     from scipy.special import chdtrc
 
-    if len(seen) < 2 or (expected < _MIN_EXPECTED).any():
+    if len(counts) < 2 or (expected < _MIN_EXPECTED).any():
         return NAN
-    return float(chdtrc(len(seen) - 1, float(((seen - expected) ** 2 / expected).sum())))
+    return float(chdtrc(len(counts) - 1, float(((counts - expected) ** 2 / expected).sum())))

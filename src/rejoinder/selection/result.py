@@ -66,11 +66,11 @@ class SelectionResult:
     @functools.cached_property
     def clusters(self) -> Ints:
         """Which questions belong together: those of one dialogue, else those with the same context."""
-        seen: dict[tuple[str, ...], int] = {}
+        numbers: dict[tuple[str, ...], int] = {}
         codes = []
         for question in self.questions:
-            said = ("dialogue", question.dialogue) if question.dialogue is not None else _context_key(question)
-            codes.append(seen.setdefault(said, len(seen)))
+            key = ("dialogue", question.dialogue) if question.dialogue is not None else _context_key(question)
+            codes.append(numbers.setdefault(key, len(numbers)))
         return np.array(codes, dtype=np.int64)
 
     @property

@@ -72,29 +72,29 @@ def select(
         if folder is not None:
             raise SpecError(f"{given} is a run already: name no other folder, or name the test set itself")
         return load_selection(given, systems)
-    asked = parse_systems(systems, "system")
-    opened = Input(given)
+    parsed_systems = parse_systems(systems, "system")
+    testset = Input(given)
     try:
-        questions = read_questions(opened)
-        check_questions(questions, opened.called)
-        source = {"name": opened.name, "sha256": opened.digest, "bytes": opened.size}
-        stem = opened.stem
+        questions = read_questions(testset)
+        check_questions(questions, testset.called)
+        source = {"name": testset.name, "sha256": testset.digest, "bytes": testset.size}
+        stem = testset.stem
     finally:
-        opened.close()
+        testset.close()
     digest = run_folder.digest_questions(questions)
     folder = Path(folder or f"runs/{stem}-select-{digest[:8]}")
     run_folder.prepare_folder(folder, questions, digest)
     run_folder.copy_card(str(given), folder)
     files, fresh = {}, []
-    for spec, system in asked.items():
-        of_system = system_signature(system)
-        path = folder / run_folder.SYSTEMS / answer_file_name(spec, of_system)
+    for spec, system in parsed_systems.items():
+        signature = system_signature(system)
+        path = folder / run_folder.SYSTEMS / answer_file_name(spec, signature)
         if not path.is_file():
-            begun = time.time()
-            told = functools.partial(show or _ignore_progress, spec)
-            complete_answers(path, system, of_system, digest, questions, turned, told, engine)
+            start = time.time()
+            show_system = functools.partial(show or _ignore_progress, spec)
+            complete_answers(path, system, signature, digest, questions, turned, show_system, engine)
             fresh.append(spec)
-            run_folder.record_time(folder, spec, time.time() - begun, len(questions))
+            run_folder.record_time(folder, spec, time.time() - start, len(questions))
         files[spec] = path
     about = _describe_run(folder, source, questions, digest, files)
     write_json(folder / run_folder.ABOUT, about)
@@ -106,71 +106,74 @@ def load_selection(folder: str | Path, systems: Sequence[str | System] = ()) -> 
     folder = Path(folder)
     about = run_folder.read_about(folder)
     check_described_files(folder, about.get("files", {}))
-    known = {one["system"]: folder / run_folder.SYSTEMS / one["file"] for one in about["systems"]}
-    wanted = [_resolve_name(typed, known) for typed in systems] or list(known)
-    for spec in wanted:
-        if spec not in known:
+    answer_files = {one["system"]: folder / run_folder.SYSTEMS / one["file"] for one in about["systems"]}
+    names = [_resolve_name(typed, answer_files) for typed in systems] or list(answer_files)
+    for spec in names:
+        if spec not in answer_files:
             raise RunError(f"{folder}: has no answers of {spec}; name the test set itself to ask it")
     return SelectionRun(
-        folder, _read_result(run_folder.read_questions(folder), [known[s] for s in wanted], about["digest"]), (), about
+        folder,
+        _read_result(run_folder.read_questions(folder), [answer_files[s] for s in names], about["digest"]),
+        (),
+        about,
     )
 
 
-def _resolve_name(system: str | System, known: Mapping[str, Path]) -> str:
+def _resolve_name(system: str | System, answer_files: Mapping[str, Path]) -> str:
     if isinstance(system, System):
         return system_name(system)
-    return system if system in known else system_name(parse_system(system))
+    return system if system in answer_files else system_name(parse_system(system))
 
 
-def parse_systems(systems: Sequence[str | System], called: str) -> dict[str, System]:
+def parse_systems(systems: Sequence[str | System], noun: str) -> dict[str, System]:
     """Systems by name, each once; ``called`` is what the command calls them."""
     if not systems:
-        raise SpecError(f"no {called} was named; name at least one, e.g. --{called} tfidf")
-    found: dict[str, System] = {}
-    for one in systems:
-        system = parse_system(one) if isinstance(one, str) else one
+        raise SpecError(f"no {noun} was named; name at least one, e.g. --{noun} tfidf")
+    by_name: dict[str, System] = {}
+    for spec in systems:
+        system = parse_system(spec) if isinstance(spec, str) else spec
         name = system_name(system)
-        if name in found:
-            raise SpecError(f"the {called} {name} was given twice; leave one out")
-        found[name] = system
-    return found
+        if name in by_name:
+            raise SpecError(f"the {noun} {name} was given twice; leave one out")
+        by_name[name] = system
+    return by_name
 
 
-def read_questions(opened: Input) -> list[Question]:
+def read_questions(source: Input) -> list[Question]:
     """The questions of an input, each with an id of its own."""
-    ledger, found = IdChecker(), []
-    for record, place in opened.records():
-        ledger.add(record, place)
+    id_checker, questions = IdChecker(), []
+    for record, place in source.records():
+        id_checker.add(record, place)
         if isinstance(record, Question):
-            found.append(record)
-    return found
+            questions.append(record)
+    return questions
 
 
 def _read_result(questions: list[Question], files: Sequence[Path], digest: str) -> SelectionResult:
-    found = [read_answers(path) for path in files]
-    for path, one in zip(files, found, strict=True):
-        if one.digest != digest or len(one.lines) != len(questions):
+    answers = [read_answers(path) for path in files]
+    for path, answer in zip(files, answers, strict=True):
+        if answer.digest != digest or len(answer.lines) != len(questions):
             raise RunError(f"{path}: is of other questions; remove it and select again")
     return SelectionResult(
         questions,
-        {one.system: one.lines for one in found},
-        {one.system: one.signature for one in found},
-        {one.system: one.turned for one in found if one.turned.asked},
+        {answer.system: answer.lines for answer in answers},
+        {answer.system: answer.signature for answer in answers},
+        {answer.system: answer.turned for answer in answers if answer.turned.asked},
     )
 
 
 def _describe_run(
-    folder: Path, source: dict[str, Any], questions: list[Question], digest: str, asked: Mapping[str, Path]
+    folder: Path, source: dict[str, Any], questions: list[Question], digest: str, answer_files: Mapping[str, Path]
 ) -> dict[str, Any]:
     """What the folder holds; of a system with several signatures, the one that was asked for last."""
-    found = [(path, read_answers(path)) for path in sorted((folder / run_folder.SYSTEMS).glob("*.jsonl"))]
-    found = [(path, one) for path, one in found if asked.get(one.system, path) == path]
+    answers = [(path, read_answers(path)) for path in sorted((folder / run_folder.SYSTEMS).glob("*.jsonl"))]
+    answers = [(path, answer) for path, answer in answers if answer_files.get(answer.system, path) == path]
     return {
         "format": run_folder.FORMAT,
         "input": source,
         "digest": digest,
         "questions": len(questions),
-        "systems": [{"system": s.system, "signature": s.signature, "file": path.name} for path, s in found],
+        "systems": [{"system": s.system, "signature": s.signature, "file": path.name} for path, s in answers],
         "files": describe_files(folder, [run_folder.QUESTIONS]),
         "versions": {"rejoinder": rejoinder.__version__, **{name: version(name) for name in _LIBRARIES}},
     }

@@ -33,8 +33,8 @@ def write_sheet(pools: Sequence[Question], path: str | Path, raters: int = RATER
     n = 0
     for pool in pools:
         context = "\n".join(f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text for turn in pool.context)
-        for one in pool.candidates:
-            rows.writerow([*map(escape_cell, (pool.id, str(one.id), context, one.text)), *[""] * raters])
+        for candidate in pool.candidates:
+            rows.writerow([*map(escape_cell, (pool.id, str(candidate.id), context, candidate.text)), *[""] * raters])
             n += 1
     with atomic_write(path) as file:
         file.write(b"\xef\xbb\xbf" + out.getvalue().encode())  # else a spreadsheet takes it for anything but UTF-8
@@ -43,8 +43,8 @@ def write_sheet(pools: Sequence[Question], path: str | Path, raters: int = RATER
 
 def read_sheet(path: str | Path, pools: Sequence[Question]) -> HumanScores:
     """What people wrote on a sheet of these pools; an empty cell is a score that nobody gave."""
-    texts = {(pool.id, str(one.id)): one.text for pool in pools for one in pool.candidates}
-    found: dict[tuple[str, str], tuple[int, ...]] = {}
+    texts = {(pool.id, str(candidate.id)): candidate.text for pool in pools for candidate in pool.candidates}
+    by_candidate: dict[tuple[str, str], tuple[int, ...]] = {}
     for place, row, scores in _read_rows(path):
         key = unescape_cell(row["question"]), unescape_cell(row["candidate"])
         if key not in texts:
@@ -57,19 +57,19 @@ def read_sheet(path: str | Path, pools: Sequence[Question]) -> HumanScores:
                 f"{place}: candidate {key[1]} of {brief(key[0])} is {brief(texts[key])}, not {brief(row['text'])}; "
                 "leave 'text' as it was, or give the pools that the sheet was written for"
             )
-        if key in found:
+        if key in by_candidate:
             raise InputError(f"{place}: candidate {key[1]} of {brief(key[0])} has a row already; keep one of the two")
-        found[key] = tuple(_parse_score(cell, place) for cell in scores if cell.strip())
-    if not any(found.values()):
+        by_candidate[key] = tuple(_parse_score(cell, place) for cell in scores if cell.strip())
+    if not any(by_candidate.values()):
         raise InputError(f"{Path(path).name}: nobody has filled in a score; write 0 to 5 under '{_SCORE} 1' and so on")
-    return {key: scores for key, scores in found.items() if scores}
+    return {key: scores for key, scores in by_candidate.items() if scores}
 
 
 def _parse_score(cell: str, place: Place) -> int:
-    found = cell.strip().removesuffix(".0")  # some spreadsheets write 3 as 3.0
-    if found not in map(str, SCALE):
+    text = cell.strip().removesuffix(".0")  # some spreadsheets write 3 as 3.0
+    if text not in map(str, SCALE):
         raise InputError(f"{place}: has the score {brief(cell)}; write a whole number from 0 to 5, or nothing")
-    return int(found)
+    return int(text)
 
 
 def _read_rows(path: str | Path) -> Iterator[tuple[Place, dict[str, str], list[str]]]:

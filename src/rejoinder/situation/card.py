@@ -51,28 +51,28 @@ def make_card(
 
 def read_card(path: str | Path) -> dict[str, Any]:
     """The card beside a set; one without a card has an empty one."""
-    machine = card_paths(path)[0]
+    json_path = card_paths(path)[0]
     try:
-        found = orjson.loads(machine.read_bytes())
+        card = orjson.loads(json_path.read_bytes())
     except FileNotFoundError:
         return {}
     except (OSError, ValueError):
-        found = None
-    if not isinstance(found, dict) or found.get("kind") != "situated":
-        raise InputError(f"{machine.name}: is no card of a situated set; put it back as it was, or take it away")
-    return found
+        card = None
+    if not isinstance(card, dict) or card.get("kind") != "situated":
+        raise InputError(f"{json_path.name}: is no card of a situated set; put it back as it was, or take it away")
+    return card
 
 
 def render_card(card: Mapping[str, Any], name: str) -> str:
     """The card as a page for people."""
     grades = card["grades"]
-    told = (
+    status = (
         f"graded by people ({grades['method']})" if grades else "**not graded yet**: nobody knows which reply is best"
     )
     settings = card["settings"]
     head = (
         f"# {name}\n\n{card['questions']:,} requests with {settings['candidates']} candidates and "
-        f"{settings['statements']} statements about the situation, {told}. Distractors by Algorithms 1 and 2 of Otani "
+        f"{settings['statements']} statements about the situation, {status}. Distractors by Algorithms 1 and 2 of Otani "
         f"et al. 2023, statements by their Appendix B.2, embeddings by {card['encoder']}. Made by rejoinder "
         f"{card['rejoinder']} with the seed {settings['seed']}.\n"
     )

@@ -47,29 +47,31 @@ def grade_questions(
         raise InputError(
             "a mean is no grade; aggregate by majority, minimax_entropy_ordinal or another model of classes"
         )
-    known = {_candidate_name(question, n) for question in questions for n in range(len(question.candidates))}
-    ratings = [_check_grade(one) for one in records if isinstance(one, Rating) and one.response in known]
-    ratings = [one for one in ratings if one.aspect == ASPECT]
+    candidate_names = {_candidate_name(question, n) for question in questions for n in range(len(question.candidates))}
+    ratings = [
+        _check_grade(rating) for rating in records if isinstance(rating, Rating) and rating.response in candidate_names
+    ]
+    ratings = [rating for rating in ratings if rating.aspect == ASPECT]
     if not ratings:
         raise InputError(f"nobody rated the aspect {ASPECT!r} of a candidate of this set; give the set that was rated")
-    made = aggregate_ratings(ratings, method)[0]
-    found = {one.response: one for one in made.records if isinstance(one, Rating)}
-    given: dict[str, list[int]] = {}
-    for one in sorted(ratings, key=lambda one: one.rater):
-        given.setdefault(str(one.response), []).append(int(one.value))
-    done = [_grade_question(question, found, given) for question in questions]
-    again = tuple(question.id for question in done if not _is_decided(question))
-    kept = tuple(question for question in done if keep or _is_decided(question))
-    alpha = krippendorff_alpha(made.judged.matrix.values, "ordinal").value
+    aggregated = aggregate_ratings(ratings, method)[0]
+    by_candidate = {rating.response: rating for rating in aggregated.records if isinstance(rating, Rating)}
+    given_ratings: dict[str, list[int]] = {}
+    for rating in sorted(ratings, key=lambda rating: rating.rater):
+        given_ratings.setdefault(str(rating.response), []).append(int(rating.value))
+    graded = [_grade_question(question, by_candidate, given_ratings) for question in questions]
+    undecided = tuple(question.id for question in graded if not _is_decided(question))
+    chosen = tuple(question for question in graded if keep or _is_decided(question))
+    alpha = krippendorff_alpha(aggregated.judged.matrix.values, "ordinal").value
     facts = {
         "method": method,
         "ratings": len(ratings),
-        "raters": len({one.rater for one in ratings}),
+        "raters": len({rating.rater for rating in ratings}),
         "alpha": None if math.isnan(alpha) else round(alpha, 4),
-        "counts": _count_grades(kept, again),
-        "again": list(again),
+        "counts": _count_grades(chosen, undecided),
+        "again": list(undecided),
     }
-    return GradedQuestions(kept, facts, again)
+    return GradedQuestions(chosen, facts, undecided)
 
 
 def to_ratings(scores: HumanScores) -> list[Rating]:
@@ -94,20 +96,22 @@ def _candidate_name(question: Question, place: int) -> str:
     return f"{question.id}/{question.candidates[place].id or place}"
 
 
-def _grade_question(question: Question, found: Mapping[str | None, Rating], given: Mapping[str, list[int]]) -> Question:
-    def one(place: int, candidate: Candidate) -> Candidate:
+def _grade_question(
+    question: Question, rated: Mapping[str | None, Rating], given_ratings: Mapping[str, list[int]]
+) -> Question:
+    def grade_candidate(place: int, candidate: Candidate) -> Candidate:
         name = _candidate_name(question, place)
-        rating = found.get(name)
+        rating = rated.get(name)
         if rating is None:
             return dataclasses.replace(candidate, grade=None)
-        sure = {"confidence": rating.meta["confidence"]} if "confidence" in rating.meta else {}
-        meta = {**candidate.meta, "ratings": given[name], **sure}
+        confidence = {"confidence": rating.meta["confidence"]} if "confidence" in rating.meta else {}
+        meta = {**candidate.meta, "ratings": given_ratings[name], **confidence}
         return dataclasses.replace(candidate, grade=GRADES[int(rating.value)], meta=meta)
 
-    candidates = tuple(one(place, candidate) for place, candidate in enumerate(question.candidates))
+    candidates = tuple(grade_candidate(place, candidate) for place, candidate in enumerate(question.candidates))
     grades = [candidate.grade for candidate in candidates]
-    bad = None if None in grades else GRADES[0] in grades
-    return dataclasses.replace(question, candidates=candidates, meta={**question.meta, "has_bad": bad})
+    has_bad = None if None in grades else GRADES[0] in grades
+    return dataclasses.replace(question, candidates=candidates, meta={**question.meta, "has_bad": has_bad})
 
 
 def _is_decided(question: Question) -> bool:
@@ -138,7 +142,7 @@ def write_grading_sheet(questions: Sequence[Question], path: str | Path, raters:
 
 
 def _show_situation(question: Question) -> Question:
-    told = [Turn(one.text, "situation") for one in question.situation]
+    turns = [Turn(statement.text, "situation") for statement in question.situation]
     if isinstance(goal := question.meta.get("goal"), str):
-        told.insert(0, Turn(goal, "goal"))
-    return dataclasses.replace(question, context=(*told, *question.context))
+        turns.insert(0, Turn(goal, "goal"))
+    return dataclasses.replace(question, context=(*turns, *question.context))

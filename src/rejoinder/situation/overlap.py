@@ -26,8 +26,12 @@ def overlap(first: str, second: str) -> float:
     """Shared content words over those of the text that has fewer; 0 where one has none, but 1 for equal texts."""
     if _normalise(first) == _normalise(second):
         return 1.0
-    one, other = find_content_words(first), find_content_words(second)
-    return len(one & other) / min(len(one), len(other)) if one and other else 0.0
+    first_words, second_words = find_content_words(first), find_content_words(second)
+    return (
+        len(first_words & second_words) / min(len(first_words), len(second_words))
+        if first_words and second_words
+        else 0.0
+    )
 
 
 class OverlapIndex:
@@ -43,25 +47,25 @@ class OverlapIndex:
                 places.setdefault(word, []).append(place)
         self._places = {word: np.array(found, np.int64) for word, found in places.items()}
 
-    def with_(self, text: str) -> Floats:
+    def overlaps(self, text: str) -> Floats:
         """The overlap of a text with each."""
         words = find_content_words(text)
         shared: Floats = np.zeros(len(self._sizes))
         for word in words:
             if word in self._places:
                 shared[self._places[word]] += 1
-        found: Floats = shared / np.maximum(np.minimum(self._sizes, len(words)), 1)
-        return np.where(self.same(text), 1.0, found)
+        ratios: Floats = shared / np.maximum(np.minimum(self._sizes, len(words)), 1)
+        return np.where(self.same(text), 1.0, ratios)
 
     def same(self, text: str) -> Bools:
         """Which of the texts are this one, capitals and white space aside."""
-        found: Bools = np.asarray(self._same == _normalise(text), bool)
-        return found
+        equal: Bools = np.asarray(self._same == _normalise(text), bool)
+        return equal
 
     def near(self, text: str, least: float) -> Bools:
         """Which of the texts overlap a text at least so much."""
-        found: Bools = self.with_(text) >= least
-        return found
+        overlapping: Bools = self.overlaps(text) >= least
+        return overlapping
 
 
 def _normalise(text: str) -> str:

@@ -20,30 +20,31 @@ from rejoinder.files import atomic_write
 from rejoinder.types import Item, Question, Reference, Statement, Turn
 
 
-def read_requests(*given: str | Path) -> list[Item]:
+def read_requests(*names: str | Path) -> list[Item]:
     """An item for each request: its text as the context, the goal in its meta, and nothing else."""
-    found: dict[str, Item] = {}
-    for name in given:
+    items: dict[str, Item] = {}
+    for name in names:
         for where, id, request, goal in _read_requests(str(name)):
-            if id in found:
+            if id in items:
                 raise InputError(f"{where}: the request {id!r} was there before; give each its own id")
-            found[id] = Item(id, (Turn(request, "user"),), meta={"goal": goal})
-    return list(found.values())
+            items[id] = Item(id, (Turn(request, "user"),), meta={"goal": goal})
+    return list(items.values())
 
 
 def _read_requests(name: str) -> Iterator[tuple[str, str, str, str]]:
     for line in InputFile(name).lines():
-        found, where = decode_line(line), str(line.place)
-        if isinstance(found, dict) and "request" in found:
+        fields, where = decode_line(line), str(line.place)
+        if isinstance(fields, dict) and "request" in fields:
             texts = [
-                str(found[key]) if type(found.get(key)) is int else found.get(key) for key in ("id", "request", "goal")
+                str(fields[key]) if type(fields.get(key)) is int else fields.get(key)
+                for key in ("id", "request", "goal")
             ]
             for key, text in zip(("id", "request", "goal"), texts, strict=True):
                 if not isinstance(text, str) or not text.strip():
                     raise InputError(f"{where}: '{key}' must be a text that is not empty, found {brief(text)}")
             yield where, str(texts[0]), str(texts[1]), str(texts[2])
             continue
-        record = from_object(found, line.place)
+        record = from_object(fields, line.place)
         if isinstance(record, Item | Question):
             yield where, record.id, *request_and_goal(record, where)
 
@@ -102,7 +103,7 @@ STEPS: dict[str, Step] = {
 
 def write_step_project(step: str, files: Sequence[str], path: str | Path) -> int:
     """Write PROJECT.toml (and PROJECT.jsonl, where data must be made for it), and say how many things are shown."""
-    path, told = Path(path), STEPS[step]
+    path, spec = Path(path), STEPS[step]
     if path.suffix != ".toml":
         raise InputError(f"{path}: a project is a .toml file; name it so")
     if not files:
@@ -111,17 +112,17 @@ def write_step_project(step: str, files: Sequence[str], path: str | Path) -> int
         items = collect_replied_items(files) if step == "complete" else read_requests(*files)
         if not items:
             raise InputError(f"{', '.join(files)}: holds no requests with a goal")
-        shown, count = [str(path.with_suffix(".jsonl"))], len(items)
-        write(items, shown[0])
+        data_files, count = [str(path.with_suffix(".jsonl"))], len(items)
+        write(items, data_files[0])
     else:
-        shown, count = list(files), sum(read(*files).counts().values())
-    data = [_relative_path(one, path.parent) for one in shown]
+        data_files, count = list(files), sum(read(*files).counts().values())
+    data = [_relative_path(name, path.parent) for name in data_files]
     lines = [
-        f'form = "{told.form}"',
+        f'form = "{spec.form}"',
         f"data = {json.dumps(data)}",
-        f"title = {json.dumps(told.title)}",
-        f"raters_per_unit = {FORMS[told.form].raters_per_unit}",
-        f"instructions = {json.dumps(told.instructions)}",
+        f"title = {json.dumps(spec.title)}",
+        f"raters_per_unit = {FORMS[spec.form].raters_per_unit}",
+        f"instructions = {json.dumps(spec.instructions)}",
     ]
     with atomic_write(path) as file:
         file.write(("\n".join(lines) + "\n").encode())

@@ -37,11 +37,13 @@ class SeedVectors:
         """Which seeds' replies may be distractors of the seed in that place."""
         seed, settings = self.seeds[place], self.settings
         polarities = np.array([one.polarity == seed.polarity for one in self.seeds])
-        alike = self.replies @ self.replies[place] >= settings.similarity
-        near = self._requests.near(seed.request, settings.overlap) | self._goals.near(seed.goal, settings.overlap)
-        found: Bools = polarities & ~alike & ~near
-        found[place] = False
-        return found
+        similar = self.replies @ self.replies[place] >= settings.similarity
+        overlapping = self._requests.near(seed.request, settings.overlap) | self._goals.near(
+            seed.goal, settings.overlap
+        )
+        allowed: Bools = polarities & ~similar & ~overlapping
+        allowed[place] = False
+        return allowed
 
     def near(self, place: int) -> Bools:
         """Which replies say nearly the same as the reply in that place (itself among them)."""

@@ -23,27 +23,27 @@ def add_statements(
 ) -> list[Seed]:
     """Seeds with up to n more statements of each category; what is there already is not said twice."""
     wanted = [check_category(category, "categories") for category in dict.fromkeys(categories)]
-    made: list[Seed] = []
+    extended: list[Seed] = []
     for start in range(0, len(seeds), _WINDOW):
         part = seeds[start : start + _WINDOW]
-        asked = [
+        requests = [
             StatementRequest(seed.request, seed.goal, seed.reply, category) for seed in part for category in wanted
         ]
-        written = writer.write(asked, n, beam)
+        outputs = writer.write(requests, n, beam)
         for place, seed in enumerate(part):
-            texts = written[place * len(wanted) : (place + 1) * len(wanted)]
-            made.append(_add_to_seed(seed, wanted, texts))
+            texts = outputs[place * len(wanted) : (place + 1) * len(wanted)]
+            extended.append(_add_to_seed(seed, wanted, texts))
         if progress is not None:
-            progress(len(made), len(seeds))
-    return made
+            progress(len(extended), len(seeds))
+    return extended
 
 
-def _add_to_seed(seed: Seed, categories: Sequence[str], written: Sequence[Sequence[str]]) -> Seed:
-    known = {" ".join(one.text.casefold().split()) for one in seed.statements}
+def _add_to_seed(seed: Seed, categories: Sequence[str], outputs: Sequence[Sequence[str]]) -> Seed:
+    known_texts = {" ".join(one.text.casefold().split()) for one in seed.statements}
     more: list[Statement] = []
-    for category, texts in zip(categories, written, strict=True):
+    for category, texts in zip(categories, outputs, strict=True):
         for text in texts:
-            if text.casefold() not in known:
-                known.add(text.casefold())
+            if text.casefold() not in known_texts:
+                known_texts.add(text.casefold())
                 more.append(Statement(text, category, True))
     return dataclasses.replace(seed, statements=(*seed.statements, *more))

@@ -46,7 +46,7 @@ class StatementPool:
 
     def barred_by(self, place: int) -> Bools:
         """Which statements can no longer be added to a situation that has the one in that place."""
-        barred = self.contradictions.with_(place) | self.overlaps.same(self.statements[place].text)
+        barred = self.contradictions.find(place) | self.overlaps.same(self.statements[place].text)
         if CATEGORIES[self.categories[place]] in SINGLE_VALUED:
             barred = barred | (self.categories == self.categories[place])
         return barred
@@ -58,8 +58,8 @@ def collect_statements(
     """The statements of seeds."""
     places: dict[tuple[str, str], int] = {}
     for seed in seeds:
-        for one in seed.statements:
-            places.setdefault((one.text, str(one.category)), len(places))
+        for statement in seed.statements:
+            places.setdefault((statement.text, str(statement.category)), len(places))
     texts = [text for text, _ in places]
     overlaps = OverlapIndex(texts)
     return StatementPool(
@@ -94,28 +94,28 @@ class StatementChooser:
     """A situation that grows by one statement after the other."""
 
     def __init__(
-        self, shelf: StatementPool, texts: Sequence[str], replies: Floats, relevant: Sequence[int], overlap: float
+        self, pool: StatementPool, texts: Sequence[str], replies: Floats, relevant: Sequence[int], overlap: float
     ):
         """Begin with the relevant statements; the candidates are given by texts and by vectors."""
-        self._shelf = shelf
-        self._gain: Floats = (shelf.vectors @ replies.T).max(axis=1)
-        self._within: Floats = np.full(len(shelf.vectors), -np.inf)
-        self._across: Floats = np.full(len(shelf.vectors), -np.inf)
-        self.free: Bools = ~shelf.contradictions.discarded
+        self._pool = pool
+        self._gain: Floats = (pool.vectors @ replies.T).max(axis=1)
+        self._within: Floats = np.full(len(pool.vectors), -np.inf)
+        self._across: Floats = np.full(len(pool.vectors), -np.inf)
+        self.free: Bools = ~pool.contradictions.discarded
         for text in texts:
-            self.free &= ~shelf.overlaps.near(text, overlap)
+            self.free &= ~pool.overlaps.near(text, overlap)
         self.n = 0
         for place in relevant:
             self.add(place)
 
     def add(self, place: int) -> None:
         """Take a statement in."""
-        shelf = self._shelf
-        alike = shelf.vectors @ shelf.vectors[place]
-        mine = shelf.categories == shelf.categories[place]
-        self._within[mine] = np.maximum(self._within[mine], alike[mine])
-        self._across[~mine] = np.maximum(self._across[~mine], alike[~mine])
-        self.free &= ~shelf.barred_by(place)
+        pool = self._pool
+        similarity = pool.vectors @ pool.vectors[place]
+        same_category = pool.categories == pool.categories[place]
+        self._within[same_category] = np.maximum(self._within[same_category], similarity[same_category])
+        self._across[~same_category] = np.maximum(self._across[~same_category], similarity[~same_category])
+        self.free &= ~pool.barred_by(place)
         self.n += 1
 
     def worth(self) -> Floats:
@@ -126,34 +126,34 @@ class StatementChooser:
     def grow(self, among: Bools, size: int, least: float = -np.inf) -> list[int]:
         """Add the best of each category in turn until there are ``size`` or none is worth ``least``; what was added."""
         added: list[int] = []
-        going = True
-        while going and self.n < size:
-            going = False
+        growing = True
+        while growing and self.n < size:
+            growing = False
             for number in range(len(CATEGORIES)):
-                places = np.flatnonzero(self.free & among & (self._shelf.categories == number))
+                places = np.flatnonzero(self.free & among & (self._pool.categories == number))
                 if self.n >= size or not len(places):
                     continue
                 worth = self.worth()[places]
                 if worth.max() >= least:
                     added.append(int(places[worth.argmax()]))
                     self.add(added[-1])
-                    going = True
+                    growing = True
         return added
 
 
 def choose_statements(
-    choosing: StatementChooser, relevant: Sequence[int], of_distractors: Bools, size: int
+    chooser: StatementChooser, relevant: Sequence[int], of_distractors: Bools, size: int
 ) -> StatementChoice:
     """What is relevant and what was added to it; more than ``size`` where so much is relevant."""
-    near = choosing.grow(of_distractors, size, least=0.0)
-    filled = choosing.grow(np.ones_like(of_distractors), size)
+    near = chooser.grow(of_distractors, size, least=0.0)
+    filled = chooser.grow(np.ones_like(of_distractors), size)
     return StatementChoice(tuple(relevant), tuple(near), tuple(filled))
 
 
-def further(choosing: StatementChooser, n: int, random: np.random.Generator) -> tuple[int, ...]:
+def further(chooser: StatementChooser, n: int, random: np.random.Generator) -> tuple[int, ...]:
     """So many more statements at random of what may still be added (SUGAR, section 4.4); fewer where few are left."""
-    drawn: list[int] = []
-    while len(drawn) < n and choosing.free.any():
-        drawn.append(int(random.choice(np.flatnonzero(choosing.free))))
-        choosing.add(drawn[-1])
-    return tuple(drawn)
+    chosen: list[int] = []
+    while len(chosen) < n and chooser.free.any():
+        chosen.append(int(random.choice(np.flatnonzero(chooser.free))))
+        chooser.add(chosen[-1])
+    return tuple(chosen)

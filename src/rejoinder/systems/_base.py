@@ -72,9 +72,9 @@ def system_names() -> list[str]:
 def system_class(name: str) -> type[System]:
     """The class behind a system's name."""
     module = load_module(PACKAGE, name, "system")
-    for found in vars(module).values():
-        if isinstance(found, type) and issubclass(found, System) and found.__module__ == module.__name__:
-            return found
+    for value in vars(module).values():
+        if isinstance(value, type) and issubclass(value, System) and value.__module__ == module.__name__:
+            return value
     raise SpecError(f"{module.__name__} defines no System")
 
 

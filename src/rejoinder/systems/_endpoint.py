@@ -111,22 +111,26 @@ def _settings(url: str, key: str | None) -> EndpointSettings:
 def _key(url: str, variable: str | None) -> str:
     """The key that the named variable holds; else the environment's own, if it is for this very endpoint."""
     if variable is not None:
-        found = os.environ.get(variable, "")
-        if not found:
+        key = os.environ.get(variable, "")
+        if not key:
             raise JudgeError(f"the environment has no {variable}, which should hold the endpoint's key; set it")
     else:
-        homes = ((os.environ.get(place, "").rstrip("/"), name) for place, name in ((URL, KEY), *_OTHERS))
-        found = next((os.environ.get(name, "") for home, name in homes if home == url), "")
-    if any(not 33 <= ord(c) <= 126 for c in found):
+        sources = ((os.environ.get(place, "").rstrip("/"), name) for place, name in ((URL, KEY), *_OTHERS))
+        key = next((os.environ.get(name, "") for endpoint, name in sources if endpoint == url), "")
+    if any(not 33 <= ord(c) <= 126 for c in key):
         raise JudgeError("the endpoint's key must be of visible ASCII characters; set it again")
-    return found
+    return key
 
 
 def _reword_error(message: str, has_url: bool) -> str:
     """What judges say of their endpoint, said of a system's."""
-    told = message.replace("the judge's endpoint", "the endpoint").replace("the judge's", "the endpoint's")
-    told = told.replace("no judge is reachable", "no endpoint is named").replace(", or use judge(model='embedded')", "")
-    return told.replace(f"set {URL}", "check its url").replace(f"set {KEY}", "check its key") if has_url else told
+    reworded = message.replace("the judge's endpoint", "the endpoint").replace("the judge's", "the endpoint's")
+    reworded = reworded.replace("no judge is reachable", "no endpoint is named").replace(
+        ", or use judge(model='embedded')", ""
+    )
+    return (
+        reworded.replace(f"set {URL}", "check its url").replace(f"set {KEY}", "check its key") if has_url else reworded
+    )
 
 
 @functools.lru_cache(maxsize=8)

@@ -41,11 +41,11 @@ def score_texts(
     questions: Sequence[Question], score: Callable[[Sequence[tuple[Question, str]]], Sequence[float]]
 ) -> list[list[float]]:
     """The scores of all candidates by a function that takes them one by one, each with its question."""
-    found: list[list[float]] = []
+    scores: list[list[float]] = []
     for chunk in split_questions(questions):
-        asked = [(question, text) for question in chunk for text in distinct_texts(question)]
-        values = iter(score(asked) if asked else ())
-        found += [
+        pairs = [(question, text) for question in chunk for text in distinct_texts(question)]
+        values = iter(score(pairs) if pairs else ())
+        scores += [
             place_scores(question, {text: next(values) for text in distinct_texts(question)}) for question in chunk
         ]
-    return found
+    return scores

@@ -46,16 +46,16 @@ class Causal(System):
 
     def details(self) -> dict[str, str]:
         """The digest of the model, and how it reads turns."""
-        found = self._open().details()
-        return {name: found[name] for name in ("digest", "join", "window")}
+        model_details = self._open().details()
+        return {name: model_details[name] for name in ("digest", "join", "window")}
 
-    def _scores(self, asked: Sequence[tuple[Question, str]]) -> list[float]:
-        model, contexts = self._open(), [spoken_turns(question) for question, _ in asked]
+    def _scores(self, pairs: Sequence[tuple[Question, str]]) -> list[float]:
+        model, contexts = self._open(), [spoken_turns(question) for question, _ in pairs]
         rows, tokens = batch_limits(model.network)
-        found = model.log_probabilities(
-            contexts, [text for _, text in asked], end=self.end, most_rows=rows, most_tokens=tokens
+        results = model.log_probabilities(
+            contexts, [text for _, text in pairs], end=self.end, most_rows=rows, most_tokens=tokens
         )
-        return [minus_loss(one.log_probabilities, self.normalise) for one in found]
+        return [minus_loss(result.log_probabilities, self.normalise) for result in results]
 
     def _open(self) -> LanguageModel:
         model = open_language_model(find_model_folder(self.model, "language-model"))

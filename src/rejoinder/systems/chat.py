@@ -101,57 +101,66 @@ class Chat(System):
                 )
         # One number of candidates at a time: which letters can be read depends on it.
         for number in sorted({len(distinct_texts(question)) for question in questions} - {0, 1}):
-            alike = (question for question in questions if len(distinct_texts(question)) == number)
-            requests = (one.request for question in alike for one in self._asked(question))
+            same_size = (question for question in questions if len(distinct_texts(question)) == number)
+            requests = (ordered.request for question in same_size for ordered in self._ordered_requests(question))
             self._endpoint().ask(requests, partial(_is_readable, number))
-        return [self._of_question(question) for question in questions]
+        return [self._score_question(question) for question in questions]
 
     def positions(self, questions: Sequence[Question]) -> dict[str, float]:
         """The share of the answers that took each letter, by what is kept; far from equal, the place decides."""
-        taken = Counter(
-            LETTERS[one["place"]] for records in self.trace(questions) for one in records if one["place"] is not None
+        letter_counts = Counter(
+            LETTERS[record["place"]]
+            for records in self.trace(questions)
+            for record in records
+            if record["place"] is not None
         )
         longest = max((len(distinct_texts(question)) for question in questions), default=0)
-        return {letter: taken[letter] / taken.total() for letter in LETTERS[:longest]} if taken else {}
+        return (
+            {letter: letter_counts[letter] / letter_counts.total() for letter in LETTERS[:longest]}
+            if letter_counts
+            else {}
+        )
 
     def trace(self, questions: Sequence[Question]) -> Iterator[list[dict[str, Any]]]:
         """Every raw answer to each question as it is kept, with the order that was shown and what was read from it."""
         self._endpoint().store.refresh()
         for question in questions:
             records = []
-            for asked in self._asked(question):
-                for answer, reply in self._endpoint().answers(asked.request):
-                    place = read_letter(reply.content, len(asked.order)) if answer.outcome != "refused" else None
-                    chosen = None if place is None else asked.order[place]
-                    read = {"question": question.id, "order": asked.order, "place": place, "chosen": chosen}
-                    records.append({**read, "model": reply.model, "usage": reply.usage._asdict(), **answer._asdict()})
+            for ordered in self._ordered_requests(question):
+                for answer, reply in self._endpoint().answers(ordered.request):
+                    place = read_letter(reply.content, len(ordered.order)) if answer.outcome != "refused" else None
+                    chosen = None if place is None else ordered.order[place]
+                    reading = {"question": question.id, "order": ordered.order, "place": place, "chosen": chosen}
+                    records.append(
+                        {**reading, "model": reply.model, "usage": reply.usage._asdict(), **answer._asdict()}
+                    )
             yield records
 
     def spent(self, questions: Sequence[Question]) -> AnswerCounts:
         """Answers and tokens that these questions took, by what is kept."""
-        return self._endpoint().spent(one.request for question in questions for one in self._asked(question))
+        return self._endpoint().spent(one.request for question in questions for one in self._ordered_requests(question))
 
     def details(self) -> dict[str, str]:
         """The wording of the prompt."""
         return {"wording": f"choice {VERSION}"}
 
-    def _of_question(self, question: Question) -> list[float]:
+    def _score_question(self, question: Question) -> list[float]:
         texts = distinct_texts(question)
         if len(texts) < 2:
             return place_scores(question, dict.fromkeys(texts, 1.0))
-        asked = self._asked(question)
-        chosen = Counter(text for text in map(self._chosen, asked) if text is not None)
-        return place_scores(question, {text: chosen[text] / len(asked) for text in texts} if chosen else {})
+        ordered = self._ordered_requests(question)
+        chosen = Counter(text for text in map(self._choice, ordered) if text is not None)
+        return place_scores(question, {text: chosen[text] / len(ordered) for text in texts} if chosen else {})
 
-    def _chosen(self, asked: _OrderedRequest) -> str | None:
+    def _choice(self, ordered: _OrderedRequest) -> str | None:
         """What the first answer that can be read chose."""
-        for answer, reply in self._endpoint().answers(asked.request):
-            place = read_letter(reply.content, len(asked.order))
+        for answer, reply in self._endpoint().answers(ordered.request):
+            place = read_letter(reply.content, len(ordered.order))
             if answer.outcome != "refused" and place is not None:
-                return asked.order[place]
+                return ordered.order[place]
         return None
 
-    def _asked(self, question: Question) -> list[_OrderedRequest]:
+    def _ordered_requests(self, question: Question) -> list[_OrderedRequest]:
         texts = distinct_texts(question)
         if len(texts) < 2:
             return []

@@ -41,12 +41,12 @@ def response_log_probabilities(content: str | None) -> list[float]:
     """
     prompt, choice = _parse_answer(content)
     start = prompt.rfind("\n") + 1
-    text, found = choice.get("text"), choice.get("logprobs")
+    text, logprobs = choice.get("text"), choice.get("logprobs")
     if not isinstance(text, str) or not text.startswith(prompt):
         raise UnechoedError("it does not repeat the prompt (echo)")
-    if not isinstance(found, dict):
+    if not isinstance(logprobs, dict):
         raise UnechoedError("it gives no log-probabilities (logprobs)")
-    tokens, values, offsets = (found.get(name) for name in ("tokens", "token_logprobs", "text_offset"))
+    tokens, values, offsets = (logprobs.get(name) for name in ("tokens", "token_logprobs", "text_offset"))
     if not (isinstance(tokens, list) and isinstance(values, list) and isinstance(offsets, list)):
         raise UnechoedError("it gives no tokens, token_logprobs and text_offset")
     if not len(tokens) == len(values) == len(offsets) or not all(type(place) is int for place in offsets):
@@ -54,9 +54,9 @@ def response_log_probabilities(content: str | None) -> list[float]:
     begins = _token_starts(text, [str(token) for token in tokens], offsets)
     ends = [*begins[1:], len(text)]
     own = [i for i, begin in enumerate(begins) if begin < len(prompt) and max(begin, ends[i] - 1) >= start]
-    spelt = "".join(str(tokens[i]) for i in own).translate(_WHITE_SPACE)
+    spelling = "".join(str(tokens[i]) for i in own).translate(_WHITE_SPACE)
     # Characters beyond ASCII may be cut between tokens, and every server writes the pieces in its own way.
-    if prompt[start:].isascii() and not spelt.endswith(prompt[start:]):
+    if prompt[start:].isascii() and not spelling.endswith(prompt[start:]):
         raise UnechoedError("its text_offset does not fit the text that it repeats")
     return [_number(values[i]) for i in own]
 
@@ -90,12 +90,16 @@ def _number(value: Any) -> float:
 def convert_to_chat(sent: bytes, raw: bytes) -> bytes:
     """A completion as the content of a chat completion, beside the prompt that it is about, with the same counts."""
     try:
-        found = orjson.loads(raw)
+        completion = orjson.loads(raw)
     except orjson.JSONDecodeError:
-        found = {}
-    told = {name: found[name] for name in ("model", "usage") if name in found} if isinstance(found, dict) else {}
+        completion = {}
+    fields = (
+        {name: completion[name] for name in ("model", "usage") if name in completion}
+        if isinstance(completion, dict)
+        else {}
+    )
     content = {"prompt": orjson.loads(sent)["prompt"], "answer": raw.decode("utf-8", "replace")}
-    return orjson.dumps({**told, "choices": [{"message": {"content": orjson.dumps(content).decode()}}]})
+    return orjson.dumps({**fields, "choices": [{"message": {"content": orjson.dumps(content).decode()}}]})
 
 
 _PROBE_REQUESTS = 3  # requests that show whether the endpoint repeats prompts, before the others are paid for
@@ -135,13 +139,13 @@ class Completion(System):
 
     def score(self, questions: Sequence[Question]) -> list[list[float]]:
         """One score a candidate."""
-        asked = (one for question in questions for one in self._asked(question))
-        first = list(islice(asked, _PROBE_REQUESTS))
+        requests = (one for question in questions for one in self._requests(question))
+        first = list(islice(requests, _PROBE_REQUESTS))
         if first:
             self._check_echo(first)
-            self._ask(asked)
+            self._ask(requests)
         return [
-            place_scores(question, {one.text: self._value(one) for one in self._asked(question)})
+            place_scores(question, {one.text: self._value(one) for one in self._requests(question)})
             for question in questions
         ]
 
@@ -155,13 +159,13 @@ class Completion(System):
                     **{"usage": reply.usage._asdict(), **answer._asdict()},
                     "body": answer.body if reply.content is None else reply.content,
                 }
-                for one in self._asked(question)
+                for one in self._requests(question)
                 for answer, reply in self._endpoint().answers(one.request)
             ]
 
     def spent(self, questions: Sequence[Question]) -> AnswerCounts:
         """Answers and tokens that these questions took, by what is kept."""
-        return self._endpoint().spent(one.request for question in questions for one in self._asked(question))
+        return self._endpoint().spent(one.request for question in questions for one in self._requests(question))
 
     def details(self) -> dict[str, str]:
         """How turns are joined, and the version of how an answer is read."""
@@ -170,38 +174,38 @@ class Completion(System):
     def _check_echo(self, first: Sequence[_CandidateRequest]) -> None:
         """An endpoint that repeats none of the first prompts repeats none at all: it is an error, not NaN."""
         self._ask(first)
-        found = [self._found(one) for one in first]
-        why = next((one for one in found if isinstance(one, UnechoedError)), None)
-        if why is not None and not any(isinstance(one, float) for one in found):
+        results = [self._score_or_problem(one) for one in first]
+        problem = next((one for one in results if isinstance(one, UnechoedError)), None)
+        if problem is not None and not any(isinstance(one, float) for one in results):
             wanted = f"{{'echo': true, 'logprobs': 1, 'max_tokens': {self.max_tokens}}}"
             raise JudgeError(
-                f"{self}: the endpoint cannot be used, since {why}; it must know {wanted} (docs/systems.md names other "
+                f"{self}: the endpoint cannot be used, since {problem}; it must know {wanted} (docs/systems.md names other "
                 f"ways; where it has changed, delete {self._endpoint().store.path})"
             )
 
-    def _ask(self, asked: Iterable[_CandidateRequest]) -> None:
+    def _ask(self, requests: Iterable[_CandidateRequest]) -> None:
         try:
-            self._endpoint().ask((one.request for one in asked), _is_readable, convert_to_chat)
+            self._endpoint().ask((one.request for one in requests), _is_readable, convert_to_chat)
         except JudgeError as error:
             hint = "; try max_tokens=1" if "max_tokens" in str(error) and not self.max_tokens else ""
             raise JudgeError(f"{error}{hint}") from None
 
     def _value(self, one: _CandidateRequest) -> float:
-        found = self._found(one)
-        return found if isinstance(found, float) else NAN
+        result = self._score_or_problem(one)
+        return result if isinstance(result, float) else NAN
 
-    def _found(self, one: _CandidateRequest) -> float | UnechoedError | None:
+    def _score_or_problem(self, one: _CandidateRequest) -> float | UnechoedError | None:
         """The score by the first answer that can be read, else why the last one cannot; None where all was refused."""
-        found: UnechoedError | None = None
+        problem: UnechoedError | None = None
         for answer, reply in self._endpoint().answers(one.request):
             if answer.outcome != "refused":
                 try:
                     return minus_loss(response_log_probabilities(reply.content), self.normalise)
                 except UnechoedError as error:
-                    found = error
-        return found
+                    problem = error
+        return problem
 
-    def _asked(self, question: Question) -> Iterator[_CandidateRequest]:
+    def _requests(self, question: Question) -> Iterator[_CandidateRequest]:
         lines = [clean_text(turn.text, "newline") for turn in spoken_turns(question)] or [
             ""
         ]  # a first token needs one before it

@@ -38,8 +38,8 @@ class Function(System):
 
     def score(self, questions: Sequence[Question]) -> list[list[float]]:
         """One score a candidate."""
-        called = self._function()
-        return [self._of_question(called, question) for question in questions]
+        user_function = self._function()
+        return [self._score_question(user_function, question) for question in questions]
 
     def details(self) -> dict[str, str]:
         """The digest of the file and of what it imports from its folder."""
@@ -52,22 +52,22 @@ class Function(System):
     def _function(self) -> Callable[..., Any]:
         return _function(self._file, self.path.partition(":")[2] or _NAME)
 
-    def _of_question(self, called: Callable[..., Any], question: Question) -> list[float]:
+    def _score_question(self, user_function: Callable[..., Any], question: Question) -> list[float]:
         texts = distinct_texts(question)
         if not texts:
             return place_scores(question, {})
         where = f"{self.path}, question {question.id}"
         try:
-            found = called([turn.text for turn in spoken_turns(question)], list(texts))
-            listed = found.tolist() if hasattr(found, "tolist") else list(found)
+            result = user_function([turn.text for turn in spoken_turns(question)], list(texts))
+            values = result.tolist() if hasattr(result, "tolist") else list(result)
         except RejoinderError:
             raise
         except Exception as error:
             raise InputError(f"{where}: {type(error).__name__}: {error}") from error
-        if not isinstance(listed, list) or len(listed) != len(texts):
-            shown = f"{len(listed)} values" if isinstance(listed, list) else brief(listed)
-            raise InputError(f"{where}: gave {shown} for {len(texts)} candidates; it must give a list with one each")
-        return place_scores(question, {text: _number(value, where) for text, value in zip(texts, listed, strict=True)})
+        if not isinstance(values, list) or len(values) != len(texts):
+            summary = f"{len(values)} values" if isinstance(values, list) else brief(values)
+            raise InputError(f"{where}: gave {summary} for {len(texts)} candidates; it must give a list with one each")
+        return place_scores(question, {text: _number(value, where) for text, value in zip(texts, values, strict=True)})
 
 
 def _number(value: Any, where: str) -> float:
@@ -86,5 +86,5 @@ def _function(file: str, name: str) -> Callable[..., Any]:
     functions = {key: value for key, value in vars(module).items() if callable(value) and not key.startswith("_")}
     if name not in functions:
         raise SpecError(f"{file}: has no function {name!r}; {nearest(name, functions)}; name one with {file}:NAME")
-    found: Callable[..., Any] = functions[name]
-    return found
+    function: Callable[..., Any] = functions[name]
+    return function

@@ -54,21 +54,21 @@ class Measured(System):
 
     def score(self, questions: Sequence[Question]) -> list[list[float]]:
         """One score a candidate, more being better."""
-        asked = [(number, text) for number, question in enumerate(questions) for text in distinct_texts(question)]
+        texts = [(number, text) for number, question in enumerate(questions) for text in distinct_texts(question)]
         places: list[tuple[int, str]] = []
         rows: list[Row] = []
-        for start in range(0, len(asked), _MOST_PAIRS):
-            part = asked[start : start + _MOST_PAIRS]
+        for start in range(0, len(texts), _MOST_PAIRS):
+            part = texts[start : start + _MOST_PAIRS]
             pairs = [_pair(questions[number], text, start + k) for k, (number, text) in enumerate(part)]
             known = [k for k, pair in enumerate(pairs) if self._has_all(pair)]
-            for k, found in zip(known, self._statistics([pairs[k] for k in known]), strict=True):
-                if found is not None:
+            for k, statistic in zip(known, self._statistics([pairs[k] for k in known]), strict=True):
+                if statistic is not None:
                     places.append(part[k])
-                    rows.append(Row(pairs[k].response.id, pairs[k].item.id, pairs[k].response.system, found))
+                    rows.append(Row(pairs[k].response.id, pairs[k].item.id, pairs[k].response.system, statistic))
         scores: list[dict[str, float]] = [{} for _ in questions]
-        for (number, text), value in zip(places, self._settled(rows), strict=True):
+        for (number, text), value in zip(places, self._settle(rows), strict=True):
             scores[number][text] = self._number(value)
-        return [place_scores(question, of) for question, of in zip(questions, scores, strict=True)]
+        return [place_scores(question, by_text) for question, by_text in zip(questions, scores, strict=True)]
 
     def details(self) -> dict[str, str]:
         """The signature of the metric."""
@@ -83,26 +83,26 @@ class Measured(System):
         metric = self._metric
         try:
             verb = metric.statistic if isinstance(metric, SetMetric) else metric.score
-            found: Sequence[Statistic] = verb(pairs) if pairs else []
+            statistics: Sequence[Statistic] = verb(pairs) if pairs else []
         except RejoinderError:
             raise
         except Exception as error:
             if type(metric).__module__.startswith("rejoinder."):
                 raise
             raise RejoinderError(f"the metric {metric} failed: {type(error).__name__}: {error}") from error
-        return self._one_each(found, len(pairs))
+        return self._check_count(statistics, len(pairs))
 
-    def _settled(self, rows: Sequence[Row]) -> Sequence[Any]:
+    def _settle(self, rows: Sequence[Row]) -> Sequence[Any]:
         if not isinstance(self._metric, SetMetric):
             return [row.statistic for row in rows]
-        return self._one_each(self._metric.settle(rows) if rows else [], len(rows))
+        return self._check_count(self._metric.settle(rows) if rows else [], len(rows))
 
-    def _one_each(self, found: Sequence[Any], expected: int) -> Sequence[Any]:
-        if len(found) != expected:
+    def _check_count(self, values: Sequence[Any], expected: int) -> Sequence[Any]:
+        if len(values) != expected:
             raise RejoinderError(
-                f"the metric {self._metric} gave {len(found)} values for {expected} candidates; it must give one each"
+                f"the metric {self._metric} gave {len(values)} values for {expected} candidates; it must give one each"
             )
-        return found
+        return values
 
     def _number(self, value: Any) -> float:
         """A score as a run would keep it, turned round where less is better."""

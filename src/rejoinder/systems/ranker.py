@@ -29,7 +29,7 @@ class Ranker(System):
 
     def score(self, questions: Sequence[Question]) -> list[list[float]]:
         """One score a candidate."""
-        return [found.scores for found in self._model().rank(questions)]
+        return [ranking.scores for ranking in self._model().rank(questions)]
 
     def used(self, questions: Sequence[Question]) -> list[list[tuple[int, ...]]] | None:
         """The statements that were read for each candidate."""

@@ -46,16 +46,16 @@ class SequenceModel:
         self, turns: Sequence[str], reply: str, separator: str | None, prefix: str, end: bool
     ) -> SequenceRequest:
         """The ids of a context and a reply; a long context loses its beginning, a long reply its end."""
-        between = (self._end_mark,) if separator is None else self._marked(separator)
+        between = (self._end_mark,) if separator is None else self._encode_marked(separator)
         body: list[int] = []
         for number, turn in enumerate(turns):
-            body += (*(between if number else ()), *self._plain(turn))
+            body += (*(between if number else ()), *self._encode_plain(turn))
         before, after = self._around["text"]
-        before += self._marked(prefix) if prefix else ()
+        before += self._encode_marked(prefix) if prefix else ()
         left = max(0, self.window - len(before) - len(after))
         source = (*before, *(body[-left:] if left else ()), *after) or (self._end_mark,)
         lead, tail = self._around["text_target"]
-        ids = self._plain(reply, "text_target")
+        ids = self._encode_plain(reply, "text_target")
         scored = ids + tail[:1] if end and ids else ids
         return SequenceRequest(source, (self._decoder_start, *lead), scored[: max(1, self.window - 1 - len(lead))])
 
@@ -64,9 +64,9 @@ class SequenceModel:
         import torch
         from transformers.modeling_outputs import BaseModelOutput
 
-        found = {request: np.empty(0) for request in requests}
+        by_request = {request: np.empty(0) for request in requests}
         of_source: dict[Ids, list[SequenceRequest]] = {}
-        for request in found:
+        for request in by_request:
             if request.reply:
                 of_source.setdefault(request.source, []).append(request)
         sources, device, most = list(of_source), self.network.device, batch_limits(self.network)
@@ -74,69 +74,71 @@ class SequenceModel:
             for batch in batches([len(source) for source in sources], *most):
                 together = [sources[i] for i in batch]
                 ids, mask = (torch.from_numpy(values).to(device) for values in pad(together))
-                read = self.network.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
+                states = self.network.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
                 rows = [(row, request) for row, source in enumerate(together) for request in of_source[source]]
                 lengths = [ids.shape[1] + len(r.lead) + len(r.reply) for _, r in rows]
                 for part in batches(lengths, *most):
                     chosen = [rows[i] for i in part]
                     own = torch.tensor([row for row, _ in chosen], device=device)
-                    state: Any = BaseModelOutput(last_hidden_state=read[own])
-                    found.update(self._scored([request for _, request in chosen], state, mask[own]))
-        return [found[request] for request in requests]
+                    state: Any = BaseModelOutput(last_hidden_state=states[own])
+                    by_request.update(self._score_batch([request for _, request in chosen], state, mask[own]))
+        return [by_request[request] for request in requests]
 
-    def _scored(
+    def _score_batch(
         self, requests: Sequence[SequenceRequest], state: Any, mask: Any
     ) -> Iterator[tuple[SequenceRequest, Values]]:
         import torch
 
         ids, _ = pad([(*request.lead, *request.reply) for request in requests])
-        given = torch.from_numpy(ids).to(self.network.device)
+        decoder_ids = torch.from_numpy(ids).to(self.network.device)
         logits = self.network(
-            encoder_outputs=state, attention_mask=mask, decoder_input_ids=given[:, :-1], use_cache=False
+            encoder_outputs=state, attention_mask=mask, decoder_input_ids=decoder_ids[:, :-1], use_cache=False
         ).logits.float()
-        chosen = logits.gather(-1, given[:, 1:, None])[..., 0] - torch.logsumexp(logits, dim=-1)
+        chosen = logits.gather(-1, decoder_ids[:, 1:, None])[..., 0] - torch.logsumexp(logits, dim=-1)
         for request, line in zip(requests, chosen.double().cpu().numpy(), strict=True):
             first = len(request.lead) - 1
             yield request, line[first : first + len(request.reply)]
 
-    def _plain(self, text: str, side: str = "text") -> Ids:
+    def _encode_plain(self, text: str, side: str = "text") -> Ids:
         """The ids of a text of which no part is read as a mark."""
         readable = " ".join(text.encode("utf-8", "replace").decode("utf-8").split())
-        found = self.tokenizer(**{side: readable}, add_special_tokens=False, split_special_tokens=True, verbose=False)
-        return tuple(found["input_ids"])
+        encoding = self.tokenizer(
+            **{side: readable}, add_special_tokens=False, split_special_tokens=True, verbose=False
+        )
+        return tuple(encoding["input_ids"])
 
-    def _marked(self, text: str) -> Ids:
+    def _encode_marked(self, text: str) -> Ids:
         """The ids of a text of the user's own, in which marks are marks."""
         return tuple(self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
 
     @cached_property
     def _around(self) -> dict[str, tuple[Ids, Ids]]:
         """What the tokeniser puts before and after a text, on either side."""
-        found: dict[str, tuple[Ids, Ids]] = {}
+        around: dict[str, tuple[Ids, Ids]] = {}
         for side in ("text", "text_target"):
-            inner, whole = self._plain("a", side), tuple(self.tokenizer(**{side: "a"})["input_ids"])
+            inner, whole = self._encode_plain("a", side), tuple(self.tokenizer(**{side: "a"})["input_ids"])
             places = (n for n in range(len(whole)) if whole[n : n + len(inner)] == inner)
             place = next(places, None)
-            found[side] = ((), ()) if place is None else (whole[:place], whole[place + len(inner) :])
-        return found
+            around[side] = ((), ()) if place is None else (whole[:place], whole[place + len(inner) :])
+        return around
 
     @property
     def _end_mark(self) -> int:
-        named = (self.tokenizer.eos_token_id, self.tokenizer.sep_token_id, self.tokenizer.pad_token_id, 0)
-        return next(int(mark) for mark in named if mark is not None)
+        marks = (self.tokenizer.eos_token_id, self.tokenizer.sep_token_id, self.tokenizer.pad_token_id, 0)
+        return next(int(mark) for mark in marks if mark is not None)
 
     @property
     def _decoder_start(self) -> int:
         settings = (self.network.config, self.network.generation_config)
-        named = [getattr(one, "decoder_start_token_id", None) for one in settings]
-        named += [self.tokenizer.bos_token_id, self.tokenizer.pad_token_id, self._end_mark]
-        return next(int(mark) for mark in named if mark is not None)
+        marks = [getattr(one, "decoder_start_token_id", None) for one in settings]
+        marks += [self.tokenizer.bos_token_id, self.tokenizer.pad_token_id, self._end_mark]
+        return next(int(mark) for mark in marks if mark is not None)
 
 
 def open_sequence_model(folder: str) -> SequenceModel:
     """The model of a folder; it is opened once as long as the folder does not change."""
     try:
-        opened = open_translator(folder)
+        translator = open_translator(folder)
     except MissingExtraError:
         raise MissingExtraError("torch", "torch", f"a {_WHAT}") from None
     except InputError as error:  # translation is but one thing that such a model may do
@@ -144,13 +146,13 @@ def open_sequence_model(folder: str) -> SequenceModel:
     import torch
 
     torch.set_num_threads(count_threads())
-    return SequenceModel(opened.digest, _read_window(opened), opened.network, opened.tokenizer)
+    return SequenceModel(translator.digest, _read_window(translator), translator.network, translator.tokenizer)
 
 
-def _read_window(opened: Translator) -> int:
-    config = opened.network.config
-    named = [getattr(config, name, None) for name in ("max_position_embeddings", "n_positions")]
-    known = [int(one) for one in (*named, opened.tokenizer.model_max_length) if one and one < 10**6]
+def _read_window(translator: Translator) -> int:
+    config = translator.network.config
+    limits = [getattr(config, name, None) for name in ("max_position_embeddings", "n_positions")]
+    known = [int(one) for one in (*limits, translator.tokenizer.model_max_length) if one and one < 10**6]
     return min(known, default=_WINDOW)
 
 
@@ -187,11 +189,11 @@ class Seq2Seq(System):
         model = self._open()
         return {"digest": model.digest[:12], "window": str(model.window)}
 
-    def _scores(self, asked: Sequence[tuple[Question, str]]) -> list[float]:
+    def _scores(self, pairs: Sequence[tuple[Question, str]]) -> list[float]:
         model = self._open()
         requests = [
             model.request([turn.text for turn in spoken_turns(question)], text, self.separator, self.prefix, self.end)
-            for question, text in asked
+            for question, text in pairs
         ]
         return [minus_loss(values, self.normalise) for values in model.log_probabilities(requests)]
 

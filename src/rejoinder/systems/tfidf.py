@@ -40,8 +40,8 @@ class Frequencies(NamedTuple):
 
     def smooth(self, word: str) -> float:
         """log((1 + N) / (1 + n)) + 1, as if one more document held every word; an unknown word says nothing."""
-        held = self.holding[word]
-        return log((1 + self.documents) / (1 + held)) + 1 if held else 0.0
+        n = self.holding[word]
+        return log((1 + self.documents) / (1 + n)) + 1 if n else 0.0
 
 
 def all_words(text: str) -> Tokens:
@@ -120,12 +120,12 @@ def _fit_cached(
 ) -> Frequencies:
     is_set = corpus.startswith(_DATASET)
     records = read_dataset(corpus.removeprefix(_DATASET)) if is_set else stream(corpus, allow_empty=True)
-    found = count_frequencies(
+    frequencies = count_frequencies(
         (text for record in records for text in list_documents(record, situation)), words_of, once
     )
-    if not found.documents:
+    if not frequencies.documents:
         raise InputError(f"{corpus}: holds no text that words could be counted in; name a file of dialogues")
-    return found
+    return frequencies
 
 
 def corpus_digest(corpus: str) -> str:
@@ -194,27 +194,27 @@ class Tfidf(System):
 
     def score(self, questions: Sequence[Question]) -> list[list[float]]:
         """One cosine a candidate."""
-        known = self._known(questions)
-        return [self._of_question(question, known) for question in questions]
+        frequencies = self._frequencies(questions)
+        return [self._score_question(question, frequencies) for question in questions]
 
     def used(self, questions: Sequence[Question]) -> list[list[tuple[int, ...]]] | None:
         """For each candidate the statements that share a word of some weight with it: no other can raise its score."""
         if self.situation is None:
             return None
-        known = self._known(questions)
-        found = []
+        frequencies = self._frequencies(questions)
+        statements_used = []
         for question in questions:
-            statements = [self._vector(statement.text, known) or {} for statement in question.situation]
-            candidates = [self._vector(candidate.text, known) or {} for candidate in question.candidates]
-            found.append([_shared_statements(candidate, statements) for candidate in candidates])
-        return found
+            statements = [self._vector(statement.text, frequencies) or {} for statement in question.situation]
+            candidates = [self._vector(candidate.text, frequencies) or {} for candidate in question.candidates]
+            statements_used.append([_shared_statements(candidate, statements) for candidate in candidates])
+        return statements_used
 
     def details(self) -> dict[str, str]:
         """The tokeniser, and the digest of the documents where they are not the questions themselves."""
         tokens = "words" if self.weights == "plain" else "two or more letters"
         return {"tokens": tokens} | ({} if self.fit is None else {"documents": corpus_digest(self.fit)[:12]})
 
-    def _known(self, questions: Sequence[Question]) -> Frequencies:
+    def _frequencies(self, questions: Sequence[Question]) -> Frequencies:
         words_of = _WORDS[self.weights, self.words]
         if self.fit is not None:
             return fit_frequencies(self.fit, words_of, self.situation, self.once)
@@ -224,18 +224,18 @@ class Tfidf(System):
             (t for question in questions for t in list_documents(question, whole)), words_of, self.once
         )
 
-    def _of_question(self, question: Question, known: Frequencies) -> list[float]:
+    def _score_question(self, question: Question, frequencies: Frequencies) -> list[float]:
         turns = spoken_turns(question)
         text = join_turns(turns) if self.situation is None else join_situation(question)
-        context = self._vector(text, known) if turns else None
+        context = self._vector(text, frequencies) if turns else None
         if context is None:
             return [NAN] * len(question.candidates)
-        found = {text: _cosine(context, self._vector(text, known) or {}) for text in distinct_texts(question)}
-        return place_scores(question, found)
+        scores = {text: _cosine(context, self._vector(text, frequencies) or {}) for text in distinct_texts(question)}
+        return place_scores(question, scores)
 
-    def _vector(self, text: str, known: Frequencies) -> Vector | None:
+    def _vector(self, text: str, frequencies: Frequencies) -> Vector | None:
         """The components of a text; None where it has no word."""
-        weight = known.weight if self.weights == "plain" else known.smooth
+        weight = frequencies.weight if self.weights == "plain" else frequencies.smooth
         counts = Counter(_WORDS[self.weights, self.words](text))
         return {word: count * weight(word) for word, count in counts.items()} or None
 

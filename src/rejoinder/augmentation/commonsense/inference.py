@@ -12,7 +12,7 @@ from typing import Protocol
 
 from rejoinder.augmentation.commonsense.knowledge import RELATIONS, HeadIndex, Knowledge
 from rejoinder.augmentation.commonsense.persons import resolve_second_person, resolve_third_person, to_event
-from rejoinder.augmentation.commonsense.templates import SentenceMaker, TemplateTable
+from rejoinder.augmentation.commonsense.templates import SentenceWriter, TemplateTable
 from rejoinder.augmentation.proposal import Proposal
 from rejoinder.errors import SpecError
 from rejoinder.models.base import Encoder
@@ -62,20 +62,20 @@ class MatchedKnowledge:
 
     def infer(self, items: Sequence[Item]) -> list[list[Proposal]]:
         """The proposals for each item, nearest event first."""
-        told = [_last_turn_text(item) for item in items]
-        found = self._heads[0].nearest([text or "" for text in told], self.least)
-        makes = _ProposalBuilder(self.knowledge.source, self.each, self.table)
+        texts = [_last_turn_text(item) for item in items]
+        matches_by_item = self._heads[0].nearest([text or "" for text in texts], self.least)
+        builder = _ProposalBuilder(self.knowledge.source, self.each, self.table)
         inferred: list[list[Proposal]] = []
-        for item, text, matches in zip(items, told, found, strict=True):
-            of_item: list[Proposal] = []
+        for item, text, matches in zip(items, texts, matches_by_item, strict=True):
+            proposals: list[Proposal] = []
             for relation in RELATIONS[self.knowledge.kind]:
                 tails = (
                     (match.head, tail, match.score)
                     for match in matches[:_MAX_HEADS]
                     for tail in self.knowledge.tails[match.head].get(relation, ())
                 )
-                of_item += makes.proposals(item, relation, tails, of_item) if text else []
-            inferred.append(sorted(of_item, key=lambda proposal: -(proposal.score or 0)))
+                proposals += builder.proposals(item, relation, tails, proposals) if text else []
+            inferred.append(sorted(proposals, key=lambda proposal: -(proposal.score or 0)))
         return inferred
 
 
@@ -94,16 +94,16 @@ class GeneratedKnowledge:
 
     def infer(self, items: Sequence[Item]) -> list[list[Proposal]]:
         """The proposals for each item, by relation; equal utterances are asked about once."""
-        makes = _ProposalBuilder(self.source, self.each, self.table)
+        builder = _ProposalBuilder(self.source, self.each, self.table)
         heads = [to_event(text) if (text := _last_turn_text(item)) else None for item in items]
         distinct = list(dict.fromkeys(head for head in heads if head is not None))
         inferred: list[list[Proposal]] = [[] for _ in items]
         for relation in self.relations if distinct else ():
-            found = dict(zip(distinct, self.generator.tails(distinct, relation, self.each), strict=True))
-            for item, head, of_item in zip(items, heads, inferred, strict=True):
+            tails_by_head = dict(zip(distinct, self.generator.tails(distinct, relation, self.each), strict=True))
+            for item, head, proposals in zip(items, heads, inferred, strict=True):
                 if head is not None:
-                    tails = [(head, tail, None) for tail in found[head]]
-                    of_item += list(makes.proposals(item, relation, tails, of_item))
+                    tails = [(head, tail, None) for tail in tails_by_head[head]]
+                    proposals += list(builder.proposals(item, relation, tails, proposals))
         return inferred
 
 
@@ -123,15 +123,17 @@ class _ProposalBuilder:
         before: Sequence[Proposal],
     ) -> Iterator[Proposal]:
         """Up to ``each`` proposals of a relation that say something new."""
-        sentences, second, third = SentenceMaker(self.table), resolve_second_person(item), resolve_third_person(item)
-        said = {normalise_text(proposal.text) for proposal in before}
-        said |= {normalise_text(text) for text in (*(r.text for r in item.references), *(t.text for t in item.context))}
+        sentences, second, third = SentenceWriter(self.table), resolve_second_person(item), resolve_third_person(item)
+        known_texts = {normalise_text(proposal.text) for proposal in before}
+        known_texts |= {
+            normalise_text(text) for text in (*(r.text for r in item.references), *(t.text for t in item.context))
+        }
         past = tuple(turn.text for turn in item.context)
         left = self.each
         for head, tail, score in tails:
-            text = sentences.of(relation, tail, second, third)
-            if left and text is not None and normalise_text(text) not in said:
-                said.add(normalise_text(text))
+            text = sentences.write(relation, tail, second, third)
+            if left and text is not None and normalise_text(text) not in known_texts:
+                known_texts.add(normalise_text(text))
                 left -= 1
                 origin = f"{head} | {relation} | {' '.join(tail.replace('~', ' ').split())}"
                 yield Proposal(text, self.source, score, origin, past)

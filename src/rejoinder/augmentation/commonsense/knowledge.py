@@ -67,24 +67,26 @@ def read_knowledge(*given: str | Path, skip_broken: bool = False) -> Knowledge:
     paths = [path for one in given for path in find_knowledge_files(str(one))]
     if not paths:
         raise InputError("no knowledge file is named; give one or more")
-    counted: dict[str, dict[str, Counter[str]]] = {}
+    counts: dict[str, dict[str, Counter[str]]] = {}
     kinds: dict[KnowledgeKind, str] = {}
     broken = 0
     for path in paths:
         reader = _TripleReader(path, skip_broken)
         for triple in reader:
-            counted.setdefault(triple.head, {}).setdefault(triple.relation, Counter())[triple.tail] += 1
+            counts.setdefault(triple.head, {}).setdefault(triple.relation, Counter())[triple.tail] += 1
         kinds.setdefault(reader.kind, path.name)
         broken += reader.broken
     if len(kinds) > 1:
         names = " and ".join(f"{name} ({kind})" for kind, name in kinds.items())
         raise InputError(f"{names} have other layouts; read them one by one")
-    if not counted:
+    if not counts:
         known = ", ".join(RELATIONS[next(iter(kinds))])
         raise InputError(f"{paths[0].name}: holds nothing of the relations that are used here ({known})")
     tails = {
-        head: {relation: tuple(tail for tail, _ in found.most_common()) for relation, found in of_head.items()}
-        for head, of_head in counted.items()
+        head: {
+            relation: tuple(tail for tail, _ in tails_count.most_common()) for relation, tails_count in of_head.items()
+        }
+        for head, of_head in counts.items()
     }
     return Knowledge(next(iter(kinds)), tails, broken, ", ".join(path.name for path in paths))
 
@@ -124,8 +126,8 @@ class _TripleReader:
         except UnicodeDecodeError as error:
             raise InputError(f"{line.place}: not UTF-8 at byte {error.start + 1}; save the file as UTF-8") from None
         if len(cells) not in (3, 4) or not all(cells):
-            found = f"{len(cells)} cells" if all(cells) else "an empty cell"
-            raise InputError(f"{line.place}: is no triple (found {found}: {brief(chr(9).join(cells))}); {_HINT}")
+            problem = f"{len(cells)} cells" if all(cells) else "an empty cell"
+            raise InputError(f"{line.place}: is no triple (found {problem}: {brief(chr(9).join(cells))}); {_HINT}")
         kind = self._kind or _detect_layout(cells, line)
         head, relation, tail = cells[:3] if kind == "atomic" else (cells[1], cells[0], cells[2])
         if not relation.isalnum() or relation.isdigit():
@@ -174,16 +176,16 @@ class HeadIndex:
     def nearest(self, utterances: Sequence[str], least: float) -> list[list[Match]]:
         """The heads that reach a cosine of ``least`` with each utterance, nearest first, ties by the alphabet."""
         pieces = [_split_sentences(utterance) for utterance in utterances]
-        flat = list(dict.fromkeys(piece for of_one in pieces for piece in of_one))
+        flat = list(dict.fromkeys(piece for own_pieces in pieces for piece in own_pieces))
         if not flat:
             return [[] for _ in utterances]
         cosines = dict(zip(flat, self._encoder.encode(flat) @ self._vectors.T, strict=True))
-        found = []
-        for of_one in pieces:
-            best = np.max([cosines[piece] for piece in of_one], axis=0) if of_one else np.zeros(len(self.heads))
+        matches = []
+        for own_pieces in pieces:
+            best = np.max([cosines[piece] for piece in own_pieces], axis=0) if own_pieces else np.zeros(len(self.heads))
             order = np.argsort(-best.round(6), kind="stable")
-            found.append([Match(self.heads[n], float(best[n])) for n in order if best[n] >= least])
-        return found
+            matches.append([Match(self.heads[n], float(best[n])) for n in order if best[n] >= least])
+        return matches
 
 
 def phrase_head(head: str) -> str:
@@ -195,6 +197,6 @@ def phrase_head(head: str) -> str:
 def _split_sentences(utterance: str) -> list[str]:
     """The sentences of an utterance, and the whole where there are several."""
     text = " ".join(utterance.split())
-    sentences = [found.group().strip() for found in _SENTENCE.finditer(text)]
-    telling = [sentence for sentence in sentences if len(sentence.split()) >= _MIN_WORDS]
-    return [*telling, text] if len(sentences) != 1 and text else telling or [text] * bool(text)
+    sentences = [match.group().strip() for match in _SENTENCE.finditer(text)]
+    long_enough = [sentence for sentence in sentences if len(sentence.split()) >= _MIN_WORDS]
+    return [*long_enough, text] if len(sentences) != 1 and text else long_enough or [text] * bool(text)

@@ -51,21 +51,21 @@ def resolve_third_person(item: Item) -> Person:
 def _find_names(text: str) -> list[str]:
     """The people that a text speaks of; those whom it calls by name are spoken to."""
     text = " ".join(text.split())
-    called = {name for found in _ADDRESSED_NAME.finditer(text) for name in found.groups() if name}
-    return [name for name in _NAME.findall(text) if name not in called and name not in _NOT_NAMES]
+    addressees = {name for match in _ADDRESSED_NAME.finditer(text) for name in match.groups() if name}
+    return [name for name in _NAME.findall(text) if name not in addressees and name not in _NOT_NAMES]
 
 
 def to_event(utterance: str) -> str:
     """An utterance told from outside: "I lost your keys" is "PersonX lost PersonY's keys"."""
     words = utterance.replace("’", "'").split()[-_MAX_WORDS:]
-    told: list[str] = []
+    event: list[str] = []
     for word in words:
         core = word.rstrip(".,!?;:")
         instead = _THIRD_PERSON_WORDS.get(core.lower())
-        if instead is None and told and told[-1] in ("PersonX", "PersonY") and is_verb(core):
+        if instead is None and event and event[-1] in ("PersonX", "PersonY") and is_verb(core):
             instead = _to_third_person(core)
-        told.append((instead or core) + word[len(core) :])
-    return " ".join(told)
+        event.append((instead or core) + word[len(core) :])
+    return " ".join(event)
 
 
 def _to_third_person(verb: str) -> str:

@@ -107,13 +107,13 @@ def make_verb_agree(words: list[str], place: int, person: Person, sure: bool = F
 def retell_in_first_person(text: str, they: Person = YOU) -> str:
     """What is told of somebody as they would tell it; ``they`` says whom "they" and "them" are, "their" is "my"."""
     words = text.split()
-    told = False  # whether "you" was named already: then a pronoun behind it is mostly the one who speaks
+    you_named = False  # whether "you" was named already: then a pronoun behind it is mostly the one who speaks
     for place, word in enumerate(words):
         core, ends = _split_punctuation(word)
         small = core.lower()
         after = words[place + 1] if place + 1 < len(words) and not ends else ""
-        instead = _replace_pronoun(small, after, told, they)
-        told = told or small in ("you", "your")
+        instead = _replace_pronoun(small, after, you_named, they)
+        you_named = you_named or small in ("you", "your")
         if instead is not None:
             words[place] = instead + ends
             if small in ("they", "he", "she"):
@@ -121,14 +121,14 @@ def retell_in_first_person(text: str, they: Person = YOU) -> str:
     return " ".join(words)
 
 
-def _replace_pronoun(word: str, after: str, told: bool, they: Person) -> str | None:
+def _replace_pronoun(word: str, after: str, you_named: bool, they: Person) -> str | None:
     owner = bool(after) and after not in _NOT_AN_OWNER
     if word in ("themselves", "themself", "himself", "herself", "theirselves"):
-        return "yourself" if told else "myself"
+        return "yourself" if you_named else "myself"
     if word in ("they", "he", "she"):
         return they.subject if word == "they" else "you"
     if word in ("them", "him") or (word == "her" and not owner):
-        return "me" if told or (word == "them" and they is ME) else "you"
+        return "me" if you_named or (word == "them" and they is ME) else "you"
     if word == "their":
         return "my"
     if word in ("his", "her"):
@@ -162,7 +162,7 @@ def starts_with_verb(words: list[str]) -> bool:
 def to_base_form(words: list[str]) -> list[str]:
     """A phrase with its first verb in base form, and those that "and" adds to it."""
     place = next((n for n, word in enumerate(words) if not is_adverb(word)), 0)
-    found = list(words)
+    result = list(words)
     for at in range(len(words)):
         core, ends = _split_punctuation(words[at])
         joined = (
@@ -171,10 +171,10 @@ def to_base_form(words: list[str]) -> list[str]:
             and is_third_person(_split_punctuation(words[place])[0])
         )
         if (at == place or joined) and is_third_person(core):
-            found[at] = base_form(core) + ends
-    return found
+            result[at] = base_form(core) + ends
+    return result
 
 
 def _split_punctuation(word: str) -> tuple[str, str]:
-    found = _WORD_AND_PUNCTUATION.match(word)
-    return (found[1], found[2]) if found else (word, "")
+    match = _WORD_AND_PUNCTUATION.match(word)
+    return (match[1], match[2]) if match else (word, "")

@@ -48,17 +48,17 @@ class Template(NamedTuple):
 def load_templates(table: TemplateTable) -> dict[str, Template]:
     """The template of each relation."""
     toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-    found = toml.loads((files("rejoinder.augmentation.commonsense") / "templates.toml").read_text(encoding="utf-8"))
-    return {relation: Template(**entry) for relation, entry in found[table].items()}
+    tables = toml.loads((files("rejoinder.augmentation.commonsense") / "templates.toml").read_text(encoding="utf-8"))
+    return {relation: Template(**entry) for relation, entry in tables[table].items()}
 
 
 @dataclass(frozen=True)
-class SentenceMaker:
+class SentenceWriter:
     """Makes sentences of tails. ``second`` is who PersonY is: the one who replies, unless somebody was named."""
 
     table: TemplateTable = "default"
 
-    def of(self, relation: str, tail: str, second: Person = ME, third: Person = _SOMEBODY) -> str | None:
+    def write(self, relation: str, tail: str, second: Person = ME, third: Person = _SOMEBODY) -> str | None:
         """The sentence of a tail; None where it says nothing ("none"), has a gap, or does not fit the template."""
         text = normalise_phrase(tail)
         if text.lower() in _NOTHING or BLANK in text or "(" in text:
@@ -115,14 +115,14 @@ def _phrase_want(start: str, text: str, people: dict[str, Person]) -> str | None
     if words[0].lower() in _SUBJECTS and len(words) > 1 and _WANTS.match(f"{words[1]} "):
         words = words[1:]
     plain = _WANTS.sub("", " ".join(words))
-    said = retell_in_first_person(_fill_object(plain, people))
-    others = _OTHERS_DO.match(said)
+    phrase = retell_in_first_person(_fill_object(plain, people))
+    others = _OTHERS_DO.match(phrase)
     if others:
         return _finish_sentence(start.removesuffix(" to"), f"{others[1]} {others[2]}")
-    words = said.removeprefix("to ").split()
-    if words and words[0].lower() in _THINGS and start.endswith(" to") and not said.startswith("to "):
+    words = phrase.removeprefix("to ").split()
+    if words and words[0].lower() in _THINGS and start.endswith(" to") and not phrase.startswith("to "):
         return _finish_sentence(start.removesuffix(" to"), " ".join(words))
-    if not words or not (said.startswith("to ") or starts_with_verb(words)):
+    if not words or not (phrase.startswith("to ") or starts_with_verb(words)):
         return None
     return _finish_sentence(start, " ".join(to_base_form(words)))
 

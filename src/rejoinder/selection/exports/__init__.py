@@ -54,11 +54,11 @@ def check_program(name: str) -> None:
         raise SpecError(f"no program is called {name!r}; {nearest(name, list_export_names())}")
 
 
-def make_task_name(given: str) -> str:
+def make_task_name(source: str) -> str:
     """A task's name from the name of a file or a published set."""
-    base = given.removeprefix("dataset:").removesuffix(".gz").removesuffix(".jsonl")
-    told = re.sub(r"[^A-Za-z0-9]+", "_", base.replace("/", "_") if ":" in given else Path(base).name).strip("_")
-    return told if _NAME.fullmatch(told) and not keyword.iskeyword(told) else f"set_{told}"
+    base = source.removeprefix("dataset:").removesuffix(".gz").removesuffix(".jsonl")
+    task_name = re.sub(r"[^A-Za-z0-9]+", "_", base.replace("/", "_") if ":" in source else Path(base).name).strip("_")
+    return task_name if _NAME.fullmatch(task_name) and not keyword.iskeyword(task_name) else f"set_{task_name}"
 
 
 def export(
@@ -82,11 +82,11 @@ def export(
     questions = list(read(testset).questions.values()) if isinstance(testset, str | Path) else testset
     folder = Path(folder)
     check_questions(questions, settings.name)
-    known = {name.rstrip("_").replace("_", "-"): name for name in list_modules(PACKAGE)}
-    made: Mapping[str, bytes] = load_module(PACKAGE, known.get(to, to), "export").files(questions, settings)
+    modules = {name.rstrip("_").replace("_", "-"): name for name in list_modules(PACKAGE)}
+    contents: Mapping[str, bytes] = load_module(PACKAGE, modules.get(to, to), "export").files(questions, settings)
     if folder.exists() and not folder.is_dir():
         raise RunError(f"{folder}: is a file; name a folder to write to")
-    for name, content in made.items():
+    for name, content in contents.items():
         with atomic_write(folder / name) as file:
             file.write(content)
-    return [folder / name for name in made]
+    return [folder / name for name in contents]

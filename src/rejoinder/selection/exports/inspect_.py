@@ -74,13 +74,13 @@ def _sample(question: Question) -> dict[str, object]:
 
 def render_question(question: Question) -> str:
     """The situation, the conversation and what is asked, as one text."""
-    told = []
+    lines = []
     if question.situation:
-        told += ["Situation:", *(f"- {_to_one_line(statement.text)}" for statement in question.situation), ""]
+        lines += ["Situation:", *(f"- {_to_one_line(statement.text)}" for statement in question.situation), ""]
     # Two speakers in turn where the file does not say who spoke.
     speakers = [turn.speaker or "AB"[number % 2] for number, turn in enumerate(question.context)]
-    told += [f"{speaker}: {_to_one_line(turn.text)}" for speaker, turn in zip(speakers, question.context, strict=True)]
-    return "\n".join([*told, "", _INSTRUCTION])
+    lines += [f"{speaker}: {_to_one_line(turn.text)}" for speaker, turn in zip(speakers, question.context, strict=True)]
+    return "\n".join([*lines, "", _INSTRUCTION])
 
 
 def choice_letter(place: int) -> str:

@@ -33,8 +33,8 @@ def by_category(question: Question) -> Iterable[str]:
 
 def by_polarity(question: Question) -> Iterable[str]:
     """Whether the replies say yes or no, where the question's meta has it."""
-    found = question.meta.get("polarity")
-    return () if found is None else (str(found),)
+    polarity = question.meta.get("polarity")
+    return () if polarity is None else (str(polarity),)
 
 
 def by_number(question: Question) -> Iterable[str]:
@@ -49,14 +49,14 @@ def parts(ranked: RankingResult, seen: QuestionKey | None = None, seed: int = 0)
 
     ``seen`` says what of a question was seen in training (``Sharing.kinds``).
     """
-    found = {
+    groups = {
         CATEGORY: breakdown(ranked, by_category, seed),
         POLARITY: breakdown(ranked, by_polarity, seed),
         NUMBER: breakdown(ranked, by_number, seed),
     }
     if seen is not None:
-        found[SEEN] = breakdown(ranked, seen, seed)
-    return {name: some for name, some in found.items() if len({part.name for part in some}) > 1}
+        groups[SEEN] = breakdown(ranked, seen, seed)
+    return {name: members for name, members in groups.items() if len({group.name for group in members}) > 1}
 
 
 def breakdown(ranked: RankingResult, key: QuestionKey, seed: int = 0) -> list[QuestionGroup]:
@@ -65,18 +65,20 @@ def breakdown(ranked: RankingResult, key: QuestionKey, seed: int = 0) -> list[Qu
     for place, question in enumerate(ranked.questions):
         for name in key(question):
             members.setdefault(name, []).append(place)
-    found = []
+    groups = []
     for name in sorted(members, key=_group_sort_key):
-        at = np.array(members[name], np.int64)
-        folds, clusters = ranked.fold_codes[at], ranked.clusters[at]
+        places = np.array(members[name], np.int64)
+        folds, clusters = ranked.fold_codes[places], ranked.clusters[places]
         for ranker in ranked.rankers:
             # A kind may be rare in a fold, so its questions are taken together and not fold by fold.
             measures = {
-                measure: mean_over_folds(ranked.values[measure][ranker][at], np.zeros_like(folds), clusters, seed=seed)
+                measure: mean_over_folds(
+                    ranked.values[measure][ranker][places], np.zeros_like(folds), clusters, seed=seed
+                )
                 for measure in MEASURES
             }
-            found.append(QuestionGroup(name, ranker, len(at), measures))
-    return found
+            groups.append(QuestionGroup(name, ranker, len(places), measures))
+    return groups
 
 
 def _group_sort_key(name: str) -> tuple[int, int, str]:

@@ -37,13 +37,13 @@ def mean_over_folds(
     values: Floats, folds: Ints, clusters: Ints, n_resamples: int = RESAMPLES, seed: int = 0
 ) -> FoldMean:
     """The mean over folds of values that are not missing."""
-    known = ~np.isnan(values)
-    n_missing = int((~known).sum())
-    if not known.any():
+    present = ~np.isnan(values)
+    n_missing = int((~present).sum())
+    if not present.any():
         return FoldMean(Estimate(NAN, NAN, NAN), (), 0, n_missing)
-    x = values[known]
-    _, fold = np.unique(folds[known], return_inverse=True)
-    _, cluster = np.unique(clusters[known], return_inverse=True)
+    x = values[present]
+    _, fold = np.unique(folds[present], return_inverse=True)
+    _, cluster = np.unique(clusters[present], return_inverse=True)
     shape = (int(cluster.max()) + 1, int(fold.max()) + 1)
     sums, sizes = np.zeros(shape), np.zeros(shape)
     np.add.at(sums, (cluster, fold), x)
@@ -57,7 +57,7 @@ def mean_over_folds(
         with np.errstate(invalid="ignore"):  # a fold of which nothing was drawn has no mean
             samples.append(((counts @ sums) / (counts @ sizes)).mean(axis=1))
     value = float(of_folds.mean())
-    found = percentile_interval(value, np.concatenate(samples), len(x), n_missing, shape[0])
+    interval = percentile_interval(value, np.concatenate(samples), len(x), n_missing, shape[0])
     if (x == x[0]).all():  # drawn again, equal values stay equal: that is no certainty
-        found = found._replace(low=NAN, high=NAN)
-    return FoldMean(Estimate(value, found.low, found.high), tuple(of_folds.tolist()), len(x), n_missing)
+        interval = interval._replace(low=NAN, high=NAN)
+    return FoldMean(Estimate(value, interval.low, interval.high), tuple(of_folds.tolist()), len(x), n_missing)

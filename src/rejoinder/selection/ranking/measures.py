@@ -25,12 +25,12 @@ _GRADE_WORDS = frozenset({"bad", "acceptable", "best"})
 
 def get_gains(question: Question) -> list[float]:
     """The gain of each candidate: its grade as a number."""
-    found = rank_grades(question)
-    if min(found) < 0:
+    gains = rank_grades(question)
+    if min(gains) < 0:
         raise InputError(
-            f"question {question.id}: has the grade {min(found):g}; gains must not be negative, so add a constant"
+            f"question {question.id}: has the grade {min(gains):g}; gains must not be negative, so add a constant"
         )
-    return found
+    return gains
 
 
 def has_scale(question: Question) -> bool:
@@ -54,7 +54,7 @@ def precision_at_1(best: frozenset[int], scores: Sequence[float]) -> float:
     NaN where a candidate has no score, where nobody is Best, and where everybody is (which one candidate makes true):
     then no ranker can be told from another.
     """
-    first = find_top_places(tuple(scores))
-    if not first or not 0 < len(best) < len(scores):
+    top_places = find_top_places(tuple(scores))
+    if not top_places or not 0 < len(best) < len(scores):
         return NAN
-    return sum(place in best for place in first) / len(first)
+    return sum(place in best for place in top_places) / len(top_places)

@@ -70,7 +70,7 @@ class RankingResult:
             [self.questions[place] for place in places],
             self.given,
             {name: [lines[place] for place in places] for name, lines in self.scores.items()},
-            {name: [of[place] for place in places] for name, of in self.used.items()},
+            {name: [statements[place] for place in places] for name, statements in self.used.items()},
             self.signatures,
             None if self.folds is None else [self.folds[place] for place in places],
         )
@@ -86,21 +86,23 @@ class RankingResult:
         """For each measure and ranker its value on each question, NaN where there is none."""
         best = [find_best(question) for question in self.questions]
         gains = [get_gains(question) for question in self.questions]
-        found: dict[str, dict[str, Floats]] = {measure: {} for measure in MEASURES}
+        by_measure: dict[str, dict[str, Floats]] = {measure: {} for measure in MEASURES}
         for name, lines in self.scores.items():
-            found[PRECISION][name] = np.array(
+            by_measure[PRECISION][name] = np.array(
                 [precision_at_1(b, line) for b, line in zip(best, lines, strict=True)], dtype=np.float64
             )
-            found[NDCG][name] = np.array(
+            by_measure[NDCG][name] = np.array(
                 [ndcg(g, line) for g, line in zip(gains, lines, strict=True)], dtype=np.float64
             )
-        return found
+        return by_measure
 
     @functools.cached_property
     def clusters(self) -> Ints:
         """Which questions belong together: those with the same request."""
-        seen: dict[str, int] = {}
-        return np.array([seen.setdefault(normalise_request(q), len(seen)) for q in self.questions], dtype=np.int64)
+        numbers: dict[str, int] = {}
+        return np.array(
+            [numbers.setdefault(normalise_request(q), len(numbers)) for q in self.questions], dtype=np.int64
+        )
 
     @property
     def fold_codes(self) -> Ints:

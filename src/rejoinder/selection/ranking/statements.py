@@ -65,24 +65,27 @@ def measure_reading(read: Sequence[int], relevant: frozenset[int], total: int) -
 
 def readings(ranked: RankingResult) -> list[StatementReading]:
     """What each ranker that tells read, where some of what it was shown does not matter."""
-    asked = limit_situation(ranked.questions, ranked.given)
+    limited = limit_situation(ranked.questions, ranked.given)
     places = [
         n
-        for n, question in enumerate(asked)
+        for n, question in enumerate(limited)
         if any(s.relevant for s in question.situation) and not all(s.relevant for s in question.situation)
     ]
     if not places:
         return []
-    found = []
+    rows_by_ranker = []
     for name, used in ranked.used.items():
         lines = ranked.scores[name]
-        for kind, which in ((FIRST, _find_first), (REFERENCE, _find_references)):
-            rows = [(n, _mean_agreement(asked[n], used[n], which(ranked.questions[n], lines[n]))) for n in places]
+        for kind, find_candidates in ((FIRST, _find_first), (REFERENCE, _find_references)):
+            rows = [
+                (n, _mean_agreement(limited[n], used[n], find_candidates(ranked.questions[n], lines[n])))
+                for n in places
+            ]
             known = [(n, row) for n, row in rows if row is not None]
             if known:
                 clusters = ranked.clusters[[n for n, _ in known]]
-                found.append(_summarise_reading(name, kind, [row for _, row in known], clusters))
-    return found
+                rows_by_ranker.append(_summarise_reading(name, kind, [row for _, row in known], clusters))
+    return rows_by_ranker
 
 
 def _find_first(question: Question, line: ScoreLine) -> Iterable[int]:
@@ -102,10 +105,10 @@ _CandidateFinder = Callable[[Question, ScoreLine], Iterable[int]]
 def _mean_agreement(question: Question, used: Sequence[Sequence[int]], candidates: Iterable[int]) -> list[float] | None:
     """The mean over some candidates (ties for the first place) of one question, as a row of numbers."""
     relevant = frozenset(n for n, statement in enumerate(question.situation) if statement.relevant)
-    found = [measure_reading(used[place], relevant, len(question.situation)) for place in candidates]
-    if not found:
+    agreements = [measure_reading(used[place], relevant, len(question.situation)) for place in candidates]
+    if not agreements:
         return None
-    rows = [[float(a.read), float(a.relevant), a.precision, a.recall, a.f1, *a.chance] for a in found]
+    rows = [[float(a.read), float(a.relevant), a.precision, a.recall, a.f1, *a.chance] for a in agreements]
     means: list[float] = np.array(rows).mean(axis=0).tolist()
     return means
 
@@ -114,8 +117,8 @@ def _summarise_reading(ranker: str, kind: str, rows: Sequence[Sequence[float]], 
     columns = np.array(rows)
     estimates = []
     for column in (2, 3, 4):
-        told = mean_interval(columns[:, column], clusters)
-        estimates.append(Estimate(told.value, told.low, told.high))
+        interval = mean_interval(columns[:, column], clusters)
+        estimates.append(Estimate(interval.value, interval.low, interval.high))
     precision, recall, f1 = estimates
     chance = [float(mean_interval(columns[:, column]).value) for column in (5, 6, 7)]
     read, relevant = (float(columns[:, column].mean()) for column in (0, 1))

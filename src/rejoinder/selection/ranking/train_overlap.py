@@ -42,12 +42,12 @@ class TrainOverlap:
     @classmethod
     def of(cls, training: Iterable[Question]) -> TrainOverlap:
         """What some questions say."""
-        listed = list(training)
+        questions = list(training)
         return cls(
-            frozenset(map(normalise_request, listed)),
-            frozenset(text for question in listed for text in _split_texts(question)[0]),
-            frozenset(normalise_text(candidate.text) for question in listed for candidate in question.candidates),
-            frozenset(map(_example_key, listed)),
+            frozenset(map(normalise_request, questions)),
+            frozenset(text for question in questions for text in _split_texts(question)[0]),
+            frozenset(normalise_text(candidate.text) for question in questions for candidate in question.candidates),
+            frozenset(map(_example_key, questions)),
         )
 
     def kinds(self, question: Question) -> Iterable[str]:
@@ -56,11 +56,11 @@ class TrainOverlap:
         A question may be of two kinds, the second by its request.
         """
         references, distractors = _split_texts(question)
-        seen = "reference seen" if set(references) & self.references else "reference new"
+        reference = "reference seen" if set(references) & self.references else "reference new"
         n = sum(text in self.references for text in distractors)
-        told = "no distractor seen" if not n else f"{n} of {len(distractors)} distractors seen"
+        distractor = "no distractor seen" if not n else f"{n} of {len(distractors)} distractors seen"
         request = "request seen" if normalise_request(question) in self.requests else "request new"
-        return (f"{seen}, {told}", request)
+        return (f"{reference}, {distractor}", request)
 
     def count(self, test: Sequence[Question]) -> OverlapCounts:
         """How much of a test split was seen."""
