@@ -169,7 +169,7 @@ def test_a_set_of_pools_is_in_their_order_and_no_larger_than_wanted() -> None:
 
 
 def test_pools_that_give_nothing_are_an_error_that_says_why() -> None:
-    with pytest.raises(InputError, match=r"no question can be made of 1 pools .*1 pools with too few false candidates"):
+    with pytest.raises(InputError, match=r"no question can be made from 1 pool .*1 pools with too few false candidates"):
         make_questions(PoolSet((pool([NO, NO, YES]),)), SelectionSettings(judge=None))
     ungraded = Question("q", CONTEXT, (Candidate("a", "1"), Candidate("b", "2")))
     with pytest.raises(InputError, match="question q: is no pool"):

@@ -73,7 +73,7 @@ def test_without_word_vectors_the_embedded_encoder_is_taken_and_said(
 def test_a_set_with_its_cards_the_same_bytes_twice(folder: Path) -> None:
     words = ["--from", "talks.jsonl", "--repository", "said.txt", *BM25]
     shown = run(folder, "one/set.jsonl", *words)
-    assert "Step by step" in shown.stdout
+    assert "What happened at each step" in shown.stdout
     assert "written: one/set.jsonl, set.card.json and set.card.md" in shown.stderr
     run(folder, "two/set.jsonl", *words)
     for name in ("set.jsonl", "set.card.json", "set.card.md"):
@@ -90,7 +90,7 @@ def test_a_set_with_its_cards_the_same_bytes_twice(folder: Path) -> None:
     assert card["inputs"][0]["name"] == "talks.jsonl"
     assert card["inputs"][1]["licence"] == "not known"
     page = (folder / "one" / "set.card.md").read_text()
-    assert "by nobody: some of its false candidates may be acceptable" in page
+    assert "by nobody: some of them may be acceptable" in page
     assert "| bm25(query='reply') |" in page
     other = folder / "three.jsonl"
     run(folder, other.name, *words, "--seed", "5")
@@ -172,7 +172,7 @@ def test_to_the_annotation_page_and_back_as_ratings(folder: Path) -> None:
         (["--from", "talks.jsonl"], "with --repository"),
         (["--from", "talks.jsonl", "--repository", "nowhere.txt", *BM25], "nowhere.txt: no such file"),
         (["--from", "said.txt", "--repository", "said.txt", *BM25], "is a text of single utterances"),
-        (["--from", "talks.jsonl@train", "--repository", "said.txt", *BM25], "holds nothing of the split train"),
+        (["--from", "talks.jsonl@train", "--repository", "said.txt", *BM25], "has no records of the split train"),
         (["--from", "talks.jsonl", "--repository", "said.txt", "--judge-with", "bleu"], "cannot say whether"),
         (["--from", "talks.jsonl", "--repository", "said.txt", "--judge-with", "idk"], "nobody has measured"),
         (["--from", "talks.jsonl", "--repository", "said.txt", "--source", "bm52"], "did you mean 'bm25'"),

@@ -177,7 +177,7 @@ class Invents(System):
 def test_a_ranker_must_tell_what_it_read_truly(home: Path) -> None:
     with pytest.raises(InputError, match="read a statement that question a does not have"):
         rank("set.jsonl", [Invents()], ["u+S"], home / "one")
-    with pytest.raises(InputError, match="does not tell for each candidate"):
+    with pytest.raises(InputError, match="does not say which statements it read for each candidate"):
         rank("set.jsonl", [Invents(())], ["u+S"], home / "two")
 
 

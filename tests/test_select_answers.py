@@ -79,7 +79,7 @@ def test_what_differs_behind_the_sure_decimals_is_a_tie() -> None:
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        ([], "gave 0 lines of scores for 1 questions"),
+        ([], "gave 0 lists of scores for 1 questions"),
         ([[1.0, 2.0]], "gave 2 scores for the 4 candidates of question q"),
         ([[1.0, 2.0, "much", 3.0]], "scores are numbers"),
         (ValueError("no such word"), "failed with ValueError: 'no such word'"),
@@ -196,10 +196,10 @@ def test_the_verdict_is_one_sentence() -> None:
     asked = [question(f"q{n}") for n in range(60)]
     selected = selected_of(asked, a=[0] * 60, b=[0] * 59 + [1], c=[1] * 60)
     found = differences(selected, ["a", "b", "c"])
-    assert summarise_differences(["a", "b", "c"], found) == "a is surely ahead of c; the difference to b may be chance."
+    assert summarise_differences(["a", "b", "c"], found) == "a is clearly ahead of c; its difference from b may be chance."
     assert summarise_differences(["a"], []).startswith("Fewer than two systems")
     same = differences(selected_of(asked, a=[0] * 60, b=[0] * 60), ["a", "b"])
-    assert "no difference to another system survives" in summarise_differences(["a", "b"], same)
+    assert "none of its differences from other systems survives" in summarise_differences(["a", "b"], same)
 
 
 def labelled(name: str, **of: dict[str, Any]) -> Question:

@@ -141,11 +141,11 @@ def test_a_folder_of_other_questions_is_left_alone(testset: Path, tmp_path: Path
     select(testset, [Longest()], tmp_path / "run", turned=0)
     changed = [dataclasses.replace(one, context=(Turn("Hello."),)) for one in read_labelled_questions()]
     write(changed, tmp_path / "other.jsonl")
-    with pytest.raises(RejoinderError, match="holds a selection of other questions"):
+    with pytest.raises(RejoinderError, match="is a selection run of other questions"):
         select(tmp_path / "other.jsonl", [Longest()], tmp_path / "run")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "letter.txt").write_text("Dear all")
-    with pytest.raises(RejoinderError, match="is not empty and holds no selection"):
+    with pytest.raises(RejoinderError, match="is not empty and not a selection run"):
         select(testset, [Longest()], tmp_path / "full")
     with pytest.raises(RejoinderError, match="is a file"):
         select(testset, [Longest()], testset)

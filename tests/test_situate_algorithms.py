@@ -120,7 +120,8 @@ def _scored(
 
     given = seeds(len(scores), "yes")
     matter = encode_seeds(given, settings, axes)
-    monkeypatch.setattr(distractors, "_train_regression", lambda *_: Regression(np.zeros(3 * matter.replies.shape[1]), 0.0))
+    regression = Regression(np.zeros(3 * matter.replies.shape[1]), 0.0)
+    monkeypatch.setattr(distractors, "_train_regression", lambda *_: regression)
     monkeypatch.setattr(distractors, "score_replies", lambda *_: np.array(scores))
     return filter_adversarially(matter, tuple(map(tuple, chosen)))
 
@@ -156,7 +157,8 @@ def test_a_replacement_obeys_the_first_algorithm(monkeypatch: pytest.MonkeyPatch
         ("Open this window.", "to sneeze", "Sure, a handkerchief?", "yes"),  # the same request
     )
     matter = encode_seeds(given, SituationSettings(rounds=1, folds=2), axes)
-    monkeypatch.setattr(distractors, "_train_regression", lambda *_: Regression(np.zeros(3 * matter.replies.shape[1]), 0.0))
+    regression = Regression(np.zeros(3 * matter.replies.shape[1]), 0.0)
+    monkeypatch.setattr(distractors, "_train_regression", lambda *_: regression)
     monkeypatch.setattr(distractors, "score_replies", lambda *_: np.array([0.5, 0.1, 0.5, 0.9, 0.9, 0.9]))
     chosen, rounds = filter_adversarially(matter, ((1, 2), (2,), (), (), (), ()))
     assert chosen[0] == (1, 2)

@@ -152,7 +152,7 @@ def test_the_card_says_what_was_done_and_comes_back(tmp_path: Path) -> None:
     write_card(made.card, tmp_path / "set.jsonl", render_card)
     assert read_card(tmp_path / "set.jsonl") == made.card
     (tmp_path / "set.card.json").write_text("{}")
-    with pytest.raises(InputError, match=r"set\.card\.json: is no card of a situated set"):
+    with pytest.raises(InputError, match=r"set\.card\.json: is not the card of a situated set"):
         read_card(tmp_path / "set.jsonl")
     assert read_card(tmp_path / "other.jsonl") == {}
 

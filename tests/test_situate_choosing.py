@@ -160,7 +160,7 @@ def test_the_shipped_keywords_are_read() -> None:
         ("[[exclude]]\nname = 'x'", "must have 'words'"),
         ("[[exclude]]\nwords = [['a'], 'b']", "expected a list of words"),
         ("exclude = 1", "must have 'words'"),
-        ("discard = [", "is no TOML file"),
+        ("discard = [", "is not valid TOML"),
     ],
 )
 def test_a_broken_file_of_keywords_is_named(tmp_path: Path, text: str, message: str) -> None:

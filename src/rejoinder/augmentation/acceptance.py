@@ -1,4 +1,4 @@
-"""Which adapted texts are taken: the original stays where rewriting harms it."""
+"""Which adapted texts are accepted: the original stays if rewriting harms it."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ AdaptationVerdict: TypeAlias = Literal[
 
 @dataclass(frozen=True)
 class Acceptance:
-    """What an adapted text must reach, else the original stays; fixed before any rating was looked at.
+    """The thresholds that an adapted text must reach, else the original stays; set before any rating was looked at.
 
-    ``gain``: what the mean log-probability of its tokens, given the context, is above the original's. ``drop``: how
-    much less likely its least likely token may be than the original's; a word that fits nowhere hardly moves a mean.
-    ``similarity``: the cosine to the original by ``encoder``; .4 is what one pair in a hundred of DailyDialog's turns
-    reaches by chance.
+    ``gain``: how much the mean log-probability of its tokens, given the context, must exceed the original's. ``drop``:
+    how much less likely its least likely token may be than the original's, since one word that does not fit hardly
+    changes a mean. ``similarity``: the cosine to the original by ``encoder``; one in a hundred random pairs of
+    DailyDialog's turns reaches .4.
     """
 
     gain: float = 0.0
@@ -48,11 +48,11 @@ class Acceptance:
 
 
 class AdaptationOutcome(NamedTuple):
-    """What came of a proposal: the one to use, why, and what was measured (None where nothing was)."""
+    """The outcome for a proposal: the one to use, the verdict, and what was measured (None if nothing was)."""
 
     proposal: Proposal
     verdict: AdaptationVerdict
-    text: str | None = None  # the rewritten text, whether it was taken or not
+    text: str | None = None  # the rewritten text, whether accepted or not
     gain: float | None = None
     similarity: float | None = None
 
@@ -60,7 +60,7 @@ class AdaptationOutcome(NamedTuple):
 def judge_adaptations(
     pairs: ContextProposals, adaptations: Sequence[Adaptation | None], acceptance: Acceptance
 ) -> list[AdaptationOutcome]:
-    """The adapted proposals where they are accepted, the others as they were."""
+    """Return the outcome of each proposal: adapted if accepted, else the original."""
     compared = [i for i, adaptation in enumerate(adaptations) if adaptation is not None and adaptation.text]
     values = _cosines([(pairs[i][1].text, str(_text(adaptations[i]))) for i in compared], acceptance.encoder)
     cosines = dict(zip(compared, values, strict=True))
@@ -114,7 +114,7 @@ def _split_words(text: str) -> list[str]:
 
 
 def _repeats_a_run(words: Sequence[str], run: int = 3) -> bool:
-    """Whether a run of words occurs twice: what a likelihood rewards, and nobody says."""
+    """Whether a run of words occurs twice: language models favour that, but nobody talks that way."""
     runs = [tuple(words[i : i + run]) for i in range(len(words) - run + 1)]
     return len(set(runs)) < len(runs)
 

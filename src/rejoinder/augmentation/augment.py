@@ -1,4 +1,4 @@
-"""The verb: items in, items with more references out, one batch at a time."""
+"""``augment``: give items more references, one batch at a time."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from rejoinder.text.normalise import normalise_text
 from rejoinder.types import Item, Record, Reference, Turn
 
 Notify: TypeAlias = Callable[[str], None]
-BATCH = 32  # items that are asked about together
-_DECIMALS = 4  # of a score: what is the same on every machine
+BATCH = 32  # items per batch
+_DECIMALS = 4  # of a score: those that are the same on every machine
 
 
 def augment(
@@ -35,14 +35,14 @@ def augment(
     say: Notify | None = None,
     tally: AugmentationTally | None = None,
 ) -> Iterator[Item]:
-    """The items, each with up to k references more, behind those that it had.
+    """Yield the items, each with up to k more references after those it had.
 
     - ``items``: a file or ``dataset:NAME``, a collection, or the items themselves.
-    - ``plan``: where references come from, and how many are taken.
-    - ``say``: is told at once what a plan leaves out.
-    - ``tally``: counts what was proposed, left out and taken.
+    - ``plan``: where references come from, and how many are added.
+    - ``say``: called with notes about the sources, such as one that was left out.
+    - ``tally``: counts the references that were added, by source, and items that got fewer.
 
-    Items are read as they are needed, all at once only where they stand in for a corpus.
+    Items are read as they are needed; all at once only if they serve as the corpus.
 
     >>> import rejoinder
     >>> plan = rejoinder.AugmentationPlan(corpus="dialogues.jsonl", comet=False, k=2)
@@ -60,7 +60,7 @@ def augment(
 
 
 class OpenedItems(NamedTuple):
-    """An input that was read once to the end, and how many items it has."""
+    """An input that was read once completely, and its number of items."""
 
     input: Input
     n: int
@@ -68,7 +68,7 @@ class OpenedItems(NamedTuple):
 
 @contextmanager
 def open_items(name: str | Path) -> Iterator[OpenedItems]:
-    """The input, read once to the end so that what is wrong with it is said before any work."""
+    """Open an input and read it once completely, so that its errors are found before any work."""
     source = Input(name)
     try:
         id_checker, items = IdChecker(), 0
@@ -78,7 +78,7 @@ def open_items(name: str | Path) -> Iterator[OpenedItems]:
         id_checker.close()
         if not items:
             raise InputError(
-                f"{source.called}: there are no items; make some from dialogues with: rejoinder import NAME --as items"
+                f"{source.called}: has no items; make some from dialogues with: rejoinder import NAME --as items"
             )
         yield OpenedItems(source, items)
     finally:
@@ -92,7 +92,7 @@ def augment_records(
     tally: AugmentationTally | None = None,
     engine: Engine | None = None,
 ) -> Iterator[Record]:
-    """Records of any kind in their order, the items among them with more references; by an engine, where it can be."""
+    """Yield records of any kind in order, with more references for items; computed by an engine if possible."""
     plan, tally = plan or AugmentationPlan(), tally if tally is not None else AugmentationTally()
     if not plan.k:
         yield from records
@@ -124,7 +124,7 @@ def augment_records(
 def _make_local_augmenter(
     plan: AugmentationPlan, sources: Sources, tally: AugmentationTally, engine: Engine | None
 ) -> Callable[[Sequence[Item]], Iterable[Item]]:
-    """What gives items more references in this process, and keeps that where an engine does and items do not share."""
+    """Return a function that augments items in this process; with a caching engine, results are cached if possible."""
     if isinstance(engine, CachingEngine) and not plan.adapt:
         from rejoinder.augmentation.worker import make_caching_augmenter
 
@@ -135,7 +135,7 @@ def _make_local_augmenter(
 def _augment_by_engine(
     records: Iterable[Record], plan: AugmentationPlan, tally: AugmentationTally, engine: Engine, say: Notify | None
 ) -> Iterator[Record]:
-    """The records in order, while batches of their items are elsewhere."""
+    """Yield the records in order, while an engine's workers augment batches of their items."""
     from rejoinder.augmentation.worker import augment_by_engine
 
     waiting: deque[list[Record]] = deque()
@@ -165,7 +165,7 @@ def _round_score(score: float | None) -> float | None:
 
 
 def _split_batches(records: Iterable[Record]) -> Iterator[list[Record]]:
-    """The records in pieces with a batch of items each."""
+    """Yield the records in windows with one batch of items each."""
     window: list[Record] = []
     items = 0
     for record in records:
@@ -180,7 +180,7 @@ def _split_batches(records: Iterable[Record]) -> Iterator[list[Record]]:
 
 @dataclasses.dataclass
 class Augmenter:
-    """An augmentation under way; ``adaptations_left`` is how many texts may still be adapted."""
+    """Augments batches of items; ``adaptations_left`` is how many texts may still be adapted."""
 
     plan: AugmentationPlan
     sources: Sources
@@ -190,13 +190,13 @@ class Augmenter:
         self.adaptations_left = self.plan.adapt
 
     def augment_items(self, items: Sequence[Item]) -> list[Item]:
-        """Some items with more references."""
+        """Return items with more references."""
         proposals: list[list[Proposal]] = [[] for _ in items]
         for propose in self.sources.propose if items else ():
             for of_item, new in zip(proposals, propose(items), strict=True):
                 of_item += new
         filtered = filter_proposals(items, proposals, self.plan.least_aptness)
-        chosen = [select_diverse(item, one.kept, self.plan.k) for item, one in zip(items, filtered, strict=True)]
+        chosen = [select_diverse(item, one.remaining, self.plan.k) for item, one in zip(items, filtered, strict=True)]
         if self.adaptations_left is not None:
             chosen = self._adapt(items, chosen)
         for item, one, of_item in zip(items, filtered, chosen, strict=True):
@@ -207,7 +207,7 @@ class Augmenter:
         ]
 
     def _adapt(self, items: Sequence[Item], chosen: Sequence[Sequence[Proposal]]) -> list[list[Proposal]]:
-        """What was chosen, adapted to its context where that does it good and says nothing twice."""
+        """Return the chosen proposals, adapted to their contexts if that improves them and repeats nothing."""
         from rejoinder.augmentation.adaptation import adapt
 
         pairs = [(item.context, proposal) for item, of_item in zip(items, chosen, strict=True) for proposal in of_item]
@@ -229,7 +229,7 @@ def _pair_key(pair: tuple[tuple[Turn, ...], Proposal]) -> tuple[tuple[Turn, ...]
 
 
 def _undo_repetitions(item: Item, before: Sequence[Proposal], after: Sequence[Proposal]) -> list[Proposal]:
-    """The adapted proposals, but as they were where they now say what somebody else says."""
+    """Return the adapted proposals, but the originals of those that now repeat another text."""
     texts = {normalise_text(text) for text in (*(r.text for r in item.references), *(t.text for t in item.context))}
     texts |= {normalise_text(proposal.text) for proposal in before}
     chosen = []

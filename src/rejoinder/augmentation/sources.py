@@ -1,4 +1,4 @@
-"""The sources of a plan, opened: each proposes references for some items at once."""
+"""The sources of a plan, opened: each proposes references for a batch of items."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from rejoinder.models.catalog.manifest import is_available
 from rejoinder.types import Item, Record, Reference
 
 Propose: TypeAlias = Callable[[Sequence[Item]], list[list[Proposal]]]
-COMET_BASE = "smollm2-135m"  # the language model of our own COMET
-OWN_KINDS = ("retrieval", "commonsense", "paraphrase")  # the kinds of source that are ours
+COMET_BASE = "smollm2-135m"  # the base model of the package's own COMET
+OWN_KINDS = ("retrieval", "commonsense", "paraphrase")  # the kinds of source of this package
 
 
 @dataclass
 class Sources:
-    """What proposes references, and what is said of it: what a source holds, and what was left out."""
+    """Functions that propose references, and notes for the user, such as what was left out."""
 
     propose: list[Propose] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
 def is_generated(reference: Reference) -> bool:
-    """Whether a reference comes from a source of ours, and so from no person."""
+    """Whether a reference comes from a source of this package, not from a person."""
     return reference.source.partition("/")[0] in OWN_KINDS
 
 
 def open_sources(plan: AugmentationPlan, records: Sequence[Record] = ()) -> Sources:
-    """The sources of a plan; ``records`` stand in where it names no corpus."""
+    """Open the sources of a plan; ``records`` are searched if it names no corpus."""
     sources = Sources()
     if plan.retrieval is not None:
         _open_retrieval(sources, plan, records)
@@ -51,7 +51,7 @@ def open_sources(plan: AugmentationPlan, records: Sequence[Record] = ()) -> Sour
     if plan.paraphrase is not None:
         _open_paraphrase(sources, plan, plan.paraphrase)
     if not sources.propose:
-        raise InputError("no source of references is left; take retrieval, a knowledge file, comet or paraphrases")
+        raise InputError("no source of references is left; use retrieval, a knowledge file, comet or paraphrases")
     return sources
 
 
@@ -64,11 +64,11 @@ def _open_retrieval(sources: Sources, plan: AugmentationPlan, records: Sequence[
     else:
         dialogues = list(collect_dialogues(records))
         if not any(dialogue.turns for dialogue in dialogues):
-            raise InputError("the items hold no turn that could be retrieved; name dialogues with --corpus FILE")
+            raise InputError("the items have no turns to retrieve from; name a corpus of dialogues")
         source = retrieval.over(dialogues)
         sources.notes.append(
             f"no corpus is named, so {len(dialogues):,} dialogues of the file itself are searched; "
-            "name dialogues like yours with --corpus FILE"
+            "better name a corpus of dialogues like yours"
         )
     sources.propose.append(lambda items: source.propose(items, plan.wanted, plan.split))
 
@@ -79,7 +79,8 @@ def _open_knowledge(sources: Sources, plan: AugmentationPlan) -> None:
     for name in plan.knowledge:
         knowledge = read_knowledge(name, skip_broken=plan.skip_broken)
         if knowledge.broken:
-            sources.notes.append(f"{knowledge.name}: {knowledge.broken:,} broken lines were left out")
+            lines = "line was" if knowledge.broken == 1 else "lines were"
+            sources.notes.append(f"{knowledge.name}: {knowledge.broken:,} unreadable {lines} left out")
         sources.propose.append(MatchedKnowledge(knowledge, load_encoder("aptness")).infer)
 
 
@@ -90,14 +91,14 @@ def _open_comet(sources: Sources, plan: AugmentationPlan) -> None:
         sources.notes.append(f"comet was left out: {missing}")
         return
     if plan.comet is None:
-        sources.notes.append("comet asks a language model about every item, which takes some seconds each on a CPU")
+        sources.notes.append("comet runs a language model on every item, which takes some seconds per item on a CPU")
     source = GeneratedKnowledge(_generator(plan.comet_model))
-    # No relation is better than another, so their first tails come first.
+    # No relation is better than another, so the first tails of all relations come first.
     sources.propose.append(lambda items: [_interleave(_group_by_relation(of_item)) for of_item in source.infer(items)])
 
 
 def _explain_missing_comet() -> str | None:
-    """What our own COMET would need, and how to get it."""
+    """Return what the package's own COMET lacks, and how to get it; None if it can run."""
     if any(find_spec(module) is None for module in ("torch", "transformers")):
         return 'it needs torch; install it with: pip install "rejoinder[torch]"'
     if not is_available(MODELS[COMET_BASE]):
@@ -120,7 +121,7 @@ def _open_paraphrase(sources: Sources, plan: AugmentationPlan, spec: str) -> Non
         method = replace(method, seed=plan.seed)  # type: ignore[type-var]
 
     def propose(items: Sequence[Item]) -> list[list[Proposal]]:
-        """Paraphrases of what came with the items, each reference's first ones first; what we made gets none."""
+        """Return paraphrases of the items' own references, the first ones of each reference first."""
         texts = [[r.text for r in item.references if not is_generated(r)] for item in items]
         paraphrases = iter(paraphrased([text for of_item in texts for text in of_item], method, plan.paraphrases))
         return [_interleave([next(paraphrases) for _ in of_item]) for of_item in texts]
@@ -129,7 +130,7 @@ def _open_paraphrase(sources: Sources, plan: AugmentationPlan, spec: str) -> Non
 
 
 def _group_by_relation(proposals: Sequence[Proposal]) -> list[list[Proposal]]:
-    """Inferences apart by their relation, which stands in the origin: event, relation, tail."""
+    """Group inferences by their relation, which is part of the origin: event, relation, tail."""
     groups: dict[str, list[Proposal]] = {}
     for proposal in proposals:
         groups.setdefault((proposal.origin or "").split(" | ")[-2:][0], []).append(proposal)

@@ -1,7 +1,7 @@
-"""Values that were computed before, a line each under a digest of all that decided them.
+"""Stores of computed values: one line per value, under a digest of everything that decides it.
 
-A file grows batch by batch, so that a killed command loses one batch. A line that was torn or damaged is passed over,
-and its value computed anew. Files that were made elsewhere (on a machine with a GPU) can be read as well.
+A file grows batch by batch, so a killed command loses only one batch. An incomplete or damaged line is skipped, and its
+value is computed again. Files from another machine (with a GPU, for example) can be read too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rejoinder.paths import cache_home
 
 
 class NamedFields(Protocol):
-    """A value with named fields, as a NamedTuple has them."""
+    """A value with named fields, like a NamedTuple."""
 
     def _asdict(self) -> dict[str, Any]: ...
 
@@ -29,16 +29,16 @@ Value = TypeVar("Value", bound=NamedFields)
 
 
 def digest_parts(parts: Sequence[object]) -> str:
-    """The key of what decides a value."""
+    """Return the key of a value: the digest of what decides it."""
     try:
         text = orjson.dumps(parts).decode()
-    except TypeError:  # half characters are no JSON
+    except TypeError:  # lone surrogates are not valid JSON
         text = repr(parts)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 class LineStore(Generic[Value]):
-    """Values by key: a file that grows, and files that are only read.
+    """Values by key: one file to add to, and others that are only read.
 
     ``parse`` makes a value from the fields of a line; ``noun`` names the values in errors.
     """
@@ -52,11 +52,11 @@ class LineStore(Generic[Value]):
                 self._read(file)
 
     def get(self, key: str) -> Value | None:
-        """What is kept under a key."""
+        """Return the value under a key; None if there is none."""
         return self._values.get(key)
 
     def put(self, pairs: Iterable[tuple[str, Value]]) -> None:
-        """Keep some values, on disk at once."""
+        """Add values, and write them to disk at once."""
         rows = dict(pairs)
         self._values.update(rows)
         lines = [
@@ -66,19 +66,19 @@ class LineStore(Generic[Value]):
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("ab") as file:
-                # What a crash tore off stands on a line of its own, and is passed over.
+                # What a crash left incomplete stays on a line of its own, and is skipped.
                 file.write(b"\n" * (file.tell() > 0) + b"".join(lines).rstrip(b"\n") + b"\n")
         except OSError as error:
             raise RunError(
-                f"{self.path}: {self._noun} cannot be kept there ({error.strerror}); free some space, or move the "
-                "cache with REJOINDER_CACHE"
+                f"{self.path}: {self._noun} cannot be written ({error.strerror}); free some space, or move the cache "
+                "with REJOINDER_CACHE"
             ) from None
 
     def _read(self, file: Path) -> None:
         try:
             lines = file.read_bytes().splitlines()
         except OSError as error:
-            raise RunError(f"{file}: {self._noun} cannot be read there ({error.strerror})") from None
+            raise RunError(f"{file}: {self._noun} cannot be read ({error.strerror})") from None
         for line in lines:
             try:
                 record = orjson.loads(line)
@@ -89,14 +89,14 @@ class LineStore(Generic[Value]):
 
 
 class Likelihood(NamedTuple):
-    """How likely a text is in its context: the log-probability of a token, on average and at worst."""
+    """How likely a text is in its context: the mean and the lowest log-probability of its tokens."""
 
     mean: float
     worst: float
 
 
 class Adaptation(NamedTuple):
-    """What a text became (None: left alone), and how likely it was before and is now (None: it has no tokens)."""
+    """An adapted text (None: not adapted), and how likely it was before and is now (None: it has no tokens)."""
 
     text: str | None
     rounds: int = 0
@@ -105,24 +105,24 @@ class Adaptation(NamedTuple):
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Adaptation:
-        """What a line of a file says."""
+        """Return the adaptation in a line of a file."""
         likely = {name: Likelihood(*record.pop(name)) for name in ("before", "after") if record.get(name)}
         return cls(**{**record, **likely})
 
 
 def adaptation_key(signature: str, job: DeloreanTask) -> str:
-    """What decides an adaptation, as one digest."""
+    """Return the key of an adaptation: the digest of everything that decides it."""
     return digest_parts([signature, job.text, *((turn.speaker or "", turn.text) for turn in job.context)])
 
 
 class AdaptationStore(LineStore[Adaptation]):
-    """Adaptations by key: a file that grows, and files that are only read."""
+    """Adaptations by key: one file to add to, and others that are only read."""
 
     def __init__(self, path: Path, *others: Path) -> None:
         super().__init__(Adaptation.from_record, "adaptations", path, *others)
 
 
-TAILS_VERSION = 1  # of how tails are written: another one writes them anew
+TAILS_VERSION = 1  # of how tails are written: with another version they are written again
 _BATCH_SIZE = 16  # heads that a killed command may lose
 
 
@@ -133,7 +133,7 @@ class Tails(NamedTuple):
 
 
 class CachedTails:
-    """A generator whose tails are kept; ``signature`` is all that decides them beside the question."""
+    """A generator with cached tails; ``signature`` is everything that decides them besides event and relation."""
 
     def __init__(self, open_generator: Callable[[], TailGenerator], signature: str, path: Path) -> None:
         self._open = open_generator
@@ -141,7 +141,7 @@ class CachedTails:
         self._store = LineStore(lambda fields: Tails(**fields), "tails", path)
 
     def tails(self, heads: Sequence[str], relation: str, n: int = 5) -> list[list[str]]:
-        """Up to n tails of each event and a relation, best first; only what is not known is asked for."""
+        """Return up to n tails of each event and a relation, best first; only those not in the cache are generated."""
         keys = {head: digest_parts([self._signature, relation, n, head]) for head in heads}
         missing = [head for head, key in keys.items() if self._store.get(key) is None]
         for start in range(0, len(missing), _BATCH_SIZE):
@@ -152,7 +152,7 @@ class CachedTails:
 
 
 def cached_comet() -> CachedTails:
-    """The package's own COMET, its tails kept."""
+    """Return the package's own COMET with cached tails."""
     from rejoinder.models.comet import model
     from rejoinder.models.language_model import lora_folder
 

@@ -1,8 +1,8 @@
-"""Words replaced by synonyms where the sentence stays the same in meaning, as an encoder sees it.
+"""Words replaced by synonyms if the meaning of the sentence stays the same, according to an encoder.
 
-Synonyms share a synset of WordNet 3.0 (Miller 1995), in any of their senses, and most pairs of words do so in a sense
-that nobody means. So a synonym counts only where it is common, where it shares a good part of the word's synsets, and
-where the vector of the words around it hardly moves (as in Jin et al. 2020).
+Synonyms share a synset of WordNet 3.0 (Miller 1995), in any of their senses, and most pairs of words share only senses
+that nobody means. So a synonym counts only if it is common, shares a good part of the word's synsets, and hardly
+changes the vector of the words around it (as in Jin et al. 2020).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from rejoinder.text.english import synonyms as _synonyms
 from rejoinder.text.english.replacement import load_replacements, match_case
 
 _WORD = re.compile(r"(?<![\w'’-])[^\W\d_]{3,}(?![\w'’-])")
-_COMMON = 10_000  # the vocabulary of BERT begins with its most frequent words
+_COMMON = 10_000  # BERT's vocabulary lists its most frequent words first
 _WINDOW = 4  # words on either side
 _MAX_SYNONYMS = 4  # synonyms of a word that are tried
-_SHARE = 0.25  # of a word's synsets that a synonym has as well: the others mean the same only once in a while
+_SHARE = 0.25  # of a word's synsets that a synonym must share: others mean the same only occasionally
 _RUDE = frozenset("ass bang bastard bitch broad damn dame dick fuck gay hell kill rape savage screw sex shit".split())
 _EXCLUDED_WORDS = frozenset(  # words whose senses in WordNet are never the ones that a conversation means
     "the and but for nor yet not you your yours his her hers him she they them their theirs our ours who whom "
@@ -41,7 +41,7 @@ _EXCLUDED_WORDS = frozenset(  # words whose senses in WordNet are never the ones
 
 
 class Replacement(NamedTuple):
-    """A place in a text, and what may stand there instead."""
+    """A span of a text, and what may replace it."""
 
     start: int
     end: int
@@ -49,9 +49,9 @@ class Replacement(NamedTuple):
 
 
 def find_replacements(texts: Sequence[str], similarity: float, encoder: str = "aptness") -> list[list[Replacement]]:
-    """What may be replaced in each text, one word at a time: what keeps a cosine of ``similarity`` to what was said.
+    """Return the possible replacements in each text: those that keep a cosine of at least ``similarity``.
 
-    The words around it are compared, not the whole text: in a long one, a single word moves nothing.
+    Only the words around a replacement are compared, since a single word hardly changes the vector of a long text.
     """
     proposed = [(i, replacement) for i, text in enumerate(texts) for replacement in _propose_replacements(text)]
     around = [_surrounding_words(texts[i], replacement) for i, replacement in proposed]
@@ -64,7 +64,7 @@ def find_replacements(texts: Sequence[str], similarity: float, encoder: str = "a
 
 
 def _surrounding_words(text: str, replacement: Replacement) -> tuple[str, str]:
-    """The words around a place, as they are and with the replacement."""
+    """Return the words around a replacement, as they are and with the replacement."""
     before, after = (
         text[: replacement.start].split(" ")[-_WINDOW - 1 :],
         text[replacement.end :].split(" ")[: _WINDOW + 1],
@@ -74,7 +74,7 @@ def _surrounding_words(text: str, replacement: Replacement) -> tuple[str, str]:
 
 
 def apply_replacements(text: str, chosen: Sequence[Replacement]) -> str:
-    """The text with some of its words replaced (no two of them in one place)."""
+    """Return the text with some of its words replaced (no two replacements in one place)."""
     for replacement in sorted(chosen, reverse=True):
         text = text[: replacement.start] + replacement.instead + text[replacement.end :]
     return text
@@ -90,7 +90,7 @@ def _propose_replacements(text: str) -> list[Replacement]:
 
 @functools.lru_cache(2**14)
 def _find_synonyms(word: str) -> tuple[str, ...]:
-    """The synonyms of a word as it stands: of inflected forms only those that were looked up by hand."""
+    """Return the synonyms of a word form; for inflected forms, only those that were checked by hand."""
     curated = [load_replacements()[word]] if word in load_replacements() else []
     if word in _EXCLUDED_WORDS or _synonyms.base_forms(word) != [word]:
         return tuple(curated)
@@ -105,7 +105,7 @@ def _find_synonyms(word: str) -> tuple[str, ...]:
 
 
 def _share_a_stem(word: str, other: str) -> bool:
-    """Whether one is made of the other, and so another part of speech: "quickly" and "quick"."""
+    """Whether one word is derived from the other, so probably another part of speech: "quickly" and "quick"."""
     from snowballstemmer import stemmer
 
     stems = stemmer("english").stemWords([word, other])
@@ -114,7 +114,7 @@ def _share_a_stem(word: str, other: str) -> bool:
 
 @functools.cache
 def _common_words() -> frozenset[str]:
-    """Words that everybody says."""
+    """Common words."""
     tokenizer = orjson.loads((find_encoder_folder("aptness")[0] / "tokenizer.json").read_bytes())
     vocabulary = tokenizer["model"]["vocab"]
     return (

@@ -1,4 +1,7 @@
-"""Do two systems differ? McNemar's test on the questions that both answered, with Holm's correction for all pairs."""
+"""Accuracy with an interval, the range of ranks of each system, and which differences between systems are real.
+
+Two systems are compared by McNemar's test on the questions that both answered, with Holm's correction over all pairs.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +26,11 @@ _RESAMPLES, _PERMUTATIONS = 2000, 4999
 
 
 class SystemDifference(NamedTuple):
-    """One system against another: the questions that one alone got right, and whether that may be chance.
+    """One system vs. another: the questions that only one of them got right, and whether that may be chance.
 
-    ``by_cluster`` is the p-value of swapping the systems dialogue by dialogue, ties included: where questions belong
-    together, or points were shared, McNemar's test alone would be too sure. Both are corrected.
+    ``by_cluster`` is the p-value of swapping the systems dialogue by dialogue, ties included: if questions belong
+    together or points were shared, McNemar's test alone would be too confident. ``corrected`` is its p-value after
+    Holm's correction; ``by_cluster`` is corrected too.
     """
 
     first: str
@@ -46,7 +50,7 @@ class SystemDifference(NamedTuple):
 
 
 def differences(selected: SelectionResult, order: Sequence[str], seed: int = 0) -> list[SystemDifference]:
-    """Every pair of systems, the one that stands first in ``order`` first."""
+    """Compare every pair of systems; in each, the one that comes first in ``order`` is the first."""
     pairs = [_compare_systems(selected, first, second, seed) for first, second in itertools.combinations(order, 2)]
     corrected = holm([pair.p for pair in pairs]).tolist()
     by_cluster = holm([pair.by_cluster for pair in pairs]).tolist()
@@ -75,16 +79,16 @@ def _compare_systems(selected: SelectionResult, first: str, second: str, seed: i
 
 
 def summarise_differences(order: Sequence[str], pairs: Sequence[SystemDifference]) -> str:
-    """Which system is ahead of which, in one sentence."""
+    """Return one sentence that says which systems the first one is ahead of."""
     if len(order) < 2:
-        return "Fewer than two systems answered, so there is nothing to compare."
+        return "Fewer than two systems answered: nothing to compare."
     best = order[0]
     beaten = [pair.second for pair in pairs if pair.first == best and pair.survives and pair.difference.value > 0]
     undecided = [system for system in order[1:] if system not in beaten]
     if not beaten:
-        return f"{best} comes first, but no difference to another system survives correction."
-    rest = f"; the difference to {_join_names(undecided)} may be chance" if undecided else ""
-    return f"{best} is surely ahead of {_join_names(beaten)}{rest}."
+        return f"{best} comes first, but none of its differences from other systems survives correction."
+    rest = f"; its difference from {_join_names(undecided)} may be chance" if undecided else ""
+    return f"{best} is clearly ahead of {_join_names(beaten)}{rest}."
 
 
 def _join_names(names: Sequence[str]) -> str:
@@ -97,7 +101,7 @@ RESAMPLES = 2000
 
 
 class SystemStanding(NamedTuple):
-    """One system: how many questions it answered, how many with a tie for the top, its accuracy and its ranks."""
+    """One system: how many questions it answered, how many with a tie for the top, its accuracy and range of ranks."""
 
     system: str
     n: int
@@ -110,7 +114,7 @@ class SystemStanding(NamedTuple):
 
 
 def standings(selected: SelectionResult, seed: int = 0) -> list[SystemStanding]:
-    """All systems, the most accurate first; whole dialogues (or contexts) are drawn again for the ranks."""
+    """Return all systems, the most accurate first; the ranks come from resampling whole dialogues (or contexts)."""
     systems, size = selected.systems, len(selected.questions)
     values = np.concatenate([selected.points[system] for system in systems])
     codes = np.repeat(np.arange(len(systems)), size)
@@ -131,23 +135,23 @@ def standings(selected: SelectionResult, seed: int = 0) -> list[SystemStanding]:
 
 
 def proportion(values: Numbers, clusters: Labels | None = None, level: float = 0.95) -> Estimate:
-    """The mean of values from 0 to 1 with Wilson's interval, for as many questions as the clusters are worth."""
+    """The mean of values from 0 to 1 with Wilson's interval for the effective number of questions, given clusters."""
     interval = share_interval(values, clusters, level)
     return Estimate(interval.value, interval.low, interval.high)
 
 
 def format_rank_range(standing: SystemStanding) -> str | None:
-    """The ranks as they are shown: 2 or 1–3."""
+    """Return the range of ranks as text, e.g. 2 or 1–3."""
     if math.isnan(standing.low) or math.isnan(standing.high):
         return None
     return f"{standing.low:g}" if standing.low == standing.high else f"{standing.low:g}–{standing.high:g}"
 
 
 def accuracy_over_all(standing: SystemStanding) -> float:
-    """The accuracy of a system if what it did not answer were wrong."""
+    """The accuracy of a system if unanswered questions count as wrong."""
     return standing.accuracy.value * standing.n / (standing.n + standing.unanswered) if standing.n else 0.0
 
 
 def list_answering_systems(rows: Sequence[SystemStanding]) -> list[str]:
-    """The systems that answered anything, in their order."""
+    """Return the systems that answered at least one question, in order."""
     return [standing.system for standing in rows if standing.n]

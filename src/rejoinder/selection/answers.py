@@ -1,9 +1,11 @@
-"""Systems asked: every candidate of every question gets a score, and the highest is the one selected.
+"""The answers of a system: it scores every candidate of every question, and a file keeps the scores.
 
-A system's scores count to the decimals that are the same on every machine (``System.decimals``): what differs further
-behind is a tie. Candidates that tie for the top share the point, so k of them, one being right, give 1/k: what a coin
-would give on average. A question on which a score is NaN is not answered: it counts neither as right nor as wrong, and
-it is counted.
+Scores are rounded to the decimals that are the same on every machine (``System.decimals``), so smaller differences are
+ties. Candidates that tie for the top share the point: k of them, one being right, give 1/k, the average of a random
+choice among them. A question with a NaN score is unanswered: it counts neither as right nor as wrong, and the number of
+such questions is reported.
+
+A file ``systems/NAME.jsonl`` has a header with the system's signature, one line per question, and the check of order.
 """
 
 from __future__ import annotations
@@ -33,12 +35,12 @@ from rejoinder.types import Question
 
 Progress: TypeAlias = Callable[[int, int], None]
 _BATCH_SIZE = 64
-# A metric or a function is a system by a spec of one quoted parameter.
+# The spec of a metric or of a function as a system: one quoted parameter.
 _WRAPPED = re.compile(r"""(?:metric\(spec|function\(path)=('[^'\\]*'|"[^"\\]*")\)""")
 
 
 def score_questions(system: System, questions: Sequence[Question]) -> list[ScoreLine]:
-    """The scores of a system, one line a question, checked and rounded."""
+    """Return the scores of a system, one line per question, checked and rounded."""
     try:
         lines = system.score(questions)
     except RejoinderError:
@@ -48,12 +50,14 @@ def score_questions(system: System, questions: Sequence[Question]) -> list[Score
             raise
         raise InputError(f"{system} failed with {type(error).__name__}: {brief(str(error), 200)}") from error
     if len(lines) != len(questions):
-        raise InputError(f"{system} gave {len(lines)} lines of scores for {len(questions)} questions; it must give one")
+        raise InputError(
+            f"{system} gave {len(lines)} lists of scores for {len(questions)} questions; it must give one per question"
+        )
     return [_check_scores(system, question, line) for question, line in zip(questions, lines, strict=True)]
 
 
 def system_name(system: System) -> str:
-    """What a system is called in tables: what one types for it, where that is shorter than its spec."""
+    """Return a system's name in tables: the short form that users type, if there is one, else its spec."""
     spec = str(system)
     match = _WRAPPED.fullmatch(spec)
     short = str(ast.literal_eval(match[1])) if match else spec
@@ -61,9 +65,9 @@ def system_name(system: System) -> str:
 
 
 def split_questions(system: System, questions: Sequence[Question]) -> list[Sequence[Question]]:
-    """The questions as they can be asked: a few at a time of a system that says it takes each by itself.
+    """Split the questions into batches, if the system scores each question independently.
 
-    Others may learn something from all questions together (how rare a word is), so they get all at once.
+    Other systems may use all questions together (how rare a word is), so they get them in one batch.
     """
     if not getattr(system, "alone", False):
         return [questions]
@@ -74,13 +78,13 @@ def _check_scores(system: System, question: Question, line: Sequence[float]) -> 
     if len(line) != len(question.candidates):
         raise InputError(
             f"{system} gave {len(line)} scores for the {len(question.candidates)} candidates of question "
-            f"{question.id}; it must give one each"
+            f"{question.id}; it must give one per candidate"
         )
     try:
         numbers = tuple(float(score) for score in line)
     except (TypeError, ValueError):
         raise InputError(
-            f"{system} gave {brief(list(line))} for question {question.id}; scores are numbers, NaN where unknown"
+            f"{system} gave {brief(list(line))} for question {question.id}; scores must be numbers (NaN for no score)"
         ) from None
     if system.decimals is None:
         return numbers
@@ -97,7 +101,7 @@ class SystemWorker:
         self._system = parse_system(spec)
 
     def compute(self, task: Sequence[Any]) -> list[Any]:
-        """The scores of some questions, as texts, for JSON has no NaN and no infinity; and failed requests."""
+        """Return the scores of some questions, as text because JSON has no NaN or infinity, and the failed requests."""
         questions = [record for record in (from_object(one, _PLACE) for one in task) if isinstance(record, Question)]
         report: dict[str, Any] = {}
         with request_counts.fill_report(report):
@@ -105,13 +109,13 @@ class SystemWorker:
         return [[[repr(score) for score in line] for line in lines], report]
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """Nothing to release."""
 
 
 def score_parts(
     system: System, parts: Sequence[Sequence[Question]], engine: Engine | None
 ) -> Iterator[tuple[Sequence[Question], list[ScoreLine]]]:
-    """Every part with its lines, in order; one at a time here, or several by an engine."""
+    """Yield every part with its score lines, in order; computed here one by one, or by an engine's workers."""
     if engine is None or engine.workers < 2 or len(parts) < 2:
         for part in parts:
             yield part, score_questions(system, part)
@@ -124,7 +128,7 @@ def score_parts(
 
 
 def check_order(system: System, questions: Sequence[Question], n: int) -> OrderCheck:
-    """Ask some questions, spread over the set, twice: as they stand and with their candidates turned round."""
+    """Ask up to ``n`` questions, spread over the set, twice: as they are and with their candidates in reverse order."""
     if n < 1 or not questions:
         return OrderCheck(0, 0)
     sample = [questions[i] for i in np.unique(np.linspace(0, len(questions) - 1, n).round().astype(int)).tolist()]
@@ -144,7 +148,7 @@ def _candidate_texts(question: Question, places: Sequence[int]) -> frozenset[str
 
 
 class SystemAnswers(NamedTuple):
-    """What one system said of all questions."""
+    """The answers of one system to all questions."""
 
     system: str
     signature: str
@@ -154,7 +158,7 @@ class SystemAnswers(NamedTuple):
 
 
 def answer_file_name(system: str, signature: str) -> str:
-    """A system's file: what a person can read, and what tells it from others."""
+    """Return the name of a system's file: a readable part, and a digest of its signature."""
     stem = re.sub(r"[^A-Za-z0-9]+", "-", system).strip("-")[:40] or "system"
     return f"{stem}-{hashlib.sha256(signature.encode()).hexdigest()[:8]}.jsonl"
 
@@ -169,7 +173,7 @@ def complete_answers(
     progress: Progress,
     engine: Engine | None = None,
 ) -> None:
-    """Ask the system what is not yet in its file, by an engine if there is one; all there, the file gets its name."""
+    """Ask the system the questions that its unfinished file lacks; when all are there, the file gets its final name."""
     header = {"system": system_name(system), "spec": str(system), "signature": signature, "questions": digest}
     with _lock_file(path.with_name(f".{path.name}.part")) as part:
         done = _count_complete(part, header, questions) if len(split_questions(system, questions)) > 1 else 0
@@ -197,12 +201,12 @@ def complete_answers(
 
 
 def read_answers(path: Path) -> SystemAnswers:
-    """A finished file."""
+    """Read a finished file of answers."""
     try:
         raw = path.read_bytes().splitlines(keepends=True)
         head, *lines, last = [orjson.loads(line) for line in raw]
         if last.get("sha256", digest := _sha256(b"".join(raw[:-1]))) != digest:
-            raise ValueError("it was changed since it was written")
+            raise ValueError("it was changed after it was written")
         scores = [tuple(_decode_score(score) for score in line["scores"]) for line in lines]
         return SystemAnswers(head["system"], head["signature"], head["questions"], scores, OrderCheck(**last["turned"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -210,7 +214,7 @@ def read_answers(path: Path) -> SystemAnswers:
 
 
 def _count_complete(part: IO[bytes], header: dict[str, str], questions: Sequence[Question]) -> int:
-    """How many questions an unfinished file has for good; what follows them is cut off."""
+    """Return how many questions an unfinished file answers completely; cut off what follows them."""
     part.seek(0)
     first = part.readline()
     if first != orjson.dumps(header) + b"\n":
@@ -227,21 +231,21 @@ def _count_complete(part: IO[bytes], header: dict[str, str], questions: Sequence
 
 @contextmanager
 def _lock_file(path: Path) -> Iterator[IO[bytes]]:
-    """An unfinished file that this process alone writes."""
+    """Open an unfinished file, locked so that only this process writes it."""
     with open(path, "a+b") as file:
         try:
             import fcntl
 
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except ImportError:  # no such locks on this system: two commands on one system are then the user's affair
+        except ImportError:  # no file locks on this platform: users must not run two commands on one file
             pass
         except OSError:
-            raise RunError(f"{path}: another process is asking this system; wait for it to end") from None
+            raise RunError(f"{path}: another process is asking this system; wait until it ends") from None
         yield file
 
 
 def _sha256(raw: bytes) -> str:
-    """The digest of all lines before the last, which a file of an earlier version does not have."""
+    """The digest of all lines before the last; files of earlier versions do not have it."""
     return hashlib.sha256(raw).hexdigest()
 
 

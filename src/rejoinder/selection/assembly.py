@@ -1,8 +1,7 @@
-"""Which of the usable false candidates stand in a question, and in which order: the seed draws, and sources are mixed.
+"""Questions made from pools: acceptable and ungrammatical candidates are dropped, and three false ones are chosen.
 
-The first is drawn. Each other is one of the source that has given fewest so far, and of these the one that was found
-first, which is most like the true reply; where nothing says what was found first, the one that is least like those that
-stand there already. What is alike in all goes by the draw.
+If six or more are left, a second question gets the same context, three other false candidates, and as its true reply an
+utterance that was accepted (Sato et al. 2020, section 3.2): by people, or by the model if the settings say so.
 """
 
 from __future__ import annotations
@@ -27,7 +26,12 @@ from rejoinder.types import Candidate, Question
 
 
 def draw_candidates(usable: Sequence[Candidate], n: int, *names: object) -> list[Candidate]:
-    """So many of some candidates (told apart by their ids), by the draw that belongs to these names."""
+    """Choose ``n`` candidates, mixing their sources; ``names`` (the seed among them) decide the random order.
+
+    The first is random. Each of the others comes from the source that has contributed the fewest so far: of its
+    candidates the one that was found first, so the most similar to the true reply; if that is not known, the one least
+    similar to those chosen already. The random order breaks ties.
+    """
     by_id = {str(one.id): one for one in usable}
     remaining = [by_id[name] for name in stable_shuffle(by_id, *names)]
     words = {str(one.id): extract_ngrams(one.text) for one in usable}
@@ -50,20 +54,20 @@ def draw_candidates(usable: Sequence[Candidate], n: int, *names: object) -> list
 
 
 def shuffle_candidates(candidates: Sequence[Candidate], *names: object) -> tuple[Candidate, ...]:
-    """Candidates in the order that belongs to these names."""
+    """Return candidates in a random order that these names decide."""
     by_id = {str(one.id): one for one in candidates}
     return tuple(by_id[name] for name in stable_shuffle(by_id, *names))
 
 
-SECOND_SUFFIX = "-2"  # behind the id of a second question
+SECOND_SUFFIX = "-2"  # at the end of a second question's id
 
 
 @dataclass(eq=False)
 class QuestionAssembler:
-    """Makes questions of pools, one after the other, and counts what becomes of everything.
+    """Makes questions from pools, one after another, and counts what happens to pools and candidates.
 
-    ``by_people`` says that people have scored the pools: then they decide alone, and what they did not score is out.
-    Otherwise the model decides where there is one (``known``), else nobody does.
+    ``by_people`` means that people have scored the pools: then they alone decide, and what they did not score is out.
+    Otherwise the model decides if there is one (``known``), else nobody does.
     """
 
     settings: SelectionSettings
@@ -72,7 +76,7 @@ class QuestionAssembler:
     counts: Counter[str] = field(default_factory=Counter)
 
     def questions(self, pool: Question) -> list[Question]:
-        """No question, one, or two."""
+        """Return the questions of a pool: none, one, or two."""
         self.counts["pools"] += 1
         truth = find_truth(pool)
         others = [one for one in pool.candidates if one is not truth and self._differs_from(one, truth)]
@@ -98,7 +102,7 @@ class QuestionAssembler:
         return new_questions
 
     def _differs_from(self, candidate: Candidate, truth: Candidate) -> bool:
-        """Whether a candidate says something else than the true reply; proposing sees to it, a file need not."""
+        """Whether a candidate differs from the true reply; the finder ensures it, but a file of pools may not."""
         differs = normalise_text(candidate.text) != normalise_text(truth.text)
         self.counts["candidates that say the same as the truth"] += not differs
         return differs
@@ -114,7 +118,7 @@ class QuestionAssembler:
         return "acceptable" if accepted else "false"
 
     def _choose_second_truth(self, accepted: Sequence[Candidate]) -> Candidate | None:
-        """The utterance that was accepted most clearly, where whoever accepted it may decide on a truth."""
+        """Return the most clearly accepted utterance, if the settings let its judges choose a second true reply."""
         if not accepted or self.settings.second != ("people" if self.by_people else "model"):
             return None
         if self.by_people:
@@ -132,13 +136,14 @@ class QuestionAssembler:
 
 
 def find_truth(pool: Question) -> Candidate:
-    """The true reply of a pool."""
+    """Return the true reply of a pool."""
     true_candidates = [one for one in pool.candidates if one.grade == TRUE]
     ids = {one.id for one in pool.candidates}
     if len(true_candidates) != 1 or len(ids) != len(pool.candidates) or None in ids:
         raise InputError(
-            f"question {pool.id}: is no pool: one candidate must have the grade 'true' (found {len(true_candidates)}), and each "
-            "an id of its own; write pools with --write-csv or --write-project"
+            f"question {pool.id}: is not a pool: exactly one candidate must have the grade 'true' (found "
+            f"{len(true_candidates)}), and each its own id; write pools with: rejoinder build --write-csv or "
+            "--write-project"
         )
     return true_candidates[0]
 

@@ -244,7 +244,7 @@ def _finish_test_set(
     if not questions:
         counts = ", ".join(f"{n:,} {what}" for what, n in sorted(assembler.counts.items()) if n)
         raise InputError(
-            f"no question can be made from {len(pools):,} pools ({counts}); each needs "
+            f"no question can be made from {len(pools):,} pool{'s' * (len(pools) != 1)} ({counts}); each needs "
             f"{assembler.settings.false} false candidates: use a larger repository or larger pools"
         )
     return BuiltTestSet(tuple(questions), make_card(questions, pools, assembler, facts, inputs), tuple(pools))

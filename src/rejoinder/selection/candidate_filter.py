@@ -1,8 +1,9 @@
-"""How texts are written: a test set must not give its truths away by spaces, quotes, capitals or a missing full stop.
+"""Which utterances can be candidates for a true reply, and why the others cannot.
 
-Dialogues and repository come from different hands: DailyDialog sets a space before every full stop, subtitles do not,
-chat logs have neither capitals nor full stops. ``tidy`` gives all texts the same spaces and quotes; ``form_of`` says
-what is left, and ``near_in_length`` keeps speeches from standing beside a "Yes, please."
+A test set must not give the true reply away by its spaces, quotes, capitals or a missing full stop. Dialogues and
+repository come from different places: DailyDialog has a space before every full stop, subtitles do not, chat logs have
+neither capitals nor full stops. ``tidy_text`` gives all texts the same spaces and quotes; ``describe_form`` returns the
+differences that remain, and ``is_near_in_length`` keeps long speeches away from a "Yes, please."
 """
 
 from __future__ import annotations
@@ -28,41 +29,41 @@ _ENDING = re.compile(r"(?<=\w)\s*'\s*(s|m|re|ve|ll|d|t)\b", re.IGNORECASE)
 _NOT = re.compile(r"(?<=\w)\s+n't\b", re.IGNORECASE)
 
 
-_EXTRA_WORDS = 2  # words that one text may have beyond twice those of the other
+_EXTRA_WORDS = 2  # the longer text may have twice the words of the shorter, plus so many
 
 
 class TextForm(NamedTuple):
-    """How a text begins, and whether it ends with a sign."""
+    """How a text begins, and whether it ends with punctuation."""
 
     beginning: Beginning
     ends_with_sign: bool
 
 
 def tidy_text(text: str) -> str:
-    """A text with plain quotes, single spaces, and none before a sign that ends something or inside "it 's"."""
+    """Return a text with plain quotes and single spaces, and no space before punctuation or inside "it 's"."""
     text = " ".join(text.translate(_QUOTES).split())
     return _NOT.sub("n't", _ENDING.sub(r"'\1", _BEFORE_SIGN.sub(r"\1", text)))
 
 
 def describe_form(text: str) -> TextForm:
-    """How a text is written."""
+    """Return how a text is written."""
     letter = next((sign for sign in text if sign.isalnum()), "")
     beginning: Beginning = "capital" if letter.isupper() else "small" if letter.islower() else "other"
     return TextForm(beginning, bool(text.strip()) and unicodedata.category(text.strip()[-1])[0] in "PS")
 
 
 def is_near_in_length(first: int, second: int) -> bool:
-    """Whether one of two texts with so many words has no more than twice as many as the other, and a few."""
+    """Whether the longer of two texts, by number of words, has at most twice the words of the other, plus two."""
     return max(first, second) <= 2 * min(first, second) + _EXTRA_WORDS
 
 
-OUTSIDE_SHARE = ""  # the reason of what lies outside the drawn share of the repository, which is not counted
+OUTSIDE_SHARE = ""  # the reason for an utterance outside the random share of the repository; it is not counted
 _HASH_RANGE = 2**64
 
 
 @dataclass(eq=False)
 class CandidateFilter:
-    """What an item lets through; ``copies`` are the dialogues of the repository that are copies of its own."""
+    """Filters the candidates of an item; ``copies`` are the repository's dialogues that copy the item's own."""
 
     item: Item
     settings: SelectionSettings
@@ -79,7 +80,7 @@ class CandidateFilter:
         self._form = describe_form(tidy_text(truth)) if selective and self.settings.alike else None
 
     def reason(self, text: str, dialogue: str) -> str | None:
-        """Why a text is left out; None where it stays, and then nothing like it does again."""
+        """Return why a text is left out; None if it is accepted, and then no similar text is accepted after it."""
         share = self.settings.share
         if share < 1 and stable_hash(self.settings.seed, "share", dialogue) >= share * _HASH_RANGE:
             return OUTSIDE_SHARE

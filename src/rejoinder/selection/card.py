@@ -1,4 +1,4 @@
-"""The card of a test set as one JSON object: how each candidate was found, who judged it, and what is known of that."""
+"""The card of a test set, as JSON and as a page: how its candidates were found, who judged them, and how reliably."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def make_card(
     facts: Mapping[str, Any],
     inputs: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """All there is to say of a test set."""
+    """Return the card of a test set."""
     settings = assembler.settings
     false = [one for question in questions for one in _list_false_candidates(question)]
     left_out: Counter[str] = Counter()
@@ -68,7 +68,7 @@ def make_card(
 
 
 def _describe_settings(assembler: QuestionAssembler, pool_settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings; what decided on the pools is as it was when they were found."""
+    """Return the settings; those that the pools depend on are the ones that the pools were found with."""
     pool_values = {key: pool_settings[key] for key in POOL_SETTINGS if key in pool_settings}
     return {
         **asdict(assembler.settings),
@@ -87,7 +87,7 @@ def _count_truth_places(questions: Sequence[Question]) -> list[int]:
 
 
 def _mean_lengths(questions: Sequence[Question]) -> dict[str, float]:
-    """The mean length of true replies and of false candidates: where they differ, length alone gives some away."""
+    """The mean length of true replies and of false candidates: if they differ, length alone gives some answers away."""
     count = get_tokenizer("words")
     truths = [len(count(one.text)) for question in questions for one in question.candidates if one.grade == TRUE]
     false = [len(count(one.text)) for question in questions for one in _list_false_candidates(question)]
@@ -117,7 +117,7 @@ def _describe_people(pools: Sequence[Question]) -> dict[str, Any] | None:
 
 
 def _describe_model(pools: Sequence[Question], known: Acceptability | None, least_raters: int) -> dict[str, Any] | None:
-    """The model pass: how it does on DailyDialog++, on the true replies here, and against people where they scored."""
+    """Describe the model pass: its results on DailyDialog++, on the true replies here, and vs. people's scores."""
     if known is None:
         return None
     truths = [
@@ -133,7 +133,7 @@ def _describe_model(pools: Sequence[Question], known: Acceptability | None, leas
 
 
 def _compare_with_people(pools: Sequence[Question], least_raters: int) -> dict[str, Any] | None:
-    """How well the model's probability tells what people accept from what they do not."""
+    """How well the model's probability separates what people accept from what they reject."""
     grades = {"acceptable": POSITIVE, "false": ADVERSARIAL}
     rows = [
         (pool.id, one, grades[verdict])
@@ -154,27 +154,27 @@ def _has_probability(candidate: Candidate) -> bool:
 
 
 def interval_to_object(interval: Interval) -> dict[str, Any]:
-    """An interval as JSON; what is not known is null."""
+    """Return an interval as a JSON object; NaN becomes null."""
     ends: Iterable[tuple[str, float]] = (("value", interval.value), ("low", interval.low), ("high", interval.high))
     return {**{key: None if value != value else round(value, _DECIMALS) for key, value in ends}, "n": interval.n}
 
 
 _JUDGES = {
-    "people": "by people, by the rules of Sato et al. 2020, section 3.1",
-    "model": "by the model pass alone: no person has looked at it",
-    "nobody": "by nobody: some of its false candidates may be acceptable",
+    "people": "by people, with the rules of Sato et al. 2020, section 3.1",
+    "model": "by the model pass alone: no person has looked at them",
+    "nobody": "by nobody: some of them may be acceptable",
 }
 
 
 def card_paths(path: str | Path) -> tuple[Path, Path]:
-    """Where the two cards of a set stand: ``SET.card.json`` and ``SET.card.md``."""
+    """Return the paths of a set's card: ``SET.card.json`` and ``SET.card.md``."""
     path = Path(path)
     stem = path.name.removesuffix(".gz").removesuffix(".jsonl")
     return path.with_name(f"{stem}.card.json"), path.with_name(f"{stem}.card.md")
 
 
 def write_card(card: Mapping[str, Any], path: str | Path, render: RenderCard) -> tuple[Path, Path]:
-    """Write the card beside a test set, as JSON and as a page, and return where they are."""
+    """Write the card next to a test set, as JSON and as a page, and return their paths."""
     json_path, page_path = card_paths(path)
     with atomic_write(json_path) as file:
         file.write(orjson.dumps(card, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
@@ -184,7 +184,7 @@ def write_card(card: Mapping[str, Any], path: str | Path, render: RenderCard) ->
 
 
 def render_card(card: Mapping[str, Any], name: str) -> str:
-    """The whole page."""
+    """Return the card as a page in Markdown."""
     method = "drawn at random" if card["kind"] == "random" else "found with the true reply as the query"
     head = (
         f"# {name}\n\n{card['questions']:,} questions with {card['candidates']} candidates, one of them true. "
@@ -196,7 +196,7 @@ def render_card(card: Mapping[str, Any], name: str) -> str:
 
 
 def step_table(card: Mapping[str, Any]) -> Table:
-    """What became of everything, step by step."""
+    """The counts of each step."""
     rows: list[list[Cell]] = [[what, n] for what, n in card.get("dialogues", {}).items()]
     rows += [[f"repository: {what}", n] for what, n in card.get("repository", {}).items() if isinstance(n, int)]
     rows += [[f"training: {what}", n] for what, n in card.get("leakage", {}).items()]
@@ -208,12 +208,13 @@ def step_table(card: Mapping[str, Any]) -> Table:
     rows.append(["questions", card["questions"]])
     share = card["overlap"]["share"]
     notes = [
-        f"{_format_percent(share)} of the false candidates share a content word with the truth "
-        f"({card['overlap']['truths without content words']:,} truths have none).",
-        f"The truth stands in place 1, 2, ... {', '.join(map(str, card['places of the truth']))} times.",
-        f"True replies have {card['words a text']['truths']} words, false candidates {card['words a text']['false']}.",
+        f"{_format_percent(share)} of the false candidates share a content word with the true reply (true replies "
+        f"without content words: {card['overlap']['truths without content words']:,}).",
+        f"Positions of the true reply: {', '.join(map(str, card['places of the truth']))} times at position 1, 2, ...",
+        f"Mean length in words: true replies {card['words a text']['truths']}, false candidates "
+        f"{card['words a text']['false']}.",
     ]
-    return Table("Step by step", ["step", "n"], rows, notes)
+    return Table("What happened at each step", ["step", "n"], rows, notes)
 
 
 def _source_table(card: Mapping[str, Any]) -> Table:
@@ -222,36 +223,36 @@ def _source_table(card: Mapping[str, Any]) -> Table:
     notes = [
         f"{s['spec']}: {s['citation']}" + (f" ({s['model']})" if "model" in s else "") for s in card.get("sources", ())
     ]
-    return Table("False candidates by source", ["source", "n", "share a content word"], rows, notes)
+    return Table("False candidates by source", ["source", "n", "with a shared content word"], rows, notes)
 
 
 def _model_table(card: Mapping[str, Any]) -> Table | None:
     model = card["model"]
     if model is None:
         return None
-    notes = [f"It accepts {_format_percent(model['true replies that it accepts'])} of the true replies of this set."]
+    notes = [f"It accepts {_format_percent(model['true replies that it accepts'])} of this set's true replies."]
     if model["against people"] is not None:
-        notes.append(f"Against what people accept here its AUC is {_format_estimate(model['against people']['auc'])}.")
+        notes.append(f"Its AUC for what people accept here: {_format_estimate(model['against people']['auc'])}.")
     if card["judged by"] == "model":
         notes.append(
-            "The false candidates of this set are those that this metric rejects: a system that is this metric, or was "
-            "trained like it, must not be ranked on it."
+            "The false candidates of this set are those that this metric rejects, so do not rank this metric, or a "
+            "system trained like it, on this set."
         )
     return acceptability_table(model, notes)
 
 
 def acceptability_table(model: Mapping[str, Any], notes: Sequence[str]) -> Table:
-    """How often a judge errs, on the split that its threshold was chosen on and on the other."""
+    """The error rates of a judge, on the split that its threshold was chosen on and on the other."""
     rows: list[list[Cell]] = []
-    for split, rates in (("dev, chosen on", model["chosen"]), ("test", model["measured"])):
+    for split, rates in (("dev (threshold chosen here)", model["chosen"]), ("test", model["measured"])):
         others = [rates["passed"].get(grade) for grade in ("adversarial", "random")]
         cells = [_to_estimate(one) for one in (rates["auc"], rates["missed"], *others)]
         rows.append([f"DailyDialog++ {split}", rates["questions"], *cells])
     heads = ["on", "contexts", "AUC", "acceptable, missed", "adversarial, accepted", "random, accepted"]
     model_notes = [
-        f"{model['metric']} and the content words that a reply repeats call it acceptable from a probability of "
-        f"{model['threshold']} on: 1 / (1 + exp(-({model['intercept']} + {model['slope']} score + "
-        f"{model['repeating']} words))).",
+        f"A reply is called acceptable if its probability is at least {model['threshold']}: 1 / (1 + exp(-("
+        f"{model['intercept']} + {model['slope']} score + {model['repeating']} words))), with the score of "
+        f"{model['metric']} and the number of content words repeated from the context.",
         f"Signature: {model['signature']}.",
     ]
     return Table("The model pass", heads, rows, [*model_notes, *notes])
@@ -266,12 +267,12 @@ def _people_table(card: Mapping[str, Any]) -> Table | None:
         [name, _to_estimate(people[f"kappa of {name}"])] for name in ("six classes", "two classes")
     ]
     notes = [f"{people['candidates']:,} candidates and true replies with {few} to {many} scores each."]
-    return Table("Agreement of people (Fleiss' kappa)", ["scores in", "kappa"], rows, notes)
+    return Table("Agreement between people (Fleiss' kappa)", ["scores as", "kappa"], rows, notes)
 
 
 def _input_table(card: Mapping[str, Any]) -> Table | None:
     rows: list[list[Cell]] = [[one["role"], one["name"], one["licence"], one["sha256"][:12]] for one in card["inputs"]]
-    return Table("Inputs", ["as", "name", "licence", "sha256"], rows) if rows else None
+    return Table("Inputs", ["role", "name", "licence", "sha256"], rows) if rows else None
 
 
 def _to_estimate(values: Mapping[str, Any] | None) -> Estimate | None:

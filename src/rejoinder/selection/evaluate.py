@@ -1,4 +1,4 @@
-"""Everything that is reported of a selection, computed once, with the questions on which systems disagree most."""
+"""The evaluation of a selection: everything that reports show, with the questions on which systems disagree most."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ from rejoinder.selection.result import SelectionResult
 
 
 class DisputedQuestion(NamedTuple):
-    """A question with who got it right, and whom each candidate convinced (a tie convinces by halves)."""
+    """A question, which systems got it right or wrong, and which systems selected each candidate.
+
+    Systems that gave it a share of a point are in neither ``right`` nor ``wrong``.
+    """
 
     place: int
     share: float
@@ -31,7 +34,7 @@ class DisputedQuestion(NamedTuple):
 
 
 class SystemAgreement(NamedTuple):
-    """How many questions all systems that answered got right, and none; ``none`` holds their places."""
+    """How many questions every answering system got right; ``none`` holds the places of those that no system did."""
 
     n: int
     all_right: int
@@ -39,7 +42,7 @@ class SystemAgreement(NamedTuple):
 
 
 def disputed(selected: SelectionResult, most: int = 10) -> list[DisputedQuestion]:
-    """The questions whose points are nearest to half of the systems; of equal ones, those with more opinions first."""
+    """The questions with a share of right systems nearest to a half; of equal ones, those with more choices first."""
     if len(selected.systems) < 2:
         return []
     descriptions = (_describe_dispute(selected, place) for place in range(len(selected.questions)))
@@ -65,7 +68,7 @@ def _describe_dispute(selected: SelectionResult, place: int) -> DisputedQuestion
 
 
 def agreement(selected: SelectionResult) -> SystemAgreement:
-    """On how many questions all systems that answered were right, and on which none was."""
+    """Count the questions that all answering systems got right, and find those that none did."""
     table = np.stack(list(selected.points.values()))
     answered = ~np.isnan(table)
     answered_by_any = answered.any(axis=0)
@@ -80,7 +83,7 @@ ERROR_LABEL, SUGGESTED_LABEL, SOURCE, GRADE = "error label", "suggested error la
 
 @dataclass(frozen=True)
 class SelectionEvaluation:
-    """A selection with what was found of it; ``groups`` by what they go by, only where there is something to tell."""
+    """A selection and its evaluation; ``groups`` has the breakdowns by name, without those that say nothing new."""
 
     selected: SelectionResult
     standings: Sequence[SystemStanding]
@@ -99,11 +102,11 @@ class SelectionEvaluation:
 
 
 def evaluate_selection(selected: SelectionResult, most: int = MAX_LISTED, seed: int = 0) -> SelectionEvaluation:
-    """Accuracies, differences, breakdowns, places and disputed questions of a selection.
+    """Compute the accuracies, differences, breakdowns, places and disputed questions of a selection.
 
     - ``selected``: what systems selected, from ``select``.
-    - ``most``: how many disputed questions are listed.
-    - ``seed``: the seed of the resamples.
+    - ``most``: the largest number of disputed questions to list.
+    - ``seed``: the seed for resampling.
 
     >>> import rejoinder
     >>> run = rejoinder.select("testset.jsonl", ["tfidf"], "selected-by-words")
@@ -117,7 +120,7 @@ def evaluate_selection(selected: SelectionResult, most: int = MAX_LISTED, seed: 
         SOURCE: breakdown(selected, by_source),
         GRADE: breakdown(selected, by_grade, only_wrong=False),
     }
-    # One source for all, or one grade for the right and one for the wrong: the accuracy says it already.
+    # A single source, or one grade for right and one for wrong candidates: the accuracy already says it all.
     for name, few in ((SOURCE, 1), (GRADE, 2)):
         if len({group.name for group in groups[name]}) <= few:
             groups[name] = []

@@ -1,9 +1,8 @@
-"""The folder of a selection run: it stands alone, and grows by the systems that are asked later.
+"""The folder of a selection run: it is self-contained, and later commands can add systems to it.
 
-``questions.jsonl`` is the test set as it was read, ``card.json`` and ``card.md`` its card where there is one,
-``systems/NAME.jsonl`` what one system said (a head with its signature, a line a question, and the check of order), and
-``selection.json``, written last, lists what is there. ``timings.json`` is all that differs between two runs of the same
-command.
+``questions.jsonl`` is the test set as it was read, ``card.json`` and ``card.md`` its card if it has one,
+``systems/NAME.jsonl`` the answers of one system (``answers.py``), and ``selection.json``, written last, lists the
+contents. Only ``timings.json`` differs between two runs of the same command.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _ABOUT_SHAPE = {
 
 
 def digest_questions(questions: Sequence[Question]) -> str:
-    """A sha256 over all that a system may look at: not over grades, labels or sources, which may come later."""
+    """Return a sha256 over all that a system may read: not over grades, labels or sources, which may be added later."""
     digest = hashlib.sha256()
     for question in questions:
         visible = [
@@ -51,28 +50,28 @@ def digest_questions(questions: Sequence[Question]) -> str:
 
 def is_selection_run(path: Path) -> bool:
     """Whether a path is the folder of a selection run."""
-    return os.path.isfile(path / ABOUT)  # False, too, where it cannot be seen
+    return os.path.isfile(path / ABOUT)  # also False if it is not readable
 
 
 def prepare_folder(folder: Path, questions: Sequence[Question], digest: str) -> None:
-    """Make the folder ready for these questions; one that holds anything else is an error."""
+    """Create the folder for these questions; raise an error if it holds anything else."""
     if folder.exists() and not folder.is_dir():
-        raise RunError(f"{folder}: is a file; a run needs a folder of its own")
+        raise RunError(f"{folder}: is a file; choose a folder for the run")
     if folder.is_dir() and any(folder.iterdir()):
         if not (folder / QUESTIONS).is_file():
-            raise RunError(f"{folder}: is not empty and holds no selection; choose another folder with -o")
+            raise RunError(f"{folder}: is not empty and not a selection run; choose another folder")
         if digest_questions(read_questions(folder)) != digest:
-            raise RunError(f"{folder}: holds a selection of other questions; choose another folder with -o")
+            raise RunError(f"{folder}: is a selection run of other questions; choose another folder")
     try:
         (folder / SYSTEMS).mkdir(parents=True, exist_ok=True)
         write(questions, folder / QUESTIONS)
     except (OSError, InputError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise RunError(f"{folder}: cannot be written ({reason}); choose another folder with -o") from None
+        raise RunError(f"{folder}: cannot be written ({reason}); choose another folder") from None
 
 
 def copy_card(testset: str, folder: Path) -> None:
-    """Take the card that stands beside a test set along."""
+    """Copy the card next to a test set, if there is one, into the run folder."""
     if testset == "-" or testset.startswith("dataset:"):
         return
     base = testset.removesuffix(".gz").removesuffix(".jsonl")
@@ -83,29 +82,30 @@ def copy_card(testset: str, folder: Path) -> None:
 
 
 def read_questions(folder: Path) -> list[Question]:
-    """The questions of a run."""
+    """Return the questions of a run."""
     return list(read_files([folder / QUESTIONS]).questions.values())
 
 
 def read_about(folder: Path) -> dict[str, Any]:
-    """``selection.json`` of a finished run."""
+    """Return the content of ``selection.json`` of a finished run."""
     try:
         about = orjson.loads((folder / ABOUT).read_bytes())
     except FileNotFoundError:
         raise RunError(
-            f"{folder}: holds no finished selection (no {ABOUT}); finish it with: rejoinder select TESTSET -o {folder}"
+            f"{folder}: is not a finished selection run (no {ABOUT}); finish it with: "
+            f"rejoinder select TESTSET -o {folder}"
         ) from None
     except (OSError, orjson.JSONDecodeError) as error:
         raise RunError(f"{folder / ABOUT}: cannot be read ({error})") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise RunError(f"{folder}: was written by another version of rejoinder; select again")
     if not fits(about, _ABOUT_SHAPE) or not about["systems"]:
-        raise RunError(f"{folder / ABOUT}: is not as it was written; select again")
+        raise RunError(f"{folder / ABOUT}: is damaged; select again")
     return about
 
 
 def record_time(folder: Path, system: str, seconds: float, n: int) -> None:
-    """Add how long a system took to what earlier commands noted."""
+    """Add the time that a system took to ``timings.json``."""
     try:
         times = orjson.loads((folder / TIMINGS).read_bytes())
     except (OSError, orjson.JSONDecodeError):

@@ -1,4 +1,4 @@
-"""Scores of candidates with their grades, and how well scores tell one grade from another."""
+"""Scores of candidates with their grades, and how well scores separate one grade from another."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ POSITIVE, ADVERSARIAL = "positive", "adversarial"
 
 
 class GradedScores(NamedTuple):
-    """Scores with the grade and the question of each; those without a score are left out and counted.
+    """Scores with their grades and questions; candidates without a score are left out and counted.
 
-    ``repeated`` is how many content words each reply has from its context.
+    ``repeated`` is how many content words each reply repeats from its context.
     """
 
     scores: Floats
@@ -31,12 +31,12 @@ class GradedScores(NamedTuple):
     n_missing: int
 
     def rows(self, *grades: str) -> Bools:
-        """Which rows have one of some grades."""
+        """Which rows have one of these grades."""
         return np.array([grade in grades for grade in self.grades], bool)
 
 
 def collect_graded_scores(questions: Sequence[Question], scores: Sequence[Sequence[float]]) -> GradedScores:
-    """The scores of candidates that have a grade in words, in one row."""
+    """Return the scores of all candidates, with their grades as words, in one flat list."""
     rows = [
         (score, str(candidate.grade), question.id, repeated(question.context, candidate.text))
         for question, line in zip(questions, scores, strict=True)
@@ -53,7 +53,7 @@ def collect_graded_scores(questions: Sequence[Question], scores: Sequence[Sequen
 
 
 def auc_interval(graded: GradedScores, higher: str, lower: str) -> Interval:
-    """How probable it is that a reply of one grade is above one of another, ties half, clustered by question.
+    """The probability that a reply of one grade scores above one of another, ties counting half; clustered by question.
 
     The standard error is that of Obuchowski (1997): each reply counts by how many of the other grade it is above.
     """

@@ -1,6 +1,6 @@
-"""What a test set is built from, as it is named on the command line: dialogues, plain utterances, published sets.
+"""The inputs of a test set, by the names that users type: files of dialogues, plain utterances, published sets.
 
-A name may end in ``@SPLIT`` or ``@SPLIT+SPLIT``: then only what belongs to these splits counts.
+A name may end in ``@SPLIT`` or ``@SPLIT+SPLIT``: then only these splits are used.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ UNKNOWN_LICENCE = "not known"
 
 @dataclass(frozen=True)
 class BuildInput:
-    """A file or a published set, and the splits of it that are meant (none for all)."""
+    """A file or a published set, and which of its splits to use (empty for all)."""
 
     name: str
     splits: frozenset[str] = frozenset()
 
     @classmethod
     def parse(cls, text: str) -> BuildInput:
-        """What somebody typed."""
+        """Return the input that a user typed."""
         if text == "-" or is_pipe(text):
             what = "standard input," if text == "-" else f"{printable(text)}, a pipe,"
-            raise InputError(f"a test set cannot be built from {what} which can be read once; name a file")
+            raise InputError(f"a test set cannot be built from {what} which can be read only once; name a file")
         name, at, splits = text.rpartition("@")
         if not at or not name or "/" in splits or (not text.startswith(DATASET) and Path(text).exists()):
             return cls(text)
@@ -42,13 +42,13 @@ class BuildInput:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is a text with an utterance on each line."""
+        """Whether it is a text file with one utterance per line."""
         if self.name.startswith(DATASET):
             return False
         return self.name.lower().removesuffix(".gz").endswith(".txt")
 
     def records(self) -> Iterator[Record]:
-        """Everything that it holds of its splits; an utterance of a plain text is a dialogue of one turn."""
+        """Yield the records of its splits; each line of a plain text becomes a dialogue of one turn."""
         has_records = False
         for record in _read_plain_text(self.name) if self.is_plain else _read_records(self.name):
             split = getattr(record, "split", None)
@@ -58,10 +58,10 @@ class BuildInput:
             yield record
         if not has_records:
             wanted = f" of the split {' or '.join(sorted(self.splits))}" if self.splits else ""
-            raise InputError(f"{self.name}: holds nothing{wanted}")
+            raise InputError(f"{self.name}: has no records{wanted}")
 
     def facts(self, role: str) -> dict[str, Any]:
-        """What a card says of it."""
+        """Return its entry in a card's list of inputs."""
         if self.is_plain:
             sha256 = InputFile(self.name).measure()[0]
         else:
@@ -95,7 +95,7 @@ def _read_plain_text(name: str) -> Iterator[Record]:
 
 
 class OpenedInputs(NamedTuple):
-    """What a test set is built from, opened, and what its card says of the files."""
+    """The records that a test set is built from, and the card's entries for their files."""
 
     contexts: Iterable[Dialogue | Item | Question]
     repository: Iterable[Dialogue] | Corpus
@@ -112,7 +112,7 @@ def open_inputs(
     training: Iterable[Record] | TrainingTexts | Files,
     facts: Sequence[Mapping[str, Any]] = (),
 ) -> OpenedInputs:
-    """Records as they are given, and files opened, with what the card says of each."""
+    """Open the inputs: records are passed through, files are read and get an entry for the card."""
     file_lists = [_list_files(one) for one in (contexts, repository, training)]
     file_facts = [
         one.facts(role)
@@ -126,7 +126,7 @@ def open_inputs(
 
 
 def _list_files(value: object) -> list[BuildInput]:
-    """The files that are named; none where records are given."""
+    """Return the named files; none if the value holds records."""
     if isinstance(value, str | Path):
         value = [value]
     if not isinstance(value, list | tuple):
@@ -135,15 +135,15 @@ def _list_files(value: object) -> list[BuildInput]:
 
 
 def read_contexts(sources: Sequence[BuildInput]) -> Iterator[Dialogue | Item | Question]:
-    """What questions can be made of: dialogues, items with a reference, questions."""
+    """Yield what questions can be made from: dialogues, items with a reference, questions."""
     for source in sources:
         if source.is_plain:
-            raise InputError(f"{source.name}: is a text of single utterances; questions are made of dialogues")
+            raise InputError(f"{source.name}: is a text of single utterances; questions need a file of dialogues")
         yield from (record for record in source.records() if isinstance(record, Dialogue | Item | Question))
 
 
 def read_repository(sources: Sequence[BuildInput]) -> Iterator[Dialogue]:
-    """What candidates are found among: the turns of dialogues, and responses, each by itself."""
+    """Yield what candidates are searched in: dialogues, and each response as a dialogue of one turn."""
     for source in sources:
         for record in source.records():
             if isinstance(record, Dialogue):
@@ -153,6 +153,6 @@ def read_repository(sources: Sequence[BuildInput]) -> Iterator[Dialogue]:
 
 
 def read_training(sources: Sequence[BuildInput]) -> Iterator[Record]:
-    """What systems were trained on, whatever its kind."""
+    """Yield what systems were trained on, records of any kind."""
     for source in sources:
         yield from source.records()

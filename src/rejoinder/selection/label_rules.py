@@ -1,20 +1,20 @@
 """Rules that suggest error labels for false candidates of English questions, each with its reason in words.
 
-Every rule holds a candidate against the true reply (the first right candidate) and the context. Two texts are *near*
-where they share two words and half of all, pronouns and auxiliaries aside (Dice 1945): most of what is retrieved is
-near to nothing and simply off the topic, for which there is no label.
+Every rule compares a candidate with the true reply (the first right candidate) and the context. Two texts are *near* if
+they share at least two words and half of all their words, without pronouns and auxiliaries (Dice 1945). Most retrieved
+candidates are near to nothing, just off topic, and there is no label for that.
 
 - wrong-subject: one sentence, near to the true reply; both have a person as their subject (the speaker, the hearer,
-  others), but not the same. Where the true reply has none, the last turn's question says whom an answer is about.
+  others), but not the same one. If the true reply has none, the last turn's question says whom an answer is about.
 - wrong-tense: one sentence, near to the true reply; one is in the past and the other is not, and the last turn is not
   in the candidate's tense either; both or neither have a person as their subject.
-- insufficient: the candidate breaks off after a few words (and then no other rule is asked), or it is no more than two
-  words of a true reply that has three times as many.
-- inconsistent: one sentence that is near to the true reply and says no for yes, or yes for no; or one that is no
-  question, near to the true reply or to a turn which is no question either, and denies something while that does not,
-  or names another number, day, month or colour.
+- insufficient: the candidate breaks off after a few words (then no other rule is tried), or it is one or two words of a
+  true reply that has at least three times as many.
+- inconsistent: one sentence that is near to the true reply and says no for yes, or yes for no; or a sentence that is
+  not a question, near to the true reply or to a turn that is not a question either, and that negates something while
+  the other does not, or names another number, day, month or colour.
 
-How often they are right is measured (``measuring``; docs/selecting.md): they say where to look, and no more.
+How often they are right is measured (``measure_suggestions``; docs/selecting.md): they show where to look, no more.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _EXCLUSIVE_GROUPS = (
 
 
 def suggest_labels(question: Question) -> Question:
-    """The question with suggested labels for its false candidates."""
+    """Return the question with suggested labels for its false candidates."""
     truth = question.candidates[min(find_right_candidates(question))].text
     context = [turn.text for turn in question.context]
     return attach_suggestions(
@@ -68,7 +68,7 @@ def suggest_labels(question: Question) -> Question:
 
 
 def find_label_reasons(context: Sequence[str], truth: str, candidate: str) -> dict[str, str]:
-    """Every label that a rule suggests for a candidate, with the reason."""
+    """Return every label that a rule suggests for a candidate, with the reason."""
     words = english.split_words(candidate)
     if candidate.rstrip().endswith(_BREAKS_OFF) and len(words) <= _FEW:
         return {INSUFFICIENT: "it breaks off"}
@@ -138,9 +138,9 @@ def _find_inconsistency(context: Sequence[str], truth: str, candidate: str) -> s
 
 
 class LabelAccuracy(NamedTuple):
-    """One label: of those suggested, the share that people gave too (precision), and of those given, the share found.
+    """One label: the share of suggestions that people gave too (precision), and of given labels that were suggested.
 
-    ``suggested`` and ``given`` are how many there are of each, ``n`` the false candidates that were looked at.
+    ``suggested`` and ``given`` are how many there are of each, ``n`` is the number of false candidates.
     """
 
     label: str
@@ -152,9 +152,9 @@ class LabelAccuracy(NamedTuple):
 
 
 def measure_suggestions(questions: Sequence[Question]) -> list[LabelAccuracy]:
-    """The rules against the labels of all false candidates, label by label; no label counts as having been looked at.
+    """Compare the rules with the labels of all false candidates, per label; no labels means that none applies.
 
-    Intervals take questions as the unit that varies.
+    Intervals treat questions as the sampling unit.
     """
     rows = []
     for number, question in enumerate(questions):

@@ -1,4 +1,4 @@
-"""The model pass: a metric's score of every candidate in its context, from which it is proposed what is acceptable."""
+"""The model pass: a metric scores every candidate in its context, which decides what counts as acceptable."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from rejoinder.selection.acceptability import Acceptability
 from rejoinder.text.similarity import repeated
 from rejoinder.types import Candidate, Item, Pair, Question, Response
 
-ACCEPTABILITY_KEY = "acceptable"  # where the probability stands in a candidate's meta
+ACCEPTABILITY_KEY = "acceptable"  # the key of the probability in a candidate's meta
 Progress: TypeAlias = Callable[[int, int], None]
 _BATCH_SIZE = 32  # questions
 
 
 def check_judge(metric: Metric) -> None:
-    """Raise where a metric cannot judge a candidate by its context alone."""
+    """Raise an error if a metric cannot judge a candidate by its context alone."""
     if isinstance(metric, SetMetric) or not metric.needs <= {"context"} or not metric.higher_is_better:
         raise SpecError(
-            f"{metric} cannot say whether a candidate is acceptable in its context; "
-            "name a metric that needs nothing but the context, such as aptness or judge"
+            f"{metric} cannot judge whether a candidate is acceptable in its context; "
+            "use a metric that needs only the context, such as aptness or judge"
         )
 
 
 def score_candidates(
     questions: Sequence[Question], metric: Metric, progress: Progress | None = None
 ) -> list[list[float]]:
-    """The score of each candidate of each question, NaN where there is none; what was computed before is kept."""
+    """Return the score of each candidate of each question, NaN for none; scores are cached."""
     check_judge(metric)
     store, column = ScoreStore(cache_home() / "scores"), Column("score", metric)
     scores: list[list[float]] = []
@@ -63,7 +63,7 @@ def _to_float(value: float | None) -> float:
 def attach_acceptability(
     pools: Sequence[Question], metric: Metric, known: Acceptability, progress: Progress | None = None
 ) -> list[Question]:
-    """Pools whose candidates carry how probable it is that each is acceptable; one without a score carries nothing."""
+    """Return the pools with each candidate's probability of being acceptable in its meta, if it has a score."""
     scores = score_candidates(pools, metric, progress)
 
     def attach(pool: Question, candidate: Candidate, score: float) -> Candidate:
@@ -79,6 +79,6 @@ def attach_acceptability(
 
 
 def is_acceptable(candidate: Candidate, known: Acceptability) -> bool | None:
-    """What the model pass proposes for a candidate; None where it has no score."""
+    """Whether the model pass calls a candidate acceptable; None if it has no score."""
     probability = candidate.meta.get(ACCEPTABILITY_KEY)
     return None if probability is None else float(probability) >= known.threshold

@@ -1,12 +1,12 @@
-"""Pools: for each true reply, utterances that are like it, found with the reply as the query and never the context.
+"""Pools: for each true reply, similar utterances, found with the reply as the query and never the context.
 
 The sources take turns, so that none fills the pool alone (Sato et al. 2020, Appendix A: lexical and by vectors). Left
-out is what says nearly the same as the true reply, a turn of the context or an earlier find; what has no content word
-of the reply ("related" in section 3.1) or is written in another form; what training files say; what comes from another
-copy of the question's own dialogue; and what lies outside the drawn share of the repository.
+out are utterances that say nearly the same as the true reply, a turn of the context or an earlier hit; that share no
+content word with the reply ("related" in section 3.1) or are written in another form; that occur in training files;
+that come from another copy of the question's own dialogue; or that lie outside the random share of the repository.
 
-A pool is a question whose candidates are the true reply (grade "true") and the finds (no grade), in an order that the
-seed draws, with ids that give nothing away.
+A pool is a question whose candidates are the true reply (grade "true") and the hits (no grade), in a random order that
+the seed decides, with ids that give nothing away.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from rejoinder.seeded import stable_shuffle
 from rejoinder.selection.candidate_filter import CandidateFilter, tidy_text
 from rejoinder.selection.contexts import ContextItems, collect_contexts
 from rejoinder.selection.leakage import TrainingTexts, find_copies, scan_training
-from rejoinder.selection.settings import SelectionSettings
+from rejoinder.selection.settings import WITHOUT_VECTORS, SelectionSettings
 from rejoinder.sources import Corpus, Proposer, Source, parse_source
 from rejoinder.types import Candidate, Dialogue, Item, Question, Record, Turn
 
-LEFT_OUT_KEY = "left_out"  # where a pool says what was left out of it
-_FIRST = 3  # times the pool: how many a source is asked for at once
-_MORE = 4  # times as many the next time
-_MOST = 50  # times the pool: a source that had too little among so many has too little
+LEFT_OUT_KEY = "left_out"  # the key of a pool's meta that counts what was left out of it
+_FIRST = 3  # times the pool's size: how many hits a source is asked for at first
+_MORE = 4  # times as many in each further request
+_MOST = 50  # times the pool's size: a source is not asked for more than so many
 
 
 @dataclass(eq=False)
 class PoolFinder:
-    """Finds pools in a repository; ``meta`` of a pool says what was left out, and how often for which reason."""
+    """Finds pools in a repository; ``meta`` of a pool counts what was left out, by reason."""
 
     corpus: Corpus
     settings: SelectionSettings
@@ -49,7 +49,7 @@ class PoolFinder:
         self._size = self.settings.false if self.settings.random else self.settings.pool
 
     def sources(self) -> list[dict[str, Any]]:
-        """What a card says of where candidates come from; ``model`` is the digest of what makes the vectors."""
+        """Return the card's entry for each source; ``model`` names the encoder, with its digest."""
         facts = []
         for source, proposer in zip(self._sources, self._proposers, strict=True):
             encoder = getattr(getattr(proposer, "index", None), "encoder", None)
@@ -58,7 +58,7 @@ class PoolFinder:
         return facts
 
     def pools(self, items: Sequence[Item]) -> list[Question]:
-        """The pool of each item, in order; one that has fewer than asked for is short."""
+        """Return the pool of each item, in order; a pool may be short if too few candidates were found."""
         copies = find_copies(items, self.corpus)
         candidates: list[list[Candidate]] = [[] for _ in items]
         left_out: list[Counter[str]] = [Counter() for _ in items]
@@ -81,7 +81,7 @@ class PoolFinder:
     def _mix_sources(
         self, candidate_filter: CandidateFilter, hits: Sequence[Sequence[Candidate]]
     ) -> tuple[list[Candidate], Counter[str]]:
-        """What the sources found, in turns, as many as fit into a pool; and what was left out on the way."""
+        """Take hits from the sources in turn until the pool is full; return them, and counts of what was left out."""
         candidates: list[Candidate] = []
         left_out: Counter[str] = Counter()
         queues = [iter(list(enumerate(source_hits, start=1))) for source_hits in hits]
@@ -112,7 +112,7 @@ class PoolFinder:
 def _next_usable(
     queue: Iterator[tuple[int, Candidate]], candidate_filter: CandidateFilter, left_out: Counter[str]
 ) -> Candidate | None:
-    """The next find of a source that may stay, with where it was found."""
+    """Return the next hit of a source that passes the filter, with where it was found; None if there is none."""
     for rank, candidate in queue:
         dialogue, _, turn = (candidate.id or "").rpartition("/")
         reason = candidate_filter.reason(candidate.text, dialogue)
@@ -125,12 +125,12 @@ def _next_usable(
 
 
 def _parse_reply_source(spec: str) -> Source:
-    """The source of a spec; one that retrieves must be asked with the reply, never with the context."""
+    """Return the source of a spec; one that retrieves must use the reply as its query, never the context."""
     source = parse_source(spec)
     query = getattr(source, "query", "reply")
     if query != "reply":
         raise SpecError(
-            f"{source} is asked with the {query}: false candidates would be replies to it, and many acceptable; "
+            f"{source} searches with the {query}, so it would find replies to it, many of them acceptable; "
             "write query='reply'"
         )
     return source
@@ -140,13 +140,12 @@ def _open_source(source: Source, corpus: Corpus) -> Proposer:
     try:
         return source.over(corpus)
     except ModelMissingError as error:
-        suggestion = "--source \"bm25(query='reply')\" --source \"dense(query='reply')\""
-        raise SpecError(f"{error}; or name sources that need no other model: {suggestion}") from None
+        raise SpecError(f"{error}; or use sources that need no other model: {' and '.join(WITHOUT_VECTORS)}") from None
 
 
 @dataclass(frozen=True, eq=False)
 class PoolSearch:
-    """Items that have no part in training, what finds their pools, and what the card says of all this."""
+    """Items that are not in the training files, the finder of their pools, and the card's entries about both."""
 
     items: tuple[Item, ...]
     finder: PoolFinder
@@ -159,9 +158,9 @@ def open_pool_search(
     settings: SelectionSettings,
     training: Iterable[Record] | TrainingTexts = (),
 ) -> PoolSearch:
-    """Take the items, hold them and the repository against what systems were trained on, and open the sources.
+    """Collect the items, compare them and the repository with the training files, and open the sources.
 
-    What was held against them before (``leakage.scan`` of the same items) need not be read again.
+    ``training`` may also be the result of an earlier ``scan_training`` for the same items; it is then not read again.
     """
     contexts = collect_contexts(dialogues, settings)
     corpus = repository if isinstance(repository, Corpus) else Corpus.of(repository)
@@ -169,10 +168,10 @@ def open_pool_search(
     items = tuple(item for item in contexts.items if not training_texts.leaked(item))
     blocked = int(training_texts.blocked(corpus)[corpus.said].sum())
     if not items:
-        raise InputError(f"all {len(contexts.items):,} questions are in the training files; name others with --from")
+        raise InputError(f"all {len(contexts.items):,} questions are in the training files; use other dialogues")
     if blocked == corpus.n_turns:
         raise InputError(
-            f"all {blocked:,} utterances of the repository are in the training files; name another with --repository"
+            f"all {blocked:,} utterances of the repository are in the training files; use another repository"
         )
     finder = PoolFinder(corpus, settings, training_texts)
     facts = {

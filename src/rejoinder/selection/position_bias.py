@@ -1,8 +1,8 @@
-"""Does a system select by place? Where its selections stand, and what happens when candidates are turned round.
+"""Does a system select by position? How its selections are spread over the places.
 
-A system must not look at where a candidate stands. Where candidates were shuffled, the right one stands anywhere
-equally often, and so does what a system selects. A set whose right candidates are not spread like that was not
-shuffled, and there selections by place say nothing; asking again with the candidates turned round always does.
+A candidate's place must not matter. If candidates were shuffled, the right one is at each place equally often, and so
+are a system's selections. A set whose right candidates are spread unevenly was not shuffled, and then selections by
+place say nothing; asking again with the candidates in reverse order (``answers.check_order``) always does.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy as np
 from rejoinder.selection.result import SelectionResult
 from rejoinder.stats.arrays import NAN, Floats
 
-_SHUFFLED = 0.001  # right candidates that are less likely than this where order is chance: the set is not shuffled
-_MIN_EXPECTED = 5.0  # expected selections a place, for the chi-squared distribution to hold
+_SHUFFLED = 0.001  # p-value of the right candidates' places below which a set counts as not shuffled
+_MIN_EXPECTED = 5.0  # expected selections per place that the chi-squared approximation needs
 
 
 class PlaceShares(NamedTuple):
-    """The share of selections at each place, what chance gives, and how likely such shares are by chance."""
+    """The share of selections at each place, the shares expected by chance, and the p-value of the difference."""
 
     system: str
     shares: tuple[float, ...]
@@ -29,14 +29,14 @@ class PlaceShares(NamedTuple):
 
 
 def is_shuffled(selected: SelectionResult) -> bool:
-    """Whether the right candidates stand where chance would put them."""
+    """Whether the right candidates are spread over the places as if by chance."""
     return (
         not _chi_squared_p(*_count_places(selected, [tuple(sorted(places)) for places in selected.right])) < _SHUFFLED
     )
 
 
 def places(selected: SelectionResult) -> list[PlaceShares]:
-    """Where the selections of each system stand."""
+    """Return how the selections of each system are spread over the places."""
     rows = []
     for system in selected.systems:
         counts, expected = _count_places(selected, selected.chosen[system])
@@ -49,7 +49,7 @@ def places(selected: SelectionResult) -> list[PlaceShares]:
 
 
 def _count_places(selected: SelectionResult, selections: Sequence[tuple[int, ...]]) -> tuple[Floats, Floats]:
-    """How often each place was taken, a question counting once; and how often chance would take it."""
+    """How often each place was selected, each question counting once, and how often it would be by chance."""
     width = max(len(question.candidates) for question in selected.questions)
     counts, expected = np.zeros(width), np.zeros(width)
     for question, selection in zip(selected.questions, selections, strict=True):
@@ -60,7 +60,7 @@ def _count_places(selected: SelectionResult, selections: Sequence[tuple[int, ...
 
 
 def _chi_squared_p(counts: Floats, expected: Floats) -> float:
-    """Pearson's chi-squared test; NaN where there are too few selections."""
+    """The p-value of Pearson's chi-squared test; NaN if there are too few selections."""
     from scipy.special import chdtrc
 
     if len(counts) < 2 or (expected < _MIN_EXPECTED).any():

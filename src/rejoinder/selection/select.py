@@ -1,4 +1,4 @@
-"""``select``: every system scores every candidate of a test set, and a folder keeps all of it."""
+"""``select``: every system scores every candidate of a test set, and a run folder keeps the scores."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from rejoinder.selection.result import SelectionResult, check_questions
 from rejoinder.systems import System, parse_system, system_signature
 from rejoinder.types import Question
 
-ORDER_CHECKS = 20  # questions that are asked again with their candidates turned round
+ORDER_CHECKS = 20  # questions that are asked again with their candidates in reverse order
 _LIBRARIES = ("numpy", "scipy", "orjson")
 ShowProgress = Callable[[str, int, int], None]
 
 
 def _ignore_progress(system: str, done: int, total: int) -> None:
-    """Nobody is watching."""
+    """Do nothing."""
 
 
 @dataclass(frozen=True)
 class SelectionRun:
-    """A run folder with what the systems selected; ``fresh`` names those that were asked only now."""
+    """A run folder and what the systems selected; ``fresh`` names the systems that this call asked."""
 
     folder: Path
     selected: SelectionResult
@@ -49,17 +49,17 @@ def select(
     show: ShowProgress | None = None,
     engine: Engine | None = None,
 ) -> SelectionRun:
-    """What systems choose among the candidates of every question of a test set, kept in a run folder.
+    """Let systems choose among the candidates of every question of a test set, and keep the scores in a run folder.
 
-    - ``given``: a file of questions, ``dataset:NAME``, or the folder of an earlier run, which is then read again.
+    - ``given``: a file of questions, ``dataset:NAME``, or the folder of an earlier run, which is then only read.
     - ``systems``: specs such as ``tfidf``, ``hf:NAME`` or ``./mine.py:function``, or systems themselves.
-    - ``folder``: the run folder; ``runs/NAME-select-DIGEST`` where none is named.
-    - ``turned``: how many questions are asked again with their candidates turned round.
-    - ``show``: is told which system has answered how many questions, and of how many.
-    - ``engine``: what computes; several workers ask systems that take each question by itself.
+    - ``folder``: the run folder; by default ``runs/NAME-select-DIGEST``.
+    - ``turned``: how many questions are asked again with their candidates in reverse order.
+    - ``show``: called with a system's name, the number of questions it has answered and the total.
+    - ``engine``: what computes; several workers ask systems that score each question independently.
 
     A system that has answered the same questions before, with the same signature, is not asked again; one that was
-    stopped goes on where it was. ``evaluate_selection`` says how good the systems are.
+    interrupted continues where it stopped. ``evaluate_selection`` returns how good the systems are.
 
     >>> import rejoinder
     >>> run = rejoinder.select("testset.jsonl", ["tfidf"], "selected")
@@ -70,7 +70,7 @@ def select(
     """
     if run_folder.is_selection_run(Path(given)):
         if folder is not None:
-            raise SpecError(f"{given} is a run already: name no other folder, or name the test set itself")
+            raise SpecError(f"{given} is a run already; leave out the folder, or name the test set itself")
         return load_selection(given, systems)
     parsed_systems = parse_systems(systems, "system")
     testset = Input(given)
@@ -102,7 +102,7 @@ def select(
 
 
 def load_selection(folder: str | Path, systems: Sequence[str | System] = ()) -> SelectionRun:
-    """A run folder as it stands, with all its systems or with those that are named."""
+    """Read a run folder, with all its systems or only those that are named."""
     folder = Path(folder)
     about = run_folder.read_about(folder)
     check_described_files(folder, about.get("files", {}))
@@ -110,7 +110,7 @@ def load_selection(folder: str | Path, systems: Sequence[str | System] = ()) -> 
     names = [_resolve_name(typed, answer_files) for typed in systems] or list(answer_files)
     for spec in names:
         if spec not in answer_files:
-            raise RunError(f"{folder}: has no answers of {spec}; name the test set itself to ask it")
+            raise RunError(f"{folder}: has no answers from {spec}; name the test set itself to ask it")
     return SelectionRun(
         folder,
         _read_result(run_folder.read_questions(folder), [answer_files[s] for s in names], about["digest"]),
@@ -126,21 +126,21 @@ def _resolve_name(system: str | System, answer_files: Mapping[str, Path]) -> str
 
 
 def parse_systems(systems: Sequence[str | System], noun: str) -> dict[str, System]:
-    """Systems by name, each once; ``called`` is what the command calls them."""
+    """Return systems by name, each once; ``noun`` is what errors call them."""
     if not systems:
-        raise SpecError(f"no {noun} was named; name at least one, e.g. --{noun} tfidf")
+        raise SpecError(f"no {noun} is named; name at least one, e.g. tfidf")
     by_name: dict[str, System] = {}
     for spec in systems:
         system = parse_system(spec) if isinstance(spec, str) else spec
         name = system_name(system)
         if name in by_name:
-            raise SpecError(f"the {noun} {name} was given twice; leave one out")
+            raise SpecError(f"the {noun} {name} is named twice; leave one out")
         by_name[name] = system
     return by_name
 
 
 def read_questions(source: Input) -> list[Question]:
-    """The questions of an input, each with an id of its own."""
+    """Return the questions of an input; raise an error if two records have one id."""
     id_checker, questions = IdChecker(), []
     for record, place in source.records():
         id_checker.add(record, place)
@@ -153,7 +153,7 @@ def _read_result(questions: list[Question], files: Sequence[Path], digest: str) 
     answers = [read_answers(path) for path in files]
     for path, answer in zip(files, answers, strict=True):
         if answer.digest != digest or len(answer.lines) != len(questions):
-            raise RunError(f"{path}: is of other questions; remove it and select again")
+            raise RunError(f"{path}: answers other questions; remove it and select again")
     return SelectionResult(
         questions,
         {answer.system: answer.lines for answer in answers},
@@ -165,7 +165,7 @@ def _read_result(questions: list[Question], files: Sequence[Path], digest: str) 
 def _describe_run(
     folder: Path, source: dict[str, Any], questions: list[Question], digest: str, answer_files: Mapping[str, Path]
 ) -> dict[str, Any]:
-    """What the folder holds; of a system with several signatures, the one that was asked for last."""
+    """Return the content of ``selection.json``; of a system with several signatures, the last one asked counts."""
     answers = [(path, read_answers(path)) for path in sorted((folder / run_folder.SYSTEMS).glob("*.jsonl"))]
     answers = [(path, answer) for path, answer in answers if answer_files.get(answer.system, path) == path]
     return {

@@ -1,4 +1,4 @@
-"""Pools found by an engine: workers open the repository once, and find and judge some pools at a time."""
+"""Pools found by an engine: workers open the repository once, then find and judge pools in batches."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PLACE = Place("pools", 0)
 
 @dataclass(frozen=True)
 class PoolEngine:
-    """An engine, and where its workers find what they need: names as they are typed."""
+    """An engine, and the inputs that its workers open: names as users type them."""
 
     engine: Engine
     dialogues: tuple[str, ...]
@@ -34,7 +34,7 @@ class PoolEngine:
     acceptability: str | None = None
 
     def pools(self, settings: SelectionSettings, names: Sequence[str]) -> Iterator[list[Question]]:
-        """The pools of items, by their ids and in order, some at a time."""
+        """Yield the pools of the items with these ids, in order, in batches."""
         tasks = (list(names[start : start + _BATCH_SIZE]) for start in range(0, len(names), _BATCH_SIZE))
         for objects in order_results(self.engine.compute(self._worker_spec(settings), tasks)):
             yield _read_questions(objects)
@@ -42,7 +42,7 @@ class PoolEngine:
     def find_unless_cached(
         self, settings: SelectionSettings, names: Sequence[str], find: Callable[[Sequence[str]], list[Question]]
     ) -> list[Question]:
-        """The pools of some items, found in this process unless the engine kept them."""
+        """Return the pools of some items, found in this process unless the engine has them in its cache."""
         if not isinstance(self.engine, CachingEngine):
             return find(names)
 
@@ -66,7 +66,7 @@ def _read_questions(objects: Sequence[Any]) -> list[Question]:
 
 
 class PoolWorker:
-    """A repository with its sources opened, and the judge."""
+    """An opened repository with its sources, and the judge."""
 
     def __init__(
         self,
@@ -88,11 +88,11 @@ class PoolWorker:
         )
 
     def compute(self, task: Sequence[str]) -> list[Any]:
-        """The pools of some items, judged where there is a judge."""
+        """Return the pools of some items, judged if there is a judge."""
         pools = self._finder.pools([self._items[name] for name in task])
         if self._acceptability is not None:
             pools = attach_acceptability(pools, parse(self._acceptability.metric), self._acceptability)
         return [to_object(pool) for pool in pools]
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """Nothing to release."""

@@ -1,4 +1,4 @@
-"""The verb: seeds in, questions with distractors and situations and their card out (SUGAR, step 7).
+"""``situate``: make questions with distractors and situations, and their card, from seeds (SUGAR, step 7).
 
 >>> from rejoinder.data.seeds import read_seeds
 >>> made = situate(read_seeds("dataset:sugar/0/train"))  # doctest: +SKIP
@@ -41,7 +41,7 @@ DISTRACTOR = "distractor"
 def build_situation(
     vectors: SeedVectors, pool: StatementPool, place: int, distractors: Sequence[int]
 ) -> StatementChoice:
-    """The statements of a seed's question, given its distractors."""
+    """Choose the statements of a seed's question, given its distractors."""
     seed, settings = vectors.seeds[place], vectors.settings
     relevant = list(dict.fromkeys(pool.place(one) for one in seed.statements))
     candidate_places = [place, *distractors]
@@ -59,7 +59,7 @@ def build_situation(
 def build_question(
     vectors: SeedVectors, pool: StatementPool, place: int, distractors: Sequence[int], choice: StatementChoice
 ) -> Question:
-    """The question of a seed; its candidates have no grades yet."""
+    """Return the question of a seed; its candidates have no grades yet."""
     seed = vectors.seeds[place]
     candidate_places = [place, *distractors]
     candidates = [
@@ -85,7 +85,7 @@ def build_question(
 def _order_statements(
     vectors: SeedVectors, pool: StatementPool, seed: Seed, relevant: Sequence[int], added: Sequence[int], what: str
 ) -> tuple[tuple[Statement, ...], list[int]]:
-    """The statements in a drawn order, and where those that were added stand, in the order of their adding."""
+    """Return the statements in random order, and the places of the added ones, in the order they were added."""
     whole = [*((place, True) for place in relevant), *((place, False) for place in added)]
     order = _make_generator(vectors, seed, what).permutation(len(whole))
     statements = tuple(
@@ -101,7 +101,7 @@ def _make_generator(vectors: SeedVectors, seed: Seed, what: str) -> np.random.Ge
 
 @dataclass(frozen=True)
 class SituatedSet:
-    """A situated set: its questions, which nobody has graded yet, and its card."""
+    """A situated set: its questions, not graded yet, and its card."""
 
     questions: tuple[Question, ...]
     card: Mapping[str, Any] = field(hash=False)
@@ -116,14 +116,14 @@ def situate(
     encode: Encode | None = None,
     progress: Progress | None = None,
 ) -> SituatedSet:
-    """A situated test set: a question for each seed that has a distractor, which nobody has graded yet.
+    """Make a situated test set: one question, not graded yet, for each seed that has a distractor.
 
     - ``seeds``: files of seeds, questions or items, ``dataset:NAME``, or seeds.
     - ``settings``: how many candidates and statements a question gets, and how they are chosen.
-    - ``keywords``: keywords of statements that exclude others, or their file; the package has its own.
-    - ``inputs``: more that the card says of files.
-    - ``encode``: what gives the embeddings; the encoder of the settings where none is given.
-    - ``progress``: is told how many rounds of the filter are done, and of how many.
+    - ``keywords``: keywords of statements that contradict each other, or a file of them; by default, the package's own.
+    - ``inputs``: further entries for the card's list of input files.
+    - ``encode``: a function that returns embeddings; by default, the encoder of the settings.
+    - ``progress``: called with the number of folds done in all rounds of the filter and the total.
 
     >>> import rejoinder
     >>> made = rejoinder.situate("seeds.jsonl", rejoinder.SituationSettings(candidates=3, seed=1))
@@ -142,8 +142,8 @@ def situate(
     first = draw_distractors(vectors)
     if not any(first):
         raise InputError(
-            f"none of the {len(seeds):,} seeds has a distractor: a reply of its polarity that is not like its own, to "
-            "another request and another goal; give more seeds, or raise --similarity or --overlap"
+            f"none of the {len(seeds):,} seeds has a distractor (a reply of the same polarity that is not similar to "
+            "its own, with another request and goal); use more seeds, or raise similarity or overlap"
         )
     chosen, rounds = filter_adversarially(vectors, first, progress)
     pool = collect_statements(seeds, settings, keywords or read_keywords(), encode)
@@ -158,13 +158,13 @@ def situate(
 
 
 def describe_encoder(settings: SituationSettings) -> str:
-    """What the card says of the encoder."""
+    """Return the card's entry for the encoder."""
     encoder = load_encoder(settings.encoder)
     return f"{Path(encoder.name).name} {encoder.digest[:12]}"
 
 
 def make_encode(settings: SituationSettings) -> Encode:
-    """What gives the vectors; a text beyond what the encoder reads loses its end."""
+    """Return a function that encodes texts; a text longer than the encoder's window loses its end."""
     encoder = load_encoder(settings.encoder)
 
     def encode(texts: Sequence[str]) -> Floats:
@@ -174,7 +174,7 @@ def make_encode(settings: SituationSettings) -> Encode:
 
 
 def _open_seeds(sources: Sequence[Seed | str | Path] | str | Path) -> tuple[list[Seed], list[Mapping[str, Any]]]:
-    """Seeds, read where files are named, and what a card says of the files."""
+    """Return the seeds, reading the named files, and the card's entries for the files."""
     sources = [sources] if isinstance(sources, str | Path) else list(sources)
     names = [str(source) for source in sources if not isinstance(source, Seed)]
     if "-" in names:
@@ -188,15 +188,15 @@ def _open_seeds(sources: Sequence[Seed | str | Path] | str | Path) -> tuple[list
 def _check_seeds(seeds: Sequence[Seed]) -> None:
     if len(seeds) < 2:
         raise InputError(
-            f"there {'is one seed' if seeds else 'are no seeds'}; distractors are replies of other seeds, so give two "
-            "or more (some dozens make a sensible set)"
+            f"there {'is only one seed' if seeds else 'are no seeds'}; distractors are replies of other seeds, so use "
+            "two or more (a useful set needs dozens)"
         )
     ids = [seed.id for seed in seeds]
     if len(set(ids)) < len(ids):
         raise InputError(f"two seeds have the id {next(one for one in ids if ids.count(one) > 1)!r}; give each its own")
     for seed in seeds:
         if not all(text.strip() for text in (seed.request, seed.goal, seed.reply)):
-            raise InputError(f"seed {seed.id}: its request, goal or reply is empty; fill it in or leave the seed out")
+            raise InputError(f"seed {seed.id}: its request, goal or reply is empty; fill it in or remove the seed")
         for statement in seed.statements:
             check_category(statement.category, f"seed {seed.id}")
 
@@ -208,7 +208,7 @@ def _count_steps(
     situations: Sequence[StatementChoice],
     questions: Sequence[Question],
 ) -> dict[str, int]:
-    """What became of everything; ``chosen`` are the distractors after Algorithm 1 and after Algorithm 2."""
+    """Return the counts of each step; ``chosen`` are the distractors after Algorithm 1 and after Algorithm 2."""
     first, last = chosen
     choices = [choice for choice, distractors in zip(situations, last, strict=True) if distractors]
     return {

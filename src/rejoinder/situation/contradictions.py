@@ -1,4 +1,4 @@
-"""Which statements cannot be true at once, as far as keywords tell (SUGAR, Appendix B.2); the words are a data file."""
+"""Which statements contradict each other, as far as keywords show (SUGAR, Appendix B.2); the words are a data file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KEYS = {"discard", "negations", "exclude"}
 
 @dataclass(frozen=True)
 class Keywords:
-    """Words that no added statement has, words that deny, and groups of words that exclude one another."""
+    """Words that no added statement may have, negations, and groups of words that exclude one another."""
 
     discard: tuple[str, ...] = ()
     negations: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ class Keywords:
 
 
 def read_keywords(path: str | Path | None = None) -> Keywords:
-    """The keywords of a file, or of the package."""
+    """Read the keywords of a file, or those of the package."""
     name = Path(path).name if path is not None else SHIPPED
     toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     try:
@@ -40,7 +40,7 @@ def read_keywords(path: str | Path | None = None) -> Keywords:
     except OSError as error:
         raise InputError(f"{name}: cannot be read ({error.strerror})") from None
     except (UnicodeDecodeError, toml.TOMLDecodeError) as error:
-        raise InputError(f"{name}: is no TOML file ({error})") from None
+        raise InputError(f"{name}: is not valid TOML ({error})") from None
     if unknown := sorted(table.keys() - _KEYS):
         raise InputError(f"{name}: has the unknown key {unknown[0]!r}; known: {', '.join(sorted(_KEYS))}")
     groups = table.get("exclude", [])
@@ -63,7 +63,7 @@ def _parse_words(words: Any, name: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Contradictions:
-    """Statements and the keywords that they hold."""
+    """Statements and the keywords that they contain."""
 
     discarded: Bools
     _denies: Bools = field(repr=False)
@@ -73,7 +73,7 @@ class Contradictions:
     _least: float = 0.75
 
     def find(self, place: int) -> Bools:
-        """Which of the statements contradict the one in that place."""
+        """Which of the statements contradict the one at that place."""
         contradicting: Bools = (self._denies != self._denies[place]) & self._overlaps.near(
             self._texts[place], self._least
         )
@@ -87,7 +87,7 @@ class Contradictions:
 def find_contradictions(
     texts: Sequence[str], keywords: Keywords, overlaps: OverlapIndex, least: float
 ) -> Contradictions:
-    """What keywords say of statements; ``least`` is how much two texts overlap of which one denies the other."""
+    """Look up the keywords of statements; ``least`` is the overlap from which a negation makes two contradict."""
     values = tuple(
         np.stack([_contain_any(texts, part) for part in group], axis=1) for group in keywords.groups if group
     )

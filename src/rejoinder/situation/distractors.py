@@ -1,8 +1,13 @@
-"""Algorithm 1 of SUGAR (Otani et al. 2023, Appendix B.1): distractors that are hardly right, by cheap filters.
+"""Distractors by Algorithms 1 and 2 of SUGAR (Otani et al. 2023, Appendix B.1).
 
-The prose and the pseudo-code of the paper differ on what is compared by embeddings (two replies; a request and a
-reply), and on what must not overlap (two replies; two requests). Here, two replies by embeddings, and two requests and
-two goals by words.
+Algorithm 1 draws replies that are unlikely to be right, by cheap filters. The prose and the pseudo-code of the paper
+differ on what is compared by embeddings (two replies; a request and a reply), and on what must not overlap (two
+replies; two requests). Here, embeddings compare two replies, and words compare two requests and two goals.
+
+Algorithm 2 replaces distractors that a regression sees through. As in the pseudo-code: J rounds; in each, the questions
+in K folds; a logistic regression on the vectors of the request, S1 and a reply learns from the other folds whether the
+reply is the reference; f is its probability. A distractor r with f(r) + gamma <= f(r1) is replaced by a random r' with
+f(r') - gamma > f(r1) that Algorithm 1 accepts; if there is none, it stays. (The last line's D_K is read as D_J.)
 """
 
 from __future__ import annotations
@@ -20,9 +25,9 @@ Distractors = tuple[tuple[int, ...], ...]  # for each seed, the places of the se
 
 
 def draw_distractors(vectors: SeedVectors) -> Distractors:
-    """Up to m - 1 distractors of each seed, drawn one by one; what says nearly the same as one goes out of the pool.
+    """Draw up to m - 1 distractors of each seed, one by one; replies nearly the same as one leave the pool.
 
-    A seed whose pool runs dry has fewer, or none.
+    A seed whose pool runs out has fewer, or none.
     """
     random = np.random.default_rng([vectors.settings.seed, 1])
     return tuple(_draw_for_seed(vectors, place, random) for place in range(len(vectors.seeds)))
@@ -46,9 +51,9 @@ class Regression(NamedTuple):
 
 
 def fit_regression(rows: Floats, labels: Bools, penalty: float = 1.0) -> Regression:
-    """The minimum of the summed log loss and the penalty on half the squared weights; the intercept is free.
+    """Minimise the summed log loss plus the penalty on half the squared weights; the intercept has no penalty.
 
-    The same as scikit-learn's with C = 1 / penalty.
+    This equals scikit-learn's regression with C = 1 / penalty.
     """
     from scipy.optimize import minimize
 
@@ -78,7 +83,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class FilterRound:
-    """What one round came to: the distractors that it looked at, those that were easy, and those that gave way.
+    """The result of one round: how many distractors it looked at, how many were easy, and how many were replaced.
 
     ``right`` is the share of questions whose reference has the highest f, before the round's replacements.
     """
@@ -92,7 +97,7 @@ class FilterRound:
 def filter_adversarially(
     vectors: SeedVectors, chosen: Distractors, progress: Progress | None = None
 ) -> tuple[Distractors, list[FilterRound]]:
-    """The distractors after J rounds, and what each round came to; a seed without distractors takes no part."""
+    """Return the distractors after J rounds, and the result of each round; seeds without distractors take no part."""
     current = [list(distractors) for distractors in chosen]
     places = np.array([place for place, distractors in enumerate(current) if distractors], np.int64)
     folds = min(vectors.settings.folds, len(places))
@@ -101,7 +106,7 @@ def filter_adversarially(
         random = np.random.default_rng([vectors.settings.seed, 2, number])
         parts = np.array_split(random.permutation(places), folds)
         counts, right = np.zeros(3, np.int64), 0
-        # The folds of a round are all taken from the set as it was before the round.
+        # All folds of a round use the set as it was before the round.
         before = [tuple(distractors) for distractors in current]
         for fold, part in enumerate(parts, start=1):
             rest = np.setdiff1d(places, part)
@@ -117,7 +122,7 @@ def filter_adversarially(
 
 
 def score_replies(vectors: SeedVectors, regression: Regression, place: int) -> Floats:
-    """f of every seed's reply, after the request and the statements of the seed in that place."""
+    """f of every seed's reply, given the request and the statements of the seed at that place."""
     requests, situations, replies = np.split(regression.weights, 3)
     constant = vectors.requests[place] @ requests + vectors.situations[place] @ situations + regression.intercept
     return logistic(vectors.replies @ replies + constant)
@@ -133,7 +138,7 @@ def _train_regression(vectors: SeedVectors, chosen: Sequence[tuple[int, ...]], p
 def _replace_easy(
     vectors: SeedVectors, distractors: list[int], place: int, scores: Floats, random: np.random.Generator
 ) -> tuple[int, int, int]:
-    """Replace the easy distractors of a seed in place; how many there were, were easy, and gave way."""
+    """Replace the easy distractors of a seed in place; return how many there are, were easy, and were replaced."""
     margin, reference = vectors.settings.margin, scores[place]
     easy = replaced = 0
     for number, reply in enumerate(list(distractors)):
@@ -144,7 +149,7 @@ def _replace_easy(
         pool = vectors.pool(place) & (scores - margin > reference)
         for other in others:
             pool &= ~vectors.near(other)
-        if pool.any():  # never the easy one itself, whose score is below
+        if pool.any():  # never the easy one itself: its score is too low
             distractors[number] = int(random.choice(np.flatnonzero(pool)))
             replaced += 1
     return len(distractors), easy, replaced

@@ -1,7 +1,8 @@
-"""Grades from what people said (SUGAR, step 8): Bad, Acceptable or Best for each candidate, by a model of aggregation.
+"""Grades from people's ratings (SUGAR, step 8): Bad, Acceptable or Best for each candidate, by aggregating the ratings.
 
-The paper aggregates by minimax conditional entropy (Zhou et al. 2014), which is the default here. A question of which a
-candidate has no grade, or all have the same, must be rated again: it is counted and named, and left out unless wanted.
+The paper aggregates by minimax conditional entropy (Zhou et al. 2014), which is the default here. A question with a
+candidate without a grade, or with one grade for all, must be rated again: it is counted and listed, and left out by
+default.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from rejoinder.stats.agreement import krippendorff_alpha
 from rejoinder.types import Candidate, Question, Rating, Record, Turn
 
 GRADES = ("Bad", "Acceptable", "Best")
-ASPECT = "grade"  # what the form "grade" asks
+ASPECT = "grade"  # the aspect that the form "grade" asks for
 METHOD = "minimax_entropy_ordinal"
 
 
 @dataclass(frozen=True)
 class GradedQuestions:
-    """Questions with grades, what the card says of them, and the ids of those that must be rated again."""
+    """Questions with grades, the card's entries about them, and the ids of those that must be rated again."""
 
     questions: tuple[Question, ...]
     facts: Mapping[str, Any] = field(hash=False)
@@ -38,14 +39,14 @@ class GradedQuestions:
 def grade_questions(
     questions: Sequence[Question], records: Iterable[Record], method: str = METHOD, keep: bool = False
 ) -> GradedQuestions:
-    """Questions with the grades that their ratings come to; ``keep`` also those that must be rated again.
+    """Return questions with grades aggregated from ratings; ``keep`` includes those that must be rated again.
 
     A rating names a candidate as the annotation page does, QUESTION/CANDIDATE; ratings of anything else and of other
-    aspects are passed over.
+    aspects are ignored.
     """
     if method == "mean":
         raise InputError(
-            "a mean is no grade; aggregate by majority, minimax_entropy_ordinal or another model of classes"
+            "a mean is not a grade; aggregate by majority, minimax_entropy_ordinal or another model of classes"
         )
     candidate_names = {_candidate_name(question, n) for question in questions for n in range(len(question.candidates))}
     ratings = [
@@ -53,7 +54,9 @@ def grade_questions(
     ]
     ratings = [rating for rating in ratings if rating.aspect == ASPECT]
     if not ratings:
-        raise InputError(f"nobody rated the aspect {ASPECT!r} of a candidate of this set; give the set that was rated")
+        raise InputError(
+            f"there are no ratings of the aspect {ASPECT!r} for candidates of this set; use the set that was rated"
+        )
     aggregated = aggregate_ratings(ratings, method)[0]
     by_candidate = {rating.response: rating for rating in aggregated.records if isinstance(rating, Rating)}
     given_ratings: dict[str, list[int]] = {}
@@ -75,7 +78,7 @@ def grade_questions(
 
 
 def to_ratings(scores: HumanScores) -> list[Rating]:
-    """What stands on a sheet as ratings; a column is a rater, 0 is Bad, 1 Acceptable, 2 Best."""
+    """Return the scores of a sheet as ratings; each column is a rater, 0 is Bad, 1 Acceptable, 2 Best."""
     return [
         Rating(f"column {n}", ASPECT, float(score), f"{question}/{candidate}")
         for (question, candidate), row in scores.items()
@@ -86,8 +89,8 @@ def to_ratings(scores: HumanScores) -> list[Rating]:
 def _check_grade(rating: Rating) -> Rating:
     if rating.aspect == ASPECT and rating.value not in range(len(GRADES)):
         raise InputError(
-            f"the rating of {brief(rating.response)} by {brief(rating.rater)} is {rating.value:g}; grades are 0 (Bad), "
-            "1 (Acceptable) and 2 (Best)"
+            f"the rating of {brief(rating.response)} by {brief(rating.rater)} is {rating.value:g}; grades must be 0 "
+            "(Bad), 1 (Acceptable) or 2 (Best)"
         )
     return rating
 
@@ -137,7 +140,7 @@ RATERS = 3
 
 
 def write_grading_sheet(questions: Sequence[Question], path: str | Path, raters: int = RATERS) -> int:
-    """Write a sheet for so many raters, each with a column, and say how many rows it has."""
+    """Write a sheet with one column per rater, and return its number of rows."""
     return write_sheet([_show_situation(question) for question in questions], path, raters)
 
 

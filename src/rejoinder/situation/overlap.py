@@ -1,7 +1,7 @@
-"""The overlap coefficient of content words (SUGAR, equation 1), of one text against many at once.
+"""The overlap coefficient of content words (SUGAR, equation 1), for one text and many others at once.
 
-Content words are the words that are no function words (``text.content_words``), without placeholders such as
-``[user]``; the paper takes nouns, verbs, adjectives and adverbs of a tagger that it does not name.
+Content words are all words that are not function words (``text.tokens.content_words``), without placeholders such as
+``[user]``; the paper uses the nouns, verbs, adjectives and adverbs of a tagger that it does not name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def find_content_words(text: str) -> frozenset[str]:
 
 
 def overlap(first: str, second: str) -> float:
-    """Shared content words over those of the text that has fewer; 0 where one has none, but 1 for equal texts."""
+    """Shared content words divided by those of the text with fewer; 0 if a text has none, but 1 for equal texts."""
     if _normalise(first) == _normalise(second):
         return 1.0
     first_words, second_words = find_content_words(first), find_content_words(second)
@@ -35,7 +35,7 @@ def overlap(first: str, second: str) -> float:
 
 
 class OverlapIndex:
-    """Texts whose words are looked up, so that one text can be held against all of them."""
+    """An index of texts by word, to compare one text with all of them."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         words = [find_content_words(text) for text in texts]
@@ -48,7 +48,7 @@ class OverlapIndex:
         self._places = {word: np.array(found, np.int64) for word, found in places.items()}
 
     def overlaps(self, text: str) -> Floats:
-        """The overlap of a text with each."""
+        """The overlap of a text with each of the texts."""
         words = find_content_words(text)
         shared: Floats = np.zeros(len(self._sizes))
         for word in words:
@@ -58,12 +58,12 @@ class OverlapIndex:
         return np.where(self.same(text), 1.0, ratios)
 
     def same(self, text: str) -> Bools:
-        """Which of the texts are this one, capitals and white space aside."""
+        """Which of the texts equal this one, ignoring case and white space."""
         equal: Bools = np.asarray(self._same == _normalise(text), bool)
         return equal
 
     def near(self, text: str, least: float) -> Bools:
-        """Which of the texts overlap a text at least so much."""
+        """Which of the texts overlap a text by at least ``least``."""
         overlapping: Bools = self.overlaps(text) >= least
         return overlapping
 

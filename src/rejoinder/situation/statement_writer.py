@@ -1,4 +1,4 @@
-"""More statements for seeds, written by a model (SUGAR, step 6): three of each category, for people to look through."""
+"""More statements for seeds, written by a model (SUGAR, step 6): three per category, for people to check."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rejoinder.data.seeds import Seed, check_category
 from rejoinder.models.statements.model import BEAM_WIDTH, StatementRequest, StatementWriter
 from rejoinder.types import Statement
 
-_WINDOW = 32  # seeds that are written for together
+_WINDOW = 32  # seeds per batch
 
 
 def add_statements(
@@ -21,7 +21,7 @@ def add_statements(
     beam: int = BEAM_WIDTH,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Seed]:
-    """Seeds with up to n more statements of each category; what is there already is not said twice."""
+    """Return seeds with up to n more statements of each category; statements that they have are not repeated."""
     wanted = [check_category(category, "categories") for category in dict.fromkeys(categories)]
     extended: list[Seed] = []
     for start in range(0, len(seeds), _WINDOW):

@@ -1,4 +1,4 @@
-"""A sequence-to-sequence model as a system: it reads the context and likes the reply that surprises it least."""
+"""A sequence-to-sequence model as a system: it reads the context and prefers the most likely reply."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from rejoinder.systems._model_names import find_model_folder
 from rejoinder.systems._texts import score_texts, spoken_turns
 from rejoinder.types import Question
 
-_WINDOW = 512  # tokens on each side, where neither the network nor its tokeniser says how many
+_WINDOW = 512  # tokens on each side, if neither the network nor its tokeniser has a limit
 _WHAT = "sequence-to-sequence model"
 
 
 class SequenceRequest(NamedTuple):
-    """What the encoder reads, what the decoder is given to begin with, and the ids that are scored after that."""
+    """The ids that the encoder reads, those that the decoder starts with, and those that are scored."""
 
     source: Ids
     lead: Ids
@@ -35,7 +35,7 @@ class SequenceRequest(NamedTuple):
 
 @dataclass(frozen=True)
 class SequenceModel:
-    """An opened model."""
+    """A loaded sequence-to-sequence model."""
 
     digest: str
     window: int  # tokens that each side reads
@@ -45,7 +45,7 @@ class SequenceModel:
     def request(
         self, turns: Sequence[str], reply: str, separator: str | None, prefix: str, end: bool
     ) -> SequenceRequest:
-        """The ids of a context and a reply; a long context loses its beginning, a long reply its end."""
+        """Return the ids of a context and a reply; a long context loses its beginning, a long reply its end."""
         between = (self._end_mark,) if separator is None else self._encode_marked(separator)
         body: list[int] = []
         for number, turn in enumerate(turns):
@@ -60,7 +60,7 @@ class SequenceModel:
         return SequenceRequest(source, (self._decoder_start, *lead), scored[: max(1, self.window - 1 - len(lead))])
 
     def log_probabilities(self, requests: Sequence[SequenceRequest]) -> list[Values]:
-        """The natural log-probability of each id of each reply; each different source is encoded once."""
+        """Return the natural log-probability of each id of each reply; each distinct source is encoded once."""
         import torch
         from transformers.modeling_outputs import BaseModelOutput
 
@@ -100,7 +100,7 @@ class SequenceModel:
             yield request, line[first : first + len(request.reply)]
 
     def _encode_plain(self, text: str, side: str = "text") -> Ids:
-        """The ids of a text of which no part is read as a mark."""
+        """Return the ids of a text, in which nothing is read as a special token."""
         readable = " ".join(text.encode("utf-8", "replace").decode("utf-8").split())
         encoding = self.tokenizer(
             **{side: readable}, add_special_tokens=False, split_special_tokens=True, verbose=False
@@ -108,12 +108,12 @@ class SequenceModel:
         return tuple(encoding["input_ids"])
 
     def _encode_marked(self, text: str) -> Ids:
-        """The ids of a text of the user's own, in which marks are marks."""
+        """Return the ids of a text from the user's spec, in which special tokens are allowed."""
         return tuple(self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
 
     @cached_property
     def _around(self) -> dict[str, tuple[Ids, Ids]]:
-        """What the tokeniser puts before and after a text, on either side."""
+        """The special tokens that the tokeniser puts before and after a text, for each side."""
         around: dict[str, tuple[Ids, Ids]] = {}
         for side in ("text", "text_target"):
             inner, whole = self._encode_plain("a", side), tuple(self.tokenizer(**{side: "a"})["input_ids"])
@@ -136,12 +136,12 @@ class SequenceModel:
 
 
 def open_sequence_model(folder: str) -> SequenceModel:
-    """The model of a folder; it is opened once as long as the folder does not change."""
+    """Return the model of a folder; it is loaded once while the folder does not change."""
     try:
         translator = open_translator(folder)
     except MissingExtraError:
         raise MissingExtraError("torch", "torch", f"a {_WHAT}") from None
-    except InputError as error:  # translation is but one thing that such a model may do
+    except InputError as error:  # translation is only one use of such a model
         raise InputError(str(error).replace("translation model", _WHAT)) from None
     import torch
 
@@ -160,10 +160,10 @@ def _read_window(translator: Translator) -> int:
 class Seq2Seq(System):
     """Minus the softmax cross-entropy of each candidate, by the decoder of a transformers folder.
 
-    ``model`` is a folder, a name of the catalog, or one of the hub that is in its local cache. The encoder reads
-    ``prefix`` and the turns, with ``separator`` between them (the model's end-of-text mark where there is none given).
-    ``normalise='token'`` takes the mean over the tokens, ``'none'`` the sum; ``end`` counts the mark that ends a reply
-    as one of them, as the loss that such models are trained with does.
+    ``model`` is a folder, a name of the catalog, or a model in the hub's local cache. The encoder reads ``prefix`` and
+    the turns, with ``separator`` between them (by default, the model's end-of-text token). ``normalise='token'`` takes
+    the mean over the tokens, ``'none'`` the sum; ``end`` counts the token that ends a reply as one of them, as the
+    training loss of such models does.
     """
 
     model: str
@@ -174,18 +174,18 @@ class Seq2Seq(System):
 
     citation = CITATION
     decimals = 4
-    alone = True  # what each question gets does not depend on the others
+    alone = True  # the scores of a question do not depend on the others
     large = True
 
     def __post_init__(self) -> None:
         check_normalise("seq2seq", self.normalise)
 
     def score(self, questions: Sequence[Question]) -> list[list[float]]:
-        """One score a candidate; a context that is too long for the encoder loses its beginning."""
+        """Return one score per candidate; a context that is too long for the encoder loses its beginning."""
         return score_texts(questions, self._scores) if questions else []
 
     def details(self) -> dict[str, str]:
-        """The digest of the model, and how many tokens each side reads."""
+        """Return the digest of the model, and how many tokens each side reads."""
         model = self._open()
         return {"digest": model.digest[:12], "window": str(model.window)}
 

@@ -1,6 +1,6 @@
-"""References by common sense (SCARCE, section 2.1): what follows for the one who replies from what was said to them.
+"""References by common sense (SCARCE, section 2.1): what the last utterance implies for the person who replies.
 
-One interface, ``infer(items)``, and two kinds of source behind it: a knowledge file whose events are matched with the
+There is one interface, ``infer(items)``, and two kinds of source: a knowledge file whose events are matched with the
 last utterance, and a generator (COMET, Bosselut et al. 2019) that is asked about it directly.
 """
 
@@ -20,8 +20,8 @@ from rejoinder.scoring.flags import looks_english
 from rejoinder.text.normalise import normalise_text
 from rejoinder.types import Item
 
-INFERENCES_PER_RELATION = 5  # inferences of a relation (section 2.1)
-MIN_COSINE = 0.4  # cosine of an utterance with an event that may be meant by it
+INFERENCES_PER_RELATION = 5  # inferences per relation (section 2.1)
+MIN_COSINE = 0.4  # cosine from which an utterance may mean an event
 _MAX_HEADS = 10
 _ALL_RELATIONS = tuple(relation for relations in RELATIONS.values() for relation in relations)
 
@@ -30,7 +30,7 @@ class CommonSense(Protocol):
     """A source of inferences."""
 
     def infer(self, items: Sequence[Item]) -> list[list[Proposal]]:
-        """What the one who replies to each item may say; nothing for an item without a context, or not in English."""
+        """Return possible replies to each item; none for an item without a context or not in English."""
         ...
 
 
@@ -38,15 +38,15 @@ class TailGenerator(Protocol):
     """A model that completes inferences."""
 
     def tails(self, heads: Sequence[str], relation: str, n: int = 5) -> list[list[str]]:
-        """Up to n tails of each event and a relation such as oWant, best first."""
+        """Return up to n tails of each event and a relation such as oWant, best first."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class MatchedKnowledge:
-    """The tails of those events of a knowledge file that the last utterance is nearest to.
+    """Proposals from the tails of a knowledge file's events that are nearest to the last utterance.
 
-    ``least`` is the cosine from which on an event counts as meant. A proposal's score is that cosine.
+    ``least`` is the cosine from which an event matches. A proposal's score is that cosine.
     """
 
     knowledge: Knowledge
@@ -61,7 +61,7 @@ class MatchedKnowledge:
         self._heads.append(HeadIndex(self.knowledge, self.encoder))
 
     def infer(self, items: Sequence[Item]) -> list[list[Proposal]]:
-        """The proposals for each item, nearest event first."""
+        """Return the proposals for each item, nearest event first."""
         texts = [_last_turn_text(item) for item in items]
         matches_by_item = self._heads[0].nearest([text or "" for text in texts], self.least)
         builder = _ProposalBuilder(self.knowledge.source, self.each, self.table)
@@ -81,7 +81,7 @@ class MatchedKnowledge:
 
 @dataclass(frozen=True, eq=False)
 class GeneratedKnowledge:
-    """What a generator says of the last utterance, told from outside as knowledge files tell events."""
+    """Proposals from a generator's tails for the last utterance, retold as an event of a knowledge file."""
 
     generator: TailGenerator
     relations: tuple[str, ...] = _ALL_RELATIONS
@@ -93,7 +93,7 @@ class GeneratedKnowledge:
         _check_each(self.each)
 
     def infer(self, items: Sequence[Item]) -> list[list[Proposal]]:
-        """The proposals for each item, by relation; equal utterances are asked about once."""
+        """Return the proposals for each item, by relation; the generator sees equal utterances once."""
         builder = _ProposalBuilder(self.source, self.each, self.table)
         heads = [to_event(text) if (text := _last_turn_text(item)) else None for item in items]
         distinct = list(dict.fromkeys(head for head in heads if head is not None))
@@ -109,7 +109,7 @@ class GeneratedKnowledge:
 
 @dataclass(frozen=True)
 class _ProposalBuilder:
-    """Proposals out of tails."""
+    """Builds proposals from tails."""
 
     source: str
     each: int
@@ -122,7 +122,7 @@ class _ProposalBuilder:
         tails: Iterable[tuple[str, str, float | None]],
         before: Sequence[Proposal],
     ) -> Iterator[Proposal]:
-        """Up to ``each`` proposals of a relation that say something new."""
+        """Yield up to ``each`` new proposals of a relation."""
         sentences, second, third = SentenceWriter(self.table), resolve_second_person(item), resolve_third_person(item)
         known_texts = {normalise_text(proposal.text) for proposal in before}
         known_texts |= {
@@ -140,7 +140,7 @@ class _ProposalBuilder:
 
 
 def _last_turn_text(item: Item) -> str | None:
-    """What was said to the one who replies, where that can be used: knowledge and templates are English."""
+    """Return the last turn's text; None if there is none or it is not English, as knowledge and templates are."""
     text = item.context[-1].text.strip() if item.context else ""
     return text if text and looks_english(text) else None
 

@@ -1,4 +1,4 @@
-"""The measures by kind of question: category, polarity and number of the statements that matter; seen in training."""
+"""The measures by kind of question: category and number of the relevant statements, polarity, seen in training."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ QuestionKey: TypeAlias = Callable[[Question], Iterable[str]]
 
 
 class QuestionGroup(NamedTuple):
-    """The questions of one kind under one ranker."""
+    """The questions of one kind, as one ranker ranked them."""
 
     name: str
     ranker: str
@@ -27,27 +27,27 @@ class QuestionGroup(NamedTuple):
 
 
 def by_category(question: Question) -> Iterable[str]:
-    """The categories of the statements that matter; a question may count in several."""
+    """The categories of the relevant statements; a question may count in several."""
     return {statement.category or _NONE for statement in question.situation if statement.relevant}
 
 
 def by_polarity(question: Question) -> Iterable[str]:
-    """Whether the replies say yes or no, where the question's meta has it."""
+    """Whether the replies say yes or no, if the question's meta has it."""
     polarity = question.meta.get("polarity")
     return () if polarity is None else (str(polarity),)
 
 
 def by_number(question: Question) -> Iterable[str]:
-    """How many statements matter, where that is known."""
+    """How many statements are relevant, if that is known."""
     if all(statement.relevant is None for statement in question.situation):
         return ()
     return (str(sum(bool(statement.relevant) for statement in question.situation)),)
 
 
 def parts(ranked: RankingResult, seen: QuestionKey | None = None, seed: int = 0) -> dict[str, list[QuestionGroup]]:
-    """Every breakdown that the questions allow: one in which all are of one kind says nothing new.
+    """Return every breakdown with more than one kind of question.
 
-    ``seen`` says what of a question was seen in training (``Sharing.kinds``).
+    ``seen`` returns what part of a question was seen in training (``TrainOverlap.kinds``).
     """
     groups = {
         CATEGORY: breakdown(ranked, by_category, seed),
@@ -60,7 +60,7 @@ def parts(ranked: RankingResult, seen: QuestionKey | None = None, seed: int = 0)
 
 
 def breakdown(ranked: RankingResult, key: QuestionKey, seed: int = 0) -> list[QuestionGroup]:
-    """The questions of each kind under each ranker."""
+    """Return the measures of each ranker on the questions of each kind."""
     members: dict[str, list[int]] = {}
     for place, question in enumerate(ranked.questions):
         for name in key(question):
@@ -70,7 +70,7 @@ def breakdown(ranked: RankingResult, key: QuestionKey, seed: int = 0) -> list[Qu
         places = np.array(members[name], np.int64)
         folds, clusters = ranked.fold_codes[places], ranked.clusters[places]
         for ranker in ranked.rankers:
-            # A kind may be rare in a fold, so its questions are taken together and not fold by fold.
+            # A kind may be rare in a fold, so its questions are pooled over the folds.
             measures = {
                 measure: mean_over_folds(
                     ranked.values[measure][ranker][places], np.zeros_like(folds), clusters, seed=seed
@@ -82,7 +82,7 @@ def breakdown(ranked: RankingResult, key: QuestionKey, seed: int = 0) -> list[Qu
 
 
 def _group_sort_key(name: str) -> tuple[int, int, str]:
-    """Categories as the paper has them, numbers by size, everything else by name."""
+    """Categories in the paper's order, numbers by size, everything else by name."""
     if name in CATEGORIES:
         return (0, CATEGORIES.index(name), name)
     return (1, int(name), name) if name.isdecimal() else (2, 0, name)

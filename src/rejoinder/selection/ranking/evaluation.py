@@ -23,7 +23,7 @@ _RESAMPLES, _PERMUTATIONS = 2000, 4999
 
 
 class RankerStanding(NamedTuple):
-    """One ranker: its measures over the questions, those without a score, and those with a tie for the first place."""
+    """One ranker: its measures, how many questions it left unanswered, and how many had a tie for the first place."""
 
     ranker: str
     measures: Mapping[str, FoldMean]
@@ -32,7 +32,7 @@ class RankerStanding(NamedTuple):
 
 
 class RankerDifference(NamedTuple):
-    """One ranker against another in one measure; p by swapping them request by request, then corrected by Holm."""
+    """One ranker vs. another in one measure; p by swapping them request by request, ``corrected`` by Holm's method."""
 
     first: str
     second: str
@@ -45,7 +45,7 @@ class RankerDifference(NamedTuple):
 
 @dataclass(frozen=True)
 class RankingEvaluation:
-    """All that is told of rankers; ``left_out`` counts the questions that tell nothing, by reason."""
+    """The evaluation of rankers; ``left_out`` counts the questions that cannot distinguish rankers, by reason."""
 
     ranked: RankingResult
     standings: Sequence[RankerStanding]
@@ -58,12 +58,12 @@ class RankingEvaluation:
 def evaluate_ranking(
     ranked: RankingResult, everything: bool = False, seen: QuestionKey | None = None, seed: int = 0
 ) -> RankingEvaluation:
-    """How good the orders of rankers are on the questions that tell rankers apart.
+    """Evaluate the orders of rankers on the questions that can distinguish rankers.
 
-    - ``ranked``: what rankers said with one input, from ``rank``.
-    - ``everything``: evaluate also where no candidate is Bad.
-    - ``seen``: says what of a question was seen in training.
-    - ``seed``: the seed of the resamples.
+    - ``ranked``: the scores of rankers with one input, from ``rank``.
+    - ``everything``: also evaluate questions without a Bad candidate.
+    - ``seen``: a function that returns what part of a question was seen in training.
+    - ``seed``: the seed for resampling.
 
     >>> import rejoinder
     >>> run = rejoinder.rank("questions.jsonl", ["tfidf"], ["u"], "ranked-by-words")
@@ -83,7 +83,7 @@ def evaluate_ranking(
 
 
 def standings(ranked: RankingResult, seed: int = 0) -> list[RankerStanding]:
-    """Every ranker."""
+    """Return the measures of every ranker."""
     rows = []
     for name in ranked.rankers:
         measures = {
@@ -96,7 +96,7 @@ def standings(ranked: RankingResult, seed: int = 0) -> list[RankerStanding]:
 
 
 def differences(ranked: RankingResult, seed: int = 0) -> list[RankerDifference]:
-    """Every pair of rankers in each measure; corrected over all pairs of a measure."""
+    """Compare every pair of rankers in each measure; p-values are corrected over all pairs of a measure."""
     rows = []
     for measure in MEASURES:
         pairs = itertools.combinations(ranked.rankers, 2)
@@ -115,7 +115,7 @@ def _compare_rankers(ranked: RankingResult, measure: str, first: str, second: st
 
 
 def merge_folds(folds: Mapping[int, RankingResult]) -> RankingResult:
-    """The folds of a cross-validation as one: rankers of the same name are the same ranker, trained on each fold."""
+    """Merge the folds of a cross-validation: rankers of one name are the same ranker, trained on each fold."""
     first = next(iter(folds.values()))
     names = [name for name in first.rankers if all(name in result.scores for result in folds.values())]
     used = [name for name in names if all(name in result.used for result in folds.values())]

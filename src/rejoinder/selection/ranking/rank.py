@@ -1,8 +1,8 @@
-"""``rank``: every ranker scores every candidate, is shown as much of the situation as is asked, and all of it is kept.
+"""``rank``: every ranker scores every candidate, given some or all of the situation, and a run folder keeps the scores.
 
-The folder of a run has a folder for each input (``u+S`` and the like) with ``questions.jsonl`` as the rankers saw them,
+A run folder has a folder for each input (``u+S`` and the like) with ``questions.jsonl`` as the rankers saw them,
 ``systems/NAME.jsonl`` with the scores of one ranker, ``used/NAME.json`` with the statements that it read, and
-``ranked.jsonl`` with the candidates in their order; ``ranking.json``, written last, lists what is there.
+``ranked.jsonl`` with the candidates in order; ``ranking.json``, written last, lists the contents.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ShowProgress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class RankingRun:
-    """A run folder, and what the rankers said with each input; ``fresh`` counts those that were asked only now."""
+    """A run folder, and the rankers' scores with each input; ``fresh`` counts the rankers that this call asked."""
 
     folder: Path
     ranked: Mapping[str, RankingResult]
@@ -48,15 +48,15 @@ def rank(
     folder: str | Path | None = None,
     show: ShowProgress | None = None,
 ) -> RankingRun:
-    """The candidates of every question in order, best first, by each ranker, kept in a run folder.
+    """Rank the candidates of every question, best first, by each ranker, and keep the results in a run folder.
 
     - ``given``: a file of questions or ``dataset:NAME``.
     - ``rankers``: specs of systems, or systems themselves.
     - ``inputs``: what rankers are shown: ``u``, ``u+S1``, ``u+S``, or ``5``, ``10``, ``15`` distractors.
-    - ``folder``: the run folder; ``runs/NAME-rank-DIGEST`` where none is named.
-    - ``show``: is told which ranker has answered how many questions, and of how many.
+    - ``folder``: the run folder; by default ``runs/NAME-rank-DIGEST``.
+    - ``show``: called with a ranker's name, the number of questions it has answered and the total.
 
-    A ranker that has been asked before is not asked again. ``evaluate_ranking`` says how good the orders are where the
+    A ranker that has answered before is not asked again. ``evaluate_ranking`` returns how good the orders are if the
     candidates have grades.
 
     >>> import rejoinder
@@ -76,7 +76,7 @@ def rank(
     by_input = {input_name: limit_situation(questions, input_name) for input_name in dict.fromkeys(inputs)}
     folder = Path(folder or f"runs/{stem}-rank-{run_folder.digest_questions(questions)[:8]}")
     if run_folder.is_selection_run(folder):
-        raise RunError(f"{folder}: is a run of rejoinder select; choose another folder with -o")
+        raise RunError(f"{folder}: is a run of rejoinder select; choose another folder")
     results, fresh = {}, 0
     for input_name, limited in by_input.items():
         digest = run_folder.digest_questions(limited)
@@ -100,15 +100,15 @@ def rank(
 
 
 def read_gradable_questions(source: Input) -> list[Question]:
-    """The questions of an input; an error where there are none."""
+    """Return the questions of an input; raise an error if there are none."""
     questions = select.read_questions(source)
     if not questions:
         raise InputError(
-            f"{source.called}: holds no questions; a question has a context and candidates (docs/formats.md)"
+            f"{source.called}: has no questions; a question has a context and candidates (docs/formats.md)"
         )
     for question in questions:
         if all(candidate.grade is not None for candidate in question.candidates):
-            rank_grades(question)  # grades of no known scale are told before anybody is asked
+            rank_grades(question)  # an unknown scale of grades is an error before any ranker is asked
     return questions
 
 
@@ -123,7 +123,7 @@ class _RankerAnswers:
 def _answer_questions(
     folder: Path, name: str, system: System, questions: Sequence[Question], digest: str, show: ShowProgress | None
 ) -> _RankerAnswers:
-    """The answers of one ranker, from its file where it is there."""
+    """Return the answers of one ranker, from its file if there is one."""
     signature = system_signature(system)
     path = folder / run_folder.SYSTEMS / answer_file_name(name, signature)
     used_path = folder / USED / f"{path.stem}.json"
@@ -139,7 +139,7 @@ def _answer_questions(
         run_folder.record_time(folder, name, time.time() - start, len(questions))
     answers = read_answers(path)
     if answers.digest != digest or len(answers.lines) != len(questions):
-        raise RunError(f"{path}: is of other questions; remove it and rank again")
+        raise RunError(f"{path}: answers other questions; remove it and rank again")
     try:
         return _RankerAnswers(name, answers, orjson.loads(used_path.read_bytes()), fresh)
     except (OSError, ValueError) as error:
@@ -147,11 +147,11 @@ def _answer_questions(
 
 
 def check_used(system: System, questions: Sequence[Question], used: UsedStatements | None) -> UsedStatements | None:
-    """What a ranker read; an error where it names statements that it was not shown."""
+    """Return what a ranker read; raise an error if it names statements that it was not shown."""
     if used is None:
         return None
     if [len(statements) for statements in used] != [len(question.candidates) for question in questions]:
-        raise InputError(f"{system} does not tell for each candidate which statements it read")
+        raise InputError(f"{system} does not say which statements it read for each candidate")
     for question, statements in zip(questions, used, strict=True):
         if any(not 0 <= place < len(question.situation) for places in statements for place in places):
             raise InputError(f"{system} read a statement that question {question.id} does not have")
@@ -161,7 +161,7 @@ def check_used(system: System, questions: Sequence[Question], used: UsedStatemen
 def _describe_run(
     folder: Path, source: dict[str, Any], n: int, inputs: list[str], signatures: Mapping[str, str]
 ) -> dict[str, Any]:
-    """What the folder holds, with what earlier commands put there."""
+    """Return the content of ``ranking.json``, including what earlier commands added."""
     try:
         before = orjson.loads((folder / ABOUT).read_bytes())
         inputs = [*before["inputs"], *(one for one in inputs if one not in before["inputs"])]
@@ -172,4 +172,4 @@ def _describe_run(
 
 
 def _ignore_progress(done: int, total: int) -> None:
-    """Nobody is watching."""
+    """Do nothing."""

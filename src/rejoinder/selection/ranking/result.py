@@ -1,4 +1,4 @@
-"""What rankers said of the same questions, and the two measures of each question."""
+"""The scores of rankers for the same questions, and the two measures of each question."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NO_BAD = "no Bad candidate"
 
 
 def explain_exclusion(question: Question, everything: bool = False) -> str | None:
-    """Why a question is not evaluated; None where it is.
+    """Return why a question is not evaluated; None if it is.
 
     ``everything`` keeps questions without a Bad candidate, which the paper leaves out of validation and test.
     """
@@ -46,9 +46,9 @@ def explain_exclusion(question: Question, everything: bool = False) -> str | Non
 
 @dataclass(frozen=True)
 class RankingResult:
-    """The scores of some rankers for the same questions, of whose situations they were shown ``given``.
+    """The scores of some rankers for the same questions; ``given`` is the input, the part of the situation shown.
 
-    ``questions`` have their whole situations. ``folds`` says which fold each is of, where there are several; ``used``
+    ``questions`` have their whole situations. ``folds`` has the fold of each question, if there are several; ``used``
     has the statements that a ranker read for each candidate, by their places among those it was shown.
     """
 
@@ -65,7 +65,7 @@ class RankingResult:
         return list(self.scores)
 
     def only(self, places: Sequence[int]) -> RankingResult:
-        """Some of the questions."""
+        """Return the result for the questions at some places."""
         return RankingResult(
             [self.questions[place] for place in places],
             self.given,
@@ -76,14 +76,14 @@ class RankingResult:
         )
 
     def evaluated(self, everything: bool = False) -> RankingResult:
-        """The questions that tell rankers apart."""
+        """Return the result for the questions that can distinguish rankers."""
         return self.only(
             [n for n, question in enumerate(self.questions) if explain_exclusion(question, everything) is None]
         )
 
     @functools.cached_property
     def values(self) -> dict[str, dict[str, Floats]]:
-        """For each measure and ranker its value on each question, NaN where there is none."""
+        """For each measure and ranker, its value on each question, or NaN."""
         best = [find_best(question) for question in self.questions]
         gains = [get_gains(question) for question in self.questions]
         by_measure: dict[str, dict[str, Floats]] = {measure: {} for measure in MEASURES}
@@ -98,7 +98,7 @@ class RankingResult:
 
     @functools.cached_property
     def clusters(self) -> Ints:
-        """Which questions belong together: those with the same request."""
+        """The cluster of each question: questions with the same request belong together."""
         numbers: dict[str, int] = {}
         return np.array(
             [numbers.setdefault(normalise_request(q), len(numbers)) for q in self.questions], dtype=np.int64
@@ -106,7 +106,7 @@ class RankingResult:
 
     @property
     def fold_codes(self) -> Ints:
-        """The fold of each question; 0 for all where there are none."""
+        """The fold of each question; 0 for all if there are no folds."""
         return np.zeros(len(self.questions), np.int64) if self.folds is None else np.array(self.folds, np.int64)
 
     def ties(self, ranker: str) -> int:
@@ -115,19 +115,19 @@ class RankingResult:
 
 
 def normalise_request(question: Question) -> str:
-    """What was said, by its words: case, spaces and the signs between them aside."""
+    """Return the words of the context, ignoring case, spaces and punctuation."""
     return normalise_text(" ".join(turn.text for turn in question.context))
 
 
 def order_places(scores: ScoreLine) -> list[int]:
-    """The places of the candidates, the highest score first; equal ones as in the file, those without a score last."""
+    """The places of the candidates, highest score first; equal ones as in the file, those without a score last."""
     return sorted(range(len(scores)), key=lambda place: (math.isnan(scores[place]), -scores[place], place))
 
 
 def to_lines(ranked: RankingResult) -> Iterator[dict[str, Any]]:
-    """A line a question and ranker.
+    """Yield one line per question and ranker.
 
-    ``order`` has the places of the candidates as the file has them, counted from 0; ``texts`` are in that order, while
+    ``order`` has the candidates' places in the file, counted from 0, best first; ``texts`` are in that order, while
     ``scores`` and ``used`` are in the file's.
     """
     for name in ranked.rankers:
@@ -147,7 +147,7 @@ def to_lines(ranked: RankingResult) -> Iterator[dict[str, Any]]:
 
 
 def write_rankings(ranked: RankingResult, path: str | Path) -> int:
-    """Write all lines, and say how many."""
+    """Write all lines, and return their number."""
     count = 0
     with atomic_write(path) as file:
         for line in to_lines(ranked):

@@ -1,9 +1,10 @@
-"""Which statements a ranker read, against those that matter: precision, recall and F1, beside those of chance.
+"""Which statements a ranker read vs. the relevant ones: precision, recall and F1, next to those of chance.
 
-Two readings are told: what it read for the candidate that it puts first, and for the candidates that the statements
-that matter were written for (source ``reference``; without sources, the Best ones). Chance reads as many statements of
-the same situation, drawn at random: of n statements, g of which matter, k drawn hit g k / n on average. F1 is
-2 hits / (k + g), so its mean under chance is exact too. Who reads everything has a recall of 1 and chance's precision.
+There are two readings: for the candidate that the ranker puts first, and for the candidates that the relevant
+statements were written for (source ``reference``; without sources, the Best ones). Chance reads as many statements of
+the same situation at random: of n statements, g of them relevant, k random ones contain g k / n relevant ones on
+average. F1 is 2 hits / (k + g), so its mean under chance is exact too. A ranker that reads everything has a recall of 1
+and the precision of chance.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ FIRST, REFERENCE = "the first", "the reference"
 
 
 class StatementReading(NamedTuple):
-    """What one ranker read for one kind of candidate: means over questions, and those of chance."""
+    """What one ranker read for one kind of candidate: means over questions, and those expected by chance."""
 
     ranker: str
     candidate: str
@@ -40,7 +41,7 @@ class StatementReading(NamedTuple):
 
 
 class ReadingAgreement(NamedTuple):
-    """One candidate: precision, recall and F1 of what was read, and what chance gives."""
+    """One candidate: precision, recall and F1 of what was read, and what chance would give."""
 
     read: int
     relevant: int
@@ -51,9 +52,9 @@ class ReadingAgreement(NamedTuple):
 
 
 def measure_reading(read: Sequence[int], relevant: frozenset[int], total: int) -> ReadingAgreement:
-    """What was read of ``total`` statements against those that matter; NaN where nothing was read, or nothing matters.
+    """Compare what was read of ``total`` statements with the relevant ones; NaN if no statement is relevant.
 
-    Reading nothing where something matters has a recall and an F1 of 0, and no precision.
+    Reading nothing when something is relevant has a recall and an F1 of 0, and no precision (NaN).
     """
     k, g, hits = len(set(read)), len(relevant), len(relevant & set(read))
     expected = g * k / total if total else NAN
@@ -64,7 +65,7 @@ def measure_reading(read: Sequence[int], relevant: frozenset[int], total: int) -
 
 
 def readings(ranked: RankingResult) -> list[StatementReading]:
-    """What each ranker that tells read, where some of what it was shown does not matter."""
+    """Return what each ranker read, if it says so, on questions with both relevant and other statements shown."""
     limited = limit_situation(ranked.questions, ranked.given)
     places = [
         n
@@ -103,7 +104,7 @@ _CandidateFinder = Callable[[Question, ScoreLine], Iterable[int]]
 
 
 def _mean_agreement(question: Question, used: Sequence[Sequence[int]], candidates: Iterable[int]) -> list[float] | None:
-    """The mean over some candidates (ties for the first place) of one question, as a row of numbers."""
+    """The mean over some candidates of one question (ties for the first place), as a row of numbers."""
     relevant = frozenset(n for n, statement in enumerate(question.situation) if statement.relevant)
     agreements = [measure_reading(used[place], relevant, len(question.situation)) for place in candidates]
     if not agreements:

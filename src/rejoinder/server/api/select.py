@@ -49,7 +49,7 @@ def _answer_batch(seed: int, given: list[SelectionResult]) -> list[dict[str, Any
 
 def _make_answer(selected: SelectionResult, seed: int) -> dict[str, Any]:
     if not selected.systems:
-        raise SpecError("no system was named; name at least one, e.g. tfidf")
+        raise SpecError("no system is named; name at least one, e.g. tfidf")
     return {
         "chance": selected.chance,
         "systems": [_standing_object(one, selected.signatures[one.system]) for one in standings(selected, seed)],
