@@ -169,7 +169,7 @@ def test_a_spreadsheet_may_write_semicolons_and_other_line_ends(call: Call, revi
         (["accept", "", "accept"], None, "line 3: has no decision; write accept, edit or reject"),
         (["accept", "edit", "accept"], None, "line 3: has the decision edit but no text under 'edited'"),
         (["accept", ("reject", "x"), "accept"], None, "line 3: has the decision reject but also a text under 'edited'"),
-        (["accept"] * 3, lambda rows: rows.pop(1), "review.csv: has no row for reference 3 of the item '=1' ('I feel"),
+        (["accept"] * 3, lambda rows: rows.pop(1), "review.csv: has no row for reference 3 of item '=1' ('I feel"),
         (["accept"] * 3, lambda rows: rows.append(rows[0]), "reference 2 of item '=1' already has a decision in"),
         (
             ["accept"] * 3,
@@ -247,7 +247,7 @@ def test_a_corpus_and_a_broken_knowledge_file_by_name(call: Call) -> None:
     )
     Path("k.tsv").write_text("personx is cold\toWant\tto get warm\nbroken\n")
     given = ("items.jsonl", "-o", "out.jsonl", "--corpus", "d.jsonl", "--no-comet", "--knowledge", "k.tsv")
-    assert "k.tsv line 2: is no triple" in call(*given, fails=True)
+    assert "k.tsv line 2: is not a triple" in call(*given, fails=True)
     said = call(*given, "--skip-broken", "--split", "train")
     assert "k.tsv: 1 unreadable line was left out" in said
     assert "0 of 2 items got 20 references." in said

@@ -176,13 +176,13 @@ def test_an_item_in_another_language_is_retrieved_for_but_has_no_common_sense(tm
     (item,) = augment([german], wanted, tally=tally)
     assert item.references[1].text == "Natürlich, wohin soll es?"
     assert {r.source for r in item.references[1:]} == {"retrieval"}
-    assert "do not look English" in str(tally.table(5))
+    assert "do not look like English" in str(tally.table(5))
 
 
 def test_a_broken_line_of_a_knowledge_file_is_an_error_or_counted(tmp_path: Path) -> None:
     (tmp_path / "k.tsv").write_text(ATOMIC + "personx gives up\toWant\n")
     given = plan(retrieval=None, knowledge=(str(tmp_path / "k.tsv"),))
-    with pytest.raises(InputError, match=r"k\.tsv line 3: is no triple .*--skip-broken"):
+    with pytest.raises(InputError, match=r"k\.tsv line 3: is not a triple .*--skip-broken"):
         list(augment([ITEM], given))
     notes: list[str] = []
     (item,) = augment([ITEM], replace(given, skip_broken=True), notes.append)

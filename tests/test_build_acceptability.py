@@ -133,7 +133,7 @@ def test_a_judge_that_nobody_measured_or_that_has_changed_is_refused(says: str, 
     with pytest.raises(SpecError, match="has changed since its threshold was chosen"):
         load_acceptability(rejoinder.parse(says), tmp_path / "judges.json")
     (tmp_path / "judges.json").write_text("[]")
-    with pytest.raises(InputError, match="says nothing of judges"):
+    with pytest.raises(InputError, match="has no measurements of judges"):
         read_acceptability(tmp_path / "judges.json")
     with pytest.raises(InputError, match="cannot be read"):
         read_acceptability(tmp_path / "nowhere.json")

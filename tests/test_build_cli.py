@@ -145,7 +145,7 @@ def test_to_people_on_a_sheet_and_back(folder: Path) -> None:
     first = (folder / "set.jsonl").read_bytes()
     run(folder, "again.jsonl", *words, "--people", "sheet.csv")  # found anew instead of read
     assert (folder / "again.jsonl").read_bytes() == first
-    assert "Agreement of people" in (folder / "set.card.md").read_text()
+    assert "Agreement between people" in (folder / "set.card.md").read_text()
 
 
 def test_to_the_annotation_page_and_back_as_ratings(folder: Path) -> None:
@@ -173,8 +173,8 @@ def test_to_the_annotation_page_and_back_as_ratings(folder: Path) -> None:
         (["--from", "talks.jsonl", "--repository", "nowhere.txt", *BM25], "nowhere.txt: no such file"),
         (["--from", "said.txt", "--repository", "said.txt", *BM25], "is a text of single utterances"),
         (["--from", "talks.jsonl@train", "--repository", "said.txt", *BM25], "has no records of the split train"),
-        (["--from", "talks.jsonl", "--repository", "said.txt", "--judge-with", "bleu"], "cannot say whether"),
-        (["--from", "talks.jsonl", "--repository", "said.txt", "--judge-with", "idk"], "nobody has measured"),
+        (["--from", "talks.jsonl", "--repository", "said.txt", "--judge-with", "bleu"], "cannot judge whether"),
+        (["--from", "talks.jsonl", "--repository", "said.txt", "--judge-with", "idk"], "has no measured threshold"),
         (["--from", "talks.jsonl", "--repository", "said.txt", "--source", "bm52"], "did you mean 'bm25'"),
         (["--pools", "p.jsonl", "--from", "talks.jsonl"], "--pools has all candidates"),
         (

@@ -379,7 +379,7 @@ def test_as_many_questions_as_are_wanted_in_the_order_of_the_dialogues() -> None
         ({"context_turns": 0}, "context_turns must be at least 1"),
         ({"pool": 2}, "a pool of 2 is too small for 3 false candidates"),
         ({"share": 0.0}, "share must be above 0"),
-        ({"sources": ()}, "no source was named"),
+        ({"sources": ()}, "no source is named"),
         ({"questions": 0}, "questions must be at least 1"),
     ],
 )

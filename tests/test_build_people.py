@@ -82,7 +82,7 @@ def test_a_sheet_may_have_gaps_other_signs_between_cells_and_rows_in_any_order(t
         (lambda text: text.replace(",1,1,1,1,1", ",1,x,1,1,1", 1), r"line 2: has the score 'x'"),
         (lambda text: text.replace(",1,1,1,1,1", ",1,1.5,1,1,1", 1), r"has the score '1.5'"),
         (lambda text: text.replace("Candidate 0 of pool 0", "Another"), "is 'Candidate 0 of pool 0.', not 'Another.'"),
-        (lambda text: text.replace("d/1,c2", "d/7,c2"), "the pools have no candidate 'c2' of a question 'd/7'"),
+        (lambda text: text.replace("d/1,c2", "d/7,c2"), "the pools have no candidate 'c2' of question 'd/7'"),
         (lambda text: text.replace("d/0,c2", "d/0,c1").replace("'-- well, no.", "'=1+0", 1), "has a row already"),
         (lambda text: text.replace("candidate,", "kandidat,", 1), "the header must have the column 'candidate' once"),
         (lambda text: text.replace("score ", "note "), "the header must have the column 'score 1' once"),
@@ -142,7 +142,7 @@ def test_pools_without_their_card_can_still_be_read_and_a_broken_card_is_told(tm
     path = tmp_path / "set.pools.jsonl"
     write_pools(PoolSet(pools(), {"a": 1}), path)
     (tmp_path / "set.pools.card.json").write_text("{")
-    with pytest.raises(InputError, match=r"set\.pools\.card\.json: cannot be read"):
+    with pytest.raises(InputError, match=r"set\.pools\.card\.json: is not as it was written"):
         read_pools(path)
     (tmp_path / "set.pools.card.json").unlink()
     assert read_pools(path) == PoolSet(pools())

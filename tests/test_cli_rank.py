@@ -143,11 +143,11 @@ def test_odd_questions_have_a_documented_result(home: Path) -> None:
     [
         (("none.jsonl", "--ranker", "tfidf"), "no such file"),
         (("set.jsonl", "--ranker", "tfidfff"), "did you mean 'tfidf'"),
-        (("set.jsonl", "--ranker", "tfidf", "--ranker", "tfidf"), "given twice"),
+        (("set.jsonl", "--ranker", "tfidf", "--ranker", "tfidf"), "named twice"),
         (("set.jsonl", "--ranker", "tfidf", "--input", "u+S2"), "no input is called 'u+S2'"),
         (("set.jsonl", "--ranker", "tfidf", "--input", "5"), "no expanded situation with 5 distractors"),
         (("set.jsonl", "--ranker", "tfidf", "--train", "none.jsonl"), "no such file"),
-        (("talk.jsonl", "--ranker", "tfidf"), "holds no questions"),
+        (("talk.jsonl", "--ranker", "tfidf"), "has no questions"),
         (("bare.jsonl", "--ranker", "tfidf", "--input", "u+S1"), "nobody said which statements are relevant"),
         (("set.jsonl", "--ranker", "tfidf", "-o", "mine.py"), "mine.py"),
     ],

@@ -78,8 +78,8 @@ def test_conceptnet_files_leave_out_what_is_labelled_untrue(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("personx eats\towant", "line 9: is no triple .found 2 cells"),
-        ("personx eats\t\tto eat", "line 9: is no triple .found an empty cell"),
+        ("personx eats\towant", "line 9: is not a triple .found 2 cells"),
+        ("personx eats\t\tto eat", "line 9: is not a triple .found an empty cell"),
         ("personx eats\t12\tto eat", "line 9: has '12' instead of a relation"),
         ("personx eats\towant\tto eat\t1", "line 9: has '1' after the triple"),
     ],
@@ -103,7 +103,7 @@ def test_files_that_hold_no_knowledge_are_refused(tmp_path: Path) -> None:
         read_knowledge(written(tmp_path, "nonsense\n"), skip_broken=True)
     with pytest.raises(InputError, match="is empty"):
         read_knowledge(written(tmp_path, ""))
-    with pytest.raises(InputError, match="other layouts"):
+    with pytest.raises(InputError, match="different layouts"):
         read_knowledge(written(tmp_path, ATOMIC), written(tmp_path, CONCEPTNET, "c.txt"))
     latin = tmp_path / "latin.tsv"
     latin.write_bytes(b"personx eats\towant\tcaf\xe9\n")

@@ -81,7 +81,7 @@ def test_what_differs_behind_the_sure_decimals_is_a_tie() -> None:
     [
         ([], "gave 0 lists of scores for 1 questions"),
         ([[1.0, 2.0]], "gave 2 scores for the 4 candidates of question q"),
-        ([[1.0, 2.0, "much", 3.0]], "scores are numbers"),
+        ([[1.0, 2.0, "much", 3.0]], "scores must be numbers"),
         (ValueError("no such word"), "failed with ValueError: 'no such word'"),
     ],
 )
@@ -97,9 +97,9 @@ def test_a_system_goes_by_what_one_types() -> None:
 
 
 def test_questions_that_cannot_be_right_or_wrong_are_refused() -> None:
-    with pytest.raises(RejoinderError, match="there are no questions"):
+    with pytest.raises(RejoinderError, match="has no questions"):
         check_questions([], "set.jsonl")
-    with pytest.raises(RejoinderError, match="has one candidate only"):
+    with pytest.raises(RejoinderError, match="has only one candidate"):
         check_questions([question("q", "t")], "set.jsonl")
     with pytest.raises(RejoinderError, match="have one grade"):
         check_questions([question("q", "ff")], "set.jsonl")
@@ -196,7 +196,8 @@ def test_the_verdict_is_one_sentence() -> None:
     asked = [question(f"q{n}") for n in range(60)]
     selected = selected_of(asked, a=[0] * 60, b=[0] * 59 + [1], c=[1] * 60)
     found = differences(selected, ["a", "b", "c"])
-    assert summarise_differences(["a", "b", "c"], found) == "a is clearly ahead of c; its difference from b may be chance."
+    summary = summarise_differences(["a", "b", "c"], found)
+    assert summary == "a is clearly ahead of c; its difference from b may be chance."
     assert summarise_differences(["a"], []).startswith("Fewer than two systems")
     same = differences(selected_of(asked, a=[0] * 60, b=[0] * 60), ["a", "b"])
     assert "none of its differences from other systems survives" in summarise_differences(["a", "b"], same)

@@ -223,14 +223,14 @@ def test_one_system_alone_is_not_compared(ran: Callable[..., Ran], testset: Path
 
 
 MISTAKES: list[tuple[list[str], str]] = [
-    (["select", "set.jsonl"], "no system was named"),
+    (["select", "set.jsonl"], "no system is named"),
     (["select", "set.jsonl", "--system", "tfdif"], "did you mean 'tfidf'"),
-    (["select", "set.jsonl", "--system", "tfidf", "--system", "tfidf"], "the system tfidf was given twice"),
+    (["select", "set.jsonl", "--system", "tfidf", "--system", "tfidf"], "the system tfidf is named twice"),
     (["select", "nowhere.jsonl", "--system", "tfidf"], "nowhere.jsonl: no such file"),
-    (["select", "items.jsonl", "--system", "tfidf"], "there are no questions"),
+    (["select", "items.jsonl", "--system", "tfidf"], "has no questions"),
     (["select", "twice.jsonl", "--system", "tfidf"], "question id 'q' was already used"),
     (["select", "ungraded.jsonl", "--system", "tfidf"], "has no grade"),
-    (["export", "items.jsonl", "--to", "lm-eval", "-o", "out"], "there are no questions"),
+    (["export", "items.jsonl", "--to", "lm-eval", "-o", "out"], "has no questions"),
     (["export", "set.jsonl", "--to", "lmeval", "-o", "out"], "did you mean 'lm-eval'"),
     (["export", "set.jsonl", "--to", "inspect", "-o", "out", "--turn-end", "x"], "--turn-end is for lm-eval only"),
     (["label", "set.jsonl"], "choose what to do"),

@@ -87,7 +87,7 @@ def test_seeds_without_a_distractor_are_left_out_and_counted() -> None:
 
 
 def test_seeds_of_which_no_set_can_be_made_are_an_error() -> None:
-    with pytest.raises(InputError, match="there is one seed; distractors are replies of other seeds"):
+    with pytest.raises(InputError, match="there is only one seed; distractors are replies of other seeds"):
         situate(seeds(1), encode=axes)
     with pytest.raises(InputError, match="there are no seeds"):
         situate([], encode=axes)

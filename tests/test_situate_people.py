@@ -149,7 +149,7 @@ def test_ratings_that_are_no_grades_are_an_error() -> None:
         grade_questions(given, [Rating("ann", "grade", 3.0, "q/c0")])
     with pytest.raises(InputError, match="there are no ratings of the aspect 'grade'"):
         grade_questions(given, [Rating("ann", "fluency", 1.0, "q/c0"), Rating("ann", "grade", 1.0, "else/c0")])
-    with pytest.raises(InputError, match="a mean is no grade"):
+    with pytest.raises(InputError, match="a mean is not a grade"):
         grade_questions(given, [], "mean")
 
 

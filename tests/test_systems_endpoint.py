@@ -315,8 +315,11 @@ def changed(change: Callable[[dict[str, Any]], Any]) -> Act:
     [
         (lambda choice: choice.update(text=""), "does not echo the prompt"),
         (lambda choice: choice.update(text="something else"), "does not echo the prompt"),
-        (lambda choice: choice.update(logprobs=None), "gives no log-probabilities"),
-        (lambda choice: choice.update(logprobs={"content": []}), "does not return tokens, token_logprobs and text_offset"),
+        (lambda choice: choice.update(logprobs=None), "returns no log-probabilities"),
+        (
+            lambda choice: choice.update(logprobs={"content": []}),
+            "does not return tokens, token_logprobs and text_offset",
+        ),
         (lambda choice: choice["logprobs"]["tokens"].pop(), "do not match each other"),
         (lambda choice: choice["logprobs"].update(text_offset=["0"] * 99), "do not match each other"),
         (lambda choice: choice["logprobs"]["token_logprobs"].__setitem__(-1, None), "for a token of the reply"),

@@ -206,9 +206,9 @@ def test_a_users_metric_is_turned_round_where_less_is_better(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("Short", "gave 1 values for 3 candidates"),
+        ("Short", "returned 1 value for 3 candidates"),
         ("Broken", "failed: ZeroDivisionError"),
-        ("Wordy", "gave 'good'; a score must be a number"),
+        ("Wordy", "returned 'good'; a score must be a number"),
     ],
 )
 def test_a_users_metric_that_goes_wrong_is_told_in_a_sentence(tmp_path: Path, name: str, told: str) -> None:
@@ -283,13 +283,13 @@ def test_a_function_that_goes_by_place_gains_nothing(tmp_path: Path) -> None:
     ("body", "told"),
     [
         ("return [1 / 0 for _ in candidates]", "question q1: ZeroDivisionError: division by zero"),
-        ("return [1.0]", "question q1: gave 1 values for 3 candidates"),
+        ("return [1.0]", "question q1: returned 1 value for 3 candidates"),
         ("return 1.0", "question q1: TypeError"),
         ("return None", "question q1: TypeError"),
-        ("return 'abc'", "question q1: gave '[abc]'; a score must be a number"),
-        ("return [True] * 3", "question q1: gave True; a score must be a number"),
-        ("return [math.inf] * 3", "question q1: gave inf; a score must be a finite number"),
-        ("return [[1], [2], [3]]", r"question q1: gave \[\d\]; a score must be a number"),
+        ("return 'abc'", "question q1: returned '[abc]'; a score must be a number"),
+        ("return [True] * 3", "question q1: returned True; a score must be a number"),
+        ("return [math.inf] * 3", "question q1: returned inf; a score must be a finite number"),
+        ("return [[1], [2], [3]]", r"question q1: returned \[\d\]; a score must be a number"),
     ],
 )
 def test_a_function_that_goes_wrong_is_told_with_its_question(tmp_path: Path, body: str, told: str) -> None:

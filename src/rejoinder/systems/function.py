@@ -65,7 +65,7 @@ class Function(System):
         except Exception as error:
             raise InputError(f"{where}: {type(error).__name__}: {error}") from error
         if not isinstance(values, list) or len(values) != len(texts):
-            summary = f"{len(values)} values" if isinstance(values, list) else brief(values)
+            summary = f"{len(values)} value{'s' * (len(values) != 1)}" if isinstance(values, list) else brief(values)
             raise InputError(
                 f"{where}: returned {summary} for {len(texts)} candidates; it must return a list with one score each"
             )

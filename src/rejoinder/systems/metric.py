@@ -99,9 +99,10 @@ class Measured(System):
 
     def _check_count(self, values: Sequence[Any], expected: int) -> Sequence[Any]:
         if len(values) != expected:
+            plural = "s" if len(values) != 1 else ""
             raise RejoinderError(
-                f"the metric {self._metric} returned {len(values)} values for {expected} candidates; it must return "
-                "one each"
+                f"the metric {self._metric} returned {len(values)} value{plural} for {expected} candidates; it must "
+                "return one each"
             )
         return values
 

@@ -126,7 +126,7 @@ class _TripleReader:
         except UnicodeDecodeError as error:
             raise InputError(f"{line.place}: not UTF-8 at byte {error.start + 1}; save the file as UTF-8") from None
         if len(cells) not in (3, 4) or not all(cells):
-            problem = f"{len(cells)} cells" if all(cells) else "an empty cell"
+            problem = f"{len(cells)} cell{'s' * (len(cells) != 1)}" if all(cells) else "an empty cell"
             raise InputError(f"{line.place}: is not a triple (found {problem}: {brief(chr(9).join(cells))}); {_HINT}")
         kind = self._kind or _detect_layout(cells, line)
         head, relation, tail = cells[:3] if kind == "atomic" else (cells[1], cells[0], cells[2])
