@@ -105,7 +105,7 @@ def test_ratings_name_candidates_as_the_annotation_page_does() -> None:
     assert collect_scores([*given, *other], pools()) == {("d/0", "c1"): (2, 3, 4)}
     with pytest.raises(InputError, match="none of the ratings is for a candidate of these pools"):
         collect_scores(other[1:], pools())
-    with pytest.raises(InputError, match="nobody rated the aspect 'appropriate'"):
+    with pytest.raises(InputError, match="there are no ratings of the aspect 'appropriate'"):
         collect_scores(other[:1], pools())
     with pytest.raises(InputError, match="scores must be whole numbers from 0 to 5"):
         collect_scores([Rating("r", "appropriate", 2.5, "d/0/c1")], pools())

@@ -17,9 +17,12 @@ UNITS = (
     "|pair|token|word|step|file|shard|task|process|core|person|rater|worker|second|minute|hour|day|page|request|fold|seed"
     "|place|set|node|part|unit|batch|speaker|class|score|rating|column|machine"
 )
+LINKS = (
+    r"(?:of|or|and|in|on|as|by|to|for|from|with|without|than|like|is|has|after|before)\b"  # before "a", they are right
+)
 # What is looked for, and what to write instead.
 DROPPED = {
-    rf"\b(?:a|one|two|three|\d+|\{{\}}) (?:\w+ )?\w+s? an? (?:{UNITS})\b"
+    rf"\b(?:a|one|two|three|\d+|\{{\}}) (?:\w+ )?(?!{LINKS})\w+s? an? (?:{UNITS})\b"
     r"(?! (?:is|was|has|can|may|that|which|of|in|with|to)\b)": "per",
     r"(?<!here )\bis no (?!longer|more|less|better|worse|larger|smaller|other|doubt|need|reason|way|one)\w+": "is not",
     r"\b(?:not to be had|(?:can(?:not)?|could(?: not)?) be had|to be had)\b": "is not available, could not be found",

@@ -50,7 +50,7 @@ def collect_scores(records: Iterable[Record], pools: Sequence[Question], aspect:
             scores.setdefault(candidates[record.response], {})[record.rater] = _check_score(record)
     if not scores:
         if aspects:
-            raise InputError(f"nobody rated the aspect {aspect!r}; {nearest(aspect, aspects)}")
+            raise InputError(f"there are no ratings of the aspect {aspect!r}; {nearest(aspect, aspects)}")
         raise InputError("none of the ratings is for a candidate of these pools; use the pools that people judged")
     return {key: tuple(by_rater[rater] for rater in sorted(by_rater)) for key, by_rater in scores.items()}
 

@@ -42,7 +42,7 @@ def write_sheet(pools: Sequence[Question], path: str | Path, raters: int = RATER
 
 
 def read_sheet(path: str | Path, pools: Sequence[Question]) -> HumanScores:
-    """Read people's scores from a sheet for these pools; an empty cell is no score."""
+    """Read people's scores from a sheet for these pools; an empty cell means no score."""
     texts = {(pool.id, str(candidate.id)): candidate.text for pool in pools for candidate in pool.candidates}
     by_candidate: dict[tuple[str, str], tuple[int, ...]] = {}
     for place, row, scores in _read_rows(path):
