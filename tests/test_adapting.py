@@ -60,7 +60,7 @@ def test_a_second_call_finishes_from_the_cache(tiny: Path, monkeypatch: pytest.M
     def not_again(*_: Any) -> None:
         raise AssertionError("the language model was opened")
 
-    monkeypatch.setattr(adaptation, "_opened", not_again)
+    monkeypatch.setattr(adaptation, "_open_model", not_again)
     assert adapt(pairs(), QUICK) == first
     assert adapt(pairs()[::-1], QUICK) == first[::-1]
     with pytest.raises(AssertionError, match="was opened"):

@@ -167,26 +167,26 @@ def test_a_spreadsheet_may_write_semicolons_and_other_line_ends(call: Call, revi
         ),
         (["accept", "acept", "accept"], None, "line 3: has the decision 'acept'; did you mean 'accept'"),
         (["accept", "", "accept"], None, "line 3: has no decision; write accept, edit or reject"),
-        (["accept", "edit", "accept"], None, "line 3: is to be edited but has no text under 'edited'"),
-        (["accept", ("reject", "x"), "accept"], None, "line 3: has the decision reject and yet a text under 'edited'"),
-        (["accept"] * 3, lambda rows: rows.pop(1), "review.csv: has no row for reference 3 of the item '=1' ('I feel"),
-        (["accept"] * 3, lambda rows: rows.append(rows[0]), "reference 2 of the item '=1' was decided on already in"),
+        (["accept", "edit", "accept"], None, "line 3: has the decision edit but no text under 'edited'"),
+        (["accept", ("reject", "x"), "accept"], None, "line 3: has the decision reject but also a text under 'edited'"),
+        (["accept"] * 3, lambda rows: rows.pop(1), "review.csv: has no row for reference 3 of item '=1' ('I feel"),
+        (["accept"] * 3, lambda rows: rows.append(rows[0]), "reference 2 of item '=1' already has a decision in"),
         (
             ["accept"] * 3,
             lambda rows: rows.append({**rows[0], "item": "three"}),
-            "there is no reference 2 of an item 'three' to decide on",
+            "the input has no generated reference 2 of item 'three'",
         ),
         (
             ["accept"] * 3,
             lambda rows: rows.append({**rows[0], "reference": "1"}),  # a person wrote that one
-            "there is no reference 1 of an item '=1' to decide on",
+            "the input has no generated reference 1 of item '=1'",
         ),
         (
             ["accept"] * 3,
             lambda rows: rows[1].update(text="I am cold."),
-            "is 'I feel cold.', not 'I am cold.'; leave 'text' as it was and write the new one under 'edited'",
+            "is 'I feel cold.', not 'I am cold.'; restore 'text' and write the new text under 'edited'",
         ),
-        (["accept"] * 3, lambda rows: rows[1].update(reference="x"), "has 'x' for the number of a reference"),
+        (["accept"] * 3, lambda rows: rows[1].update(reference="x"), "has 'x' instead of the number of a reference"),
         (
             ["accept"] * 3,
             lambda rows: [row.pop("decision") for row in rows],
@@ -212,7 +212,7 @@ def test_a_review_that_is_no_csv_in_utf_8_is_an_error(call: Call) -> None:
         (b"", "review.csv: is empty"),
         ("item,text\n\xe9".encode("latin-1"), "review.csv: not UTF-8 at byte 11; save it as CSV UTF-8"),
         (b'item,reference,text,decision,edited\nx,"1,a', "review.csv line 2: cannot be read as a row"),
-        (b"item,reference,text,decision,edited\nx,1", "line 2: has 2 cells but the header has 5"),
+        (b"item,reference,text,decision,edited\nx,1", "line 2: has 2 cells, but the header has 5"),
     ):
         Path("review.csv").write_bytes(content)
         assert error in call("items.jsonl", "--reviewed", "review.csv", "-o", "final.jsonl", fails=True)
@@ -234,7 +234,7 @@ def test_options_that_cannot_go_together_are_errors(call: Call) -> None:
 
 def test_a_file_without_items_and_one_with_an_empty_reference_are_errors(call: Call) -> None:
     Path("d.jsonl").write_text('{"id": "d", "turns": ["Hello."]}\n')
-    assert "d.jsonl: there are no items; make some" in call("d.jsonl", "-o", "out.jsonl", fails=True)
+    assert "d.jsonl: has no items; make some" in call("d.jsonl", "-o", "out.jsonl", fails=True)
     Path("e.jsonl").write_text('{"id": "i", "context": ["Hello."], "references": [""]}\n')
     assert "e.jsonl line 1: 'text' of a reference is empty" in call("e.jsonl", "-o", "out.jsonl", fails=True)
     assert not Path("out.jsonl").exists()
@@ -247,9 +247,9 @@ def test_a_corpus_and_a_broken_knowledge_file_by_name(call: Call) -> None:
     )
     Path("k.tsv").write_text("personx is cold\toWant\tto get warm\nbroken\n")
     given = ("items.jsonl", "-o", "out.jsonl", "--corpus", "d.jsonl", "--no-comet", "--knowledge", "k.tsv")
-    assert "k.tsv line 2: is no triple" in call(*given, fails=True)
+    assert "k.tsv line 2: is not a triple" in call(*given, fails=True)
     said = call(*given, "--skip-broken", "--split", "train")
-    assert "k.tsv: 1 broken lines were left out" in said
+    assert "k.tsv: 1 unreadable line was left out" in said
     assert "0 of 2 items got 20 references." in said
     assert "got fewer: the sources have no more proposals for them." in said
     assert "It is freezing." in [r.text for r in items("out.jsonl")["=1"].references]

@@ -65,6 +65,6 @@ def test_what_cannot_be_shared_stays_here_and_says_so() -> None:
     said: list[str] = []
     found = list(augment_records(records()[:4], AugmentationPlan(comet=False, k=1), said.append, engine=LocalEngine(2)))
     assert len(found) == 4
-    assert "stay together in this process" in said[0]
+    assert "so one process computes all of them" in said[0]
     assert "adapted" in str(explain_local(AugmentationPlan(corpus="x", adapt=5)))
     assert explain_local(AugmentationPlan(corpus="x")) is None

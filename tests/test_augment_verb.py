@@ -146,9 +146,9 @@ def test_a_corpus_that_holds_the_items_own_dialogue_does_not_give_it_away(tmp_pa
 
 def test_a_corpus_without_dialogues_is_an_error(tmp_path: Path) -> None:
     rejoinder.write([Response("r", "i", "s", "Yes.")], tmp_path / "r.jsonl")
-    with pytest.raises(InputError, match=r"r\.jsonl: holds neither dialogues nor items"):
+    with pytest.raises(InputError, match=r"r\.jsonl: has neither dialogues nor items"):
         list(augment([ITEM], plan(corpus=str(tmp_path / "r.jsonl"))))
-    with pytest.raises(InputError, match="hold no turn that could be retrieved"):
+    with pytest.raises(InputError, match="have no turns to retrieve from"):
         list(augment([Item("bare", ())], plan()))
     with pytest.raises(InputError, match="no source of references is left"):
         list(augment([ITEM], plan(retrieval=None)))
@@ -157,7 +157,7 @@ def test_a_corpus_without_dialogues_is_an_error(tmp_path: Path) -> None:
 def test_an_item_of_which_nothing_is_known_gets_nothing_and_that_is_said(tmp_path: Path) -> None:
     bare, tally = Item("bare", ()), AugmentationTally()
     assert list(augment([bare], plan(corpus=corpus(tmp_path, *SAID)), tally=tally)) == [bare]
-    assert "1 got fewer: nothing is known of them" in str(tally.table(20))
+    assert "1 got fewer: they have no context, no reference and no future" in str(tally.table(20))
 
 
 def test_an_empty_reference_in_memory_harms_nothing(tmp_path: Path) -> None:
@@ -176,18 +176,18 @@ def test_an_item_in_another_language_is_retrieved_for_but_has_no_common_sense(tm
     (item,) = augment([german], wanted, tally=tally)
     assert item.references[1].text == "Natürlich, wohin soll es?"
     assert {r.source for r in item.references[1:]} == {"retrieval"}
-    assert "do not look English" in str(tally.table(5))
+    assert "do not look like English" in str(tally.table(5))
 
 
 def test_a_broken_line_of_a_knowledge_file_is_an_error_or_counted(tmp_path: Path) -> None:
     (tmp_path / "k.tsv").write_text(ATOMIC + "personx gives up\toWant\n")
     given = plan(retrieval=None, knowledge=(str(tmp_path / "k.tsv"),))
-    with pytest.raises(InputError, match=r"k\.tsv line 3: is no triple .*--skip-broken"):
+    with pytest.raises(InputError, match=r"k\.tsv line 3: is not a triple .*--skip-broken"):
         list(augment([ITEM], given))
     notes: list[str] = []
     (item,) = augment([ITEM], replace(given, skip_broken=True), notes.append)
     assert len(item.references) == 4
-    assert notes == ["k.tsv: 1 broken lines were left out"]
+    assert notes == ["k.tsv: 1 unreadable line was left out"]
 
 
 def test_what_is_too_little_apt_is_left_out_and_that_is_the_reason(tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_what_is_too_little_apt_is_left_out_and_that_is_the_reason(tmp_path: Pat
     wanted = plan(corpus=corpus(tmp_path, *SAID), k=5, least_aptness=1.0)
     assert list(augment([ITEM], wanted, tally=tally)) == [ITEM]
     assert "0 of 1 items got 5 references." in tally.table(5).notes
-    assert "1 got fewer: too few of their proposals reach an aptness of 1." in tally.table(5).notes
+    assert "1 got fewer: too few of their proposals have an aptness of at least 1." in tally.table(5).notes
 
 
 # COMET and adaptation, with what stands in for the models.

@@ -127,13 +127,13 @@ def test_what_was_measured_is_written_and_read_back(says: str, tmp_path: Path) -
 def test_a_judge_that_nobody_measured_or_that_has_changed_is_refused(says: str, tmp_path: Path) -> None:
     found = measure_judge(drawn(20, 0), drawn(20, 1), says)
     write_acceptability([found], tmp_path / "judges.json")
-    with pytest.raises(SpecError, match="nobody has measured from which score on idk calls a reply acceptable"):
+    with pytest.raises(SpecError, match="idk has no measured threshold for what is acceptable"):
         load_acceptability(rejoinder.parse("idk"), tmp_path / "judges.json")
     Path(says).write_text(METRIC + "\n# changed\n")
-    with pytest.raises(SpecError, match="is not what it was when its threshold was chosen"):
+    with pytest.raises(SpecError, match="has changed since its threshold was chosen"):
         load_acceptability(rejoinder.parse(says), tmp_path / "judges.json")
     (tmp_path / "judges.json").write_text("[]")
-    with pytest.raises(InputError, match="says nothing of judges"):
+    with pytest.raises(InputError, match="has no measurements of judges"):
         read_acceptability(tmp_path / "judges.json")
     with pytest.raises(InputError, match="cannot be read"):
         read_acceptability(tmp_path / "nowhere.json")
@@ -141,7 +141,7 @@ def test_a_judge_that_nobody_measured_or_that_has_changed_is_refused(says: str, 
 
 @pytest.mark.parametrize("spec", ["bleu", "length", "distinct", "context_overlap"])
 def test_a_metric_that_cannot_judge_by_the_context_alone_is_refused(spec: str) -> None:
-    with pytest.raises(SpecError, match="cannot say whether a candidate is acceptable"):
+    with pytest.raises(SpecError, match="cannot judge whether a candidate is acceptable"):
         score_candidates(drawn(1, 0), rejoinder.parse(spec))
 
 
@@ -149,7 +149,7 @@ def test_grades_without_which_nothing_can_be_measured_are_told() -> None:
     with pytest.raises(InputError, match="no candidate with a score has the grade 'adversarial'"):
         collect_graded_scores([question("a", [1], [])], [[1.0, 0.0]])
     both = collect_graded_scores([question("a", [1], [2])], [[1.0, 2.0, 0.0]])
-    with pytest.raises(InputError, match="may be missed must be from 0 to 1"):
+    with pytest.raises(InputError, match="missed must be at least 0 and below 1"):
         fit_acceptability("m", "s", both, both, missed=1.0)
 
 

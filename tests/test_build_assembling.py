@@ -9,9 +9,8 @@ import pytest
 from rejoinder.data.questions import find_right_candidates
 from rejoinder.errors import InputError
 from rejoinder.selection.acceptability import Acceptability, ErrorRates
-from rejoinder.selection.assembly import QuestionAssembler
+from rejoinder.selection.assembly import QuestionAssembler, draw_candidates
 from rejoinder.selection.build import PoolSet, make_questions
-from rejoinder.selection.sampling import draw_candidates
 from rejoinder.selection.settings import SelectionSettings
 from rejoinder.stats.interval import Interval
 from rejoinder.types import Candidate, Question, Turn
@@ -170,8 +169,9 @@ def test_a_set_of_pools_is_in_their_order_and_no_larger_than_wanted() -> None:
 
 
 def test_pools_that_give_nothing_are_an_error_that_says_why() -> None:
-    with pytest.raises(InputError, match=r"no question can be made of 1 pools .*1 pools with too few false candidates"):
+    expected = r"no question can be made from 1 pool .*1 pools with too few false candidates"
+    with pytest.raises(InputError, match=expected):
         make_questions(PoolSet((pool([NO, NO, YES]),)), SelectionSettings(judge=None))
     ungraded = Question("q", CONTEXT, (Candidate("a", "1"), Candidate("b", "2")))
-    with pytest.raises(InputError, match="question q: is no pool"):
+    with pytest.raises(InputError, match="question q: is not a pool"):
         make_questions(PoolSet((ungraded,)), SelectionSettings(judge=None))

@@ -9,11 +9,11 @@ import pytest
 from rejoinder.data.questions import find_right_candidates
 from rejoinder.errors import InputError, SpecError
 from rejoinder.selection.build import BuiltTestSet, build, find_pools
+from rejoinder.selection.candidate_filter import describe_form, is_near_in_length, tidy_text
 from rejoinder.selection.contexts import collect_contexts
 from rejoinder.selection.leakage import MIN_LETTERS, find_copies, scan_training
 from rejoinder.selection.pools import LEFT_OUT_KEY
 from rejoinder.selection.settings import SelectionSettings, parse_position
-from rejoinder.selection.text_form import describe_form, is_near_in_length, tidy_text
 from rejoinder.sources import Corpus
 from rejoinder.text.normalise import normalise_text
 from rejoinder.types import Candidate, Dialogue, Item, Question, Reference, Turn
@@ -80,12 +80,12 @@ def test_the_context_is_never_the_query() -> None:
     late = [f"It is late in {town} already." for town in ("Rome", "Bonn", "York", "Oslo", "Kiel")]
     built = build([talk("d", *HOME)], shelf(*late, *TRAINS[:4]), PLAIN)
     assert set(found_of(built.pools[0])) <= set(TRAINS)
-    with pytest.raises(SpecError, match="bm25 is asked with the context"):
+    with pytest.raises(SpecError, match="bm25 searches with the context"):
         build([talk("d", *HOME)], shelf(*TRAINS), SelectionSettings(judge=None, sources=("bm25",)))
 
 
 def test_a_source_whose_model_is_not_here_says_what_can_be_done() -> None:
-    with pytest.raises(SpecError, match=r"models get glove-6b-50d; or name sources that need no other model: .*dense"):
+    with pytest.raises(SpecError, match=r"models get glove-6b-50d; or use sources that need no other model: .*dense"):
         build([talk("d", *HOME)], shelf(*TRAINS), SelectionSettings(judge=None))
 
 
@@ -122,7 +122,7 @@ def test_dialogues_that_are_too_short_or_say_the_same_are_counted() -> None:
     assert told["dialogues"] == 4
     assert told["dialogues that are too short"] == 1
     assert told["contexts and replies that were there already"] == 1
-    with pytest.raises(InputError, match="none of the 1 dialogues has 3 turns of context and a reply behind them"):
+    with pytest.raises(InputError, match="none of the 1 dialogues has 3 turns of context and a reply after them"):
         collect_contexts([talk("b", *HOME[:3])], SelectionSettings())
     with pytest.raises(InputError, match="there are no dialogues to build from"):
         collect_contexts([], SelectionSettings())
@@ -171,7 +171,7 @@ def test_a_repository_of_ten_utterances_gives_a_short_pool() -> None:
 
 
 def test_a_repository_with_too_little_is_an_error_that_says_what_is_missing() -> None:
-    with pytest.raises(InputError, match=r"no question can be made of 1 pools.*3 false candidates are needed"):
+    with pytest.raises(InputError, match=r"no question can be made from 1 pool .*each needs 3 false candidates"):
         build([talk("d", *HOME)], lines(*TRAINS[:2], HOME[3], HOME[3].lower()), PLAIN)
     with pytest.raises(InputError, match="there are no dialogues to make a corpus of"):
         build([talk("d", *HOME)], [], PLAIN)
@@ -377,9 +377,9 @@ def test_as_many_questions_as_are_wanted_in_the_order_of_the_dialogues() -> None
     ("settings", "message"),
     [
         ({"context_turns": 0}, "context_turns must be at least 1"),
-        ({"pool": 2}, "a pool of 2 cannot give 3 false candidates"),
-        ({"share": 0.0}, "the share of the repository must be above 0"),
-        ({"sources": ()}, "no source was named"),
+        ({"pool": 2}, "a pool of 2 is too small for 3 false candidates"),
+        ({"share": 0.0}, "share must be above 0"),
+        ({"sources": ()}, "no source is named"),
         ({"questions": 0}, "questions must be at least 1"),
     ],
 )

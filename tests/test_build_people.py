@@ -53,7 +53,7 @@ def test_a_sheet_goes_out_and_comes_back(tmp_path: Path) -> None:
     assert rows[0]["text"] == "'=1+0"  # else a spreadsheet would compute it
     assert rows[0]["context"] == "A: One,\ntwo\nThree\nA: Four 0"
     assert "true" not in path.read_text("utf-8-sig").replace("The truth", "")
-    with pytest.raises(InputError, match="nobody has filled in a score"):
+    with pytest.raises(InputError, match="no scores are filled in"):
         read_sheet(path, pools())
     fill(path)
     scores = read_sheet(path, pools())
@@ -82,11 +82,11 @@ def test_a_sheet_may_have_gaps_other_signs_between_cells_and_rows_in_any_order(t
         (lambda text: text.replace(",1,1,1,1,1", ",1,x,1,1,1", 1), r"line 2: has the score 'x'"),
         (lambda text: text.replace(",1,1,1,1,1", ",1,1.5,1,1,1", 1), r"has the score '1.5'"),
         (lambda text: text.replace("Candidate 0 of pool 0", "Another"), "is 'Candidate 0 of pool 0.', not 'Another.'"),
-        (lambda text: text.replace("d/1,c2", "d/7,c2"), "the pools have no candidate 'c2' of a question 'd/7'"),
+        (lambda text: text.replace("d/1,c2", "d/7,c2"), "the pools have no candidate 'c2' of question 'd/7'"),
         (lambda text: text.replace("d/0,c2", "d/0,c1").replace("'-- well, no.", "'=1+0", 1), "has a row already"),
         (lambda text: text.replace("candidate,", "kandidat,", 1), "the header must have the column 'candidate' once"),
         (lambda text: text.replace("score ", "note "), "the header must have the column 'score 1' once"),
-        (lambda text: text.replace("c9,", "c9,,", 1), "cells but the header has 9"),
+        (lambda text: text.replace("c9,", "c9,,", 1), "cells, but the header has 9"),
         (lambda text: "", "is empty"),
     ],
 )
@@ -103,11 +103,11 @@ def test_ratings_name_candidates_as_the_annotation_page_does() -> None:
     given = [Rating(f"r{n}", "appropriate", float(n), "d/0/c1") for n in (4, 2, 3)]
     other = [Rating("r1", "fluency", 1.0, "d/0/c1"), Rating("r1", "appropriate", 1.0, "elsewhere")]
     assert collect_scores([*given, *other], pools()) == {("d/0", "c1"): (2, 3, 4)}
-    with pytest.raises(InputError, match="none of the ratings is of a candidate of these pools"):
+    with pytest.raises(InputError, match="none of the ratings is for a candidate of these pools"):
         collect_scores(other[1:], pools())
-    with pytest.raises(InputError, match="nobody rated the aspect 'appropriate'"):
+    with pytest.raises(InputError, match="there are no ratings of the aspect 'appropriate'"):
         collect_scores(other[:1], pools())
-    with pytest.raises(InputError, match="scores are whole numbers from 0 to 5"):
+    with pytest.raises(InputError, match="scores must be whole numbers from 0 to 5"):
         collect_scores([Rating("r", "appropriate", 2.5, "d/0/c1")], pools())
 
 
@@ -142,7 +142,7 @@ def test_pools_without_their_card_can_still_be_read_and_a_broken_card_is_told(tm
     path = tmp_path / "set.pools.jsonl"
     write_pools(PoolSet(pools(), {"a": 1}), path)
     (tmp_path / "set.pools.card.json").write_text("{")
-    with pytest.raises(InputError, match=r"set\.pools\.card\.json: cannot be read"):
+    with pytest.raises(InputError, match=r"set\.pools\.card\.json: is not as it was written"):
         read_pools(path)
     (tmp_path / "set.pools.card.json").unlink()
     assert read_pools(path) == PoolSet(pools())

@@ -20,7 +20,7 @@ def test_what_is_known_or_empty_is_not_chosen() -> None:
     proposals = found("yes to THE park!", "Shall we go out?", "", "…", "No.", "no", "Never.")
     assert [p.text for p in choose_references(ITEM, proposals, 9)] == ["…", "No.", "Never."]
     sifted = filter_proposals([ITEM], [proposals])[0]
-    assert (len(sifted.kept), sifted.known, sifted.unapt) == (3, 4, 0)
+    assert (len(sifted.remaining), sifted.known, sifted.unapt) == (3, 4, 0)
 
 
 def test_of_equal_texts_the_first_stays_with_its_source() -> None:
@@ -73,7 +73,7 @@ def test_what_is_less_apt_than_asked_is_left_out_and_counted(monkeypatch: pytest
     assert [len(p.text) for p in choose_references(ITEM, proposals, 3, least_aptness=0.3)] == [30, 50]
     bare = Item("bare", ())
     sifted = filter_proposals([ITEM, bare], [proposals, proposals], 0.4)
-    assert [(len(one.kept), one.unapt) for one in sifted] == [(1, 2), (3, 0)]
+    assert [(len(one.remaining), one.unapt) for one in sifted] == [(1, 2), (3, 0)]
 
 
 def test_numbers_out_of_range_are_errors() -> None:

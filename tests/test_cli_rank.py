@@ -143,11 +143,11 @@ def test_odd_questions_have_a_documented_result(home: Path) -> None:
     [
         (("none.jsonl", "--ranker", "tfidf"), "no such file"),
         (("set.jsonl", "--ranker", "tfidfff"), "did you mean 'tfidf'"),
-        (("set.jsonl", "--ranker", "tfidf", "--ranker", "tfidf"), "given twice"),
+        (("set.jsonl", "--ranker", "tfidf", "--ranker", "tfidf"), "named twice"),
         (("set.jsonl", "--ranker", "tfidf", "--input", "u+S2"), "no input is called 'u+S2'"),
         (("set.jsonl", "--ranker", "tfidf", "--input", "5"), "no expanded situation with 5 distractors"),
         (("set.jsonl", "--ranker", "tfidf", "--train", "none.jsonl"), "no such file"),
-        (("talk.jsonl", "--ranker", "tfidf"), "holds no questions"),
+        (("talk.jsonl", "--ranker", "tfidf"), "has no questions"),
         (("bare.jsonl", "--ranker", "tfidf", "--input", "u+S1"), "its statements are not marked as relevant or not"),
         (("set.jsonl", "--ranker", "tfidf", "-o", "mine.py"), "mine.py"),
     ],
@@ -177,7 +177,7 @@ class Invents(System):
 def test_a_ranker_must_tell_what_it_read_truly(home: Path) -> None:
     with pytest.raises(InputError, match="read a statement that question a does not have"):
         rank("set.jsonl", [Invents()], ["u+S"], home / "one")
-    with pytest.raises(InputError, match="does not tell for each candidate"):
+    with pytest.raises(InputError, match="does not say which statements it read for each candidate"):
         rank("set.jsonl", [Invents(())], ["u+S"], home / "two")
 
 

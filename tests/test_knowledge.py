@@ -78,10 +78,10 @@ def test_conceptnet_files_leave_out_what_is_labelled_untrue(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("personx eats\towant", "line 9: is no triple .found 2 cells"),
-        ("personx eats\t\tto eat", "line 9: is no triple .found an empty cell"),
-        ("personx eats\t12\tto eat", "line 9: has '12' where a relation should stand"),
-        ("personx eats\towant\tto eat\t1", "line 9: has '1' behind the triple"),
+        ("personx eats\towant", "line 9: is not a triple .found 2 cells"),
+        ("personx eats\t\tto eat", "line 9: is not a triple .found an empty cell"),
+        ("personx eats\t12\tto eat", "line 9: has '12' instead of a relation"),
+        ("personx eats\towant\tto eat\t1", "line 9: has '1' after the triple"),
     ],
 )
 def test_a_broken_line_is_named_with_its_cure_or_counted(line: str, message: str, tmp_path: Path) -> None:
@@ -97,13 +97,13 @@ def test_a_broken_line_is_named_with_its_cure_or_counted(line: str, message: str
 def test_files_that_hold_no_knowledge_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no known layout"):
         read_knowledge(written(tmp_path, "a b\tc d\te f\n"))
-    with pytest.raises(InputError, match="nothing of the relations"):
+    with pytest.raises(InputError, match="no triples with the relations"):
         read_knowledge(written(tmp_path, "personx eats\txwant\tto eat\n"))
-    with pytest.raises(InputError, match="no line of it can be read"):
+    with pytest.raises(InputError, match="no line is a triple"):
         read_knowledge(written(tmp_path, "nonsense\n"), skip_broken=True)
     with pytest.raises(InputError, match="is empty"):
         read_knowledge(written(tmp_path, ""))
-    with pytest.raises(InputError, match="other layouts"):
+    with pytest.raises(InputError, match="different layouts"):
         read_knowledge(written(tmp_path, ATOMIC), written(tmp_path, CONCEPTNET, "c.txt"))
     latin = tmp_path / "latin.tsv"
     latin.write_bytes(b"personx eats\towant\tcaf\xe9\n")

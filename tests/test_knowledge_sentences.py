@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rejoinder.augmentation.commonsense.phrases import make_person
-from rejoinder.augmentation.commonsense.templates import SentenceMaker
+from rejoinder.augmentation.commonsense.templates import SentenceWriter
 from rejoinder.text.english.verbs import base_form, inflect_for_subject
 
 
@@ -44,24 +44,24 @@ from rejoinder.text.english.verbs import base_form, inflect_for_subject
     ],
 )
 def test_a_tail_becomes_the_sentence_that_somebody_would_say(relation: str, tail: str, expected: str) -> None:
-    assert SentenceMaker().of(relation, tail) == expected
+    assert SentenceWriter().write(relation, tail) == expected
 
 
 @pytest.mark.parametrize("tail", ["none", "None", " none. ", "n/a", "no effect", "", "gets ___", "yes (stated)"])
 @pytest.mark.parametrize("relation", ["oReact", "oEffect", "oWant", "CausesDesire", "HasFirstSubevent"])
 def test_tails_that_say_nothing_are_dropped(relation: str, tail: str) -> None:
-    assert SentenceMaker().of(relation, tail) is None
+    assert SentenceWriter().write(relation, tail) is None
 
 
 def test_an_effect_that_is_no_doing_of_the_speaker_is_dropped() -> None:
-    assert SentenceMaker().of("oEffect", "head bleeds") is None
-    assert SentenceMaker().of("oEffect", "personx 's friend smiles") is None
+    assert SentenceWriter().write("oEffect", "head bleeds") is None
+    assert SentenceWriter().write("oEffect", "personx 's friend smiles") is None
 
 
 def test_somebody_else_may_be_the_second_person() -> None:
-    assert SentenceMaker().of("oEffect", "persony smiles", make_person("Tom")) == "Tom smiles."
-    assert SentenceMaker().of("oWant", "to thank persony", make_person("Tom")) == "I want to thank Tom."
-    assert SentenceMaker().of("oWant", "to meet personz", third=make_person("Anna")) == "I want to meet Anna."
+    assert SentenceWriter().write("oEffect", "persony smiles", make_person("Tom")) == "Tom smiles."
+    assert SentenceWriter().write("oWant", "to thank persony", make_person("Tom")) == "I want to thank Tom."
+    assert SentenceWriter().write("oWant", "to meet personz", third=make_person("Anna")) == "I want to meet Anna."
 
 
 # The examples of Table 5 in Gangal et al. 2021, where PersonX is "you".
@@ -74,7 +74,7 @@ def test_somebody_else_may_be_the_second_person() -> None:
     ],
 )
 def test_the_table_of_the_paper_can_be_had_as_it_is_printed(relation: str, tail: str, expected: str) -> None:
-    assert SentenceMaker("table5").of(relation, tail) == expected
+    assert SentenceWriter("table5").write(relation, tail) == expected
 
 
 @pytest.mark.parametrize(

@@ -409,7 +409,7 @@ def test_what_another_machine_did_is_not_done_again(
         return CachedTails(lambda: knowing, "one", _scarce_jobs.cache_home() / "tails" / "comet.jsonl")
 
     for module in (scarce, _scarce_jobs):
-        monkeypatch.setattr(module, "kept_comet", kept)
+        monkeypatch.setattr(module, "cached_comet", kept)
     monkeypatch.setattr(adapting, "DeloreanSettings", lambda: DeloreanSettings(iterations=1, updates=1, extra=2))
     jobs, out = tmp_path / "jobs.jsonl", tmp_path / "out.jsonl"
     invoke(["dump", str(jobs)])

@@ -11,13 +11,19 @@ import numpy as np
 import pytest
 
 from rejoinder.errors import RejoinderError
-from rejoinder.selection.accuracy import accuracy_over_all, format_rank_range, proportion, standings
-from rejoinder.selection.answers import compute_points, find_top_places, score_questions, system_name
+from rejoinder.selection.accuracy import (
+    accuracy_over_all,
+    differences,
+    format_rank_range,
+    proportion,
+    standings,
+    summarise_differences,
+)
+from rejoinder.selection.answers import check_order, score_questions, system_name
 from rejoinder.selection.breakdown import breakdown, by_grade, by_label, by_source, by_suggestion
 from rejoinder.selection.evaluate import agreement, disputed
-from rejoinder.selection.position_bias import check_order, is_shuffled, places
-from rejoinder.selection.result import SelectionResult, check_questions
-from rejoinder.selection.significance import differences, summarise_differences
+from rejoinder.selection.position_bias import is_shuffled, places
+from rejoinder.selection.result import SelectionResult, check_questions, compute_points, find_top_places
 from rejoinder.systems import System, parse_system
 from rejoinder.types import Candidate, Question, Turn
 from tests.selection_sets import First, Longest, question, selected_of
@@ -73,9 +79,9 @@ def test_what_differs_behind_the_sure_decimals_is_a_tie() -> None:
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        ([], "gave 0 lines of scores for 1 questions"),
+        ([], "gave 0 lists of scores for 1 questions"),
         ([[1.0, 2.0]], "gave 2 scores for the 4 candidates of question q"),
-        ([[1.0, 2.0, "much", 3.0]], "scores are numbers"),
+        ([[1.0, 2.0, "much", 3.0]], "scores must be numbers"),
         (ValueError("no such word"), "failed with ValueError: 'no such word'"),
     ],
 )
@@ -91,9 +97,9 @@ def test_a_system_goes_by_what_one_types() -> None:
 
 
 def test_questions_that_cannot_be_right_or_wrong_are_refused() -> None:
-    with pytest.raises(RejoinderError, match="there are no questions"):
+    with pytest.raises(RejoinderError, match="has no questions"):
         check_questions([], "set.jsonl")
-    with pytest.raises(RejoinderError, match="has one candidate only"):
+    with pytest.raises(RejoinderError, match="has only one candidate"):
         check_questions([question("q", "t")], "set.jsonl")
     with pytest.raises(RejoinderError, match="have one grade"):
         check_questions([question("q", "ff")], "set.jsonl")
@@ -190,10 +196,11 @@ def test_the_verdict_is_one_sentence() -> None:
     asked = [question(f"q{n}") for n in range(60)]
     selected = selected_of(asked, a=[0] * 60, b=[0] * 59 + [1], c=[1] * 60)
     found = differences(selected, ["a", "b", "c"])
-    assert summarise_differences(["a", "b", "c"], found) == "a is surely ahead of c; the difference to b may be chance."
+    summary = summarise_differences(["a", "b", "c"], found)
+    assert summary == "a is clearly ahead of c; its difference from b may be chance."
     assert summarise_differences(["a"], []).startswith("Fewer than two systems")
     same = differences(selected_of(asked, a=[0] * 60, b=[0] * 60), ["a", "b"])
-    assert "no difference to another system survives" in summarise_differences(["a", "b"], same)
+    assert "none of its differences from other systems survives" in summarise_differences(["a", "b"], same)
 
 
 def labelled(name: str, **of: dict[str, Any]) -> Question:

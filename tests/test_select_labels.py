@@ -289,9 +289,9 @@ def test_labels_come_back_from_a_spreadsheet(tmp_path: Path) -> None:
         ),
         ("a.csv", "question,candidate,labels\nq,elsewhere/1,wrong-tense\n", "has no candidate 'elsewhere/1'"),
         ("a.csv", "unit,rater,value\nu,r,5\n", "no column 'response'"),
-        ("a.csv", 'response,rater,value\nlabelled-01/false-1,r,"[oops"\n', "no list of labels"),
+        ("a.csv", 'response,rater,value\nlabelled-01/false-1,r,"[oops"\n', "not a list of labels"),
         ("a.jsonl", '{"kind": "rating", "rater": "r", "aspect": "good", "value": 1, "response": "x"}', "found: 'good'"),
-        ("a.jsonl", '{"kind": "item", "id": "i", "context": []}', "there are no ratings"),
+        ("a.jsonl", '{"kind": "item", "id": "i", "context": []}', "it has no ratings"),
     ],
 )
 def test_a_file_that_holds_no_labels_is_named(tmp_path: Path, name: str, content: str, said: str) -> None:

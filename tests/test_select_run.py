@@ -141,11 +141,11 @@ def test_a_folder_of_other_questions_is_left_alone(testset: Path, tmp_path: Path
     select(testset, [Longest()], tmp_path / "run", turned=0)
     changed = [dataclasses.replace(one, context=(Turn("Hello."),)) for one in read_labelled_questions()]
     write(changed, tmp_path / "other.jsonl")
-    with pytest.raises(RejoinderError, match="holds a selection of other questions"):
+    with pytest.raises(RejoinderError, match="is a selection run of other questions"):
         select(tmp_path / "other.jsonl", [Longest()], tmp_path / "run")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "letter.txt").write_text("Dear all")
-    with pytest.raises(RejoinderError, match="is not empty and holds no selection"):
+    with pytest.raises(RejoinderError, match="is not empty and not a selection run"):
         select(testset, [Longest()], tmp_path / "full")
     with pytest.raises(RejoinderError, match="is a file"):
         select(testset, [Longest()], testset)
@@ -223,14 +223,14 @@ def test_one_system_alone_is_not_compared(ran: Callable[..., Ran], testset: Path
 
 
 MISTAKES: list[tuple[list[str], str]] = [
-    (["select", "set.jsonl"], "no system was named"),
+    (["select", "set.jsonl"], "no system is named"),
     (["select", "set.jsonl", "--system", "tfdif"], "did you mean 'tfidf'"),
-    (["select", "set.jsonl", "--system", "tfidf", "--system", "tfidf"], "the system tfidf was given twice"),
+    (["select", "set.jsonl", "--system", "tfidf", "--system", "tfidf"], "the system tfidf is named twice"),
     (["select", "nowhere.jsonl", "--system", "tfidf"], "nowhere.jsonl: no such file"),
-    (["select", "items.jsonl", "--system", "tfidf"], "there are no questions"),
+    (["select", "items.jsonl", "--system", "tfidf"], "has no questions"),
     (["select", "twice.jsonl", "--system", "tfidf"], "question id 'q' was already used"),
     (["select", "ungraded.jsonl", "--system", "tfidf"], "has no grade"),
-    (["export", "items.jsonl", "--to", "lm-eval", "-o", "out"], "there are no questions"),
+    (["export", "items.jsonl", "--to", "lm-eval", "-o", "out"], "has no questions"),
     (["export", "set.jsonl", "--to", "lmeval", "-o", "out"], "did you mean 'lm-eval'"),
     (["export", "set.jsonl", "--to", "inspect", "-o", "out", "--turn-end", "x"], "--turn-end is for lm-eval only"),
     (["label", "set.jsonl"], "choose what to do"),

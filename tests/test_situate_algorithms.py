@@ -7,15 +7,15 @@ import pytest
 from situated_seeds import axes, known, seeds, spread
 
 from rejoinder.data.seeds import Seed
-from rejoinder.situation.adversarial_distractors import (
+from rejoinder.situation.distractors import (
     Regression,
+    draw_distractors,
     filter_adversarially,
     fit_regression,
     logistic,
-    scores_of,
+    score_replies,
 )
 from rejoinder.situation.overlap import OverlapIndex, find_content_words, overlap
-from rejoinder.situation.random_distractors import draw_distractors
 from rejoinder.situation.seed_vectors import encode_seeds
 from rejoinder.situation.settings import SituationSettings
 
@@ -32,8 +32,8 @@ def test_overlap_without_content_words_is_nothing_but_for_equal_texts() -> None:
     assert overlap("It is.", "Open the window.") == 0.0
     assert overlap("It  is.", "it is.") == 1.0
     many = OverlapIndex(["It is.", "Open the window.", "Open a door."])
-    assert many.with_("it IS.").tolist() == [1.0, 0.0, 0.0]
-    assert many.with_("Open the window.").tolist() == [0.0, 1.0, 0.5]
+    assert many.overlaps("it IS.").tolist() == [1.0, 0.0, 0.0]
+    assert many.overlaps("Open the window.").tolist() == [0.0, 1.0, 0.5]
     assert many.near("Open the window.", 0.5).tolist() == [False, True, True]
 
 
@@ -116,14 +116,13 @@ def _scored(
     scores: list[float], chosen: list[list[int]], settings: SituationSettings, monkeypatch: pytest.MonkeyPatch
 ) -> object:
     """One round over seeds whose replies get these probabilities."""
-    from rejoinder.situation import adversarial_distractors
+    from rejoinder.situation import distractors
 
     given = seeds(len(scores), "yes")
     matter = encode_seeds(given, settings, axes)
-    monkeypatch.setattr(
-        adversarial_distractors, "_trained", lambda *_: Regression(np.zeros(3 * matter.replies.shape[1]), 0.0)
-    )
-    monkeypatch.setattr(adversarial_distractors, "scores_of", lambda *_: np.array(scores))
+    regression = Regression(np.zeros(3 * matter.replies.shape[1]), 0.0)
+    monkeypatch.setattr(distractors, "_train_regression", lambda *_: regression)
+    monkeypatch.setattr(distractors, "score_replies", lambda *_: np.array(scores))
     return filter_adversarially(matter, tuple(map(tuple, chosen)))
 
 
@@ -147,7 +146,7 @@ def test_a_distractor_stays_where_nothing_qualifies(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_replacement_obeys_the_first_algorithm(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rejoinder.situation import adversarial_distractors
+    from rejoinder.situation import distractors
 
     given = _named(
         ("Open the window.", "to cool off", "Sure, cold water?", "yes"),
@@ -158,10 +157,9 @@ def test_a_replacement_obeys_the_first_algorithm(monkeypatch: pytest.MonkeyPatch
         ("Open this window.", "to sneeze", "Sure, a handkerchief?", "yes"),  # the same request
     )
     matter = encode_seeds(given, SituationSettings(rounds=1, folds=2), axes)
-    monkeypatch.setattr(
-        adversarial_distractors, "_trained", lambda *_: Regression(np.zeros(3 * matter.replies.shape[1]), 0.0)
-    )
-    monkeypatch.setattr(adversarial_distractors, "scores_of", lambda *_: np.array([0.5, 0.1, 0.5, 0.9, 0.9, 0.9]))
+    regression = Regression(np.zeros(3 * matter.replies.shape[1]), 0.0)
+    monkeypatch.setattr(distractors, "_train_regression", lambda *_: regression)
+    monkeypatch.setattr(distractors, "score_replies", lambda *_: np.array([0.5, 0.1, 0.5, 0.9, 0.9, 0.9]))
     chosen, rounds = filter_adversarially(matter, ((1, 2), (2,), (), (), (), ()))
     assert chosen[0] == (1, 2)
     assert (rounds[0].easy, rounds[0].replaced) == (1, 0)
@@ -182,7 +180,7 @@ def test_f_is_the_probability_after_request_statements_and_reply() -> None:
     matter = encode_seeds(given, SituationSettings(), spread(4))
     trained = Regression(np.arange(12.0), -2.0)
     row = np.concatenate([matter.requests[1], matter.situations[1], matter.replies[2]])
-    assert scores_of(matter, trained, 1)[2] == pytest.approx(1 / (1 + np.exp(2.0 - row @ np.arange(12.0))))
+    assert score_replies(matter, trained, 1)[2] == pytest.approx(1 / (1 + np.exp(2.0 - row @ np.arange(12.0))))
 
 
 def test_without_rounds_or_with_one_question_nothing_is_filtered() -> None:

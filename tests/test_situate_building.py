@@ -14,8 +14,9 @@ from rejoinder.data.questions import limit_situation
 from rejoinder.data.seeds import extract_seeds
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError
+from rejoinder.selection.card import write_card
 from rejoinder.situation.build import situate
-from rejoinder.situation.card import read_card, render_card, write_card
+from rejoinder.situation.card import read_card, render_card
 from rejoinder.situation.contradictions import Keywords
 from rejoinder.situation.settings import SituationSettings
 from rejoinder.types import Statement
@@ -86,7 +87,7 @@ def test_seeds_without_a_distractor_are_left_out_and_counted() -> None:
 
 
 def test_seeds_of_which_no_set_can_be_made_are_an_error() -> None:
-    with pytest.raises(InputError, match="there is one seed; distractors are replies of other seeds"):
+    with pytest.raises(InputError, match="there is only one seed; distractors are replies of other seeds"):
         situate(seeds(1), encode=axes)
     with pytest.raises(InputError, match="there are no seeds"):
         situate([], encode=axes)
@@ -148,10 +149,10 @@ def test_the_card_says_what_was_done_and_comes_back(tmp_path: Path) -> None:
     assert "Adversarial filtering" in page
     assert made.card["encoder"] == "vectors that were given"
     assert made.card["counts"]["distractors"] == 32
-    write_card(made.card, tmp_path / "set.jsonl")
+    write_card(made.card, tmp_path / "set.jsonl", render_card)
     assert read_card(tmp_path / "set.jsonl") == made.card
     (tmp_path / "set.card.json").write_text("{}")
-    with pytest.raises(InputError, match=r"set\.card\.json: is no card of a situated set"):
+    with pytest.raises(InputError, match=r"set\.card\.json: is not the card of a situated set"):
         read_card(tmp_path / "set.jsonl")
     assert read_card(tmp_path / "other.jsonl") == {}
 

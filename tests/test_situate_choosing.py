@@ -112,7 +112,7 @@ KEYWORDS = Keywords(("midnight",), ("not", "no"), ((("rain", "raining"), ("sunny
 
 def _contradicting(texts: list[str]) -> list[list[int]]:
     found = find_contradictions(texts, KEYWORDS, OverlapIndex(texts), 0.75)
-    return [np.flatnonzero(found.with_(n)).tolist() for n in range(len(texts))]
+    return [np.flatnonzero(found.find(n)).tolist() for n in range(len(texts))]
 
 
 def test_words_of_different_lists_exclude_each_other() -> None:
@@ -160,7 +160,7 @@ def test_the_shipped_keywords_are_read() -> None:
         ("[[exclude]]\nname = 'x'", "must have 'words'"),
         ("[[exclude]]\nwords = [['a'], 'b']", "expected a list of words"),
         ("exclude = 1", "must have 'words'"),
-        ("discard = [", "is no TOML file"),
+        ("discard = [", "is not valid TOML"),
     ],
 )
 def test_a_broken_file_of_keywords_is_named(tmp_path: Path, text: str, message: str) -> None:

@@ -77,7 +77,7 @@ def test_a_set_is_taken_apart_into_seeds(given: Path, tmp_path: Path) -> None:
 def test_what_cannot_be_done_is_said_in_one_sentence(given: Path, tmp_path: Path) -> None:
     write_seeds(seeds(1), tmp_path / "one.jsonl")
     cases = [
-        (("build", tmp_path / "one.jsonl", "-o", tmp_path / "x.jsonl"), "there is one seed"),
+        (("build", tmp_path / "one.jsonl", "-o", tmp_path / "x.jsonl"), "there is only one seed"),
         (("build", "-", "-o", tmp_path / "x.jsonl"), "cannot be built from standard input"),
         (("build", given, "-o", tmp_path / "x.jsonl", "--similarity", "0.01"), "seeds has a distractor"),
         (("grade", given, "--people", given, "-o", tmp_path / "x.jsonl"), "cannot tell what kind of record"),

@@ -80,7 +80,7 @@ def test_seeds_can_be_looked_through(tmp_path: Path) -> None:
 
 
 def test_a_project_must_be_toml_and_have_something_to_show(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"a project is a \.toml file"):
+    with pytest.raises(InputError, match=r"is not a \.toml file"):
         write_step_project("grade", ["x"], tmp_path / "project")
     with pytest.raises(InputError, match="no file is named for the step 'grade'"):
         write_step_project("grade", [], tmp_path / "project.toml")
@@ -145,11 +145,11 @@ def test_questions_of_one_grade_or_without_one_must_be_rated_again() -> None:
 
 def test_ratings_that_are_no_grades_are_an_error() -> None:
     given = [question("q", "a", "b")]
-    with pytest.raises(InputError, match=r"is 3; grades are 0 \(Bad\), 1 \(Acceptable\) and 2 \(Best\)"):
+    with pytest.raises(InputError, match=r"is 3; grades must be 0 \(Bad\), 1 \(Acceptable\) or 2 \(Best\)"):
         grade_questions(given, [Rating("ann", "grade", 3.0, "q/c0")])
-    with pytest.raises(InputError, match="nobody rated the aspect 'grade'"):
+    with pytest.raises(InputError, match="there are no ratings of the aspect 'grade'"):
         grade_questions(given, [Rating("ann", "fluency", 1.0, "q/c0"), Rating("ann", "grade", 1.0, "else/c0")])
-    with pytest.raises(InputError, match="a mean is no grade"):
+    with pytest.raises(InputError, match="a mean is not a grade"):
         grade_questions(given, [], "mean")
 
 

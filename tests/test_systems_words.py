@@ -114,7 +114,7 @@ def test_a_corpus_that_is_nothing_is_a_users_error(tmp_path: Path) -> None:
     (tmp_path / "rating.jsonl").write_text(
         '{"kind": "rating", "rater": "r", "aspect": "a", "value": 1, "response": "x"}\n'
     )
-    with pytest.raises(InputError, match="holds no text that words could be counted in"):
+    with pytest.raises(InputError, match="has no text to count words in"):
         Tfidf(str(tmp_path / "rating.jsonl")).score(TRAINS)
     with pytest.raises(SpecError, match="no dataset is called 'nothing'"):
         Tfidf("dataset:nothing").score(TRAINS)
@@ -155,10 +155,10 @@ def test_another_way_to_write_a_metric_is_the_same_system() -> None:
 def test_every_metric_can_choose_or_says_why_not(name: str) -> None:
     cls = metric.metric_class(name)
     if "references" in cls.needs:
-        with pytest.raises(SpecError, match="compares a reply with references, which a question does not have"):
+        with pytest.raises(SpecError, match="needs references, which a question does not have"):
             parse_system(name)
     elif cls.higher_is_better is None:
-        with pytest.raises(SpecError, match="does not say whether more or less of it is better"):
+        with pytest.raises(SpecError, match="does not say whether higher or lower is better"):
             parse_system(name)
     else:
         assert str(parse_system(name)) == f"metric(spec={name!r})"
@@ -206,9 +206,9 @@ def test_a_users_metric_is_turned_round_where_less_is_better(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("Short", "gave 1 values for 3 candidates"),
+        ("Short", "returned 1 value for 3 candidates"),
         ("Broken", "failed: ZeroDivisionError"),
-        ("Wordy", "gave 'good'; a score must be a number"),
+        ("Wordy", "returned 'good'; a score must be a number"),
     ],
 )
 def test_a_users_metric_that_goes_wrong_is_told_in_a_sentence(tmp_path: Path, name: str, told: str) -> None:
@@ -283,13 +283,13 @@ def test_a_function_that_goes_by_place_gains_nothing(tmp_path: Path) -> None:
     ("body", "told"),
     [
         ("return [1 / 0 for _ in candidates]", "question q1: ZeroDivisionError: division by zero"),
-        ("return [1.0]", "question q1: gave 1 values for 3 candidates"),
+        ("return [1.0]", "question q1: returned 1 value for 3 candidates"),
         ("return 1.0", "question q1: TypeError"),
         ("return None", "question q1: TypeError"),
-        ("return 'abc'", "question q1: gave '[abc]'; a score must be a number"),
-        ("return [True] * 3", "question q1: gave True; a score must be a number"),
-        ("return [math.inf] * 3", "question q1: gave inf; a score must be a finite number"),
-        ("return [[1], [2], [3]]", r"question q1: gave \[\d\]; a score must be a number"),
+        ("return 'abc'", "question q1: returned '[abc]'; a score must be a number"),
+        ("return [True] * 3", "question q1: returned True; a score must be a number"),
+        ("return [math.inf] * 3", "question q1: returned inf; a score must be a finite number"),
+        ("return [[1], [2], [3]]", r"question q1: returned \[\d\]; a score must be a number"),
     ],
 )
 def test_a_function_that_goes_wrong_is_told_with_its_question(tmp_path: Path, body: str, told: str) -> None:

@@ -1,4 +1,4 @@
-"""Which adapted texts are taken: the original stays where rewriting harms it."""
+"""Which adapted texts are accepted: the original stays if rewriting harms it."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ AdaptationVerdict: TypeAlias = Literal[
 
 @dataclass(frozen=True)
 class Acceptance:
-    """What an adapted text must reach, else the original stays; fixed before any rating was looked at.
+    """The thresholds that an adapted text must reach, else the original stays; set before any rating was looked at.
 
-    ``gain``: what the mean log-probability of its tokens, given the context, is above the original's. ``drop``: how
-    much less likely its least likely token may be than the original's; a word that fits nowhere hardly moves a mean.
-    ``similarity``: the cosine to the original by ``encoder``; .4 is what one pair in a hundred of DailyDialog's turns
-    reaches by chance.
+    ``gain``: how much the mean log-probability of its tokens, given the context, must exceed the original's. ``drop``:
+    how much less likely its least likely token may be than the original's, since one word that does not fit hardly
+    changes a mean. ``similarity``: the cosine to the original by ``encoder``; one in a hundred random pairs of
+    DailyDialog's turns reaches .4.
     """
 
     gain: float = 0.0
@@ -48,61 +48,65 @@ class Acceptance:
 
 
 class AdaptationOutcome(NamedTuple):
-    """What came of a proposal: the one to use, why, and what was measured (None where nothing was)."""
+    """The outcome for a proposal: the one to use, the verdict, and what was measured (None if nothing was)."""
 
     proposal: Proposal
     verdict: AdaptationVerdict
-    text: str | None = None  # the rewritten text, whether it was taken or not
+    text: str | None = None  # the rewritten text, whether accepted or not
     gain: float | None = None
     similarity: float | None = None
 
 
 def judge_adaptations(
-    pairs: ContextProposals, found: Sequence[Adaptation | None], acceptance: Acceptance
+    pairs: ContextProposals, adaptations: Sequence[Adaptation | None], acceptance: Acceptance
 ) -> list[AdaptationOutcome]:
-    """The adapted proposals where they are accepted, the others as they were."""
-    compared = [i for i, one in enumerate(found) if one is not None and one.text]
-    near = _cosines([(pairs[i][1].text, str(_text(found[i]))) for i in compared], acceptance.encoder)
-    cosines = dict(zip(compared, near, strict=True))
+    """Return the outcome of each proposal: adapted if accepted, else the original."""
+    compared = [i for i, adaptation in enumerate(adaptations) if adaptation is not None and adaptation.text]
+    values = _cosines([(pairs[i][1].text, str(_text(adaptations[i]))) for i in compared], acceptance.encoder)
+    cosines = dict(zip(compared, values, strict=True))
     outcomes = []
-    for i, ((context, proposal), one) in enumerate(zip(pairs, found, strict=True)):
-        verdict = _decide(context, proposal.text, one, cosines.get(i), acceptance)
-        new = _text(one)
-        if verdict == "adapted" and new is not None:
-            proposal = dataclasses.replace(proposal, text=new, origin=proposal.text)
-        outcomes.append(AdaptationOutcome(proposal, verdict, new, _likelihood_gain(one), cosines.get(i)))
+    for i, ((context, proposal), adaptation) in enumerate(zip(pairs, adaptations, strict=True)):
+        verdict = _decide(context, proposal.text, adaptation, cosines.get(i), acceptance)
+        new_text = _text(adaptation)
+        if verdict == "adapted" and new_text is not None:
+            proposal = dataclasses.replace(proposal, text=new_text, origin=proposal.text)
+        outcomes.append(AdaptationOutcome(proposal, verdict, new_text, _likelihood_gain(adaptation), cosines.get(i)))
     return outcomes
 
 
 def _decide(
-    context: Sequence[Turn], text: str, one: Adaptation | None, cosine: float | None, acceptance: Acceptance
+    context: Sequence[Turn], text: str, adaptation: Adaptation | None, cosine: float | None, acceptance: Acceptance
 ) -> AdaptationVerdict:
-    if one is None:
+    if adaptation is None:
         return "not tried"
-    if not one.text or one.before is None or one.after is None or cosine is None:
+    if not adaptation.text or adaptation.before is None or adaptation.after is None or cosine is None:
         return "left alone"
-    said = _split_words(one.text)
-    if said == _split_words(text):
+    words = _split_words(adaptation.text)
+    if words == _split_words(text):
         return "unchanged"
-    if ends_sentence(text) and not ends_sentence(one.text):
+    if ends_sentence(text) and not ends_sentence(adaptation.text):
         return "breaks off"
-    if _repeats_a_run(said) and not _repeats_a_run(_split_words(text)):
+    if _repeats_a_run(words) and not _repeats_a_run(_split_words(text)):
         return "repeats itself"
-    if any(said == _split_words(turn.text) for turn in context):
+    if any(words == _split_words(turn.text) for turn in context):
         return "repeats the context"
-    if one.after.mean < one.before.mean + acceptance.gain:
+    if adaptation.after.mean < adaptation.before.mean + acceptance.gain:
         return "less likely"
-    if one.after.worst < one.before.worst - acceptance.drop:
+    if adaptation.after.worst < adaptation.before.worst - acceptance.drop:
         return "stumbles"
     return "adapted" if cosine >= acceptance.similarity else "too different"
 
 
-def _likelihood_gain(one: Adaptation | None) -> float | None:
-    return None if one is None or one.before is None or one.after is None else one.after.mean - one.before.mean
+def _likelihood_gain(adaptation: Adaptation | None) -> float | None:
+    return (
+        None
+        if adaptation is None or adaptation.before is None or adaptation.after is None
+        else adaptation.after.mean - adaptation.before.mean
+    )
 
 
-def _text(one: Adaptation | None) -> str | None:
-    return one.text if one else None
+def _text(adaptation: Adaptation | None) -> str | None:
+    return adaptation.text if adaptation else None
 
 
 def _split_words(text: str) -> list[str]:
@@ -110,7 +114,7 @@ def _split_words(text: str) -> list[str]:
 
 
 def _repeats_a_run(words: Sequence[str], run: int = 3) -> bool:
-    """Whether a run of words occurs twice: what a likelihood rewards, and nobody says."""
+    """Whether a run of words occurs twice: language models favour that, but nobody talks that way."""
     runs = [tuple(words[i : i + run]) for i in range(len(words) - run + 1)]
     return len(set(runs)) < len(runs)
 

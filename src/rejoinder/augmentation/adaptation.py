@@ -1,7 +1,7 @@
 """Context adaptation: proposals rewritten by DELOREAN to fit an item's context (SCARCE, section 2.2 and appendix B.2).
 
-The original stays where rewriting harms it: where the language model finds the new text no likelier, or where it says
-something else altogether.
+The original stays if rewriting harms it: if the language model does not find the new text more likely, or if it says
+something entirely different.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ def adapt(
     batch_size: int | None = None,
     made_elsewhere: Sequence[Path] = (),
 ) -> list[AdaptationOutcome]:
-    """What came of each proposal for its context, in order.
+    """Adapt each proposal to its context, and return the outcomes in order.
 
     - ``pairs``: contexts, each with a proposal.
     - ``settings``: of the decoding, e.g. from ``parse_delorean``.
-    - ``acceptance``: when an adapted text takes the place of the proposal.
+    - ``acceptance``: when an adapted text replaces the proposal.
     - ``model``: the language model.
     - ``join``: how turns become one text.
-    - ``most``: how many texts are adapted that are not known yet; the others stay as they are.
+    - ``most``: the largest number of texts to adapt that are not in the cache; the others stay as they are.
     - ``batch_size``: how many texts are adapted at once.
-    - ``made_elsewhere``: files with texts that another machine adapted.
+    - ``made_elsewhere``: files with texts that were adapted on another machine.
 
-    Everything computed is kept in the cache, under what decides it: the same call again computes nothing and needs no
+    All results are cached under everything that decides them: the same call again computes nothing and needs no
     language model.
 
     >>> import rejoinder
@@ -62,7 +62,7 @@ def adapt(
     """
     settings = settings or DeloreanSettings()
     jobs = [DeloreanTask(tuple(context), proposal.text) for context, proposal in pairs]
-    # Every value, not only those that differ from today's defaults.
+    # All values, not only those that differ from the current defaults.
     signature = f"{VERSION} {Path(model).name} {join} {settings!r}"
     store = AdaptationStore(_store_path(model), *made_elsewhere)
     keys = [adaptation_key(signature, job) for job in jobs]
@@ -70,17 +70,17 @@ def adapt(
     if most is not None:
         missing = dict(list(missing.items())[:most])
     if missing:
-        _adapt_jobs(_opened(model, join), missing, settings, store, batch_size)
+        _adapt_jobs(_open_model(model, join), missing, settings, store, batch_size)
     return judge_adaptations(pairs, [store.get(key) for key in keys], acceptance or Acceptance())
 
 
 def adapt_proposals(pairs: ContextProposals, settings: DeloreanSettings | None = None) -> list[Proposal]:
-    """The proposals, each adapted to its context where that does it good."""
+    """Return the proposals, each adapted to its context if that improves it."""
     return [outcome.proposal for outcome in adapt(pairs, settings)]
 
 
 def parse_delorean(text: str) -> DeloreanSettings:
-    """The settings of a spec, such as ``delorean`` or ``delorean(mixing=0.9, iterations=10)``.
+    """Return the settings of a spec, such as ``delorean`` or ``delorean(mixing=0.9, iterations=10)``.
 
     - ``text``: the spec.
 
@@ -88,9 +88,9 @@ def parse_delorean(text: str) -> DeloreanSettings:
     >>> rejoinder.parse_delorean("delorean(iterations=5)").iterations
     5
     """
-    spec = specs.parse_spec(text, "way of adapting")
+    spec = specs.parse_spec(text, "method of adaptation")
     if spec.name != "delorean":
-        raise SpecError(f"no way of adapting is called {spec.name!r}; known: delorean")
+        raise SpecError(f"there is no method of adaptation {spec.name!r}; known: delorean")
     return specs.construct(DeloreanSettings, spec)
 
 
@@ -101,17 +101,21 @@ def _adapt_jobs(
     store: AdaptationStore,
     batch_size: int | None,
 ) -> None:
-    """Adapt jobs, batch by batch, and measure how likely their texts are before and after."""
-    keys, known = list(jobs), list(jobs.values())
-    for batch in adapt_batches(model, known, settings, batch_size):
-        texts = [(known[i], found.text) for i, found in batch]
-        scored = [(job.context, text) for job, new in texts for text in (job.text, job.text if new is None else new)]
+    """Adapt texts batch by batch, and measure how likely they are before and after."""
+    keys, tasks = list(jobs), list(jobs.values())
+    for batch in adapt_batches(model, tasks, settings, batch_size):
+        texts = [(tasks[i], result.text) for i, result in batch]
+        scored = [
+            (job.context, text)
+            for job, new_text in texts
+            for text in (job.text, job.text if new_text is None else new_text)
+        ]
         rows, tokens = model_limits(model)
         scores = model.log_probabilities(*zip(*scored, strict=True), most_rows=rows, most_tokens=tokens)
-        likely = [_likelihood(one) for one in scores]
+        likelihoods = [_likelihood(one) for one in scores]
         store.put(
-            (keys[i], Adaptation(found.text, found.rounds, before, after))
-            for (i, found), before, after in zip(batch, likely[::2], likely[1::2], strict=True)
+            (keys[i], Adaptation(result.text, result.rounds, before, after))
+            for (i, result), before, after in zip(batch, likelihoods[::2], likelihoods[1::2], strict=True)
         )
 
 
@@ -119,13 +123,13 @@ def _likelihood(scores: TokenScores) -> Likelihood | None:
     return Likelihood(scores.mean, float(scores.log_probabilities.min())) if scores.tokens else None
 
 
-def _opened(name: str, join: Join) -> LanguageModel:
+def _open_model(name: str, join: Join) -> LanguageModel:
     model = open_language_model(name)
     return dataclasses.replace(model, join=check_join(model.tokenizer, join, name))
 
 
 def _store_path(model: str) -> Path:
-    """The store of a model: another model of the same name has another one."""
+    """The path of a model's store; different models of the same name have different ones."""
     folder = model_folder(MODELS[model]) if model in MODELS else Path(model)
     here = (folder / "config.json").is_file()
     digest = _digest(folder, (folder / "config.json").stat().st_mtime_ns)[:12] if here else "absent"

@@ -1,4 +1,4 @@
-"""The verb: items in, items with more references out, one batch at a time."""
+"""``augment``: give items more references, one batch at a time."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from rejoinder.text.normalise import normalise_text
 from rejoinder.types import Item, Record, Reference, Turn
 
 Notify: TypeAlias = Callable[[str], None]
-BATCH = 32  # items that are asked about together
-_DECIMALS = 4  # of a score: what is the same on every machine
+BATCH = 32  # items per batch
+_DECIMALS = 4  # of a score: those that are the same on every machine
 
 
 def augment(
@@ -35,14 +35,14 @@ def augment(
     say: Notify | None = None,
     tally: AugmentationTally | None = None,
 ) -> Iterator[Item]:
-    """The items, each with up to k references more, behind those that it had.
+    """Yield the items, each with up to k more references after those it had.
 
     - ``items``: a file or ``dataset:NAME``, a collection, or the items themselves.
-    - ``plan``: where references come from, and how many are taken.
-    - ``say``: is told at once what a plan leaves out.
-    - ``tally``: counts what was proposed, left out and taken.
+    - ``plan``: where references come from, and how many are added.
+    - ``say``: called with notes about the sources, such as one that was left out.
+    - ``tally``: counts the references that were added, by source, and items that got fewer.
 
-    Items are read as they are needed, all at once only where they stand in for a corpus.
+    Items are read as they are needed; all at once only if they serve as the corpus.
 
     >>> import rejoinder
     >>> plan = rejoinder.AugmentationPlan(corpus="dialogues.jsonl", comet=False, k=2)
@@ -51,8 +51,8 @@ def augment(
     ['retrieval', 'retrieval']
     """
     if isinstance(items, str | Path):
-        with open_items(items) as opened:
-            yield from augment((record for record, _ in opened.input.records(allow_empty=True)), plan, say, tally)
+        with open_items(items) as source:
+            yield from augment((record for record, _ in source.input.records(allow_empty=True)), plan, say, tally)
         return
     for record in augment_records(items, plan, say, tally):
         if isinstance(record, Item):
@@ -60,29 +60,29 @@ def augment(
 
 
 class OpenedItems(NamedTuple):
-    """An input that was read once to the end, and how many items it has."""
+    """An input that was read once completely, and its number of items."""
 
     input: Input
     n: int
 
 
 @contextmanager
-def open_items(given: str | Path) -> Iterator[OpenedItems]:
-    """The input, read once to the end so that what is wrong with it is said before any work."""
-    opened = Input(given)
+def open_items(name: str | Path) -> Iterator[OpenedItems]:
+    """Open an input and read it once completely, so that its errors are found before any work."""
+    source = Input(name)
     try:
-        ledger, items = IdChecker(), 0
-        for record, place in opened.records(allow_empty=True):
-            ledger.add(record, place)
+        id_checker, items = IdChecker(), 0
+        for record, place in source.records(allow_empty=True):
+            id_checker.add(record, place)
             items += isinstance(record, Item)
-        ledger.close()
+        id_checker.close()
         if not items:
             raise InputError(
-                f"{opened.called}: there are no items; make some from dialogues with: rejoinder import NAME --as items"
+                f"{source.called}: has no items; make some from dialogues with: rejoinder import NAME --as items"
             )
-        yield OpenedItems(opened, items)
+        yield OpenedItems(source, items)
     finally:
-        opened.close()
+        source.close()
 
 
 def augment_records(
@@ -92,13 +92,13 @@ def augment_records(
     tally: AugmentationTally | None = None,
     engine: Engine | None = None,
 ) -> Iterator[Record]:
-    """Records of any kind in their order, the items among them with more references; by an engine, where it can be."""
+    """Yield records of any kind in order, with more references for items; computed by an engine if possible."""
     plan, tally = plan or AugmentationPlan(), tally if tally is not None else AugmentationTally()
     if not plan.k:
         yield from records
         return
-    kept = isinstance(engine, CachingEngine)
-    if engine is not None and (engine.workers > 1 or kept):
+    caching = isinstance(engine, CachingEngine)
+    if engine is not None and (engine.workers > 1 or caching):
         from rejoinder.augmentation.worker import explain_local
 
         if (reason := explain_local(plan)) is None:
@@ -106,36 +106,36 @@ def augment_records(
             return
         if say is not None and engine.workers > 1:
             say(reason)
-    known: list[Record] = []
+    corpus_records: list[Record] = []
     if plan.corpus is None and plan.retrieval is not None:
-        known = list(records)
-        records = known
-    sources = open_sources(plan, known)
+        corpus_records = list(records)
+        records = corpus_records
+    sources = open_sources(plan, corpus_records)
     tally.notes += sources.notes
     if say is not None:
         for note in sources.notes:
             say(note)
-    work = _make_local_augmenter(plan, sources, tally, engine)
+    augment_items = _make_local_augmenter(plan, sources, tally, engine)
     for window in _split_batches(records):
-        made = iter(work([record for record in window if isinstance(record, Item)]))
-        yield from (next(made) if isinstance(record, Item) else record for record in window)
+        augmented = iter(augment_items([record for record in window if isinstance(record, Item)]))
+        yield from (next(augmented) if isinstance(record, Item) else record for record in window)
 
 
 def _make_local_augmenter(
     plan: AugmentationPlan, sources: Sources, tally: AugmentationTally, engine: Engine | None
 ) -> Callable[[Sequence[Item]], Iterable[Item]]:
-    """What gives items more references in this process, and keeps that where an engine does and items do not share."""
+    """Return a function that augments items in this process; with a caching engine, results are cached if possible."""
     if isinstance(engine, CachingEngine) and not plan.adapt:
         from rejoinder.augmentation.worker import make_caching_augmenter
 
         return make_caching_augmenter(engine, plan, sources, tally)
-    return Augmenter(plan, sources, tally).augmented
+    return Augmenter(plan, sources, tally).augment_items
 
 
 def _augment_by_engine(
     records: Iterable[Record], plan: AugmentationPlan, tally: AugmentationTally, engine: Engine, say: Notify | None
 ) -> Iterator[Record]:
-    """The records in order, while batches of their items are elsewhere."""
+    """Yield the records in order, while an engine's workers augment batches of their items."""
     from rejoinder.augmentation.worker import augment_by_engine
 
     waiting: deque[list[Record]] = deque()
@@ -145,14 +145,14 @@ def _augment_by_engine(
             waiting.append(window)
             yield [record for record in window if isinstance(record, Item)]
 
-    said: set[str] = set()
+    sent_notes: set[str] = set()
     for batch in augment_by_engine(engine, plan, batches(), tally):
         for note in tally.notes:
-            if say is not None and note not in said:
-                said.add(note)
+            if say is not None and note not in sent_notes:
+                sent_notes.add(note)
                 say(note)
-        made = iter(batch)
-        yield from (next(made) if isinstance(record, Item) else record for record in waiting.popleft())
+        augmented = iter(batch)
+        yield from (next(augmented) if isinstance(record, Item) else record for record in waiting.popleft())
 
 
 def to_references(proposals: Iterable[Proposal]) -> tuple[Reference, ...]:
@@ -165,7 +165,7 @@ def _round_score(score: float | None) -> float | None:
 
 
 def _split_batches(records: Iterable[Record]) -> Iterator[list[Record]]:
-    """The records in pieces with a batch of items each."""
+    """Yield the records in windows with one batch of items each."""
     window: list[Record] = []
     items = 0
     for record in records:
@@ -180,46 +180,46 @@ def _split_batches(records: Iterable[Record]) -> Iterator[list[Record]]:
 
 @dataclasses.dataclass
 class Augmenter:
-    """An augmentation under way; ``left`` is how many texts may still be adapted."""
+    """Augments batches of items; ``adaptations_left`` is how many texts may still be adapted."""
 
     plan: AugmentationPlan
     sources: Sources
     tally: AugmentationTally
 
     def __post_init__(self) -> None:
-        self.left = self.plan.adapt
+        self.adaptations_left = self.plan.adapt
 
-    def augmented(self, items: Sequence[Item]) -> list[Item]:
-        """Some items with more references."""
-        found: list[list[Proposal]] = [[] for _ in items]
+    def augment_items(self, items: Sequence[Item]) -> list[Item]:
+        """Return items with more references."""
+        proposals: list[list[Proposal]] = [[] for _ in items]
         for propose in self.sources.propose if items else ():
-            for of_item, proposed in zip(found, propose(items), strict=True):
-                of_item += proposed
-        sifted = filter_proposals(items, found, self.plan.least_aptness)
-        chosen = [select_diverse(item, one.kept, self.plan.k) for item, one in zip(items, sifted, strict=True)]
-        if self.left is not None:
-            chosen = self._adapted(items, chosen)
-        for item, one, of_item in zip(items, sifted, chosen, strict=True):
+            for of_item, new in zip(proposals, propose(items), strict=True):
+                of_item += new
+        filtered = filter_proposals(items, proposals, self.plan.least_aptness)
+        chosen = [select_diverse(item, one.remaining, self.plan.k) for item, one in zip(items, filtered, strict=True)]
+        if self.adaptations_left is not None:
+            chosen = self._adapt(items, chosen)
+        for item, one, of_item in zip(items, filtered, chosen, strict=True):
             self.tally.add(item, one, of_item, self.plan)
         return [
             dataclasses.replace(item, references=(*item.references, *to_references(of_item)))
             for item, of_item in zip(items, chosen, strict=True)
         ]
 
-    def _adapted(self, items: Sequence[Item], chosen: Sequence[Sequence[Proposal]]) -> list[list[Proposal]]:
-        """What was chosen, adapted to its context where that does it good and says nothing twice."""
+    def _adapt(self, items: Sequence[Item], chosen: Sequence[Sequence[Proposal]]) -> list[list[Proposal]]:
+        """Return the chosen proposals, adapted to their contexts if that improves them and repeats nothing."""
         from rejoinder.augmentation.adaptation import adapt
 
         pairs = [(item.context, proposal) for item, of_item in zip(items, chosen, strict=True) for proposal in of_item]
-        asked = functools.partial(adapt, pairs, self.plan.delorean, self.plan.acceptance, model=self.plan.model)
-        before = asked(most=0)
+        adapt_pairs = functools.partial(adapt, pairs, self.plan.delorean, self.plan.acceptance, model=self.plan.model)
+        before = adapt_pairs(most=0)
         missing = {_pair_key(pair) for pair, one in zip(pairs, before, strict=True) if one.verdict == "not tried"}
-        outcomes = asked(most=self.left) if self.left and missing else before
-        self.left = max(0, (self.left or 0) - len(missing))
+        outcomes = adapt_pairs(most=self.adaptations_left) if self.adaptations_left and missing else before
+        self.adaptations_left = max(0, (self.adaptations_left or 0) - len(missing))
         self.tally.adapted.update(outcome.verdict for outcome in outcomes)
-        made = iter(outcomes)
+        remaining = iter(outcomes)
         return [
-            _undo_repetitions(item, of_item, [next(made).proposal for _ in of_item])
+            _undo_repetitions(item, of_item, [next(remaining).proposal for _ in of_item])
             for item, of_item in zip(items, chosen, strict=True)
         ]
 
@@ -229,12 +229,12 @@ def _pair_key(pair: tuple[tuple[Turn, ...], Proposal]) -> tuple[tuple[Turn, ...]
 
 
 def _undo_repetitions(item: Item, before: Sequence[Proposal], after: Sequence[Proposal]) -> list[Proposal]:
-    """The adapted proposals, but as they were where they now say what somebody else says."""
-    said = {normalise_text(text) for text in (*(r.text for r in item.references), *(t.text for t in item.context))}
-    said |= {normalise_text(proposal.text) for proposal in before}
-    taken = []
+    """Return the adapted proposals, but the originals of those that now repeat another text."""
+    texts = {normalise_text(text) for text in (*(r.text for r in item.references), *(t.text for t in item.context))}
+    texts |= {normalise_text(proposal.text) for proposal in before}
+    chosen = []
     for old, new in zip(before, after, strict=True):
-        repeats = new.text != old.text and normalise_text(new.text) in said
-        taken.append(old if repeats else new)
-        said.add(normalise_text(taken[-1].text))
-    return taken
+        repeats = new.text != old.text and normalise_text(new.text) in texts
+        chosen.append(old if repeats else new)
+        texts.add(normalise_text(chosen[-1].text))
+    return chosen

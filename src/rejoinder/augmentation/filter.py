@@ -1,8 +1,8 @@
-"""Which proposals become references: what says something new, fits (where that is asked for), and differs.
+"""Which proposals become references: those that are new, apt (if a threshold is set), and diverse.
 
-In turns, each kind of source (retrieval, common sense, paraphrase) gives the proposal of its own that is best by
-maximal marginal relevance (Carbonell and Goldstein 1998): as good in its source as possible, and as unlike everything
-that is there as possible. So no source takes everything, and the first few of a choice are the choice of fewer.
+The kinds of source (retrieval, common sense, paraphrase) take turns; each contributes its best proposal by maximal
+marginal relevance (Carbonell and Goldstein 1998): ranked high by its source, and unlike all references so far. So no
+source dominates, and choosing fewer gives the first few of a longer choice.
 """
 
 from __future__ import annotations
@@ -18,80 +18,80 @@ from rejoinder.errors import SpecError
 from rejoinder.text.normalise import normalise_text
 from rejoinder.types import Item
 
-RANK_WEIGHT = 0.5  # what the place in its source counts, against being unlike the others
+RANK_WEIGHT = 0.5  # the weight of the rank in its source vs. being unlike the others
 _Grams = frozenset[tuple[str, ...]]
 
 
 @dataclass(frozen=True)
 class FilteredProposals:
-    """What is left of some proposals, and how many were left out for which reason."""
+    """The proposals that passed the filter, and how many were left out for each reason."""
 
-    kept: tuple[Proposal, ...]
-    known: int = 0  # said by a reference, a turn of the context or an earlier proposal
+    remaining: tuple[Proposal, ...]
+    known: int = 0  # the same as a reference, a turn of the context or an earlier proposal
     unapt: int = 0  # below the least aptness
 
 
 def choose_references(
     item: Item, proposals: Sequence[Proposal], k: int, *, least_aptness: float | None = None
 ) -> list[Proposal]:
-    """Up to k proposals for an item, in the order in which they were chosen; each source's come best first.
+    """Choose up to k proposals for an item, in order of choice; ``proposals`` has each source's best first.
 
-    Nothing that says the same as a reference, a turn of the context or an earlier proposal is chosen, nor what is less
-    apt than ``least_aptness`` (an item without a context cannot be asked: nothing of it is left out for that).
+    Proposals that say the same as a reference, a turn of the context or an earlier proposal are never chosen, nor those
+    less apt than ``least_aptness`` (for an item without a context, aptness is unknown and excludes nothing).
     """
-    return select_diverse(item, filter_proposals([item], [proposals], least_aptness)[0].kept, k)
+    return select_diverse(item, filter_proposals([item], [proposals], least_aptness)[0].remaining, k)
 
 
 def filter_proposals(
     items: Sequence[Item], proposals: Sequence[Sequence[Proposal]], least: float | None = None
 ) -> list[FilteredProposals]:
-    """What is new of the proposals for each item, and apt enough; all items are asked about together."""
+    """Return, for each item, the proposals that are new and apt enough; aptness is computed for all items together."""
     if least is not None and not 0 <= least <= 1:
-        raise SpecError(f"the least aptness must be from 0 to 1, not {least:g}")
+        raise SpecError(f"least_aptness must be from 0 to 1, not {least:g}")
     new = [_drop_known(item, of_item) for item, of_item in zip(items, proposals, strict=True)]
     apt = _drop_below_threshold(items, new, least) if least is not None else new
     return [
-        FilteredProposals(tuple(kept), len(given) - len(fresh), len(fresh) - len(kept))
-        for given, fresh, kept in zip(proposals, new, apt, strict=True)
+        FilteredProposals(tuple(remaining), len(total) - len(fresh), len(fresh) - len(remaining))
+        for total, fresh, remaining in zip(proposals, new, apt, strict=True)
     ]
 
 
 def select_diverse(item: Item, proposals: Sequence[Proposal], k: int) -> list[Proposal]:
-    """Up to k of some different proposals, the sources taking turns in the order in which they come."""
+    """Choose up to k of some distinct proposals; the sources take turns, in the order of their first proposals."""
     if k < 0:
         raise SpecError(f"k must be at least 0, found {k}")
-    shelves: dict[str, list[int]] = {}
+    queues: dict[str, list[int]] = {}
     for i, proposal in enumerate(proposals):
-        shelves.setdefault(source_kind(proposal.source), []).append(i)
+        queues.setdefault(source_kind(proposal.source), []).append(i)
     goodness, grams = _rank_goodness(proposals), [_grams(proposal.text) for proposal in proposals]
-    there = [_grams(reference.text) for reference in item.references]
-    likeness = [max((_dice_similarity(own, other) for other in there), default=0.0) for own in grams]
+    reference_grams = [_grams(reference.text) for reference in item.references]
+    likeness = [max((_dice_similarity(own, other) for other in reference_grams), default=0.0) for own in grams]
     chosen: list[Proposal] = []
-    while len(chosen) < k and any(shelves.values()):
-        for shelf in (shelf for shelf in shelves.values() if shelf):
-            best = max(shelf, key=lambda i: (RANK_WEIGHT * goodness[i] - (1 - RANK_WEIGHT) * likeness[i], -i))
-            shelf.remove(best)
+    while len(chosen) < k and any(queues.values()):
+        for queue in (queue for queue in queues.values() if queue):
+            best = max(queue, key=lambda i: (RANK_WEIGHT * goodness[i] - (1 - RANK_WEIGHT) * likeness[i], -i))
+            queue.remove(best)
             chosen.append(proposals[best])
-            for i in (i for left in shelves.values() for i in left):
+            for i in (i for rest in queues.values() for i in rest):
                 likeness[i] = max(likeness[i], _dice_similarity(grams[i], grams[best]))
     return chosen[:k]
 
 
 def source_kind(source: str) -> str:
-    """The kind of a source: "commonsense" for "commonsense/atomic"."""
+    """Return the kind of a source: "commonsense" for "commonsense/atomic"."""
     return source.partition("/")[0]
 
 
 def _drop_known(item: Item, proposals: Sequence[Proposal]) -> list[Proposal]:
     texts = [*(reference.text for reference in item.references), *(turn.text for turn in item.context)]
-    said = {normalise_text(text) for text in texts} | {""}
-    kept = []
+    known_texts = {normalise_text(text) for text in texts} | {""}
+    new = []
     for proposal in proposals:
         words = normalise_text(proposal.text)
-        if words not in said:
-            said.add(words)
-            kept.append(proposal)
-    return kept
+        if words not in known_texts:
+            known_texts.add(words)
+            new.append(proposal)
+    return new
 
 
 def _drop_below_threshold(
@@ -99,15 +99,15 @@ def _drop_below_threshold(
 ) -> list[list[Proposal]]:
     from rejoinder.models.aptness.model import open_aptness
 
-    asked = [(item, proposal) for item, of_item in zip(items, proposals, strict=True) for proposal in of_item]
-    contexts = [[turn.text for turn in item.context] for item, _ in asked]
-    values = iter(open_aptness().probabilities(contexts, [proposal.text for _, proposal in asked]).tolist())
+    pairs = [(item, proposal) for item, of_item in zip(items, proposals, strict=True) for proposal in of_item]
+    contexts = [[turn.text for turn in item.context] for item, _ in pairs]
+    values = iter(open_aptness().probabilities(contexts, [proposal.text for _, proposal in pairs]).tolist())
     aptness = [[(proposal, next(values)) for proposal in of_item] for of_item in proposals]
     return [[proposal for proposal, value in of_item if math.isnan(value) or value >= least] for of_item in aptness]
 
 
 def _rank_goodness(proposals: Sequence[Proposal]) -> list[float]:
-    """The place of each proposal among those of its source: 1 for the first, near 0 for the last.
+    """The rank of each proposal in its source as a number: 1 for the first, near 0 for the last.
 
     Scores of two sources cannot be compared: one is a sum of logarithms, the other a cosine.
     """
@@ -126,6 +126,6 @@ def _grams(text: str) -> _Grams:
 
 
 def _dice_similarity(first: _Grams, second: _Grams) -> float:
-    """What two texts share, from 0 to 1 (Dice 1945)."""
+    """The similarity of two texts, from 0 to 1 (Dice 1945)."""
     both = len(first) + len(second)
     return 2 * len(first & second) / both if both else 0.0

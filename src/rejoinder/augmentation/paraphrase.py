@@ -1,6 +1,6 @@
-"""Paraphrases of references, the baseline that SCARCE is compared with: five a reference, by one of three methods.
+"""Paraphrases of references, the baseline that SCARCE is compared with: five per reference, by one of three methods.
 
-- ``rewording``: synonyms, other orders, contractions; needs nothing beyond the package.
+- ``rewording``: synonyms, other word orders, contractions; needs nothing beyond the package.
 - ``prompted``: a language model is asked to say it in other words.
 - ``back_translation``: into another language and back (Sennrich et al. 2016; Xie et al. 2020), by two models.
 """
@@ -22,16 +22,16 @@ from rejoinder.text.english.markers import replace_marker
 from rejoinder.text.english.order import reorder
 from rejoinder.types import Turn
 
-_REWORDING_TRIES = 12  # for each paraphrase that is wanted: short texts have few
-_WORDS_PER_REPLACEMENT = 8  # words for each that is replaced beyond the first
+_REWORDING_TRIES = 12  # tries for each paraphrase that is wanted: short texts have few
+_WORDS_PER_REPLACEMENT = 8  # one more word is replaced for each so many words of a text
 
 
 @dataclass(frozen=True)
 class Rewording:
-    """Words replaced where what is said stays the same, clauses exchanged, contractions written out or drawn together.
+    """Words replaced by synonyms, clauses reordered, contractions expanded or formed.
 
-    What has too few paraphrases of that kind gets another opening ("Well, ..."). ``similarity`` is the least cosine, by
-    ``encoder``, between the words around a word and the same with a synonym in its place.
+    A text with too few such paraphrases also gets another opening ("Well, ..."). ``similarity`` is the lowest cosine,
+    by ``encoder``, allowed between the words around a word and the same words with its synonym.
     """
 
     similarity: float = 0.9
@@ -43,26 +43,26 @@ class Rewording:
             raise SpecError(f"rewording: similarity must be from -1 to 1, not {self.similarity}")
 
     def write(self, texts: Sequence[str], count: int) -> list[list[str]]:
-        """Up to ``count`` paraphrases a text, no two alike; a short text may have fewer, or none."""
-        found = find_replacements(texts, self.similarity, self.encoder)
-        return [self._of(text, options, count) for text, options in zip(texts, found, strict=True)]
+        """Return up to ``count`` different paraphrases per text; a short text may have fewer, or none."""
+        replacements = find_replacements(texts, self.similarity, self.encoder)
+        return [self._paraphrase(text, options, count) for text, options in zip(texts, replacements, strict=True)]
 
-    def _of(self, text: str, options: Sequence[Replacement], count: int) -> list[str]:
-        made: dict[str, None] = {}
+    def _paraphrase(self, text: str, options: Sequence[Replacement], count: int) -> list[str]:
+        paraphrases: dict[str, None] = {}
         for number in range(2 * count * _REWORDING_TRIES):
             rng = random.Random(f"{self.seed}/{number}/{text}")
             other = _reword(rng, text, options)
             if number >= count * _REWORDING_TRIES and text.strip():  # too few so far
                 other = replace_marker(rng, other)
             if other.split() != text.split():
-                made[other] = None
-            if len(made) == count:
+                paraphrases[other] = None
+            if len(paraphrases) == count:
                 break
-        return list(made)
+        return list(paraphrases)
 
 
 def _reword(rng: random.Random, text: str, options: Sequence[Replacement]) -> str:
-    """One paraphrase; the words are replaced first, as their places are those of the text."""
+    """Return one paraphrase; words are replaced first, since their places are those in the original text."""
     by_place: dict[int, list[Replacement]] = {}
     for one in options:
         by_place.setdefault(one.start, []).append(one)
@@ -75,22 +75,22 @@ def _reword(rng: random.Random, text: str, options: Sequence[Replacement]) -> st
 
 
 SOURCE = "paraphrase"
-COUNT = 5  # a reference (SCARCE, section 3)
+COUNT = 5  # per reference (SCARCE, section 3)
 _QUOTED = re.compile(r"[\"“](?P<inside>.+)[\"”]")
 _TRIES = 2  # rounds of sampling for each paraphrase that is wanted
 
 
 class Paraphraser(Protocol):
-    """What writes paraphrases."""
+    """A method that writes paraphrases."""
 
     def write(self, texts: Sequence[str], count: int) -> list[list[str]]:
-        """Up to ``count`` paraphrases of each text, none of them the text itself and no two alike."""
+        """Return up to ``count`` different paraphrases of each text, without the text itself."""
         ...
 
 
 @dataclass(frozen=True)
 class Prompted:
-    """A chat model that is asked to say a text in other words, once for each paraphrase; needs torch."""
+    """A chat model that is asked to say a text in other words, once per paraphrase; needs torch."""
 
     model: str = "smollm2-135m"
     temperature: float = 0.9
@@ -98,18 +98,18 @@ class Prompted:
     seed: int = 0
 
     def write(self, texts: Sequence[str], count: int) -> list[list[str]]:
-        """Up to ``count`` samples a text; what is empty, said before or three times as long is left out."""
+        """Return up to ``count`` samples per text, without empty ones, repetitions and those three times as long."""
         from rejoinder.models.language_model.model import open_language_model
 
         model = open_language_model(self.model)
-        made: list[dict[str, None]] = [{} for _ in texts]
+        samples_by_text: list[dict[str, None]] = [{} for _ in texts]
         for number in range(count * _TRIES):
-            lacking = [i for i, found in enumerate(made) if len(found) < count and texts[i].strip()]
+            lacking = [i for i, samples in enumerate(samples_by_text) if len(samples) < count and texts[i].strip()]
             if not lacking:
                 break
             prompts = [[Turn(f"Say the same in other words, in one line: {texts[i]}", "user")] for i in lacking]
             longest = max(len(model.reply_ids(texts[i])) for i in lacking)
-            written = model.generate(
+            outputs = model.generate(
                 prompts,
                 2 * longest + 10,
                 method="sample",
@@ -117,10 +117,10 @@ class Prompted:
                 top_p=self.top_p,
                 seed=self.seed * 1_000 + number,
             )
-            for i, text in zip(lacking, map(_strip_quotes, written), strict=True):
+            for i, text in zip(lacking, map(_strip_quotes, outputs), strict=True):
                 if _is_another(text, texts[i]):
-                    made[i].setdefault(text)
-        return [list(found) for found in made]
+                    samples_by_text[i].setdefault(text)
+        return [list(samples) for samples in samples_by_text]
 
 
 @dataclass(frozen=True)
@@ -136,21 +136,21 @@ class BackTranslation:
     seed: int = 0
 
     def write(self, texts: Sequence[str], count: int) -> list[list[str]]:
-        """Up to ``count`` round trips a text; those that come back as the text, or as each other, are left out."""
+        """Return up to ``count`` round trips per text, without those equal to the text or to each other."""
         from rejoinder.models.translation import open_translator
 
         there, back = open_translator(self.there), open_translator(self.back)
-        made: list[dict[str, None]] = [{} for _ in texts]
+        samples_by_text: list[dict[str, None]] = [{} for _ in texts]
         for number in range(count * _TRIES):
-            lacking = [i for i, found in enumerate(made) if len(found) < count and texts[i].strip()]
+            lacking = [i for i, samples in enumerate(samples_by_text) if len(samples) < count and texts[i].strip()]
             if not lacking:
                 break
             seed = self.seed * 1_000 + number
-            abroad = there.translate([texts[i] for i in lacking], self.temperature, seed)
-            for i, text in zip(lacking, back.translate(abroad, self.temperature, seed), strict=True):
+            translations = there.translate([texts[i] for i in lacking], self.temperature, seed)
+            for i, text in zip(lacking, back.translate(translations, self.temperature, seed), strict=True):
                 if _is_another(text, texts[i]):
-                    made[i].setdefault(text)
-        return [list(found) for found in made]
+                    samples_by_text[i].setdefault(text)
+        return [list(samples) for samples in samples_by_text]
 
 
 METHODS: dict[str, type[Paraphraser]] = {
@@ -161,21 +161,21 @@ METHODS: dict[str, type[Paraphraser]] = {
 
 
 def parse_paraphraser(text: str) -> Paraphraser:
-    """The method of a spec, such as ``rewording`` or ``back_translation(there='en-fr/', back='fr-en/')``."""
+    """Return the method of a spec, such as ``rewording`` or ``back_translation(there='en-fr/', back='fr-en/')``."""
     spec = specs.parse_spec(text, "method of paraphrasing")
     if spec.name not in METHODS:
-        raise SpecError(f"no method of paraphrasing is called {spec.name!r}; {nearest(spec.name, METHODS)}")
+        raise SpecError(f"there is no method of paraphrasing {spec.name!r}; {nearest(spec.name, METHODS)}")
     return specs.construct(METHODS[spec.name], spec)
 
 
 def paraphrase(
     texts: Sequence[str], method: str | Paraphraser = "rewording", count: int = COUNT
 ) -> list[list[Proposal]]:
-    """Paraphrases of each text, each with the text as its origin; a short text may have few, or none.
+    """Return paraphrases of each text, with the text as their origin; a short text may have few, or none.
 
-    - ``texts``: what is to be said in other words.
+    - ``texts``: the texts to paraphrase.
     - ``method``: ``rewording``, or the spec of another method.
-    - ``count``: how many paraphrases per text at most.
+    - ``count``: the largest number of paraphrases per text.
 
     >>> import rejoinder
     >>> proposals = rejoinder.paraphrase(["You're right. I will start a new job."], count=2)[0]
@@ -183,7 +183,7 @@ def paraphrase(
     ['paraphrase', 'paraphrase']
     """
     if count < 1:
-        raise InputError(f"the number of paraphrases must be at least 1, not {count}")
+        raise InputError(f"count must be at least 1, not {count}")
     writer = parse_paraphraser(method) if isinstance(method, str) else method
     distinct = list(dict.fromkeys(texts))
     written = dict(zip(distinct, writer.write(distinct, count), strict=True))
@@ -191,11 +191,11 @@ def paraphrase(
 
 
 def _is_another(text: str, original: str) -> bool:
-    said = [part.lower().split() for part in (text, original)]
-    return said[0] not in ([], said[1]) and len(said[0]) <= 3 * len(said[1]) + 3
+    words = [part.lower().split() for part in (text, original)]
+    return words[0] not in ([], words[1]) and len(words[0]) <= 3 * len(words[1]) + 3
 
 
 def _strip_quotes(text: str) -> str:
-    """What was asked for, without what a model says around it: the words in quotes, where there are some."""
-    found = _QUOTED.search(text)
-    return (found["inside"] if found else text).strip()
+    """Return the words in quotes if there are any, without what a model says around them; else the text."""
+    match = _QUOTED.search(text)
+    return (match["inside"] if match else text).strip()

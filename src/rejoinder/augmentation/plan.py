@@ -1,4 +1,4 @@
-"""What decides an augmentation beside the items: where references come from, and which are taken."""
+"""The plan of an augmentation: where references come from, and which are chosen."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from rejoinder.models.delorean.settings import DeloreanSettings
 class AugmentationPlan:
     """How items get more references.
 
-    ``corpus`` is a file or ``dataset:NAME``; without one, the dialogues that the items are pieces of stand in.
-    ``retrieved`` texts are retrieved for an item (twice k where it is not said), from ``split`` alone if one is named.
-    ``comet`` is on, off, or None: on where what it needs is there; ``comet_model`` is a folder of ``rejoinder train
-    comet``, or a sequence model of a hub (``comet``, or its folder). ``paraphrase`` is a method's spec. ``adapt`` is
-    how many texts may be adapted that were not adapted before (None: none is, 0: those that are known), by ``model``.
-    ``k`` is how many references an item gets at most.
+    ``corpus`` is a file or ``dataset:NAME``; without it, the dialogues that the items come from are searched.
+    ``retrieved`` texts are retrieved for an item (by default, twice k), only from ``split`` if one is named. ``comet``
+    is on, off, or None: on if what it needs is available; ``comet_model`` is a folder of ``rejoinder train comet``, or
+    a sequence model of a hub (``comet``, or its folder). ``paraphrase`` is a method's spec. ``adapt`` is how many texts
+    may be newly adapted by ``model``, besides those in the cache (None: no adaptation, 0: only those in the cache).
+    ``k`` is the largest number of references that are added to an item.
     """
 
     corpus: str | None = None
@@ -49,25 +49,23 @@ class AugmentationPlan:
             if value is not None and value < least:
                 raise SpecError(f"{name} must be at least {least}, found {value}")
         if self.least_aptness is not None and not 0 <= self.least_aptness <= 1:
-            raise SpecError(f"the least aptness must be from 0 to 1, not {self.least_aptness:g}")
+            raise SpecError(f"least_aptness must be from 0 to 1, not {self.least_aptness:g}")
         if self.comet is False and self.comet_model is not None:
-            raise SpecError(
-                f"comet is off, but the model {self.comet_model!r} is named for it; leave out one of the two"
-            )
+            raise SpecError(f"comet is off, but comet_model is {self.comet_model!r}; leave out one of the two")
 
     @property
     def wanted(self) -> int:
-        """How many texts are retrieved for an item: twice k, so that there is a choice."""
+        """How many texts are retrieved for an item: by default twice k, so that there is a choice."""
         return self.retrieved or max(2 * self.k, 1)
 
 
 def parse_retrieval(text: str) -> Retrieval | None:
-    """The retrieval of a spec: a kind with the parameters of ``Retrieval``, ``bm25(k1=0.9)``; None for ``none``."""
+    """Return the retrieval of a spec, a kind with parameters of ``Retrieval``: ``bm25(k1=0.9)``. None for ``none``."""
     spec = specs.parse_spec(text, "kind of retrieval")
     if spec.name == "none":
         return None
     if spec.name not in get_args(ThreeFieldKind):
         raise SpecError(
-            f"no kind of retrieval is called {spec.name!r}; {nearest(spec.name, [*get_args(ThreeFieldKind), 'none'])}"
+            f"there is no kind of retrieval {spec.name!r}; {nearest(spec.name, [*get_args(ThreeFieldKind), 'none'])}"
         )
     return specs.construct(Retrieval, specs.Spec(spec.name, {**spec.arguments, "kind": spec.name}))

@@ -1,4 +1,4 @@
-"""What the parts of augmentation hand to each other: a text that may serve as a reference."""
+"""A proposal: a text that may serve as a reference. All parts of augmentation exchange these."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from dataclasses import dataclass
 class Proposal:
     """A text proposed as a further reference for an item, and where it came from.
 
-    ``score`` is the source's own (larger is better). ``origin`` is the text it was adapted from or made of, None where
-    it stands as it was found. ``past`` is the context that the text came from, oldest first: what adaptation starts
-    from.
+    ``score`` is the source's own (higher is better). ``origin`` is what the text was adapted or made from, None if it
+    is unchanged. ``past`` is the context that the text came from, oldest turn first.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""References by retrieval (SCARCE, section 2.1): what was said in a corpus where past, reply and future were alike."""
+"""References by retrieval (SCARCE, section 2.1): turns of a corpus whose past, reply and future are similar."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from rejoinder.text.normalise import normalise_text
 from rejoinder.types import Dialogue, Item, Record, Turn
 
 SOURCE = "retrieval"
-_SPARE = 8  # hits beyond n that are asked for at once, since some say what is known already
+_SPARE = 8  # hits beyond n that are requested at once, since some repeat known texts
 
 
 @dataclass(frozen=True)
 class Retrieval:
     """How references are retrieved: the parameters of the index and of the similarity.
 
-    With ``past_alone`` every second proposal is found by the past alone, as in the lists that the authors released.
+    With ``past_alone``, every second proposal is found by the past alone, as in the lists that the authors released.
     """
 
     kind: ThreeFieldKind = "bm25"
@@ -41,9 +41,9 @@ class Retrieval:
         return specs.format_spec("retrieval", self)
 
     def over(self, dialogues: Sequence[Dialogue] | Dialogues, digest: str | None = None) -> RetrievalSource:
-        """The source over a corpus, whose index is built once and kept in the cache.
+        """Return the source for a corpus; its index is built once and cached.
 
-        Dialogues that do not fit into memory are given as a function that reads them, with a digest of what it reads.
+        Dialogues that do not fit into memory can be passed as a function that reads them, with a digest of its data.
         """
         encoder = None
         if self.kind != "bm25":
@@ -62,39 +62,39 @@ class Retrieval:
         return RetrievalSource(index, self.past_alone)
 
     def over_file(self, given: str) -> RetrievalSource:
-        """The source over the dialogues of a file or of ``dataset:NAME`` (else over those of its items)."""
-        opened = Input(given)
+        """Return the source for the dialogues of a file or of ``dataset:NAME`` (without any, those of its items)."""
+        source = Input(given)
         try:
-            return self.over(lambda: _read_dialogues(opened), opened.digest)
+            return self.over(lambda: _read_dialogues(source), source.digest)
         finally:
-            opened.close()
+            source.close()
 
 
-def _read_dialogues(opened: Input) -> Iterator[Dialogue]:
+def _read_dialogues(source: Input) -> Iterator[Dialogue]:
     empty = True
-    for dialogue in collect_dialogues(record for record, _ in opened.records(allow_empty=True)):
+    for dialogue in collect_dialogues(record for record, _ in source.records(allow_empty=True)):
         empty = False
         yield dialogue
     if empty:
-        raise InputError(f"{opened.called}: holds neither dialogues nor items, so nothing can be retrieved from it")
+        raise InputError(f"{source.called}: has neither dialogues nor items to retrieve from; name a file of dialogues")
 
 
 def collect_dialogues(records: Iterable[Record]) -> Iterator[Dialogue]:
-    """The dialogues among some records; where there are none, those that the items are pieces of.
+    """Yield the dialogues among some records; if there are none, the dialogues that the items come from.
 
-    Items of one dialogue are mostly ever longer beginnings of it, so the longest stands for all.
+    Items of one dialogue are mostly beginnings of it of different lengths, so the longest represents it.
     """
     longest: dict[str, Item] = {}
-    found = False
+    has_dialogues = False
     for record in records:
         if isinstance(record, Dialogue):
-            found = True
+            has_dialogues = True
             yield record
-        elif isinstance(record, Item) and not found:
+        elif isinstance(record, Item) and not has_dialogues:
             name = record.dialogue or record.id
             if name not in longest or _count_turns(record) > _count_turns(longest[name]):
                 longest[name] = record
-    for name, item in longest.items() if not found else ():
+    for name, item in longest.items() if not has_dialogues else ():
         yield Dialogue(name, (*item.context, *(Turn(r.text) for r in item.references[:1]), *item.future))
 
 
@@ -110,50 +110,54 @@ class RetrievalSource:
     past_alone: bool = False
 
     def propose(self, items: Sequence[Item], n: int = 10, split: str | None = None) -> list[list[Proposal]]:
-        """Up to n proposals for each item, best first; an item of which nothing is known gets none.
+        """Return up to n proposals for each item, best first; none for an item without context, reference and future.
 
-        Nothing that says the same as a reference, as a turn of the context or as a better proposal is proposed (case
-        and punctuation aside). ``past`` is what came before the turn in its own dialogue.
+        Texts that say the same as a reference, a turn of the context or a better proposal are not proposed (ignoring
+        case and punctuation). ``past`` of a proposal is what came before the turn in its own dialogue.
         """
         if n < 1:
             raise SpecError(f"n must be at least 1, found {n}")
-        whole = self._by(FIELD_NAMES, items, n, split)
+        whole = self._search(FIELD_NAMES, items, n, split)
         if not self.past_alone:
             return whole
-        return [_interleave(*lists, n) for lists in zip(whole, self._by(FIELD_NAMES[:1], items, n, split), strict=True)]
+        return [
+            _interleave(*lists, n) for lists in zip(whole, self._search(FIELD_NAMES[:1], items, n, split), strict=True)
+        ]
 
-    def _by(self, fields: Sequence[str], items: Sequence[Item], n: int, split: str | None) -> list[list[Proposal]]:
-        found: list[list[Proposal]] = [[] for _ in items]
+    def _search(self, fields: Sequence[str], items: Sequence[Item], n: int, split: str | None) -> list[list[Proposal]]:
+        proposals: list[list[Proposal]] = [[] for _ in items]
         rows, size = list(range(len(items))), n + _SPARE
         while rows:
             hits = self.index.search([items[row] for row in rows], size, split=split, fields=fields)
-            for row, of_item in zip(rows, hits, strict=True):
-                found[row] = _choose_new_hits(items[row], of_item, n)
+            for row, item_hits in zip(rows, hits, strict=True):
+                proposals[row] = _choose_new_hits(items[row], item_hits, n)
             rows = [
-                row for row, of_item in zip(rows, hits, strict=True) if len(found[row]) < n and len(of_item) == size
+                row
+                for row, item_hits in zip(rows, hits, strict=True)
+                if len(proposals[row]) < n and len(item_hits) == size
             ]
             size *= 4
-        return found
+        return proposals
 
 
 def _interleave(first: Sequence[Proposal], second: Sequence[Proposal], n: int) -> list[Proposal]:
-    """The first n of two lists that take turns, each text once; where one ends, the other goes on."""
-    found: dict[str, Proposal] = {}
+    """Return the first n texts of two lists that take turns, each text once; if one ends, the other continues."""
+    by_text: dict[str, Proposal] = {}
     for one in (one for both in zip_longest(first, second) for one in both if one is not None):
-        if len(found) < n:
-            found.setdefault(normalise_text(one.text), one)
-    return list(found.values())
+        if len(by_text) < n:
+            by_text.setdefault(normalise_text(one.text), one)
+    return list(by_text.values())
 
 
 def _choose_new_hits(item: Item, hits: list[FieldHit], n: int) -> list[Proposal]:
-    """The first n hits that say something new."""
+    """Return the first n hits whose texts are new."""
     texts = [*(reference.text for reference in item.references), *(turn.text for turn in item.context)]
-    said = {normalise_text(text) for text in texts}
+    known_texts = {normalise_text(text) for text in texts}
     chosen: list[Proposal] = []
     for hit in hits:
         words = normalise_text(hit.text)
-        if words not in said:
-            said.add(words)
+        if words not in known_texts:
+            known_texts.add(words)
             chosen.append(Proposal(hit.text, SOURCE, hit.score, past=hit.past))
             if len(chosen) == n:
                 break

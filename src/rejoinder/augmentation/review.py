@@ -1,4 +1,4 @@
-"""What people decide of references that were found or made: to accept, to edit or to reject each."""
+"""People's review of references that were retrieved or generated: they accept, edit or reject each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MAX_TURNS = 6  # turns of the context
 
 
 class ReviewDecision(NamedTuple):
-    """What a person said of one reference."""
+    """A person's decision on one reference."""
 
     place: Place
     text: str
@@ -33,15 +33,17 @@ class ReviewDecision(NamedTuple):
     edited: str
 
 
-ReviewDecisions: TypeAlias = dict[tuple[str, int], ReviewDecision]  # by item and number of the reference, from 1 on
+ReviewDecisions: TypeAlias = dict[
+    tuple[str, int], ReviewDecision
+]  # by item and number of the reference, counted from 1
 
 
 class ReviewWriter:
-    """Rows on their way into a file that is open."""
+    """Writes rows to an open file."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
-        file.write(b"\xef\xbb\xbf")  # else a spreadsheet takes the file for anything but UTF-8
+        file.write(b"\xef\xbb\xbf")  # without this mark, spreadsheets do not read it as UTF-8
         self._write(COLUMNS)
 
     def add(self, item: Item, number: int, reference: Reference) -> None:
@@ -60,20 +62,20 @@ class ReviewWriter:
 
 
 def read_review(path: str | Path) -> ReviewDecisions:
-    """What people said in a file."""
-    found: ReviewDecisions = {}
+    """Read people's decisions from a file."""
+    decisions: ReviewDecisions = {}
     for place, row in _read_rows(path):
         number = row["reference"].strip()
         if not number.isdecimal():
-            raise InputError(f"{place}: has {brief(number)} for the number of a reference; leave that column as it was")
+            raise InputError(f"{place}: has {brief(number)} instead of the number of a reference; restore that column")
         key = unescape_cell(row["item"]), int(number)
-        if key in found:
+        if key in decisions:
             raise InputError(
-                f"{place}: reference {number} of the item {brief(key[0])} was decided on already in "
-                f"{found[key].place}; keep one of the two"
+                f"{place}: reference {number} of item {brief(key[0])} already has a decision in "
+                f"{decisions[key].place}; keep one of the two"
             )
-        found[key] = _parse_decision(row, place)
-    return found
+        decisions[key] = _parse_decision(row, place)
+    return decisions
 
 
 def _parse_decision(row: Mapping[str, str], place: Place) -> ReviewDecision:
@@ -83,17 +85,17 @@ def _parse_decision(row: Mapping[str, str], place: Place) -> ReviewDecision:
     if decision not in DECISIONS:
         raise InputError(f"{place}: has the decision {brief(decision)}; {nearest(decision, DECISIONS)}")
     if decision == "edit" and not edited:
-        raise InputError(f"{place}: is to be edited but has no text under 'edited'; write it there, or reject")
+        raise InputError(f"{place}: has the decision edit but no text under 'edited'; write it there, or reject")
     if decision != "edit" and edited:
         raise InputError(
-            f"{place}: has the decision {decision} and yet a text under 'edited' ({brief(edited)}); "
-            "write edit, or empty the cell"
+            f"{place}: has the decision {decision} but also a text under 'edited' ({brief(edited)}); "
+            "write edit, or clear the cell"
         )
     return ReviewDecision(place, unescape_cell(row["text"]), decision, edited)
 
 
 def _read_rows(path: str | Path) -> Iterator[tuple[Place, dict[str, str]]]:
-    """The rows that are not blank by column, each with the line on which it begins."""
+    """Yield the rows that are not blank, as cells by column, each with its first line."""
     source = InputFile(path)
     with source.open() as raw:
         try:
@@ -112,17 +114,19 @@ def _read_rows(path: str | Path) -> Iterator[tuple[Place, dict[str, str]]]:
             if not header:
                 header = _check_header(cells, place)
             elif len(cells) != len(header):
-                raise InputError(f"{place}: has {len(cells)} cells but the header has {len(header)}; quote its texts")
+                raise InputError(
+                    f"{place}: has {len(cells)} cells, but the header has {len(header)}; put its texts in quotes"
+                )
             else:
                 yield place, dict(zip(header, cells, strict=True))
     except csv.Error as error:
         raise InputError(f"{source.name} line {first}: cannot be read as a row ({error}); close the quote") from None
     if not header:
-        raise InputError(f"{source.name}: is empty; write a new one with --review")
+        raise InputError(f"{source.name}: is empty; write a new review file")
 
 
 def _find_delimiter(text: str) -> str:
-    """What a spreadsheet put between cells: some write a semicolon or a tab."""
+    """Return the separator between cells: some spreadsheets write a semicolon or a tab."""
     header = text.partition("\n")[0]
     return max(",;\t", key=header.count)
 
@@ -134,7 +138,7 @@ def _check_header(cells: list[str], place: Place) -> list[str]:
             wrong = "twice" if name in header else "not at all"
             raise InputError(
                 f"{place}: the header has the column {name!r} {wrong} (found: {brief(', '.join(header), 120)}); "
-                "give a file that --review wrote"
+                "use a review file that rejoinder wrote"
             )
     return header
 
@@ -143,7 +147,7 @@ EDITED_SOURCE = "human-edited"
 
 
 def write_review(records: Iterable[Record], path: str | Path) -> Iterator[Record]:
-    """The records as they come, while a row for every reference that no person wrote goes into a file."""
+    """Pass the records through, and write a row for every reference that no person wrote to a file."""
     with atomic_write(path) as file:
         rows = ReviewWriter(file)
         for record in records:
@@ -157,10 +161,10 @@ def write_review(records: Iterable[Record], path: str | Path) -> Iterator[Record
 def apply_review(
     records: Iterable[Record], path: str | Path, decisions: Counter[str] | None = None
 ) -> Iterator[Record]:
-    """The records as people decided: without what they rejected, and with what they edited in its place.
+    """Apply people's decisions to the records: drop what they rejected, and replace what they edited.
 
-    An edited reference has the source "human-edited" and the text before as its origin. Every reference that no person
-    wrote must have its row, and every row its reference. What was decided how often is counted in ``decisions``.
+    An edited reference has the source "human-edited" and its old text as its origin. Every reference that no person
+    wrote must have a row, and every row a reference. ``decisions`` counts how often each decision was made.
     """
     decisions = Counter() if decisions is None else decisions
     verdicts = read_review(path)
@@ -168,10 +172,10 @@ def apply_review(
         yield _apply_decisions(record, verdicts, decisions, Path(path).name) if isinstance(record, Item) else record
     if verdicts:
         (item, number), one = next(iter(verdicts.items()))
-        more = f" (and {len(verdicts) - 1:,} more such rows)" if len(verdicts) > 1 else ""
+        more = f"; {len(verdicts):,} such rows in all" if len(verdicts) > 1 else ""
         raise InputError(
-            f"{one.place}: there is no reference {number} of an item {brief(item)} to decide on{more}; "
-            "give the items that the review was written with"
+            f"{one.place}: the input has no generated reference {number} of item {brief(item)}{more}; "
+            "use the items that the review was written for"
         )
 
 
@@ -184,13 +188,13 @@ def _apply_decisions(item: Item, verdicts: ReviewDecisions, decisions: Counter[s
         verdict = verdicts.pop((item.id, number), None)
         if verdict is None:
             raise InputError(
-                f"{file}: has no row for reference {number} of the item {brief(item.id)} ({brief(reference.text)}); "
-                "write a new file with --review, or put the row back (reject is a decision too)"
+                f"{file}: has no row for reference {number} of item {brief(item.id)} ({brief(reference.text)}); "
+                "restore the row (write reject to drop the reference), or write a new review file"
             )
         if verdict.text.split() != reference.text.split():
             raise InputError(
-                f"{verdict.place}: reference {number} of the item {brief(item.id)} is {brief(reference.text)}, not "
-                f"{brief(verdict.text)}; leave 'text' as it was and write the new one under 'edited'"
+                f"{verdict.place}: reference {number} of item {brief(item.id)} is {brief(reference.text)}, not "
+                f"{brief(verdict.text)}; restore 'text' and write the new text under 'edited'"
             )
         decisions[verdict.decision] += 1
         if verdict.decision == "accept":

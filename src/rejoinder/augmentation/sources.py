@@ -1,4 +1,4 @@
-"""The sources of a plan, opened: each proposes references for some items at once."""
+"""The sources of a plan, opened: each proposes references for a batch of items."""
 
 from __future__ import annotations
 
@@ -23,39 +23,39 @@ from rejoinder.models.catalog.manifest import is_available
 from rejoinder.types import Item, Record, Reference
 
 Propose: TypeAlias = Callable[[Sequence[Item]], list[list[Proposal]]]
-COMET_BASE = "smollm2-135m"  # the language model of our own COMET
-OWN_KINDS = ("retrieval", "commonsense", "paraphrase")  # the kinds of source that are ours
+COMET_BASE = "smollm2-135m"  # the base model of the package's own COMET
+OWN_KINDS = ("retrieval", "commonsense", "paraphrase")  # the kinds of source of this package
 
 
 @dataclass
 class Sources:
-    """What proposes references, and what is said of it: what a source holds, and what was left out."""
+    """Functions that propose references, and notes for the user, such as what was left out."""
 
     propose: list[Propose] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
 def is_generated(reference: Reference) -> bool:
-    """Whether a reference comes from a source of ours, and so from no person."""
+    """Whether a reference comes from a source of this package, not from a person."""
     return reference.source.partition("/")[0] in OWN_KINDS
 
 
 def open_sources(plan: AugmentationPlan, records: Sequence[Record] = ()) -> Sources:
-    """The sources of a plan; ``records`` stand in where it names no corpus."""
-    opened = Sources()
+    """Open the sources of a plan; ``records`` are searched if it names no corpus."""
+    sources = Sources()
     if plan.retrieval is not None:
-        _open_retrieval(opened, plan, records)
+        _open_retrieval(sources, plan, records)
     if plan.knowledge:
-        _open_knowledge(opened, plan)
-    _open_comet(opened, plan)
+        _open_knowledge(sources, plan)
+    _open_comet(sources, plan)
     if plan.paraphrase is not None:
-        _open_paraphrase(opened, plan, plan.paraphrase)
-    if not opened.propose:
-        raise InputError("no source of references is left; take retrieval, a knowledge file, comet or paraphrases")
-    return opened
+        _open_paraphrase(sources, plan, plan.paraphrase)
+    if not sources.propose:
+        raise InputError("no source of references is left; use retrieval, a knowledge file, comet or paraphrases")
+    return sources
 
 
-def _open_retrieval(opened: Sources, plan: AugmentationPlan, records: Sequence[Record]) -> None:
+def _open_retrieval(sources: Sources, plan: AugmentationPlan, records: Sequence[Record]) -> None:
     retrieval = plan.retrieval
     if retrieval is None:
         return
@@ -64,40 +64,41 @@ def _open_retrieval(opened: Sources, plan: AugmentationPlan, records: Sequence[R
     else:
         dialogues = list(collect_dialogues(records))
         if not any(dialogue.turns for dialogue in dialogues):
-            raise InputError("the items hold no turn that could be retrieved; name dialogues with --corpus FILE")
+            raise InputError("the items have no turns to retrieve from; name a corpus of dialogues")
         source = retrieval.over(dialogues)
-        opened.notes.append(
+        sources.notes.append(
             f"no corpus is named, so {len(dialogues):,} dialogues of the file itself are searched; "
-            "name dialogues like yours with --corpus FILE"
+            "better name a corpus of dialogues like yours"
         )
-    opened.propose.append(lambda items: source.propose(items, plan.wanted, plan.split))
+    sources.propose.append(lambda items: source.propose(items, plan.wanted, plan.split))
 
 
-def _open_knowledge(opened: Sources, plan: AugmentationPlan) -> None:
+def _open_knowledge(sources: Sources, plan: AugmentationPlan) -> None:
     from rejoinder.models.encoder.factory import load_encoder
 
     for name in plan.knowledge:
         knowledge = read_knowledge(name, skip_broken=plan.skip_broken)
         if knowledge.broken:
-            opened.notes.append(f"{knowledge.name}: {knowledge.broken:,} broken lines were left out")
-        opened.propose.append(MatchedKnowledge(knowledge, load_encoder("aptness")).infer)
+            lines = "line was" if knowledge.broken == 1 else "lines were"
+            sources.notes.append(f"{knowledge.name}: {knowledge.broken:,} unreadable {lines} left out")
+        sources.propose.append(MatchedKnowledge(knowledge, load_encoder("aptness")).infer)
 
 
-def _open_comet(opened: Sources, plan: AugmentationPlan) -> None:
+def _open_comet(sources: Sources, plan: AugmentationPlan) -> None:
     if plan.comet is False:
         return
-    if plan.comet is None and plan.comet_model is None and (lacking := _explain_missing_comet()):
-        opened.notes.append(f"comet was left out: {lacking}")
+    if plan.comet is None and plan.comet_model is None and (missing := _explain_missing_comet()):
+        sources.notes.append(f"comet was left out: {missing}")
         return
     if plan.comet is None:
-        opened.notes.append("comet asks a language model about every item, which takes some seconds each on a CPU")
+        sources.notes.append("comet runs a language model on every item, which takes some seconds per item on a CPU")
     source = GeneratedKnowledge(_generator(plan.comet_model))
-    # No relation is better than another, so their first tails come first.
-    opened.propose.append(lambda items: [_interleave(_group_by_relation(of_item)) for of_item in source.infer(items)])
+    # No relation is better than another, so the first tails of all relations come first.
+    sources.propose.append(lambda items: [_interleave(_group_by_relation(of_item)) for of_item in source.infer(items)])
 
 
 def _explain_missing_comet() -> str | None:
-    """What our own COMET would need, and how to get it."""
+    """Return what the package's own COMET lacks, and how to get it; None if it can run."""
     if any(find_spec(module) is None for module in ("torch", "transformers")):
         return 'it needs torch; install it with: pip install "rejoinder[torch]"'
     if not is_available(MODELS[COMET_BASE]):
@@ -106,35 +107,35 @@ def _explain_missing_comet() -> str | None:
 
 
 def _generator(name: str | None) -> TailGenerator:
-    from rejoinder.augmentation.store import kept_comet
+    from rejoinder.augmentation.store import cached_comet
     from rejoinder.models.comet.model import CARD_FILE, load_sequence_comet, open_comet
 
     if name is None:
-        return kept_comet()
+        return cached_comet()
     return open_comet(name) if (Path(name) / CARD_FILE).is_file() else load_sequence_comet(name)
 
 
-def _open_paraphrase(opened: Sources, plan: AugmentationPlan, spec: str) -> None:
+def _open_paraphrase(sources: Sources, plan: AugmentationPlan, spec: str) -> None:
     method = parse_paraphraser(spec)
     if "seed" not in specs.parse_spec(spec, "method of paraphrasing").arguments:
         method = replace(method, seed=plan.seed)  # type: ignore[type-var]
 
     def propose(items: Sequence[Item]) -> list[list[Proposal]]:
-        """Paraphrases of what came with the items, each reference's first ones first; what we made gets none."""
+        """Return paraphrases of the items' own references, the first ones of each reference first."""
         texts = [[r.text for r in item.references if not is_generated(r)] for item in items]
-        written = iter(paraphrased([text for of_item in texts for text in of_item], method, plan.paraphrases))
-        return [_interleave([next(written) for _ in of_item]) for of_item in texts]
+        paraphrases = iter(paraphrased([text for of_item in texts for text in of_item], method, plan.paraphrases))
+        return [_interleave([next(paraphrases) for _ in of_item]) for of_item in texts]
 
-    opened.propose.append(propose)
+    sources.propose.append(propose)
 
 
 def _group_by_relation(proposals: Sequence[Proposal]) -> list[list[Proposal]]:
-    """Inferences apart by their relation, which stands in the origin: event, relation, tail."""
-    found: dict[str, list[Proposal]] = {}
+    """Group inferences by their relation, which is part of the origin: event, relation, tail."""
+    groups: dict[str, list[Proposal]] = {}
     for proposal in proposals:
-        found.setdefault((proposal.origin or "").split(" | ")[-2:][0], []).append(proposal)
-    return list(found.values())
+        groups.setdefault((proposal.origin or "").split(" | ")[-2:][0], []).append(proposal)
+    return list(groups.values())
 
 
-def _interleave(shelves: Sequence[Sequence[Proposal]]) -> list[Proposal]:
-    return [one for row in zip_longest(*shelves) for one in row if one is not None]
+def _interleave(lists: Sequence[Sequence[Proposal]]) -> list[Proposal]:
+    return [one for row in zip_longest(*lists) for one in row if one is not None]

@@ -1,7 +1,7 @@
-"""Values that were computed before, a line each under a digest of all that decided them.
+"""Stores of computed values: one line per value, under a digest of everything that decides it.
 
-A file grows batch by batch, so that a killed command loses one batch. A line that was torn or damaged is passed over,
-and its value computed anew. Files that were made elsewhere (on a machine with a GPU) can be read as well.
+A file grows batch by batch, so a killed command loses only one batch. An incomplete or damaged line is skipped, and its
+value is computed again. Files from another machine (with a GPU, for example) can be read too.
 """
 
 from __future__ import annotations
@@ -20,49 +20,49 @@ from rejoinder.paths import cache_home
 
 
 def digest_parts(parts: Sequence[object]) -> str:
-    """The key of what decides a value."""
+    """Return the key of a value: the digest of what decides it."""
     try:
         text = orjson.dumps(parts).decode()
-    except TypeError:  # half characters are no JSON
+    except TypeError:  # lone surrogates are not valid JSON
         text = repr(parts)
     return sha256_of_bytes(text.encode("utf-8", "surrogatepass"))[:32]
 
 
 class ValueStore(LineStore[Value]):
-    """The last value of each key: a file that grows, and files that are only read.
+    """The last value of each key: one file to add to, and others that are only read.
 
-    ``of_fields`` makes a value of the fields of a line; ``what`` names the values in errors.
+    ``from_fields`` makes a value from the fields of a line; ``what`` names the values in errors.
     """
 
-    def __init__(self, of_fields: Callable[[dict[str, Any]], Value], what: str, path: Path, *others: Path) -> None:
+    def __init__(self, from_fields: Callable[[dict[str, Any]], Value], what: str, path: Path, *others: Path) -> None:
         super().__init__(path, what)
-        self._of_fields = of_fields
+        self._from_fields = from_fields
         for file in (*others, path):
             if file.exists() or file is not path:
                 self.include(file)
 
     def parse(self, key: str, fields: dict[str, Any]) -> Value:
         """Return the value of a line."""
-        return self._of_fields(fields)
+        return self._from_fields(fields)
 
     def get(self, key: str) -> Value | None:
         """Return the value of a key, the last one where there are several."""
         return next(reversed(self.get_all(key)), None)
 
     def put(self, rows: Iterable[tuple[str, Value]]) -> None:
-        """Keep some values, on disk at once."""
+        """Add values, and write them to disk at once."""
         self.append(dict(rows))
 
 
 class Likelihood(NamedTuple):
-    """How likely a text is in its context: the log-probability of a token, on average and at worst."""
+    """How likely a text is in its context: the mean and the lowest log-probability of its tokens."""
 
     mean: float
     worst: float
 
 
 class Adaptation(NamedTuple):
-    """What a text became (None: left alone), and how likely it was before and is now (None: it has no tokens)."""
+    """An adapted text (None: not adapted), and how likely it was before and is now (None: it has no tokens)."""
 
     text: str | None
     rounds: int = 0
@@ -70,25 +70,25 @@ class Adaptation(NamedTuple):
     after: Likelihood | None = None
 
     @classmethod
-    def of(cls, record: dict[str, Any]) -> Adaptation:
-        """What a line of a file says."""
+    def from_record(cls, record: dict[str, Any]) -> Adaptation:
+        """Return the adaptation in a line of a file."""
         likely = {name: Likelihood(*record.pop(name)) for name in ("before", "after") if record.get(name)}
         return cls(**{**record, **likely})
 
 
 def adaptation_key(signature: str, job: DeloreanTask) -> str:
-    """What decides an adaptation, as one digest."""
+    """Return the key of an adaptation: the digest of everything that decides it."""
     return digest_parts([signature, job.text, *((turn.speaker or "", turn.text) for turn in job.context)])
 
 
 class AdaptationStore(ValueStore[Adaptation]):
-    """Adaptations by key: a file that grows, and files that are only read."""
+    """Adaptations by key: one file to add to, and others that are only read."""
 
     def __init__(self, path: Path, *others: Path) -> None:
-        super().__init__(Adaptation.of, "adaptations", path, *others)
+        super().__init__(Adaptation.from_record, "adaptations", path, *others)
 
 
-TAILS_VERSION = 1  # of how tails are written: another one writes them anew
+TAILS_VERSION = 1  # of how tails are written: with another version they are written again
 _BATCH_SIZE = 16  # heads that a killed command may lose
 
 
@@ -99,7 +99,7 @@ class Tails(NamedTuple):
 
 
 class CachedTails:
-    """A generator whose tails are kept; ``signature`` is all that decides them beside the question."""
+    """A generator with cached tails; ``signature`` is everything that decides them besides event and relation."""
 
     def __init__(self, open_generator: Callable[[], TailGenerator], signature: str, path: Path) -> None:
         self._open = open_generator
@@ -107,18 +107,18 @@ class CachedTails:
         self._store = ValueStore(lambda fields: Tails(**fields), "tails", path)
 
     def tails(self, heads: Sequence[str], relation: str, n: int = 5) -> list[list[str]]:
-        """Up to n tails of each event and a relation, best first; only what is not known is asked for."""
+        """Return up to n tails of each event and a relation, best first; only those not in the cache are generated."""
         keys = {head: digest_parts([self._signature, relation, n, head]) for head in heads}
         missing = [head for head, key in keys.items() if self._store.get(key) is None]
         for start in range(0, len(missing), _BATCH_SIZE):
             part = missing[start : start + _BATCH_SIZE]
-            written = self._open().tails(part, relation, n)
-            self._store.put((keys[head], Tails(found)) for head, found in zip(part, written, strict=True))
-        return [list(found.tails) if (found := self._store.get(keys[head])) else [] for head in heads]
+            outputs = self._open().tails(part, relation, n)
+            self._store.put((keys[head], Tails(texts)) for head, texts in zip(part, outputs, strict=True))
+        return [list(cached.tails) if (cached := self._store.get(keys[head])) else [] for head in heads]
 
 
-def kept_comet() -> CachedTails:
-    """The package's own COMET, its tails kept."""
+def cached_comet() -> CachedTails:
+    """Return the package's own COMET with cached tails."""
     from rejoinder.models.comet import model
     from rejoinder.models.language_model import lora_folder
 

@@ -1,8 +1,8 @@
-"""Words replaced by synonyms where the sentence stays the same in meaning, as an encoder sees it.
+"""Words replaced by synonyms if the meaning of the sentence stays the same, according to an encoder.
 
-Synonyms share a synset of WordNet 3.0 (Miller 1995), in any of their senses, and most pairs of words do so in a sense
-that nobody means. So a synonym counts only where it is common, where it shares a good part of the word's synsets, and
-where the vector of the words around it hardly moves (as in Jin et al. 2020).
+Synonyms share a synset of WordNet 3.0 (Miller 1995), in any of their senses, and most pairs of words share only senses
+that nobody means. So a synonym counts only if it is common, shares a good part of the word's synsets, and hardly
+changes the vector of the words around it (as in Jin et al. 2020).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from rejoinder.text.english import synonyms as _synonyms
 from rejoinder.text.english.replacement import load_replacements, match_case
 
 _WORD = re.compile(r"(?<![\w'’-])[^\W\d_]{3,}(?![\w'’-])")
-_COMMON = 10_000  # the vocabulary of BERT begins with its most frequent words
+_COMMON = 10_000  # BERT's vocabulary lists its most frequent words first
 _WINDOW = 4  # words on either side
 _MAX_SYNONYMS = 4  # synonyms of a word that are tried
-_SHARE = 0.25  # of a word's synsets that a synonym has as well: the others mean the same only once in a while
+_SHARE = 0.25  # of a word's synsets that a synonym must share: others mean the same only occasionally
 _RUDE = frozenset("ass bang bastard bitch broad damn dame dick fuck gay hell kill rape savage screw sex shit".split())
 _EXCLUDED_WORDS = frozenset(  # words whose senses in WordNet are never the ones that a conversation means
     "the and but for nor yet not you your yours his her hers him she they them their theirs our ours who whom "
@@ -41,7 +41,7 @@ _EXCLUDED_WORDS = frozenset(  # words whose senses in WordNet are never the ones
 
 
 class Replacement(NamedTuple):
-    """A place in a text, and what may stand there instead."""
+    """A span of a text, and what may replace it."""
 
     start: int
     end: int
@@ -49,31 +49,34 @@ class Replacement(NamedTuple):
 
 
 def find_replacements(texts: Sequence[str], similarity: float, encoder: str = "aptness") -> list[list[Replacement]]:
-    """What may be replaced in each text, one word at a time: what keeps a cosine of ``similarity`` to what was said.
+    """Return the possible replacements in each text: those that keep a cosine of at least ``similarity``.
 
-    The words around it are compared, not the whole text: in a long one, a single word moves nothing.
+    Only the words around a replacement are compared, since a single word hardly changes the vector of a long text.
     """
-    proposed = [(i, one) for i, text in enumerate(texts) for one in _propose_replacements(text)]
-    around = [_surrounding_words(texts[i], one) for i, one in proposed]
+    proposed = [(i, replacement) for i, text in enumerate(texts) for replacement in _propose_replacements(text)]
+    around = [_surrounding_words(texts[i], replacement) for i, replacement in proposed]
     vectors = load_encoder(encoder).encode([text for pair in around for text in pair])
-    kept: list[list[Replacement]] = [[] for _ in texts]
-    for (i, one), cosine in zip(proposed, np.einsum("ij,ij->i", vectors[::2], vectors[1::2]), strict=True):
+    accepted: list[list[Replacement]] = [[] for _ in texts]
+    for (i, replacement), cosine in zip(proposed, np.einsum("ij,ij->i", vectors[::2], vectors[1::2]), strict=True):
         if cosine >= similarity:
-            kept[i].append(one)
-    return kept
+            accepted[i].append(replacement)
+    return accepted
 
 
-def _surrounding_words(text: str, one: Replacement) -> tuple[str, str]:
-    """The words around a place, as they are and with the replacement."""
-    before, after = text[: one.start].split(" ")[-_WINDOW - 1 :], text[one.end :].split(" ")[: _WINDOW + 1]
+def _surrounding_words(text: str, replacement: Replacement) -> tuple[str, str]:
+    """Return the words around a replacement, as they are and with the replacement."""
+    before, after = (
+        text[: replacement.start].split(" ")[-_WINDOW - 1 :],
+        text[replacement.end :].split(" ")[: _WINDOW + 1],
+    )
     left, right = " ".join(before), " ".join(after)
-    return left + text[one.start : one.end] + right, left + one.instead + right
+    return left + text[replacement.start : replacement.end] + right, left + replacement.instead + right
 
 
 def apply_replacements(text: str, chosen: Sequence[Replacement]) -> str:
-    """The text with some of its words replaced (no two of them in one place)."""
-    for one in sorted(chosen, reverse=True):
-        text = text[: one.start] + one.instead + text[one.end :]
+    """Return the text with some of its words replaced (no two replacements in one place)."""
+    for replacement in sorted(chosen, reverse=True):
+        text = text[: replacement.start] + replacement.instead + text[replacement.end :]
     return text
 
 
@@ -87,10 +90,10 @@ def _propose_replacements(text: str) -> list[Replacement]:
 
 @functools.lru_cache(2**14)
 def _find_synonyms(word: str) -> tuple[str, ...]:
-    """The synonyms of a word as it stands: of inflected forms only those that were looked up by hand."""
-    checked = [load_replacements()[word]] if word in load_replacements() else []
+    """Return the synonyms of a word form; for inflected forms, only those that were checked by hand."""
+    curated = [load_replacements()[word]] if word in load_replacements() else []
     if word in _EXCLUDED_WORDS or _synonyms.base_forms(word) != [word]:
-        return tuple(checked)
+        return tuple(curated)
     shared: dict[str, int] = defaultdict(int)
     synsets = [meaning for meaning in _synonyms.find_meanings(word) if meaning in _synset_words()]
     for other in (other for synset in synsets for other in _synset_words()[synset]):
@@ -98,11 +101,11 @@ def _find_synonyms(word: str) -> tuple[str, ...]:
             shared[other] += 1
     near = [other for other in shared if shared[other] >= _SHARE * len(synsets)]
     others = sorted(near, key=lambda other: (-shared[other], other))
-    return tuple(dict.fromkeys([*checked, *others[:_MAX_SYNONYMS]]))
+    return tuple(dict.fromkeys([*curated, *others[:_MAX_SYNONYMS]]))
 
 
 def _share_a_stem(word: str, other: str) -> bool:
-    """Whether one is made of the other, and so another part of speech: "quickly" and "quick"."""
+    """Whether one word is derived from the other, so probably another part of speech: "quickly" and "quick"."""
     from snowballstemmer import stemmer
 
     stems = stemmer("english").stemWords([word, other])
@@ -111,7 +114,7 @@ def _share_a_stem(word: str, other: str) -> bool:
 
 @functools.cache
 def _common_words() -> frozenset[str]:
-    """Words that everybody says."""
+    """Common words."""
     tokenizer = orjson.loads((find_encoder_folder("aptness")[0] / "tokenizer.json").read_bytes())
     vocabulary = tokenizer["model"]["vocab"]
     return (
@@ -124,8 +127,8 @@ def _common_words() -> frozenset[str]:
 @functools.cache
 def _synset_words() -> dict[_synonyms.Meaning, list[str]]:
     """The words of each synset."""
-    found: dict[_synonyms.Meaning, list[str]] = defaultdict(list)
+    words: dict[_synonyms.Meaning, list[str]] = defaultdict(list)
     for word, synsets in _synonyms._load_table().synsets.items():
         for synset in synsets:
-            found[synset].append(word)
-    return dict(found)
+            words[synset].append(word)
+    return dict(words)

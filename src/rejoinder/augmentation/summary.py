@@ -1,4 +1,4 @@
-"""What an augmentation came to: references by source, items that got fewer than asked and why, what was left out."""
+"""The summary of an augmentation: references by source, items that got fewer than requested and why, adaptations."""
 
 from __future__ import annotations
 
@@ -19,36 +19,36 @@ _COUNTERS = ("references", "reached", "adapted", "short")
 
 @dataclass
 class AugmentationTally:
-    """Counts that grow item by item."""
+    """Running counts over items."""
 
     items: int = 0
     references: Counter[str] = field(default_factory=Counter)  # by source
-    reached: Counter[str] = field(default_factory=Counter)  # items that got some of a source
+    reached: Counter[str] = field(default_factory=Counter)  # items that got references from a source
     adapted: Counter[str] = field(default_factory=Counter)  # by verdict
-    short: Counter[str] = field(default_factory=Counter)  # items with fewer than asked, by reason
-    notes: list[str] = field(default_factory=list)  # what was said of the sources
+    short: Counter[str] = field(default_factory=Counter)  # items with fewer than requested, by reason
+    notes: list[str] = field(default_factory=list)  # notes about the sources
 
-    def add(self, item: Item, sifted: FilteredProposals, chosen: Sequence[Proposal], plan: AugmentationPlan) -> None:
-        """Count what an item got."""
+    def add(self, item: Item, filtered: FilteredProposals, chosen: Sequence[Proposal], plan: AugmentationPlan) -> None:
+        """Count the references of an item."""
         self.items += 1
         sources = Counter(proposal.source for proposal in chosen)
         self.references += sources
         self.reached.update(sources.keys())
         if len(chosen) < plan.k:
-            self.short[_explain_shortage(item, sifted, plan)] += 1
+            self.short[_explain_shortage(item, filtered, plan)] += 1
 
     def plain(self) -> dict[str, Any]:
-        """The counts as plain values."""
+        """Return the counts as plain values."""
         return {"items": self.items, **{name: dict(getattr(self, name)) for name in _COUNTERS}}
 
-    def take(self, counted: Mapping[str, Any]) -> None:
-        """Add the counts of another."""
-        self.items += counted["items"]
+    def add_counts(self, counts: Mapping[str, Any]) -> None:
+        """Add the counts of another tally."""
+        self.items += counts["items"]
         for name in _COUNTERS:
-            getattr(self, name).update(counted[name])
+            getattr(self, name).update(counts[name])
 
     def table(self, k: int) -> Table:
-        """References by source, with what a reader must know under them."""
+        """Return a table of references by source, with notes."""
         rows: list[list[Cell]] = [
             [source, n, self.reached[source], n / self.items] for source, n in sorted(self.references.items())
         ]
@@ -57,21 +57,21 @@ class AugmentationTally:
         notes = [f"{self.items - sum(self.short.values()):,} of {self.items:,} items got {k:,} references."]
         notes += [f"{n:,} got fewer: {reason}." for reason, n in self.short.most_common()]
         if self.adapted:
-            said = ", ".join(f"{verdict} ({n:,})" for verdict, n in self.adapted.most_common())
-            notes.append(f"Adaptation to the context: {said}.")
-        heads = ["source", "references added", "items", "an item"]
+            verdicts = ", ".join(f"{verdict} ({n:,})" for verdict, n in self.adapted.most_common())
+            notes.append(f"Adaptation to the context: {verdicts}.")
+        heads = ["source", "references added", "items", "per item"]
         return Table("References by source", heads, rows, notes, decimals=1)
 
 
-def _explain_shortage(item: Item, sifted: FilteredProposals, plan: AugmentationPlan) -> str:
-    """Why an item got fewer references than were asked for: the first reason that explains it."""
-    new = len(sifted.kept) + sifted.unapt
-    if sifted.unapt and new >= plan.k:
-        return f"too few of their proposals reach an aptness of {plan.least_aptness:g}"
+def _explain_shortage(item: Item, filtered: FilteredProposals, plan: AugmentationPlan) -> str:
+    """Return why an item got fewer references than requested: the first reason that explains it."""
+    new = len(filtered.remaining) + filtered.unapt
+    if filtered.unapt and new >= plan.k:
+        return f"too few of their proposals have an aptness of at least {plan.least_aptness:g}"
     if not (item.context or item.references or item.future):
-        return "nothing is known of them, neither context nor reference nor future"
-    if sifted.known and new + sifted.known >= plan.k:
-        return "too many of their proposals say what is known already"
+        return "they have no context, no reference and no future"
+    if filtered.known and new + filtered.known >= plan.k:
+        return "too many of their proposals repeat known texts"
     if item.context and not looks_english(item.context[-1].text):
-        return "they do not look English, so common sense has nothing for them"
+        return "they do not look like English, so common sense has no proposals for them"
     return "the sources have no more proposals for them"

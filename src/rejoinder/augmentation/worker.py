@@ -1,4 +1,4 @@
-"""Augmentation by an engine: batches of items go to workers that open the sources once."""
+"""Augmentation by an engine: workers open the sources once and augment batches of items."""
 
 from __future__ import annotations
 
@@ -23,36 +23,36 @@ _PLACE = Place("items", 0)
 
 
 def explain_local(plan: AugmentationPlan) -> str | None:
-    """Why items of a plan cannot be given to workers, in one sentence; None where they can."""
+    """Return why a plan cannot be computed by workers, in one sentence; None if it can."""
     if plan.corpus is None and plan.retrieval is not None:
-        return "the items themselves are searched, so they stay together in this process; name a --corpus to share them"
+        return "the items themselves are searched, so one process computes all of them; name a corpus to use several"
     if plan.adapt:
-        return "how many texts are adapted is counted over all items, so they stay together in this process"
+        return "the number of adapted texts is limited over all items, so one process computes all of them"
     return None
 
 
 class AugmentWorker:
-    """A plan with its sources opened."""
+    """A plan with its opened sources."""
 
     def __init__(self, plan: Mapping[str, Any], sources: Sources | None = None) -> None:
         self._plan = plan_from_values(plan)
         self._sources = sources or open_sources(self._plan, [])
 
     def compute(self, task: Sequence[Any]) -> list[Any]:
-        """Some items with more references, what was counted, and what there is to say of the sources."""
+        """Return items with more references, the counts, and the notes about the sources."""
         items = [record for record in (from_object(one, _PLACE, True) for one in task) if isinstance(record, Item)]
         tally = AugmentationTally()
-        made = Augmenter(self._plan, self._sources, tally).augmented(items)
-        return [[to_object(item) for item in made], tally.plain(), list(self._sources.notes)]
+        augmented = Augmenter(self._plan, self._sources, tally).augment_items(items)
+        return [[to_object(item) for item in augmented], tally.plain(), list(self._sources.notes)]
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """Nothing to release."""
 
 
 def augment_by_engine(
     engine: Engine, plan: AugmentationPlan, batches: Iterable[Sequence[Item]], tally: AugmentationTally
 ) -> Iterator[list[Item]]:
-    """Every batch of items with more references, in order."""
+    """Yield every batch of items with more references, in order."""
     tasks = ([to_object(item) for item in batch] for batch in batches)
     for result in order_results(engine.compute(_worker_spec(plan), tasks)):
         yield _collect_items(result, tally)
@@ -61,14 +61,14 @@ def augment_by_engine(
 def make_caching_augmenter(
     engine: CachingEngine, plan: AugmentationPlan, sources: Sources, tally: AugmentationTally
 ) -> Callable[[Sequence[Item]], list[Item]]:
-    """What gives items more references in this process, from sources that are open, unless that is kept."""
+    """Return a function that augments items in this process, with open sources, unless the results are cached."""
     worker = AugmentWorker(dataclasses.asdict(plan), sources)
 
-    def augmented(items: Sequence[Item]) -> list[Item]:
+    def augment_items(items: Sequence[Item]) -> list[Item]:
         task = [to_object(item) for item in items]
         return _collect_items(engine.value(_worker_spec(plan), task, worker.compute), tally)
 
-    return augmented
+    return augment_items
 
 
 def _worker_spec(plan: AugmentationPlan) -> WorkerSpec:
@@ -80,24 +80,24 @@ def _worker_spec(plan: AugmentationPlan) -> WorkerSpec:
 
 
 def _collect_items(result: Sequence[Any], tally: AugmentationTally) -> list[Item]:
-    """The items of a result; what was counted goes to the tally."""
-    objects, counted, notes = result
-    tally.take(counted)
+    """Return the items of a result, and add its counts to the tally."""
+    objects, counts, notes = result
+    tally.add_counts(counts)
     tally.notes += [note for note in notes if note not in tally.notes]
     return [record for record in (from_object(one, _PLACE, True) for one in objects) if isinstance(record, Item)]
 
 
-def plan_from_values(found: Mapping[str, Any]) -> AugmentationPlan:
-    """A plan from plain values."""
+def plan_from_values(values: Mapping[str, Any]) -> AugmentationPlan:
+    """Return a plan from plain values."""
     parts = {
-        "retrieval": None if found["retrieval"] is None else _construct(Retrieval, found["retrieval"]),
-        "delorean": _construct(DeloreanSettings, found["delorean"]),
-        "acceptance": _construct(Acceptance, found["acceptance"]),
-        "knowledge": tuple(found["knowledge"]),
+        "retrieval": None if values["retrieval"] is None else _construct(Retrieval, values["retrieval"]),
+        "delorean": _construct(DeloreanSettings, values["delorean"]),
+        "acceptance": _construct(Acceptance, values["acceptance"]),
+        "knowledge": tuple(values["knowledge"]),
     }
-    return AugmentationPlan(**{**found, **parts})
+    return AugmentationPlan(**{**values, **parts})
 
 
 def _construct(kind: Any, values: Mapping[str, Any]) -> Any:
-    """A value of a kind; JSON has lists where it has tuples."""
+    """Return a value of a class; JSON has lists instead of tuples."""
     return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})

@@ -287,7 +287,7 @@ def open_pool_engine(options: BuildOptions, output: str) -> Iterator[Engine | No
     if options.pools:
         yield None
         return
-    files = [str(BuildInput.of(name).name) for name in (*options.dialogues, *options.repository, *options.not_in)]
+    files = [str(BuildInput.parse(name).name) for name in (*options.dialogues, *options.repository, *options.not_in)]
     files += [options.acceptability or "", options.judge_with or ""]
     with caching_engine(choose_engine(options.engine, options.processes, options.address), output, files) as engine:
         yield engine
@@ -313,11 +313,11 @@ def write_for_people(pools: PoolSet, output: str, options: BuildOptions) -> None
 def write_set(built: BuiltTestSet, output: str, form: str) -> None:
     """Write a set with its cards, and print what each step left out."""
     from rejoinder.data.writer import write
-    from rejoinder.selection.card import step_table, write_card
+    from rejoinder.selection.card import render_card, step_table, write_card
     from rejoinder.table import FORMATS
 
     write(built.questions, output)
-    card, page = write_card(built.card, output)
+    card, page = write_card(built.card, output, render_card)
     click.echo(FORMATS[form](step_table(built.card)))
     click.echo(f"written: {output}, {card.name} and {page.name}", err=True)
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from rejoinder.selection.accuracy import accuracy_over_all, format_rank_range
+from rejoinder.selection.accuracy import ALPHA, accuracy_over_all, format_rank_range, summarise_differences
 from rejoinder.selection.breakdown import CandidateGroup
 from rejoinder.selection.evaluate import SUGGESTED_LABEL, DisputedQuestion, SelectionEvaluation
 from rejoinder.selection.label_rules import measure_suggestions
 from rejoinder.selection.labels import LABELS, MEANINGS, find_false_places
-from rejoinder.selection.significance import ALPHA, summarise_differences
 from rejoinder.table import Cell, Probability, Table, format_count
 from rejoinder.types import Question
 

@@ -14,9 +14,8 @@ from rejoinder.reports.leaderboard import BoardRow
 from rejoinder.reports.page import GENERATOR, csp_hash, make_environment, read_template
 from rejoinder.reports.selection import accuracy_table, difference_table, group_table, position_table
 from rejoinder.reports.summary import quote_command
-from rejoinder.selection.accuracy import format_rank_range
+from rejoinder.selection.accuracy import format_rank_range, summarise_differences
 from rejoinder.selection.evaluate import DisputedQuestion, SelectionEvaluation
-from rejoinder.selection.significance import summarise_differences
 from rejoinder.types import Candidate, Question
 
 _MAX_NAMES = 4

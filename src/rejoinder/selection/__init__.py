@@ -1,3 +1,3 @@
-"""Response selection: test sets with well-chosen false candidates, and systems that answer them (Sato et al. 2020)."""
+"""Response selection (Sato et al. 2020): test sets with well-chosen false candidates, and systems that answer them."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What was measured of judges, in a file: the package has one, and a command writes others."""
+"""The measurements of judges in a file: one comes with the package, and a command writes others."""
 
 from __future__ import annotations
 
@@ -30,70 +30,70 @@ def measure_judge(
     missed: float = MAX_MISSED,
     progress: Progress | None = None,
 ) -> Acceptability:
-    """A metric as a judge of what is acceptable: threshold and curve from ``dev``, error rates from ``test``."""
+    """Measure a metric as a judge of what is acceptable: threshold and curve on ``dev``, error rates on ``test``."""
     metric = parse(metric) if isinstance(metric, str) else metric
     on_dev, on_test = (collect_graded_scores(part, score_candidates(part, metric, progress)) for part in (dev, test))
     return fit_acceptability(str(metric), signature(metric), on_dev, on_test, missed)
 
 
 def read_published_questions(name: str) -> list[Question]:
-    """The questions of a published set such as DailyDialog++."""
+    """Return the questions of a published set such as DailyDialog++."""
     from rejoinder.data.datasets import read_dataset
 
     return [record for record in read_dataset(name) if isinstance(record, Question)]
 
 
-def write_acceptability(found: Sequence[Acceptability], path: str | Path) -> None:
-    """Write what was measured."""
-    content = {"chosen_on": DEV, "measured_on": TEST, "judges": [acceptability_to_object(one) for one in found]}
+def write_acceptability(judges: Sequence[Acceptability], path: str | Path) -> None:
+    """Write the measurements of judges."""
+    content = {"chosen_on": DEV, "measured_on": TEST, "judges": [acceptability_to_object(judge) for judge in judges]}
     with atomic_write(path) as file:
         file.write(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
 
 
 def read_acceptability(path: str | Path = SHIPPED) -> dict[str, Acceptability]:
-    """What a file says of judges, by spec."""
+    """Return the measurements of a file, by the judge's spec."""
     path = Path(path)
     try:
-        found = orjson.loads(path.read_bytes())
-        return {one["metric"]: _parse_acceptability(one) for one in found["judges"]}
+        content = orjson.loads(path.read_bytes())
+        return {judge["metric"]: _parse_acceptability(judge) for judge in content["judges"]}
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     except (ValueError, KeyError, TypeError):
         raise InputError(
-            f"{path}: says nothing of judges; write it with: rejoinder build FILE --measure-acceptability"
+            f"{path}: has no measurements of judges; write it with: rejoinder build -o FILE --measure-acceptability"
         ) from None
 
 
 def load_acceptability(metric: Metric, path: str | Path = SHIPPED) -> Acceptability:
-    """What is known of a metric as a judge; it must have been measured as it is now."""
+    """Return the measurements of a metric as a judge; they must be of the metric as it is now."""
     check_judge(metric)
-    again = f'measure it with: rejoinder build FILE.json --measure-acceptability --judge-with "{metric}"'
-    found = read_acceptability(path).get(str(metric))
-    if found is None:
-        raise SpecError(f"nobody has measured from which score on {metric} calls a reply acceptable; {again}")
-    if found.signature != signature(metric):
-        raise SpecError(f"{metric} is not what it was when its threshold was chosen ({found.signature}); {again}")
-    return found
+    remedy = f'measure it with: rejoinder build -o FILE.json --measure-acceptability --judge-with "{metric}"'
+    measured = read_acceptability(path).get(str(metric))
+    if measured is None:
+        raise SpecError(f"{metric} has no measured threshold for what is acceptable; {remedy}")
+    if measured.signature != signature(metric):
+        raise SpecError(f"{metric} has changed since its threshold was chosen ({measured.signature}); {remedy}")
+    return measured
 
 
-def acceptability_to_object(one: Acceptability) -> dict[str, Any]:
-    """What was measured, as JSON."""
-    plain = asdict(one)
+def acceptability_to_object(acceptability: Acceptability) -> dict[str, Any]:
+    """Return the measurements of a judge as a JSON object."""
+    fields = asdict(acceptability)
     for name in ("chosen", "measured"):
-        rates: ErrorRates = getattr(one, name)
-        plain[name] = {
+        rates: ErrorRates = getattr(acceptability, name)
+        fields[name] = {
             "questions": rates.questions,
             "n_missing": rates.n_missing,
             "auc": _interval_to_object(rates.auc),
             "missed": _interval_to_object(rates.missed),
             "passed": {grade: _interval_to_object(share) for grade, share in rates.passed.items()},
         }
-    return plain
+    return fields
 
 
-def _interval_to_object(found: Interval) -> dict[str, Any]:
-    ends = {key: round(getattr(found, key), _DECIMALS) for key in ("value", "low", "high")}
-    return {**ends, "n": found.n, "n_clusters": found.n_clusters}
+def _interval_to_object(interval: Interval) -> dict[str, Any]:
+    ends = {key: round(getattr(interval, key), _DECIMALS) for key in ("value", "low", "high")}
+    return {**ends, "n": interval.n, "n_clusters": interval.n_clusters}
 
 
 def _parse_acceptability(o: Mapping[str, Any]) -> Acceptability:

@@ -1,7 +1,7 @@
-"""Questions out of pools: what people or the model call acceptable or ungrammatical goes, three false ones stay.
+"""Questions made from pools: acceptable and ungrammatical candidates are dropped, and three false ones are chosen.
 
-Where six or more are left, a second question has the same context, three other false candidates, and as its truth one
-of the utterances that were accepted (Sato et al. 2020, section 3.2): by people, or by the model where that is asked.
+If six or more are left, a second question gets the same context, three other false candidates, and as its true reply an
+utterance that was accepted (Sato et al. 2020, section 3.2): by people, or by the model if the settings say so.
 """
 
 from __future__ import annotations
@@ -13,25 +13,61 @@ from dataclasses import dataclass, field
 
 from rejoinder.data.questions import FALSE, TRUE
 from rejoinder.errors import InputError
+from rejoinder.seeded import stable_shuffle
 from rejoinder.selection.acceptability import Acceptability
 from rejoinder.selection.acceptability_rules import CandidateVerdict, judge_candidate, judge_truth
 from rejoinder.selection.human_scores import get_ratings
 from rejoinder.selection.model_pass import ACCEPTABILITY_KEY, is_acceptable
 from rejoinder.selection.pools import LEFT_OUT_KEY
-from rejoinder.selection.sampling import draw_candidates, shuffle_candidates
 from rejoinder.selection.settings import SelectionSettings
 from rejoinder.text.normalise import normalise_text
+from rejoinder.text.similarity import dice_similarity, extract_ngrams
 from rejoinder.types import Candidate, Question
 
-SECOND_SUFFIX = "-2"  # behind the id of a second question
+
+def draw_candidates(usable: Sequence[Candidate], n: int, *names: object) -> list[Candidate]:
+    """Choose ``n`` candidates, mixing their sources; ``names`` (the seed among them) decide the random order.
+
+    The first is random. Each of the others comes from the source that has contributed the fewest so far: of its
+    candidates the one that was found first, so the most similar to the true reply; if that is not known, the one least
+    similar to those chosen already. The random order breaks ties.
+    """
+    by_id = {str(one.id): one for one in usable}
+    remaining = [by_id[name] for name in stable_shuffle(by_id, *names)]
+    words = {str(one.id): extract_ngrams(one.text) for one in usable}
+    chosen: list[Candidate] = []
+    source_counts: Counter[str | None] = Counter()
+    similarity = dict.fromkeys(words, 0.0)
+    while remaining and len(chosen) < n:
+        best = remaining[0]
+        if chosen:
+            best = min(
+                remaining,
+                key=lambda one: (source_counts[one.source], one.meta.get("place", 0), similarity[str(one.id)]),
+            )
+        remaining.remove(best)
+        chosen.append(best)
+        source_counts[best.source] += 1
+        for name in similarity:
+            similarity[name] = max(similarity[name], dice_similarity(words[name], words[str(best.id)]))
+    return chosen
+
+
+def shuffle_candidates(candidates: Sequence[Candidate], *names: object) -> tuple[Candidate, ...]:
+    """Return candidates in a random order that these names decide."""
+    by_id = {str(one.id): one for one in candidates}
+    return tuple(by_id[name] for name in stable_shuffle(by_id, *names))
+
+
+SECOND_SUFFIX = "-2"  # at the end of a second question's id
 
 
 @dataclass(eq=False)
 class QuestionAssembler:
-    """Makes questions of pools, one after the other, and counts what becomes of everything.
+    """Makes questions from pools, one after another, and counts what happens to pools and candidates.
 
-    ``by_people`` says that people have scored the pools: then they decide alone, and what they did not score is out.
-    Otherwise the model decides where there is one (``known``), else nobody does.
+    ``by_people`` means that people have scored the pools: then they alone decide, and what they did not score is out.
+    Otherwise the model decides if there is one (``known``), else nobody does.
     """
 
     settings: SelectionSettings
@@ -40,33 +76,33 @@ class QuestionAssembler:
     counts: Counter[str] = field(default_factory=Counter)
 
     def questions(self, pool: Question) -> list[Question]:
-        """No question, one, or two."""
+        """Return the questions of a pool: none, one, or two."""
         self.counts["pools"] += 1
         truth = find_truth(pool)
-        others = [one for one in pool.candidates if one is not truth and self._differs(one, truth)]
+        others = [one for one in pool.candidates if one is not truth and self._differs_from(one, truth)]
         verdicts = {str(one.id): self._verdict(one) for one in others}
         self.counts["candidates"] += len(others)
         self.counts.update(f"candidates {verdict}" for verdict in verdicts.values())
-        if self.by_people and (of_truth := judge_truth(get_ratings(truth), self.settings.least_raters)) != TRUE:
-            self.counts[f"pools with a truth that is {of_truth}"] += 1
+        if self.by_people and (truth_verdict := judge_truth(get_ratings(truth), self.settings.least_raters)) != TRUE:
+            self.counts[f"pools with a truth that is {truth_verdict}"] += 1
             return []
         usable = [one for one in others if verdicts[str(one.id)] == FALSE]
         if len(usable) < self.settings.false:
             self.counts["pools with too few false candidates"] += 1
             return []
         first = draw_candidates(usable, self.settings.false, self.settings.seed, "pick", pool.id)
-        made = [self._question(pool, pool.id, truth, first)]
+        new_questions = [self._make_question(pool, pool.id, truth, first)]
         rest = [one for one in usable if one not in first]
         accepted = [one for one in others if verdicts[str(one.id)] == "acceptable"]
-        if len(rest) >= self.settings.false and (instead := self._accepted(accepted)) is not None:
-            others_yet = draw_candidates(rest, self.settings.false, self.settings.seed, "second", pool.id)
-            made.append(self._question(pool, pool.id + SECOND_SUFFIX, instead, others_yet))
+        if len(rest) >= self.settings.false and (second_truth := self._choose_second_truth(accepted)) is not None:
+            second_false = draw_candidates(rest, self.settings.false, self.settings.seed, "second", pool.id)
+            new_questions.append(self._make_question(pool, pool.id + SECOND_SUFFIX, second_truth, second_false))
             self.counts["second questions"] += 1
-        self.counts["questions"] += len(made)
-        return made
+        self.counts["questions"] += len(new_questions)
+        return new_questions
 
-    def _differs(self, candidate: Candidate, truth: Candidate) -> bool:
-        """Whether a candidate says something else than the true reply; proposing sees to it, a file need not."""
+    def _differs_from(self, candidate: Candidate, truth: Candidate) -> bool:
+        """Whether a candidate differs from the true reply; the finder ensures it, but a file of pools may not."""
         differs = normalise_text(candidate.text) != normalise_text(truth.text)
         self.counts["candidates that say the same as the truth"] += not differs
         return differs
@@ -81,15 +117,15 @@ class QuestionAssembler:
             return "unjudged"
         return "acceptable" if accepted else "false"
 
-    def _accepted(self, accepted: Sequence[Candidate]) -> Candidate | None:
-        """The utterance that was accepted most clearly, where whoever accepted it may decide on a truth."""
+    def _choose_second_truth(self, accepted: Sequence[Candidate]) -> Candidate | None:
+        """Return the most clearly accepted utterance, if the settings let its judges choose a second true reply."""
         if not accepted or self.settings.second != ("people" if self.by_people else "model"):
             return None
         if self.by_people:
             return max(accepted, key=lambda one: (_mean(get_ratings(one)), -_pool_place(one)))
         return max(accepted, key=lambda one: (one.meta[ACCEPTABILITY_KEY], -_pool_place(one)))
 
-    def _question(self, pool: Question, name: str, truth: Candidate, false: Sequence[Candidate]) -> Question:
+    def _make_question(self, pool: Question, name: str, truth: Candidate, false: Sequence[Candidate]) -> Question:
         ordered = shuffle_candidates([truth, *false], self.settings.seed, "order", name)
         return dataclasses.replace(
             pool,
@@ -100,15 +136,16 @@ class QuestionAssembler:
 
 
 def find_truth(pool: Question) -> Candidate:
-    """The true reply of a pool."""
-    found = [one for one in pool.candidates if one.grade == TRUE]
+    """Return the true reply of a pool."""
+    true_candidates = [one for one in pool.candidates if one.grade == TRUE]
     ids = {one.id for one in pool.candidates}
-    if len(found) != 1 or len(ids) != len(pool.candidates) or None in ids:
+    if len(true_candidates) != 1 or len(ids) != len(pool.candidates) or None in ids:
         raise InputError(
-            f"question {pool.id}: is no pool: one candidate must have the grade 'true' (found {len(found)}), and each "
-            "an id of its own; write pools with --write-csv or --write-project"
+            f"question {pool.id}: is not a pool: exactly one candidate must have the grade 'true' (found "
+            f"{len(true_candidates)}), and each its own id; write pools with: rejoinder build --write-csv or "
+            "--write-project"
         )
-    return found[0]
+    return true_candidates[0]
 
 
 def _mean(scores: Sequence[int]) -> float:

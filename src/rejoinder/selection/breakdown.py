@@ -1,7 +1,7 @@
-"""Accuracy by what kind of candidate was offered: by error label, by source, by grade.
+"""Accuracy by kind of candidate: by error label, by source, by grade.
 
-A group is what some candidates have in common. Of each group and system: the accuracy on the questions that offer such
-a candidate, and on how many of them the system selected it.
+A group is a set of candidates that share one of these. For each group and system: the accuracy on the questions that
+offer such a candidate, and how often the system selected it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ GroupKey: TypeAlias = Callable[[Candidate], Iterable[str]]
 
 
 class CandidateGroup(NamedTuple):
-    """One group under one system; ``blind`` is how often who selects blindly would select such a candidate."""
+    """One group and one system; ``blind`` is how often a random choice would select such a candidate."""
 
     name: str
     system: str
@@ -38,23 +38,23 @@ def by_label(candidate: Candidate) -> Iterable[str]:
 
 
 def by_suggestion(candidate: Candidate) -> Iterable[str]:
-    """The error labels that a rule suggests and nobody has accepted."""
-    found = candidate.meta.get("suggested_labels", ())
-    return [str(label) for label in found] if isinstance(found, list | tuple) else ()
+    """The error labels that rules suggest and nobody has accepted."""
+    labels = candidate.meta.get("suggested_labels", ())
+    return [str(label) for label in labels] if isinstance(labels, list | tuple) else ()
 
 
 def by_source(candidate: Candidate) -> Iterable[str]:
-    """What found or wrote the candidate."""
+    """The source that found or wrote the candidate."""
     return () if candidate.source is None else (candidate.source,)
 
 
 def by_grade(candidate: Candidate) -> Iterable[str]:
-    """The grade, where it is a word."""
+    """The grade, if it is a word."""
     return (candidate.grade,) if isinstance(candidate.grade, str) else ()
 
 
 def breakdown(selected: SelectionResult, key: GroupKey, only_wrong: bool = True) -> list[CandidateGroup]:
-    """Every group of candidates (of the wrong ones, unless all are asked for) under every system."""
+    """Return every group of candidates for every system; by default, only wrong candidates form groups."""
     members: dict[str, list[frozenset[int]]] = {}
     empty = [frozenset[int]()] * len(selected.questions)
     for number, question in enumerate(selected.questions):
@@ -76,11 +76,11 @@ def _measure_group(
 ) -> CandidateGroup:
     offering = np.array([bool(places) for places in members])
     points, clusters = selected.points[system][offering], selected.clusters[offering]
-    taken, blind = [], []
+    selected_shares, chance_shares = [], []
     for number in np.flatnonzero(offering).tolist():
-        places, own = selected.chosen[system][number], members[number]
-        taken.append(len(own.intersection(places)) / len(places) if places else NAN)
-        blind.append(len(own) / len(selected.questions[number].candidates))
+        places, group_places = selected.chosen[system][number], members[number]
+        selected_shares.append(len(group_places.intersection(places)) / len(places) if places else NAN)
+        chance_shares.append(len(group_places) / len(selected.questions[number].candidates))
     unanswered = int(np.isnan(points).sum())
     return CandidateGroup(
         name,
@@ -88,6 +88,6 @@ def _measure_group(
         len(points) - unanswered,
         unanswered,
         proportion(points, clusters),
-        proportion(taken, clusters),
-        float(np.mean(blind)),
+        proportion(selected_shares, clusters),
+        float(np.mean(chance_shares)),
     )

@@ -1,13 +1,14 @@
-"""The verb: dialogues and a repository in, questions with well-chosen false candidates and their card out.
+"""``build``: make questions with well-chosen false candidates, and their card, from dialogues and a repository.
 
-Sato et al. 2020, section 3: ``find_pools`` finds utterances that are like the true reply, ``make_questions`` removes
-what is acceptable after all or ungrammatical and makes questions of the rest, ``build`` does both.
+Sato et al. 2020, section 3: ``find_pools`` finds utterances that resemble the true reply, ``make_questions`` drops
+those that are acceptable or ungrammatical and makes questions of the rest, ``build`` does both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -28,12 +29,12 @@ from rejoinder.selection.worker import PoolEngine
 from rejoinder.sources import Corpus
 from rejoinder.types import Dialogue, Item, Question, Record
 
-_WINDOW = 256  # pools that are found and judged together
+_BATCH_SIZE = 256  # pools that are found and judged together
 
 
 @dataclass(frozen=True)
 class BuiltTestSet:
-    """A test set: its questions, its card, and the pools that they were made of."""
+    """A test set: its questions, its card, and the pools that the questions were made from."""
 
     questions: tuple[Question, ...]
     card: Mapping[str, Any] = field(hash=False)
@@ -42,7 +43,7 @@ class BuiltTestSet:
 
 @dataclass(frozen=True)
 class PoolSet:
-    """Pools on their way to people, and what the card will say of how they were found."""
+    """Pools for people to judge, and what the card will say about how they were found."""
 
     questions: tuple[Question, ...]
     facts: Mapping[str, Any] = field(default_factory=dict, hash=False)
@@ -59,17 +60,17 @@ def build(
     progress: Progress | None = None,
     elsewhere: PoolEngine | None = None,
 ) -> BuiltTestSet:
-    """A test set with well-chosen false candidates that nobody but the model has judged.
+    """Build a test set with well-chosen false candidates; no person has judged them, only the model.
 
-    - ``dialogues``: what questions are made of: dialogues, items or questions, or the files that have them; a name may
-      end in ``@SPLIT``.
-    - ``repository``: where candidates are found: dialogues, a ``Corpus``, or files.
+    - ``dialogues``: what questions are made from: dialogues, items or questions, or files of them; a file name may end
+      in ``@SPLIT``.
+    - ``repository``: where candidates are searched: dialogues, a ``Corpus``, or files.
     - ``settings``: how questions are built.
-    - ``training``: what systems were trained on and must not meet again: records or files.
-    - ``known``: from which score on the judge of the settings calls a candidate acceptable; what the package knows of
-      it, where nothing is given.
-    - ``inputs``: more that the card says of files.
-    - ``progress``: is told how many contexts are done, and of how many.
+    - ``training``: what the systems were trained on and must not meet again: records or files.
+    - ``known``: the measurements of the settings' judge, with the score from which it calls a candidate acceptable; by
+      default, those that come with the package.
+    - ``inputs``: further entries for the card's list of input files.
+    - ``progress``: called with the number of contexts done and the total.
     - ``elsewhere``: an engine whose workers find the pools.
 
     >>> import rejoinder
@@ -80,22 +81,20 @@ def build(
     >>> rejoinder.write(built.questions, "set.jsonl")
     5
     """
-    settings = settings or SelectionSettings()
-    known = _resolve_judge(settings, known)
-    opened = open_inputs(dialogues, repository, training, inputs)
-    work = open_pool_search(opened.contexts, opened.repository, settings, opened.training)
-    assembling = QuestionAssembler(settings, by_people=False, known=known)
+    search = _open_search(dialogues, repository, settings, training, known, inputs, progress, elsewhere)
+    items = search.source.items
+    assembler = QuestionAssembler(search.settings, by_people=False, known=search.known)
     pools: list[Question] = []
-    made: dict[str, list[Question]] = {}
-    wanted, n = settings.questions or 2 * len(work.items), 0
-    for pool in _iterate_pools(work, known, wanted, progress, elsewhere):
-        made[pool.id] = assembling.questions(pool)[: wanted - n]
+    by_pool: dict[str, list[Question]] = {}
+    wanted, n = search.settings.questions or 2 * len(items), 0
+    for pool in search.pools(wanted):
+        by_pool[pool.id] = assembler.questions(pool)[: wanted - n]
         pools.append(pool)
-        n += len(made[pool.id])
+        n += len(by_pool[pool.id])
         if n == wanted:
             break
-    questions = [question for item in work.items for question in made.get(item.id, ())]
-    return _finish_test_set(questions, pools, assembling, work.facts, opened.facts)
+    questions = [question for item in items for question in by_pool.get(item.id, ())]
+    return _finish_test_set(questions, pools, assembler, search.source.facts, search.inputs)
 
 
 def find_pools(
@@ -109,17 +108,17 @@ def find_pools(
     progress: Progress | None = None,
     elsewhere: PoolEngine | None = None,
 ) -> PoolSet:
-    """Pools for people to score, as many as questions are wanted; the model's opinion goes with them.
+    """Find pools for people to score, as many as questions are wanted; the model's scores are included.
 
-    - ``dialogues``: what questions are made of: dialogues, items or questions, or the files that have them; a name may
-      end in ``@SPLIT``.
-    - ``repository``: where candidates are found: dialogues, a ``Corpus``, or files.
+    - ``dialogues``: what questions are made from: dialogues, items or questions, or files of them; a file name may end
+      in ``@SPLIT``.
+    - ``repository``: where candidates are searched: dialogues, a ``Corpus``, or files.
     - ``settings``: how questions are built.
-    - ``training``: what systems were trained on and must not meet again: records or files.
-    - ``known``: from which score on the judge of the settings calls a candidate acceptable; what the package knows of
-      it, where nothing is given.
-    - ``inputs``: more that the card says of files.
-    - ``progress``: is told how many contexts are done, and of how many.
+    - ``training``: what the systems were trained on and must not meet again: records or files.
+    - ``known``: the measurements of the settings' judge, with the score from which it calls a candidate acceptable; by
+      default, those that come with the package.
+    - ``inputs``: further entries for the card's list of input files.
+    - ``progress``: called with the number of contexts done and the total.
     - ``elsewhere``: an engine whose workers find the pools.
 
     >>> import rejoinder
@@ -128,16 +127,12 @@ def find_pools(
     >>> len(pools.questions)
     5
     """
-    settings = settings or SelectionSettings()
-    opened = open_inputs(dialogues, repository, training, inputs)
-    work = open_pool_search(opened.contexts, opened.repository, settings, opened.training)
-    wanted = settings.questions or len(work.items)
-    found = {
-        pool.id: pool
-        for pool in islice(_iterate_pools(work, _resolve_judge(settings, known), wanted, progress, elsewhere), wanted)
-    }
-    in_order = tuple(found[item.id] for item in work.items if item.id in found)
-    return PoolSet(in_order, {**work.facts, "inputs": opened.facts})
+    search = _open_search(dialogues, repository, settings, training, known, inputs, progress, elsewhere)
+    items = search.source.items
+    wanted = search.settings.questions or len(items)
+    by_id = {pool.id: pool for pool in islice(search.pools(wanted), wanted)}
+    in_order = tuple(by_id[item.id] for item in items if item.id in by_id)
+    return PoolSet(in_order, {**search.source.facts, "inputs": search.inputs})
 
 
 def make_questions(
@@ -146,12 +141,12 @@ def make_questions(
     scores: HumanScores | None = None,
     known: Acceptability | None = None,
 ) -> BuiltTestSet:
-    """The test set that people's scores (or else the model's) make of pools.
+    """Make a test set from pools, by people's scores or, without them, by the model's.
 
-    - ``pools``: what ``find_pools`` found.
+    - ``pools``: what ``find_pools`` returned.
     - ``settings``: how questions are built.
-    - ``scores``: what people said of the candidates.
-    - ``known``: what is known of the judge of the settings.
+    - ``scores``: the scores that people gave the candidates.
+    - ``known``: the measurements of the settings' judge.
 
     >>> import rejoinder
     >>> settings = rejoinder.SelectionSettings(sources=("bm25(query='reply')",), judge=None, false=1)
@@ -161,47 +156,79 @@ def make_questions(
     """
     settings = settings or SelectionSettings()
     scored = attach_scores(pools.questions, scores) if scores is not None else list(pools.questions)
-    by_people = any(get_ratings(one) for pool in scored for one in pool.candidates)
+    by_people = any(get_ratings(candidate) for pool in scored for candidate in pool.candidates)
     known = _resolve_judge(settings, known)
     if known is not None:
         scored = attach_acceptability(scored, parse(known.metric), known)
-    assembling = QuestionAssembler(settings, by_people, known)
-    questions = [question for pool in scored for question in assembling.questions(pool)][: settings.questions]
-    return _finish_test_set(questions, scored, assembling, pools.facts, pools.facts.get("inputs", ()))
+    assembler = QuestionAssembler(settings, by_people, known)
+    questions = [question for pool in scored for question in assembler.questions(pool)][: settings.questions]
+    return _finish_test_set(questions, scored, assembler, pools.facts, pools.facts.get("inputs", ()))
 
 
-def _iterate_pools(
-    work: PoolSearch, known: Acceptability | None, wanted: int, progress: Progress | None, elsewhere: PoolEngine | None
-) -> Iterator[Question]:
-    """The pools one after the other, in an order that the seed draws where not all are wanted."""
-    settings = work.proposing.settings
-    by_id = {item.id: item for item in work.items}
-    order = stable_shuffle(by_id, settings.seed, "questions") if wanted < len(by_id) else list(by_id)
-    if elsewhere is not None and elsewhere.engine.workers > 1:
+@dataclass(frozen=True, eq=False)
+class _JudgedSearch:
+    """A search for pools and the judge of its candidates: what ``build`` and ``find_pools`` share."""
+
+    settings: SelectionSettings
+    source: PoolSearch
+    known: Acceptability | None
+    inputs: Sequence[Mapping[str, Any]]
+    progress: Progress | None
+    elsewhere: PoolEngine | None
+
+    def pools(self, wanted: int) -> Iterator[Question]:
+        """Yield the pools one by one, in a random order set by the seed if not all are wanted."""
+        ids = [item.id for item in self.source.items]
+        order = stable_shuffle(ids, self.settings.seed, "questions") if wanted < len(ids) else ids
         done = 0
-        for pools in elsewhere.pools(settings, order):
+        for pools in self._pool_batches(order):
             done += len(pools)
-            if progress is not None:
-                progress(done, len(order))
+            if self.progress is not None:
+                self.progress(done, len(order))
             yield from pools
-        return
 
-    def found(names: Sequence[str]) -> list[Question]:
-        pools = work.proposing.pools([by_id[name] for name in names])
-        if known is not None and not settings.random:
-            pools = attach_acceptability(pools, parse(known.metric), known)
+    def _pool_batches(self, order: Sequence[str]) -> Iterator[list[Question]]:
+        if self.elsewhere is not None and self.elsewhere.engine.workers > 1:
+            yield from self.elsewhere.pools(self.settings, order)
+            return
+        for start in range(0, len(order), _BATCH_SIZE):
+            names = order[start : start + _BATCH_SIZE]
+            if self.elsewhere is None:
+                yield self._find(names)
+            else:
+                yield self.elsewhere.find_unless_cached(self.settings, names, self._find)
+
+    @cached_property
+    def _items(self) -> dict[str, Item]:
+        return {item.id: item for item in self.source.items}
+
+    def _find(self, names: Sequence[str]) -> list[Question]:
+        """Find and judge the pools of some items in this process."""
+        pools = self.source.finder.pools([self._items[name] for name in names])
+        if self.known is not None and not self.settings.random:
+            pools = attach_acceptability(pools, parse(self.known.metric), self.known)
         return pools
 
-    for start in range(0, len(order), _WINDOW):
-        names = order[start : start + _WINDOW]
-        pools = found(names) if elsewhere is None else elsewhere.kept_here(settings, names, found)
-        if progress is not None:
-            progress(min(start + _WINDOW, len(order)), len(order))
-        yield from pools
+
+def _open_search(
+    dialogues: Iterable[Dialogue | Item | Question] | Files,
+    repository: Iterable[Dialogue] | Corpus | Files,
+    settings: SelectionSettings | None,
+    training: Iterable[Record] | TrainingTexts | Files,
+    known: Acceptability | None,
+    inputs: Sequence[Mapping[str, Any]],
+    progress: Progress | None,
+    elsewhere: PoolEngine | None,
+) -> _JudgedSearch:
+    settings = settings or SelectionSettings()
+    known = _resolve_judge(settings, known)
+    records = open_inputs(dialogues, repository, training, inputs)
+    source = open_pool_search(records.contexts, records.repository, settings, records.training)
+    return _JudgedSearch(settings, source, known, records.facts, progress, elsewhere)
 
 
 def _resolve_judge(settings: SelectionSettings, known: Acceptability | None) -> Acceptability | None:
-    """What is known of the judge of the settings; None where there is none."""
+    """Return the measurements of the settings' judge; None if there is no judge."""
     if settings.judge is None or settings.random:
         return None
     return known if known is not None else load_acceptability(parse(settings.judge))
@@ -210,14 +237,14 @@ def _resolve_judge(settings: SelectionSettings, known: Acceptability | None) -> 
 def _finish_test_set(
     questions: Sequence[Question],
     pools: Sequence[Question],
-    assembling: QuestionAssembler,
+    assembler: QuestionAssembler,
     facts: Mapping[str, Any],
     inputs: Sequence[Mapping[str, Any]],
 ) -> BuiltTestSet:
     if not questions:
-        why = ", ".join(f"{n:,} {what}" for what, n in sorted(assembling.counts.items()) if n)
+        counts = ", ".join(f"{n:,} {what}" for what, n in sorted(assembler.counts.items()) if n)
         raise InputError(
-            f"no question can be made of {len(pools):,} pools ({why}); "
-            f"{assembling.settings.false} false candidates are needed: give a larger repository or a larger --pool"
+            f"no question can be made from {len(pools):,} pool{'s' * (len(pools) != 1)} ({counts}); each needs "
+            f"{assembler.settings.false} false candidates: use a larger repository or larger pools"
         )
-    return BuiltTestSet(tuple(questions), make_card(questions, pools, assembling, facts, inputs), tuple(pools))
+    return BuiltTestSet(tuple(questions), make_card(questions, pools, assembler, facts, inputs), tuple(pools))

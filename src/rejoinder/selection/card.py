@@ -1,12 +1,12 @@
-"""The card of a test set as one JSON object: how each candidate was found, who judged it, and what is known of that."""
+"""The card of a test set, as JSON and as a page: how its candidates were found, who judged them, and how reliably."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
 
@@ -28,37 +28,38 @@ from rejoinder.table import Cell, Estimate, Table, to_markdown
 from rejoinder.text.tokens import get_tokenizer
 from rejoinder.types import Candidate, Question
 
+RenderCard: TypeAlias = Callable[[Mapping[str, Any], str], str]  # a card and the name of its set, as a page
 _DECIMALS = 4
 
 
 def make_card(
     questions: Sequence[Question],
     pools: Sequence[Question],
-    assembling: QuestionAssembler,
+    assembler: QuestionAssembler,
     facts: Mapping[str, Any],
     inputs: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """All there is to say of a test set."""
-    settings = assembling.settings
+    """Return the card of a test set."""
+    settings = assembler.settings
     false = [one for question in questions for one in _list_false_candidates(question)]
     left_out: Counter[str] = Counter()
     for pool in pools:
         left_out.update(pool.meta.get(LEFT_OUT_KEY, {}))
-    by = "people" if assembling.by_people else "model" if assembling.known is not None else "nobody"
+    judge = "people" if assembler.by_people else "model" if assembler.known is not None else "nobody"
     return {
         "rejoinder": rejoinder.__version__,
         "kind": "random" if settings.random else "chosen",
         "questions": len(questions),
         "candidates": len(questions[0].candidates),
         **{key: value for key, value in facts.items() if key not in ("inputs", "settings")},
-        "settings": _describe_settings(assembling, facts.get("settings", {})),
+        "settings": _describe_settings(assembler, facts.get("settings", {})),
         "inputs": [dict(one) for one in inputs],
         "pools": len(pools),
         "found": dict(sorted(Counter(one.source or "unknown" for one in false).items())),
         "left out of pools": dict(sorted(left_out.items())),
-        "counts": {what: n for what, n in sorted(assembling.counts.items()) if n},
-        "judged by": by,
-        "model": _describe_model(pools, assembling.known, settings.least_raters),
+        "counts": {what: n for what, n in sorted(assembler.counts.items()) if n},
+        "judged by": judge,
+        "model": _describe_model(pools, assembler.known, settings.least_raters),
         "people": _describe_people(pools),
         "overlap": _describe_overlap(questions),
         "places of the truth": _count_truth_places(questions),
@@ -66,10 +67,14 @@ def make_card(
     }
 
 
-def _describe_settings(assembling: QuestionAssembler, of_pools: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings; what decided on the pools is as it was when they were found."""
-    found = {key: of_pools[key] for key in POOL_SETTINGS if key in of_pools}
-    return {**asdict(assembling.settings), **found, "seed of the pools": of_pools.get("seed", assembling.settings.seed)}
+def _describe_settings(assembler: QuestionAssembler, pool_settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings; those that the pools depend on are the ones that the pools were found with."""
+    pool_values = {key: pool_settings[key] for key in POOL_SETTINGS if key in pool_settings}
+    return {
+        **asdict(assembler.settings),
+        **pool_values,
+        "seed of the pools": pool_settings.get("seed", assembler.settings.seed),
+    }
 
 
 def _list_false_candidates(question: Question) -> list[Candidate]:
@@ -82,7 +87,7 @@ def _count_truth_places(questions: Sequence[Question]) -> list[int]:
 
 
 def _mean_lengths(questions: Sequence[Question]) -> dict[str, float]:
-    """The mean length of true replies and of false candidates: where they differ, length alone gives some away."""
+    """The mean length of true replies and of false candidates: if they differ, length alone gives some answers away."""
     count = get_tokenizer("words")
     truths = [len(count(one.text)) for question in questions for one in question.candidates if one.grade == TRUE]
     false = [len(count(one.text)) for question in questions for one in _list_false_candidates(question)]
@@ -90,29 +95,29 @@ def _mean_lengths(questions: Sequence[Question]) -> dict[str, float]:
 
 
 def _describe_overlap(questions: Sequence[Question]) -> dict[str, Any]:
-    found = measure_overlap(questions)
+    overlap = measure_overlap(questions)
     return {
-        "share": interval_to_object(found.all),
-        "share where the truth has content words": interval_to_object(found.where_possible),
-        "by source": {name: round(value, _DECIMALS) for name, value in found.by_source.items()},
-        "truths without content words": found.truths_without,
+        "share": interval_to_object(overlap.all),
+        "share where the truth has content words": interval_to_object(overlap.where_possible),
+        "by source": {name: round(value, _DECIMALS) for name, value in overlap.by_source.items()},
+        "truths without content words": overlap.truths_without,
     }
 
 
 def _describe_people(pools: Sequence[Question]) -> dict[str, Any] | None:
-    found = measure_agreement(get_ratings(one) for pool in pools for one in pool.candidates)
-    if found is None:
+    agreement = measure_agreement(get_ratings(one) for pool in pools for one in pool.candidates)
+    if agreement is None:
         return None
     return {
-        "candidates": found.candidates,
-        "scores a candidate": list(found.raters),
-        "kappa of six classes": interval_to_object(found.six),
-        "kappa of two classes": interval_to_object(found.two),
+        "candidates": agreement.candidates,
+        "scores a candidate": list(agreement.raters),
+        "kappa of six classes": interval_to_object(agreement.six),
+        "kappa of two classes": interval_to_object(agreement.two),
     }
 
 
 def _describe_model(pools: Sequence[Question], known: Acceptability | None, least_raters: int) -> dict[str, Any] | None:
-    """The model pass: how it does on DailyDialog++, on the true replies here, and against people where they scored."""
+    """Describe the model pass: its results on DailyDialog++, on the true replies here, and vs. people's scores."""
     if known is None:
         return None
     truths = [
@@ -128,7 +133,7 @@ def _describe_model(pools: Sequence[Question], known: Acceptability | None, leas
 
 
 def _compare_with_people(pools: Sequence[Question], least_raters: int) -> dict[str, Any] | None:
-    """How well the model's probability tells what people accept from what they do not."""
+    """How well the model's probability separates what people accept from what they reject."""
     grades = {"acceptable": POSITIVE, "false": ADVERSARIAL}
     rows = [
         (pool.id, one, grades[verdict])
@@ -140,50 +145,50 @@ def _compare_with_people(pools: Sequence[Question], least_raters: int) -> dict[s
     if len({grade for _, _, grade in rows}) < 2:
         return None
     questions = [Question(name, (), (Candidate(one.text, grade=grade),)) for name, one, grade in rows]
-    found = collect_graded_scores(questions, [[float(one.meta[ACCEPTABILITY_KEY])] for _, one, _ in rows])
-    return {"candidates": len(rows), "auc": interval_to_object(auc_interval(found, POSITIVE, ADVERSARIAL))}
+    graded = collect_graded_scores(questions, [[float(one.meta[ACCEPTABILITY_KEY])] for _, one, _ in rows])
+    return {"candidates": len(rows), "auc": interval_to_object(auc_interval(graded, POSITIVE, ADVERSARIAL))}
 
 
 def _has_probability(candidate: Candidate) -> bool:
     return ACCEPTABILITY_KEY in candidate.meta
 
 
-def interval_to_object(found: Interval) -> dict[str, Any]:
-    """An interval as JSON; what is not known is null."""
-    ends: Iterable[tuple[str, float]] = (("value", found.value), ("low", found.low), ("high", found.high))
-    return {**{key: None if value != value else round(value, _DECIMALS) for key, value in ends}, "n": found.n}
+def interval_to_object(interval: Interval) -> dict[str, Any]:
+    """Return an interval as a JSON object; NaN becomes null."""
+    ends: Iterable[tuple[str, float]] = (("value", interval.value), ("low", interval.low), ("high", interval.high))
+    return {**{key: None if value != value else round(value, _DECIMALS) for key, value in ends}, "n": interval.n}
 
 
 _JUDGES = {
-    "people": "by people, by the rules of Sato et al. 2020, section 3.1",
-    "model": "by the model pass alone: no person has looked at it",
-    "nobody": "by nobody: some of its false candidates may be acceptable",
+    "people": "by people, with the rules of Sato et al. 2020, section 3.1",
+    "model": "by the model pass alone: no person has looked at them",
+    "nobody": "by nobody: some of them may be acceptable",
 }
 
 
 def card_paths(path: str | Path) -> tuple[Path, Path]:
-    """Where the two cards of a set stand: ``SET.card.json`` and ``SET.card.md``."""
+    """Return the paths of a set's card: ``SET.card.json`` and ``SET.card.md``."""
     path = Path(path)
     stem = path.name.removesuffix(".gz").removesuffix(".jsonl")
     return path.with_name(f"{stem}.card.json"), path.with_name(f"{stem}.card.md")
 
 
-def write_card(card: Mapping[str, Any], path: str | Path) -> tuple[Path, Path]:
-    """Write both cards beside a set."""
-    machine, page = card_paths(path)
-    with atomic_write(machine) as file:
+def write_card(card: Mapping[str, Any], path: str | Path, render: RenderCard) -> tuple[Path, Path]:
+    """Write the card next to a test set, as JSON and as a page, and return their paths."""
+    json_path, page_path = card_paths(path)
+    with atomic_write(json_path) as file:
         file.write(orjson.dumps(card, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
-    with atomic_write(page) as file:
-        file.write(render_card(card, Path(path).name).encode())
-    return machine, page
+    with atomic_write(page_path) as file:
+        file.write(render(card, Path(path).name).encode())
+    return json_path, page_path
 
 
 def render_card(card: Mapping[str, Any], name: str) -> str:
-    """The whole page."""
-    found = "drawn at random" if card["kind"] == "random" else "found with the true reply as the query"
+    """Return the card as a page in Markdown."""
+    method = "drawn at random" if card["kind"] == "random" else "found with the true reply as the query"
     head = (
         f"# {name}\n\n{card['questions']:,} questions with {card['candidates']} candidates, one of them true. "
-        f"The false ones were {found}, and judged {_JUDGES[card['judged by']]}. "
+        f"The false ones were {method}, and judged {_JUDGES[card['judged by']]}. "
         f"Made by rejoinder {card['rejoinder']} with the seed {card['settings']['seed']}.\n"
     )
     tables = [step_table(card), _source_table(card), _model_table(card), _people_table(card), _input_table(card)]
@@ -191,7 +196,7 @@ def render_card(card: Mapping[str, Any], name: str) -> str:
 
 
 def step_table(card: Mapping[str, Any]) -> Table:
-    """What became of everything, step by step."""
+    """The counts of each step."""
     rows: list[list[Cell]] = [[what, n] for what, n in card.get("dialogues", {}).items()]
     rows += [[f"repository: {what}", n] for what, n in card.get("repository", {}).items() if isinstance(n, int)]
     rows += [[f"training: {what}", n] for what, n in card.get("leakage", {}).items()]
@@ -203,53 +208,54 @@ def step_table(card: Mapping[str, Any]) -> Table:
     rows.append(["questions", card["questions"]])
     share = card["overlap"]["share"]
     notes = [
-        f"{_format_percent(share)} of the false candidates share a content word with the truth "
-        f"({card['overlap']['truths without content words']:,} truths have none).",
-        f"The truth stands in place 1, 2, ... {', '.join(map(str, card['places of the truth']))} times.",
-        f"True replies have {card['words a text']['truths']} words, false candidates {card['words a text']['false']}.",
+        f"{_format_percent(share)} of the false candidates share a content word with the true reply (true replies "
+        f"without content words: {card['overlap']['truths without content words']:,}).",
+        f"Positions of the true reply: {', '.join(map(str, card['places of the truth']))} times at position 1, 2, ...",
+        f"Mean length in words: true replies {card['words a text']['truths']}, false candidates "
+        f"{card['words a text']['false']}.",
     ]
-    return Table("Step by step", ["step", "n"], rows, notes)
+    return Table("What happened at each step", ["step", "n"], rows, notes)
 
 
 def _source_table(card: Mapping[str, Any]) -> Table:
     by_source = card["overlap"]["by source"]
     rows: list[list[Cell]] = [[spec, n, by_source.get(spec)] for spec, n in card["found"].items()]
-    told = [
+    notes = [
         f"{s['spec']}: {s['citation']}" + (f" ({s['model']})" if "model" in s else "") for s in card.get("sources", ())
     ]
-    return Table("False candidates by source", ["source", "n", "share a content word"], rows, told)
+    return Table("False candidates by source", ["source", "n", "with a shared content word"], rows, notes)
 
 
 def _model_table(card: Mapping[str, Any]) -> Table | None:
     model = card["model"]
     if model is None:
         return None
-    notes = [f"It accepts {_format_percent(model['true replies that it accepts'])} of the true replies of this set."]
+    notes = [f"It accepts {_format_percent(model['true replies that it accepts'])} of this set's true replies."]
     if model["against people"] is not None:
-        notes.append(f"Against what people accept here its AUC is {_format_estimate(model['against people']['auc'])}.")
+        notes.append(f"Its AUC for what people accept here: {_format_estimate(model['against people']['auc'])}.")
     if card["judged by"] == "model":
         notes.append(
-            "The false candidates of this set are those that this metric rejects: a system that is this metric, or was "
-            "trained like it, must not be ranked on it."
+            "The false candidates of this set are those that this metric rejects, so do not rank this metric, or a "
+            "system trained like it, on this set."
         )
     return acceptability_table(model, notes)
 
 
 def acceptability_table(model: Mapping[str, Any], notes: Sequence[str]) -> Table:
-    """How often a judge errs, on the split that its threshold was chosen on and on the other."""
+    """The error rates of a judge, on the split that its threshold was chosen on and on the other."""
     rows: list[list[Cell]] = []
-    for split, rates in (("dev, chosen on", model["chosen"]), ("test", model["measured"])):
+    for split, rates in (("dev (threshold chosen here)", model["chosen"]), ("test", model["measured"])):
         others = [rates["passed"].get(grade) for grade in ("adversarial", "random")]
         cells = [_to_estimate(one) for one in (rates["auc"], rates["missed"], *others)]
         rows.append([f"DailyDialog++ {split}", rates["questions"], *cells])
     heads = ["on", "contexts", "AUC", "acceptable, missed", "adversarial, accepted", "random, accepted"]
-    told = [
-        f"{model['metric']} and the content words that a reply repeats call it acceptable from a probability of "
-        f"{model['threshold']} on: 1 / (1 + exp(-({model['intercept']} + {model['slope']} score + "
-        f"{model['repeating']} words))).",
+    model_notes = [
+        f"A reply is called acceptable if its probability is at least {model['threshold']}: 1 / (1 + exp(-("
+        f"{model['intercept']} + {model['slope']} score + {model['repeating']} words))), with the score of "
+        f"{model['metric']} and the number of content words repeated from the context.",
         f"Signature: {model['signature']}.",
     ]
-    return Table("The model pass", heads, rows, [*told, *notes])
+    return Table("The model pass", heads, rows, [*model_notes, *notes])
 
 
 def _people_table(card: Mapping[str, Any]) -> Table | None:
@@ -261,24 +267,24 @@ def _people_table(card: Mapping[str, Any]) -> Table | None:
         [name, _to_estimate(people[f"kappa of {name}"])] for name in ("six classes", "two classes")
     ]
     notes = [f"{people['candidates']:,} candidates and true replies with {few} to {many} scores each."]
-    return Table("Agreement of people (Fleiss' kappa)", ["scores in", "kappa"], rows, notes)
+    return Table("Agreement between people (Fleiss' kappa)", ["scores as", "kappa"], rows, notes)
 
 
 def _input_table(card: Mapping[str, Any]) -> Table | None:
     rows: list[list[Cell]] = [[one["role"], one["name"], one["licence"], one["sha256"][:12]] for one in card["inputs"]]
-    return Table("Inputs", ["as", "name", "licence", "sha256"], rows) if rows else None
+    return Table("Inputs", ["role", "name", "licence", "sha256"], rows) if rows else None
 
 
-def _to_estimate(found: Mapping[str, Any] | None) -> Estimate | None:
-    if found is None or found["value"] is None:
+def _to_estimate(values: Mapping[str, Any] | None) -> Estimate | None:
+    if values is None or values["value"] is None:
         return None
     nan = float("nan")
-    return Estimate(found["value"], *(nan if found[end] is None else found[end] for end in ("low", "high")))
+    return Estimate(values["value"], *(nan if values[end] is None else values[end] for end in ("low", "high")))
 
 
-def _format_estimate(found: Mapping[str, Any] | None) -> str:
-    return Table("", [], []).text(_to_estimate(found))
+def _format_estimate(values: Mapping[str, Any] | None) -> str:
+    return Table("", [], []).text(_to_estimate(values))
 
 
-def _format_percent(found: Mapping[str, Any] | None) -> str:
-    return "–" if found is None or found["value"] is None else f"{found['value']:.1%}"
+def _format_percent(values: Mapping[str, Any] | None) -> str:
+    return "–" if values is None or values["value"] is None else f"{values['value']:.1%}"

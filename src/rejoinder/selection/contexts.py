@@ -1,4 +1,4 @@
-"""Contexts and their true replies, one of each dialogue: by default its first three turns and its fourth."""
+"""Contexts and their true replies, one per dialogue: by default its first three turns, and the fourth as the reply."""
 
 from __future__ import annotations
 
@@ -16,54 +16,54 @@ from rejoinder.types import Dialogue, Item, Question, Reference
 
 @dataclass(frozen=True)
 class ContextItems:
-    """Items with their true reply as the first reference, and what became of the dialogues."""
+    """Items with their true reply as the first reference, and how many dialogues were left out."""
 
     items: tuple[Item, ...]
     dialogues: int
     too_short: int = 0
-    without_reply: int = 0  # items that have no reference
-    twice: int = 0  # the same context and reply as another's
+    without_reply: int = 0  # items without a reference
+    twice: int = 0  # items with the same context and reply as an earlier one
 
 
-def collect_contexts(given: Iterable[Dialogue | Item | Question], settings: SelectionSettings) -> ContextItems:
-    """One item a dialogue.
+def collect_contexts(records: Iterable[Dialogue | Item | Question], settings: SelectionSettings) -> ContextItems:
+    """Return one item per dialogue.
 
-    An item that is given as such keeps its last turns, and its first reference is the true reply; a question keeps its
-    whole context and its right candidate.
+    Of an item, the last turns are the context and the first reference is the true reply; a question keeps its whole
+    context, and its right candidate is the true reply.
     """
     items: dict[tuple[str, ...], Item] = {}
     left_out: Counter[str] = Counter()
     ids: set[str] = set()
-    for one in given:
-        if one.id in ids:
-            raise InputError(f"two dialogues have the id {one.id!r}; give each its own")
-        ids.add(one.id)
-        item = _to_item(one, settings)
+    for record in records:
+        if record.id in ids:
+            raise InputError(f"two dialogues have the id {record.id!r}; give each its own")
+        ids.add(record.id)
+        item = _to_item(record, settings)
         if isinstance(item, str):
             left_out[item] += 1
             continue
-        said = tuple(normalise_text(text) for text in (*(t.text for t in item.context), item.references[0].text))
-        if items.setdefault(said, item) is not item:
+        key = tuple(normalise_text(text) for text in (*(t.text for t in item.context), item.references[0].text))
+        if items.setdefault(key, item) is not item:
             left_out["twice"] += 1
     if not ids:
-        raise InputError("there are no dialogues to build from; name a file that has some with --from")
+        raise InputError("there are no dialogues to build from; name a file that has some")
     if not items:
         raise InputError(
-            f"none of the {len(ids):,} dialogues has {settings.context_turns} turns of context and a reply behind "
-            "them; take fewer with --context-turns"
+            f"none of the {len(ids):,} dialogues has {settings.context_turns} turns of context and a reply after "
+            "them; set context_turns to fewer"
         )
     return ContextItems(
         tuple(items.values()), len(ids), left_out["too_short"], left_out["without_reply"], left_out["twice"]
     )
 
 
-def _to_item(one: Dialogue | Item | Question, settings: SelectionSettings) -> Item | str:
-    match one:
+def _to_item(record: Dialogue | Item | Question, settings: SelectionSettings) -> Item | str:
+    match record:
         case Dialogue():
-            return _item_from_dialogue(one, settings)
+            return _item_from_dialogue(record, settings)
         case Item():
-            return _shorten_item(one, settings)
-    return _item_from_question(one)
+            return _shorten_item(record, settings)
+    return _item_from_question(record)
 
 
 def _item_from_dialogue(dialogue: Dialogue, settings: SelectionSettings) -> Item | str:

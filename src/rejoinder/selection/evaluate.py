@@ -1,4 +1,4 @@
-"""Everything that is reported of a selection, computed once, with the questions on which systems disagree most."""
+"""The evaluation of a selection: everything that reports show, with the questions on which systems disagree most."""
 
 from __future__ import annotations
 
@@ -8,15 +8,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rejoinder.selection.accuracy import SystemStanding, list_answering_systems, standings
+from rejoinder.selection.accuracy import (
+    SystemDifference,
+    SystemStanding,
+    differences,
+    list_answering_systems,
+    standings,
+)
 from rejoinder.selection.breakdown import CandidateGroup, breakdown, by_grade, by_label, by_source, by_suggestion
 from rejoinder.selection.position_bias import PlaceShares, is_shuffled, places
 from rejoinder.selection.result import SelectionResult
-from rejoinder.selection.significance import SystemDifference, differences
 
 
 class DisputedQuestion(NamedTuple):
-    """A question with who got it right, and whom each candidate convinced (a tie convinces by halves)."""
+    """A question, which systems got it right or wrong, and which systems selected each candidate.
+
+    Systems that gave it a share of a point are in neither ``right`` nor ``wrong``.
+    """
 
     place: int
     share: float
@@ -26,7 +34,7 @@ class DisputedQuestion(NamedTuple):
 
 
 class SystemAgreement(NamedTuple):
-    """How many questions all systems that answered got right, and none; ``none`` holds their places."""
+    """How many questions every answering system got right; ``none`` holds the places of those that no system did."""
 
     n: int
     all_right: int
@@ -34,37 +42,39 @@ class SystemAgreement(NamedTuple):
 
 
 def disputed(selected: SelectionResult, most: int = 10) -> list[DisputedQuestion]:
-    """The questions whose points are nearest to half of the systems; of equal ones, those with more opinions first."""
+    """The questions with a share of right systems nearest to a half; of equal ones, those with more choices first."""
     if len(selected.systems) < 2:
         return []
-    each = (_describe_dispute(selected, place) for place in range(len(selected.questions)))
-    found = [one for one in each if one is not None]
-    found.sort(key=lambda one: (-one.share * (1 - one.share), -sum(map(bool, one.convinced)), one.place))
-    return found[:most]
+    descriptions = (_describe_dispute(selected, place) for place in range(len(selected.questions)))
+    disputes = [dispute for dispute in descriptions if dispute is not None]
+    disputes.sort(
+        key=lambda dispute: (-dispute.share * (1 - dispute.share), -sum(map(bool, dispute.convinced)), dispute.place)
+    )
+    return disputes[:most]
 
 
 def _describe_dispute(selected: SelectionResult, place: int) -> DisputedQuestion | None:
     points = {system: float(selected.points[system][place]) for system in selected.systems}
-    known = {system: value for system, value in points.items() if value == value}
-    if len(known) < 2 or not 0 < sum(known.values()) < len(known) or len(set(known.values())) == 1:
+    answered = {system: value for system, value in points.items() if value == value}
+    if len(answered) < 2 or not 0 < sum(answered.values()) < len(answered) or len(set(answered.values())) == 1:
         return None
     convinced = tuple(
-        tuple(system for system in known if candidate in selected.chosen[system][place])
+        tuple(system for system in answered if candidate in selected.chosen[system][place])
         for candidate in range(len(selected.questions[place].candidates))
     )
-    right = tuple(system for system, value in known.items() if value == 1)
-    wrong = tuple(system for system, value in known.items() if value == 0)
-    return DisputedQuestion(place, sum(known.values()) / len(known), right, wrong, convinced)
+    right = tuple(system for system, value in answered.items() if value == 1)
+    wrong = tuple(system for system, value in answered.items() if value == 0)
+    return DisputedQuestion(place, sum(answered.values()) / len(answered), right, wrong, convinced)
 
 
 def agreement(selected: SelectionResult) -> SystemAgreement:
-    """On how many questions all systems that answered were right, and on which none was."""
+    """Count the questions that all answering systems got right, and find those that none did."""
     table = np.stack(list(selected.points.values()))
-    known = ~np.isnan(table)
-    some = known.any(axis=0)
-    all_right = some & (np.where(known, table, 1) == 1).all(axis=0)
-    none = some & (np.where(known, table, 0) == 0).all(axis=0)
-    return SystemAgreement(int(some.sum()), int(all_right.sum()), tuple(np.flatnonzero(none).tolist()))
+    answered = ~np.isnan(table)
+    answered_by_any = answered.any(axis=0)
+    all_right = answered_by_any & (np.where(answered, table, 1) == 1).all(axis=0)
+    none = answered_by_any & (np.where(answered, table, 0) == 0).all(axis=0)
+    return SystemAgreement(int(answered_by_any.sum()), int(all_right.sum()), tuple(np.flatnonzero(none).tolist()))
 
 
 MAX_LISTED = 10  # questions that are listed
@@ -73,7 +83,7 @@ ERROR_LABEL, SUGGESTED_LABEL, SOURCE, GRADE = "error label", "suggested error la
 
 @dataclass(frozen=True)
 class SelectionEvaluation:
-    """A selection with what was found of it; ``groups`` by what they go by, only where there is something to tell."""
+    """A selection and its evaluation; ``groups`` has the breakdowns by name, without those that say nothing new."""
 
     selected: SelectionResult
     standings: Sequence[SystemStanding]
@@ -92,33 +102,33 @@ class SelectionEvaluation:
 
 
 def evaluate_selection(selected: SelectionResult, most: int = MAX_LISTED, seed: int = 0) -> SelectionEvaluation:
-    """Accuracies, differences, breakdowns, places and disputed questions of a selection.
+    """Compute the accuracies, differences, breakdowns, places and disputed questions of a selection.
 
     - ``selected``: what systems selected, from ``select``.
-    - ``most``: how many disputed questions are listed.
-    - ``seed``: the seed of the resamples.
+    - ``most``: the largest number of disputed questions to list.
+    - ``seed``: the seed for resampling.
 
     >>> import rejoinder
     >>> run = rejoinder.select("testset.jsonl", ["tfidf"], "selected-by-words")
     >>> 0 <= rejoinder.evaluate_selection(run.selected).standings[0].accuracy.value <= 1
     True
     """
-    found = standings(selected, seed)
+    by_accuracy = standings(selected, seed)
     groups = {
         ERROR_LABEL: breakdown(selected, by_label),
         SUGGESTED_LABEL: breakdown(selected, by_suggestion),
         SOURCE: breakdown(selected, by_source),
         GRADE: breakdown(selected, by_grade, only_wrong=False),
     }
-    # One source for all, or one grade for the right and one for the wrong: the accuracy says it already.
+    # A single source, or one grade for right and one for wrong candidates: the accuracy already says it all.
     for name, few in ((SOURCE, 1), (GRADE, 2)):
         if len({group.name for group in groups[name]}) <= few:
             groups[name] = []
     return SelectionEvaluation(
         selected,
-        found,
-        differences(selected, list_answering_systems(found), seed),
-        {name: some for name, some in groups.items() if some},
+        by_accuracy,
+        differences(selected, list_answering_systems(by_accuracy), seed),
+        {name: members for name, members in groups.items() if members},
         places(selected),
         is_shuffled(selected),
         disputed(selected, most),

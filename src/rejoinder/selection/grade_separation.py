@@ -1,4 +1,4 @@
-"""Scores of candidates with their grades, and how well scores tell one grade from another."""
+"""Scores of candidates with their grades, and how well scores separate one grade from another."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ POSITIVE, ADVERSARIAL = "positive", "adversarial"
 
 
 class GradedScores(NamedTuple):
-    """Scores with the grade and the question of each; those without a score are left out and counted.
+    """Scores with their grades and questions; candidates without a score are left out and counted.
 
-    ``repeated`` is how many content words each reply has from its context.
+    ``repeated`` is how many content words each reply repeats from its context.
     """
 
     scores: Floats
@@ -31,39 +31,39 @@ class GradedScores(NamedTuple):
     n_missing: int
 
     def rows(self, *grades: str) -> Bools:
-        """Which rows have one of some grades."""
+        """Which rows have one of these grades."""
         return np.array([grade in grades for grade in self.grades], bool)
 
 
 def collect_graded_scores(questions: Sequence[Question], scores: Sequence[Sequence[float]]) -> GradedScores:
-    """The scores of candidates that have a grade in words, in one row."""
+    """Return the scores of all candidates, with their grades as words, in one flat list."""
     rows = [
-        (score, str(one.grade), question.id, count_repeated_words(question.context, one.text))
-        for question, of_question in zip(questions, scores, strict=True)
-        for one, score in zip(question.candidates, of_question, strict=True)
+        (score, str(candidate.grade), question.id, count_repeated_words(question.context, candidate.text))
+        for question, line in zip(questions, scores, strict=True)
+        for candidate, score in zip(question.candidates, line, strict=True)
         if not math.isnan(score)
     ]
-    values, again = (np.array([row[column] for row in rows], np.float64) for column in (0, 3))
+    values, repeats = (np.array([row[column] for row in rows], np.float64) for column in (0, 3))
     n_missing = sum(map(len, scores)) - len(rows)
-    found = GradedScores(values, again, [row[1] for row in rows], [row[2] for row in rows], n_missing)
+    graded = GradedScores(values, repeats, [row[1] for row in rows], [row[2] for row in rows], n_missing)
     for grade in (POSITIVE, ADVERSARIAL):
-        if not found.rows(grade).any():
+        if not graded.rows(grade).any():
             raise InputError(f"no candidate with a score has the grade {grade!r}; measure on DailyDialog++")
-    return found
+    return graded
 
 
-def auc_interval(found: GradedScores, higher: str, lower: str) -> Interval:
-    """How probable it is that a reply of one grade is above one of another, ties half, clustered by question.
+def auc_interval(graded: GradedScores, higher: str, lower: str) -> Interval:
+    """The probability that a reply of one grade scores above one of another, ties counting half; clustered by question.
 
     The standard error is that of Obuchowski (1997): each reply counts by how many of the other grade it is above.
     """
-    high, low = found.rows(higher), found.rows(lower)
-    both = np.concatenate([found.scores[high], found.scores[low]])
+    high, low = graded.rows(higher), graded.rows(lower)
+    both = np.concatenate([graded.scores[high], graded.scores[low]])
     n, m = int(high.sum()), int(low.sum())
     ranks = midranks(both)
     above = (ranks[:n] - midranks(both[:n])) / m
     below = 1 - (ranks[n:] - midranks(both[n:])) / n
     value = float(above.mean())
     parts = np.concatenate([value + (above - value) * (n + m) / n, value + (below - value) * (n + m) / m])
-    names = np.array(found.questions)
+    names = np.array(graded.questions)
     return mean_interval(parts, [*names[high].tolist(), *names[low].tolist()])._replace(value=value)

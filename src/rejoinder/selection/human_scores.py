@@ -1,4 +1,4 @@
-"""What people said of pools: their scores on each candidate, and how well they agree (Table 1 of Sato et al. 2020)."""
+"""People's scores of the candidates in pools, and how well people agree (Table 1 of Sato et al. 2020)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from rejoinder.stats.arrays import Floats
 from rejoinder.stats.interval import Interval
 from rejoinder.types import Candidate, Question, Rating, Record
 
-ASPECT = "appropriate"  # what the form "candidates" asks
-RATINGS_KEY = "ratings"  # where a candidate's scores stand in its meta
+ASPECT = "appropriate"  # the aspect that the form "candidates" asks for
+RATINGS_KEY = "ratings"  # the key of a candidate's scores in its meta
 HumanScores: TypeAlias = Mapping[tuple[str, str], tuple[int, ...]]  # by question and candidate
 
 
@@ -26,63 +26,66 @@ class RaterAgreement:
     """How well people agree on candidates, in six classes (0 to 5) and in two (above 3 or not)."""
 
     candidates: int
-    raters: tuple[int, int]  # the fewest and the most scores that a candidate has
+    raters: tuple[int, int]  # the fewest and the most scores of a candidate
     six: Interval
     two: Interval
 
 
 def collect_scores(records: Iterable[Record], pools: Sequence[Question], aspect: str = ASPECT) -> HumanScores:
-    """The scores of each candidate among some ratings, in the order of the raters' names.
+    """Return the scores of each candidate from ratings, in the order of the raters' names.
 
     A rating names a candidate as the annotation page does, QUESTION/CANDIDATE; ratings of anything else and of other
-    aspects are passed over.
+    aspects are ignored.
     """
-    known = {f"{pool.id}/{one.id}": (pool.id, str(one.id)) for pool in pools for one in pool.candidates}
-    found: dict[tuple[str, str], dict[str, int]] = {}
+    candidates = {
+        f"{pool.id}/{candidate.id}": (pool.id, str(candidate.id)) for pool in pools for candidate in pool.candidates
+    }
+    scores: dict[tuple[str, str], dict[str, int]] = {}
     aspects: set[str] = set()
     for record in records:
-        if not isinstance(record, Rating) or record.response not in known:
+        if not isinstance(record, Rating) or record.response not in candidates:
             continue
         aspects.add(record.aspect)
         if record.aspect == aspect:
-            found.setdefault(known[record.response], {})[record.rater] = _check_score(record)
-    if not found:
+            scores.setdefault(candidates[record.response], {})[record.rater] = _check_score(record)
+    if not scores:
         if aspects:
-            raise InputError(f"nobody rated the aspect {aspect!r}; {nearest(aspect, aspects)}")
-        raise InputError(
-            "none of the ratings is of a candidate of these pools; give the pools that people were shown with --pools"
-        )
-    return {key: tuple(of_rater[rater] for rater in sorted(of_rater)) for key, of_rater in found.items()}
+            raise InputError(f"there are no ratings of the aspect {aspect!r}; {nearest(aspect, aspects)}")
+        raise InputError("none of the ratings is for a candidate of these pools; use the pools that people judged")
+    return {key: tuple(by_rater[rater] for rater in sorted(by_rater)) for key, by_rater in scores.items()}
 
 
 def _check_score(rating: Rating) -> int:
     if rating.value not in SCALE:
         raise InputError(
             f"the rating of {brief(rating.response)} by {brief(rating.rater)} is {rating.value:g}; "
-            "scores are whole numbers from 0 to 5"
+            "scores must be whole numbers from 0 to 5"
         )
     return int(rating.value)
 
 
 def attach_scores(pools: Sequence[Question], scores: HumanScores) -> list[Question]:
-    """Pools whose candidates carry what people gave them."""
+    """Return the pools with people's scores in their candidates' meta."""
 
-    def scored(pool: Question, candidate: Candidate) -> Candidate:
-        given = scores.get((pool.id, str(candidate.id)))
-        if given is None:
+    def attach(pool: Question, candidate: Candidate) -> Candidate:
+        ratings = scores.get((pool.id, str(candidate.id)))
+        if ratings is None:
             return candidate
-        return dataclasses.replace(candidate, meta={**candidate.meta, RATINGS_KEY: list(given)})
+        return dataclasses.replace(candidate, meta={**candidate.meta, RATINGS_KEY: list(ratings)})
 
-    return [dataclasses.replace(pool, candidates=tuple(scored(pool, one) for one in pool.candidates)) for pool in pools]
+    return [
+        dataclasses.replace(pool, candidates=tuple(attach(pool, candidate) for candidate in pool.candidates))
+        for pool in pools
+    ]
 
 
 def get_ratings(candidate: Candidate) -> tuple[int, ...]:
-    """The scores that a candidate carries."""
+    """Return the people's scores in a candidate's meta."""
     return tuple(candidate.meta.get(RATINGS_KEY, ()))
 
 
 def measure_agreement(scores: Iterable[Sequence[int]], resamples: int = 1000, seed: int = 0) -> RaterAgreement | None:
-    """How well the scores of candidates agree, a row a candidate; None where nobody scored any."""
+    """Measure the agreement between people, from one row of scores per candidate; None if there are no scores."""
     rows = [row for row in scores if row]
     if not rows:
         return None

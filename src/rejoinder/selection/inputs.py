@@ -1,6 +1,6 @@
-"""What a test set is built from, as it is named on the command line: dialogues, plain utterances, published sets.
+"""The inputs of a test set, by the names that users type: files of dialogues, plain utterances, published sets.
 
-A name may end in ``@SPLIT`` or ``@SPLIT+SPLIT``: then only what belongs to these splits counts.
+A name may end in ``@SPLIT`` or ``@SPLIT+SPLIT``: then only these splits are used.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ UNKNOWN_LICENCE = "not known"
 
 @dataclass(frozen=True)
 class BuildInput:
-    """A file or a published set, and the splits of it that are meant (none for all)."""
+    """A file or a published set, and which of its splits to use (empty for all)."""
 
     name: str
     splits: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, text: str) -> BuildInput:
-        """What somebody typed."""
+    def parse(cls, text: str) -> BuildInput:
+        """Return the input that a user typed."""
         if text == "-" or is_pipe(text):
             what = "standard input," if text == "-" else f"{printable(text)}, a pipe,"
-            raise InputError(f"a test set cannot be built from {what} which can be read once; name a file")
+            raise InputError(f"a test set cannot be built from {what} which can be read only once; name a file")
         name, at, splits = text.rpartition("@")
         if not at or not name or "/" in splits or (not text.startswith(DATASET) and Path(text).exists()):
             return cls(text)
@@ -42,35 +42,35 @@ class BuildInput:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is a text with an utterance on each line."""
+        """Whether it is a text file with one utterance per line."""
         if self.name.startswith(DATASET):
             return False
         return self.name.lower().removesuffix(".gz").endswith(".txt")
 
     def records(self) -> Iterator[Record]:
-        """Everything that it holds of its splits; an utterance of a plain text is a dialogue of one turn."""
-        found = False
+        """Yield the records of its splits; each line of a plain text becomes a dialogue of one turn."""
+        has_records = False
         for record in _read_plain_text(self.name) if self.is_plain else _read_records(self.name):
             split = getattr(record, "split", None)
             if self.splits and isinstance(record, Dialogue | Question) and split not in self.splits:
                 continue
-            found = True
+            has_records = True
             yield record
-        if not found:
+        if not has_records:
             wanted = f" of the split {' or '.join(sorted(self.splits))}" if self.splits else ""
-            raise InputError(f"{self.name}: holds nothing{wanted}")
+            raise InputError(f"{self.name}: has no records{wanted}")
 
     def facts(self, role: str) -> dict[str, Any]:
-        """What a card says of it."""
+        """Return its entry in a card's list of inputs."""
         if self.is_plain:
             sha256 = InputFile(self.name).measure()[0]
         else:
-            opened = Input(self.name)
-            sha256 = opened.digest
-            opened.close()
-        shown = self.name if self.name.startswith(DATASET) else Path(self.name).name
+            source = Input(self.name)
+            sha256 = source.digest
+            source.close()
+        name = self.name if self.name.startswith(DATASET) else Path(self.name).name
         splits = f"@{'+'.join(sorted(self.splits))}" if self.splits else ""
-        return {"role": role, "name": shown + splits, "sha256": sha256, "licence": self._licence()}
+        return {"role": role, "name": name + splits, "sha256": sha256, "licence": self._licence()}
 
     def _licence(self) -> str:
         if not self.name.startswith(DATASET):
@@ -81,11 +81,11 @@ class BuildInput:
 
 
 def _read_records(name: str) -> Iterator[Record]:
-    opened = Input(name)
+    source = Input(name)
     try:
-        yield from (record for record, _ in opened.records(allow_empty=True))
+        yield from (record for record, _ in source.records(allow_empty=True))
     finally:
-        opened.close()
+        source.close()
 
 
 def _read_plain_text(name: str) -> Iterator[Record]:
@@ -95,7 +95,7 @@ def _read_plain_text(name: str) -> Iterator[Record]:
 
 
 class OpenedInputs(NamedTuple):
-    """What a test set is built from, opened, and what its card says of the files."""
+    """The records that a test set is built from, and the card's entries for their files."""
 
     contexts: Iterable[Dialogue | Item | Question]
     repository: Iterable[Dialogue] | Corpus
@@ -112,47 +112,47 @@ def open_inputs(
     training: Iterable[Record] | TrainingTexts | Files,
     facts: Sequence[Mapping[str, Any]] = (),
 ) -> OpenedInputs:
-    """Records as they are given, and files opened, with what the card says of each."""
-    named = [_list_files(one) for one in (contexts, repository, training)]
-    told = [
+    """Open the inputs: records are passed through, files are read and get an entry for the card."""
+    file_lists = [_list_files(one) for one in (contexts, repository, training)]
+    file_facts = [
         one.facts(role)
-        for role, files in zip(("dialogues", "repository", "training"), named, strict=True)
+        for role, files in zip(("dialogues", "repository", "training"), file_lists, strict=True)
         for one in files
     ]
     records: tuple[Any, Any, Any] = contexts, repository, training
     readers: tuple[Any, Any, Any] = read_contexts, read_repository, read_training
-    opened = [read(files) if files else given for given, read, files in zip(records, readers, named, strict=True)]
-    return OpenedInputs(opened[0], opened[1], opened[2], [*facts, *told])
+    parts = [read(files) if files else value for value, read, files in zip(records, readers, file_lists, strict=True)]
+    return OpenedInputs(parts[0], parts[1], parts[2], [*facts, *file_facts])
 
 
-def _list_files(given: object) -> list[BuildInput]:
-    """The files that are named; none where records are given."""
-    if isinstance(given, str | Path):
-        given = [given]
-    if not isinstance(given, list | tuple):
+def _list_files(value: object) -> list[BuildInput]:
+    """Return the named files; none if the value holds records."""
+    if isinstance(value, str | Path):
+        value = [value]
+    if not isinstance(value, list | tuple):
         return []
-    return [BuildInput.of(str(one)) for one in given if isinstance(one, str | Path)]
+    return [BuildInput.parse(str(one)) for one in value if isinstance(one, str | Path)]
 
 
-def read_contexts(given: Sequence[BuildInput]) -> Iterator[Dialogue | Item | Question]:
-    """What questions can be made of: dialogues, items with a reference, questions."""
-    for one in given:
-        if one.is_plain:
-            raise InputError(f"{one.name}: is a text of single utterances; questions are made of dialogues")
-        yield from (record for record in one.records() if isinstance(record, Dialogue | Item | Question))
+def read_contexts(sources: Sequence[BuildInput]) -> Iterator[Dialogue | Item | Question]:
+    """Yield what questions can be made from: dialogues, items with a reference, questions."""
+    for source in sources:
+        if source.is_plain:
+            raise InputError(f"{source.name}: is a text of single utterances; questions need a file of dialogues")
+        yield from (record for record in source.records() if isinstance(record, Dialogue | Item | Question))
 
 
-def read_repository(given: Sequence[BuildInput]) -> Iterator[Dialogue]:
-    """What candidates are found among: the turns of dialogues, and responses, each by itself."""
-    for one in given:
-        for record in one.records():
+def read_repository(sources: Sequence[BuildInput]) -> Iterator[Dialogue]:
+    """Yield what candidates are searched in: dialogues, and each response as a dialogue of one turn."""
+    for source in sources:
+        for record in source.records():
             if isinstance(record, Dialogue):
                 yield record
             elif isinstance(record, Response) and record.text.strip():
                 yield Dialogue(record.id, (Turn(record.text),))
 
 
-def read_training(given: Sequence[BuildInput]) -> Iterator[Record]:
-    """What systems were trained on, whatever its kind."""
-    for one in given:
-        yield from one.records()
+def read_training(sources: Sequence[BuildInput]) -> Iterator[Record]:
+    """Yield what systems were trained on, records of any kind."""
+    for source in sources:
+        yield from source.records()

@@ -1,4 +1,4 @@
-"""Error labels on their way to people and back: the annotation page's form ``errors``, or a table for a spreadsheet."""
+"""Error labels by people: candidates written for the annotation page's form ``errors`` or as a table, and read back."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from rejoinder.selection.result import check_questions
 from rejoinder.types import Item, Question, Rating, Record, Response
 
 SHEET_COLUMNS = ("question", "candidate", "context", "true reply", "text", "suggested", "labels")
-# What each rater said of each candidate, by the candidate's id.
+# The labels that each rater gave each candidate, by the candidate's id.
 LabelVotes: TypeAlias = dict[str, dict[str, set[str]]]
 
 
 class LabelledQuestions(NamedTuple):
-    """Questions with labels from people, and how many candidates got how many labels."""
+    """Questions with labels, how many candidates people judged, and how often each label was given."""
 
     questions: list[Question]
     judged: int
@@ -50,12 +50,12 @@ def label(
     accept: bool = False,
     source: str | Path | None = None,
 ) -> LabelledQuestions:
-    """The questions of a test set with error labels on their false candidates: by people, or suggested by rules.
+    """Return the questions of a test set with error labels on false candidates, by people or suggested by rules.
 
     - ``testset``: questions, their file, or ``dataset:NAME``.
     - ``suggest``: suggest labels by rules for English; they stay suggestions, in ``meta``.
-    - ``accept``: take what was suggested as labels, where there are none yet.
-    - ``source``: a file with the labels that people gave.
+    - ``accept``: turn suggestions into labels for candidates that have no labels yet.
+    - ``source``: a file with labels that people gave.
 
     >>> import rejoinder
     >>> labelled = rejoinder.label("testset.jsonl", suggest=True, accept=True)
@@ -75,14 +75,14 @@ def label(
 
 
 def read_test_set(testset: str | Path) -> list[Question]:
-    """The questions of a file, each of which can be answered."""
+    """Return the questions of a file; raise an error if one cannot be answered."""
     questions = list(read(testset).questions.values())
     check_questions(questions, str(testset))
     return questions
 
 
 def to_annotation_records(questions: Iterable[Question]) -> Iterator[Record]:
-    """Items and responses for a project with the form ``errors``: every false candidate is a response."""
+    """Yield items and responses for a project with the form ``errors``: every false candidate becomes a response."""
     for question in questions:
         yield Item(question.id, question.context, situation=question.situation, dialogue=question.dialogue)
         for place in find_false_places(question):
@@ -92,7 +92,7 @@ def to_annotation_records(questions: Iterable[Question]) -> Iterator[Record]:
 
 
 def to_spreadsheet(questions: Iterable[Question]) -> bytes:
-    """A table with a row a false candidate; people write labels into the last column, with commas between them."""
+    """Return a CSV table with one row per false candidate; people write labels, with commas, in the last column."""
     return to_csv(SHEET_COLUMNS, (row for question in questions for row in _list_rows(question)))
 
 
@@ -107,33 +107,39 @@ def _list_rows(question: Question) -> Iterator[tuple[str, ...]]:
 
 
 def read_labels(questions: Sequence[Question], path: Path) -> LabelledQuestions:
-    """The questions with what people said in a file: ratings or CSV of the annotation page, or our table.
+    """Return the questions with the labels of a file: ratings or CSV from the annotation page, or our table.
 
-    A label is given where more than half of those who judged the candidate gave it.
+    A candidate gets a label if more than half of those who judged it gave that label.
     """
     try:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
-    said = (
+    votes = (
         _read_rating_votes(content, path.name)
         if content.lstrip()[:1] == b"{"
         else _read_table_votes(content, path.name)
     )
-    known = {response_id(q, place): (q.id, place) for q in questions for place in range(len(q.candidates))}
+    places = {response_id(q, place): (q.id, place) for q in questions for place in range(len(q.candidates))}
     by_question: dict[str, dict[int, Sequence[str]]] = {}
-    given: Counter[str] = Counter()
-    for name, raters in said.items():
-        if name not in known:
-            raise InputError(f"{path.name}: the test set has no candidate {brief(name)}; label the set it was made of")
+    label_counts: Counter[str] = Counter()
+    for name, raters in votes.items():
+        if name not in places:
+            raise InputError(
+                f"{path.name}: the test set has no candidate {brief(name)}; use the test set that was labelled"
+            )
         labels = _majority_labels(list(raters.values()))
-        given.update(labels or [NONE])
-        by_question.setdefault(known[name][0], {})[known[name][1]] = labels
-    by = {len(raters) for raters in said.values()}
-    told = (
-        f"people ({min(by)} to {max(by)} a candidate)" if len(by) > 1 else f"people ({max(by, default=0)} a candidate)"
+        label_counts.update(labels or [NONE])
+        by_question.setdefault(places[name][0], {})[places[name][1]] = labels
+    rater_counts = {len(raters) for raters in votes.values()}
+    labelled_by = (
+        f"people ({min(rater_counts)} to {max(rater_counts)} a candidate)"
+        if len(rater_counts) > 1
+        else f"people ({max(rater_counts, default=0)} a candidate)"
     )
-    return LabelledQuestions([attach_labels(q, by_question.get(q.id, {}), told) for q in questions], len(said), given)
+    return LabelledQuestions(
+        [attach_labels(q, by_question.get(q.id, {}), labelled_by) for q in questions], len(votes), label_counts
+    )
 
 
 def _majority_labels(votes: Sequence[set[str]]) -> list[str]:
@@ -141,7 +147,7 @@ def _majority_labels(votes: Sequence[set[str]]) -> list[str]:
 
 
 def _read_rating_votes(content: bytes, name: str) -> LabelVotes:
-    said: LabelVotes = {}
+    by_candidate: LabelVotes = {}
     other: Counter[str] = Counter()
     for number, text in enumerate(content.splitlines(), start=1):
         if not text.strip():
@@ -153,17 +159,19 @@ def _read_rating_votes(content: bytes, name: str) -> LabelVotes:
         if record.aspect not in LABELS:
             other[record.aspect] += 1
             continue
-        votes = said.setdefault(record.response, {}).setdefault(record.rater, set())
+        votes = by_candidate.setdefault(record.response, {}).setdefault(record.rater, set())
         if record.value:
             votes.add(record.aspect)
-    if not said:
-        found = f"found: {brief(', '.join(other), 120)}" if other else "there are no ratings"
-        raise InputError(f"{name}: no rating has one of the aspects {', '.join(LABELS)} ({found})")
-    return said
+    if not by_candidate:
+        detail = f"found: {brief(', '.join(other), 120)}" if other else "it has no ratings"
+        raise InputError(
+            f"{name}: no rating is for one of the aspects {', '.join(LABELS)} ({detail}); export it again as ratings"
+        )
+    return by_candidate
 
 
 def _read_table_votes(content: bytes, name: str) -> LabelVotes:
-    said: LabelVotes = {}
+    by_candidate: LabelVotes = {}
     try:
         rows = list(read_rows(content, ()))
         columns: Mapping[str, str] = rows[0][1] if rows else {}
@@ -172,17 +180,17 @@ def _read_table_votes(content: bytes, name: str) -> LabelVotes:
                 words = [
                     word.strip() for word in unescape_cell(row["labels"]).replace(";", ",").split(",") if word.strip()
                 ]
-                said[unescape_cell(row["candidate"])] = {"people": _parse_votes(words, f"{name} line {number}")}
-            return said
+                by_candidate[unescape_cell(row["candidate"])] = {"people": _parse_votes(words, f"{name} line {number}")}
+            return by_candidate
         for number, row in read_rows(content, ("response", "rater", "value")):
             if row.get("kind", "unit") == "unit" and row["value"].startswith("["):
                 votes = _parse_votes(orjson.loads(row["value"]), f"{name} line {number}")
-                said.setdefault(unescape_cell(row["response"]), {})[unescape_cell(row["rater"])] = votes
+                by_candidate.setdefault(unescape_cell(row["response"]), {})[unescape_cell(row["rater"])] = votes
     except orjson.JSONDecodeError:
-        raise InputError(f"{name}: a value is no list of labels; export it again as csv") from None
+        raise InputError(f"{name}: a value is not a list of labels; export it again as csv") from None
     except InputError as error:
         raise error if str(error).startswith(name) else InputError(f"{name}: {error}") from None
-    return said
+    return by_candidate
 
 
 def _parse_votes(words: Iterable[str], where: str) -> set[str]:

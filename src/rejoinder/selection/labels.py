@@ -1,7 +1,7 @@
 """Error labels: why a false candidate is false (Sato et al. 2020, Table 7).
 
-``labels`` of a candidate are what people said, or accepted. What a rule suggests stands apart, in ``meta`` under
-``suggested_labels`` with the reason of each under ``suggested_because``, until somebody accepts it.
+``labels`` of a candidate are those that people gave or accepted. Suggestions by rules are kept separately, in ``meta``
+under ``suggested_labels`` with their reasons under ``suggested_because``, until somebody accepts them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SUGGESTION_KEYS = ("suggested_labels", "suggested_because")
 
 
 def response_id(question: Question, place: int) -> str:
-    """What a candidate is called where people judge it, as the annotation forms call it."""
+    """Return the name of a candidate in annotations, as the annotation forms write it."""
     return f"{question.id}/{question.candidates[place].id or place}"
 
 
@@ -42,47 +42,47 @@ def find_false_places(question: Question) -> list[int]:
 
 
 def check_labels(labels: Iterable[str], where: str) -> tuple[str, ...]:
-    """Labels in their order, each once; one that we do not know is an error."""
-    given = list(labels)
-    for label in given:
+    """Return labels in their standard order, each once; raise an error for an unknown one."""
+    names = list(labels)
+    for label in names:
         if label not in LABELS:
-            raise InputError(f"{where}: no error label is called {label!r}; {nearest(label, LABELS)}")
-    return tuple(label for label in LABELS if label in given)
+            raise InputError(f"{where}: unknown error label {label!r}; {nearest(label, LABELS)}")
+    return tuple(label for label in LABELS if label in names)
 
 
 def attach_labels(question: Question, labels: Mapping[int, Sequence[str]], by: str) -> Question:
-    """The question with labels for the candidates at some places; ``by`` says whose they are."""
+    """Return the question with labels for the candidates at some places; ``by`` says who gave them."""
 
     def change(place: int, candidate: Candidate) -> Candidate:
         if place not in labels:
             return candidate
-        found = check_labels(labels[place], f"question {question.id}")
+        new_labels = check_labels(labels[place], f"question {question.id}")
         meta = {key: value for key, value in candidate.meta.items() if key not in _SUGGESTION_KEYS}
-        return dataclasses.replace(candidate, labels=found, meta={**meta, "labelled_by": by})
+        return dataclasses.replace(candidate, labels=new_labels, meta={**meta, "labelled_by": by})
 
     return _change_candidates(question, change)
 
 
 def attach_suggestions(question: Question, reasons: Mapping[int, Mapping[str, str]]) -> Question:
-    """The question with what rules suggest for its candidates: each label with its reason; labels stay as they are."""
+    """Return the question with suggested labels and their reasons in its candidates' meta; labels do not change."""
 
     def change(place: int, candidate: Candidate) -> Candidate:
         meta = {key: value for key, value in candidate.meta.items() if key not in _SUGGESTION_KEYS}
-        if found := reasons.get(place):
-            meta |= {"suggested_labels": list(found), "suggested_because": dict(found)}
+        if suggestions := reasons.get(place):
+            meta |= {"suggested_labels": list(suggestions), "suggested_because": dict(suggestions)}
         return dataclasses.replace(candidate, meta=meta)
 
     return _change_candidates(question, change)
 
 
 def accept_suggestions(question: Question) -> Question:
-    """The question with its suggestions as labels, where a candidate has no labels yet."""
+    """Return the question with suggestions turned into labels, for candidates that have no labels yet."""
 
     def change(_: int, candidate: Candidate) -> Candidate:
-        found = candidate.meta.get("suggested_labels")
-        if not found or candidate.labels:
+        suggestions = candidate.meta.get("suggested_labels")
+        if not suggestions or candidate.labels:
             return candidate
-        labels = check_labels(map(str, found), f"question {question.id}")
+        labels = check_labels(map(str, suggestions), f"question {question.id}")
         meta = {key: value for key, value in candidate.meta.items() if key != "suggested_labels"}
         return dataclasses.replace(candidate, labels=labels, meta={**meta, "labelled_by": "rules, accepted"})
 
@@ -99,17 +99,17 @@ LABELLED_FILE = "labelled.json"
 
 @functools.cache
 def _read_labelled_file() -> dict[str, Any]:
-    found: dict[str, Any] = orjson.loads((files("rejoinder.selection") / LABELLED_FILE).read_bytes())
-    return found
+    content: dict[str, Any] = orjson.loads((files("rejoinder.selection") / LABELLED_FILE).read_bytes())
+    return content
 
 
 def describe_labelled_set() -> str:
-    """What the set is, in its own words."""
+    """Return the description of the labelled set that comes with the package."""
     return str(_read_labelled_file()["about"])
 
 
 def read_labelled_questions(split: str | None = None) -> list[Question]:
-    """All questions of the set, or those of one split: rules are developed on ``valid``, reported on ``test``."""
+    """Return the questions of that set, or of one split: rules are developed on ``valid`` and measured on ``test``."""
     records = [
         from_object(one, Place(LABELLED_FILE, number))
         for number, one in enumerate(_read_labelled_file()["questions"], start=1)

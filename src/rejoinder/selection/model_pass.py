@@ -1,4 +1,4 @@
-"""The model pass: a metric's score of every candidate in its context, from which it is proposed what is acceptable."""
+"""The model pass: a metric scores every candidate in its context, which decides what counts as acceptable."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from rejoinder.selection.acceptability import Acceptability
 from rejoinder.text.similarity import count_repeated_words
 from rejoinder.types import Candidate, Item, Pair, Question, Response
 
-ACCEPTABILITY_KEY = "acceptable"  # where the probability stands in a candidate's meta
+ACCEPTABILITY_KEY = "acceptable"  # the key of the probability in a candidate's meta
 Progress: TypeAlias = Callable[[int, int], None]
 _BATCH_SIZE = 32  # questions
 
 
 def check_judge(metric: Metric) -> None:
-    """Raise where a metric cannot judge a candidate by its context alone."""
+    """Raise an error if a metric cannot judge a candidate by its context alone."""
     if isinstance(metric, SetMetric) or not metric.needs <= {"context"} or not metric.higher_is_better:
         raise SpecError(
-            f"{metric} cannot say whether a candidate is acceptable in its context; "
-            "name a metric that needs nothing but the context, such as aptness or judge"
+            f"{metric} cannot judge whether a candidate is acceptable in its context; "
+            "use a metric that needs only the context, such as aptness or judge"
         )
 
 
 def score_candidates(
     questions: Sequence[Question], metric: Metric, progress: Progress | None = None
 ) -> list[list[float]]:
-    """The score of each candidate of each question, NaN where there is none; what was computed before is kept."""
+    """Return the score of each candidate of each question, NaN for none; scores are cached."""
     check_judge(metric)
     store, column = ScoreStore(cache_home() / "scores"), Column("score", metric)
-    found: list[list[float]] = []
+    scores: list[list[float]] = []
     for start in range(0, len(questions), _BATCH_SIZE):
         part = questions[start : start + _BATCH_SIZE]
         pairs = [pair for question in part for pair in _make_pairs(question)]
         values = iter(store.get(compute_cached(column, pairs, store, {}).address) or [None] * len(pairs))
-        found += [[_to_float(next(values)) for _ in question.candidates] for question in part]
+        scores += [[_to_float(next(values)) for _ in question.candidates] for question in part]
         if progress is not None:
-            progress(len(found), len(questions))
-    return found
+            progress(len(scores), len(questions))
+    return scores
 
 
 def _make_pairs(question: Question) -> list[Pair]:
@@ -63,22 +63,22 @@ def _to_float(value: float | None) -> float:
 def attach_acceptability(
     pools: Sequence[Question], metric: Metric, known: Acceptability, progress: Progress | None = None
 ) -> list[Question]:
-    """Pools whose candidates carry how probable it is that each is acceptable; one without a score carries nothing."""
+    """Return the pools with each candidate's probability of being acceptable in its meta, if it has a score."""
     scores = score_candidates(pools, metric, progress)
 
-    def judged(pool: Question, candidate: Candidate, score: float) -> Candidate:
+    def attach(pool: Question, candidate: Candidate, score: float) -> Candidate:
         if math.isnan(score):
             return candidate
         probability = known.probability(score, count_repeated_words(pool.context, candidate.text))
         return dataclasses.replace(candidate, meta={**candidate.meta, ACCEPTABILITY_KEY: probability})
 
     return [
-        dataclasses.replace(pool, candidates=tuple(map(partial(judged, pool), pool.candidates, of_pool)))
-        for pool, of_pool in zip(pools, scores, strict=True)
+        dataclasses.replace(pool, candidates=tuple(map(partial(attach, pool), pool.candidates, line)))
+        for pool, line in zip(pools, scores, strict=True)
     ]
 
 
 def is_acceptable(candidate: Candidate, known: Acceptability) -> bool | None:
-    """What the model pass proposes for a candidate; None where it has no score."""
+    """Whether the model pass calls a candidate acceptable; None if it has no score."""
     probability = candidate.meta.get(ACCEPTABILITY_KEY)
     return None if probability is None else float(probability) >= known.threshold

@@ -1,4 +1,4 @@
-"""How much the false candidates of a test set have in common with its truths: the share that has a content word."""
+"""The share of a test set's false candidates that have a content word in common with the true reply."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from rejoinder.types import Question
 
 @dataclass(frozen=True)
 class ContentOverlap:
-    """The share of false candidates with a content word of the truth, over all, and over truths that have any.
+    """The share of false candidates with a content word of the true reply: over all, and where the reply has any.
 
-    Over all, a truth without content words ("Yes, I will.") counts as no overlap. Intervals are clustered by question.
+    Over all, a true reply without content words ("Yes, I will.") counts as no overlap. Intervals are clustered by
+    question.
     """
 
     all: Interval
@@ -26,7 +27,7 @@ class ContentOverlap:
 
 
 def measure_overlap(questions: Sequence[Question]) -> ContentOverlap:
-    """The content words that false candidates share with their truths."""
+    """Measure how many false candidates share content words with the true reply."""
     values, clusters, sources = [], [], []
     without = 0
     for question in questions:

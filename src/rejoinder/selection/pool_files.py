@@ -1,4 +1,4 @@
-"""Pools on their way to people and back: the pools themselves, and a project for the annotation page."""
+"""Pools written for people to judge, and read again: the pools themselves, and a project for the annotation page."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from rejoinder.selection.card import card_paths
 
 _INSTRUCTIONS = (
     "You see the beginning of a conversation and some utterances. For each utterance, say how well it fits as the next "
-    "one: 5 where it clearly can be a reply here, 1 where it cannot be one at all. Give 0 where it is not grammatical. "
-    "Judge each by itself: several may fit, or none."
+    "one: 5 if it clearly can be a reply here, 1 if it cannot be one at all. Give 0 if it is not grammatical. "
+    "Judge each one separately: several may fit, or none."
 )
 
 
 def pools_path(path: str | Path) -> Path:
-    """Where the pools of a set stand: ``SET.pools.jsonl``."""
+    """Return the path of a set's pools: ``SET.pools.jsonl``."""
     path = Path(path)
     return path.with_name(f"{path.name.removesuffix('.gz').removesuffix('.jsonl')}.pools.jsonl")
 
@@ -37,17 +37,19 @@ _FACTS_SHAPE = {
 
 
 def write_pools(pools: PoolSet, path: str | Path) -> None:
-    """Write pools, and beside them what the card will say of how they were found."""
+    """Write pools, and next to them what the card will say about how they were found."""
     write(pools.questions, path)
     with atomic_write(card_paths(path)[0]) as file:
         file.write(orjson.dumps(dict(pools.facts), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
 
 
 def read_pools(path: str | Path) -> PoolSet:
-    """Pools that were written before."""
+    """Read pools that ``write_pools`` wrote."""
     questions = tuple(read_files([path]).questions.values())
     if not questions:
-        raise InputError(f"{Path(path).name}: holds no pools; write some with --write-csv or --write-project")
+        raise InputError(
+            f"{Path(path).name}: has no pools; write some with: rejoinder build --write-csv or --write-project"
+        )
     try:
         facts = orjson.loads(card_paths(path)[0].read_bytes())
     except FileNotFoundError:
@@ -55,12 +57,12 @@ def read_pools(path: str | Path) -> PoolSet:
     except (OSError, ValueError):
         facts = None
     if not fits(facts, _FACTS_SHAPE):
-        raise InputError(f"{card_paths(path)[0].name}: cannot be read; put it back as it was, or take it away")
+        raise InputError(f"{card_paths(path)[0].name}: is not as it was written; restore it, or delete it")
     return PoolSet(questions, facts)
 
 
 def write_scoring_project(path: str | Path, pools: str | Path, raters: int = 5) -> None:
-    """Write a project of the form ``candidates`` over a file of pools, for ``rejoinder annotate``."""
+    """Write a project for ``rejoinder annotate`` that shows a file of pools in the form ``candidates``."""
     path = Path(path)
     data = os.path.relpath(str(pools), str(path.parent)).replace(os.sep, "/")
     lines = [

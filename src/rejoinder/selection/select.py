@@ -1,4 +1,4 @@
-"""``select``: every system scores every candidate of a test set, and a folder keeps all of it."""
+"""``select``: every system scores every candidate of a test set, and a run folder keeps the scores."""
 
 from __future__ import annotations
 
@@ -16,26 +16,24 @@ from rejoinder.data.validation import IdChecker
 from rejoinder.engines.base import Engine
 from rejoinder.errors import RunError, SpecError
 from rejoinder.scoring.folder import check_described_files, describe_files, write_json
-from rejoinder.selection import folder as answer_file
-from rejoinder.selection import folder as folders
-from rejoinder.selection.answers import system_name
-from rejoinder.selection.folder import is_selection_run
+from rejoinder.selection import folder as run_folder
+from rejoinder.selection.answers import answer_file_name, complete_answers, read_answers, system_name
 from rejoinder.selection.result import SelectionResult, check_questions
 from rejoinder.systems import System, parse_system, system_signature
 from rejoinder.types import Question
 
-ORDER_CHECKS = 20  # questions that are asked again with their candidates turned round
+ORDER_CHECKS = 20  # questions that are asked again with their candidates in reverse order
 _LIBRARIES = ("numpy", "scipy", "orjson")
 ShowProgress = Callable[[str, int, int], None]
 
 
 def _ignore_progress(system: str, done: int, total: int) -> None:
-    """Nobody is watching."""
+    """Do nothing."""
 
 
 @dataclass(frozen=True)
 class SelectionRun:
-    """A run folder with what the systems selected; ``fresh`` names those that were asked only now."""
+    """A run folder and what the systems selected; ``fresh`` names the systems that this call asked."""
 
     folder: Path
     selected: SelectionResult
@@ -51,17 +49,17 @@ def select(
     show: ShowProgress | None = None,
     engine: Engine | None = None,
 ) -> SelectionRun:
-    """What systems choose among the candidates of every question of a test set, kept in a run folder.
+    """Let systems choose among the candidates of every question of a test set, and keep the scores in a run folder.
 
-    - ``given``: a file of questions, ``dataset:NAME``, or the folder of an earlier run, which is then read again.
+    - ``given``: a file of questions, ``dataset:NAME``, or the folder of an earlier run, which is then only read.
     - ``systems``: specs such as ``tfidf``, ``hf:NAME`` or ``./mine.py:function``, or systems themselves.
-    - ``folder``: the run folder; ``runs/NAME-select-DIGEST`` where none is named.
-    - ``turned``: how many questions are asked again with their candidates turned round.
-    - ``show``: is told which system has answered how many questions, and of how many.
-    - ``engine``: what computes; several workers ask systems that take each question by itself.
+    - ``folder``: the run folder; by default ``runs/NAME-select-DIGEST``.
+    - ``turned``: how many questions are asked again with their candidates in reverse order.
+    - ``show``: called with a system's name, the number of questions it has answered and the total.
+    - ``engine``: what computes; several workers ask systems that score each question independently.
 
     A system that has answered the same questions before, with the same signature, is not asked again; one that was
-    stopped goes on where it was. ``evaluate_selection`` says how good the systems are.
+    interrupted continues where it stopped. ``evaluate_selection`` returns how good the systems are.
 
     >>> import rejoinder
     >>> run = rejoinder.select("testset.jsonl", ["tfidf"], "selected")
@@ -70,109 +68,112 @@ def select(
     >>> rejoinder.evaluate_selection(run.selected).standings[0].system
     'tfidf'
     """
-    if is_selection_run(Path(given)):
+    if run_folder.is_selection_run(Path(given)):
         if folder is not None:
-            raise SpecError(f"{given} is a run already: name no other folder, or name the test set itself")
+            raise SpecError(f"{given} is a run already; leave out the folder, or name the test set itself")
         return load_selection(given, systems)
-    asked = parse_systems(systems, "system")
-    opened = Input(given)
+    parsed_systems = parse_systems(systems, "system")
+    testset = Input(given)
     try:
-        questions = read_questions(opened)
-        check_questions(questions, opened.called)
-        source = {"name": opened.name, "sha256": opened.digest, "bytes": opened.size}
-        stem = opened.stem
+        questions = read_questions(testset)
+        check_questions(questions, testset.called)
+        source = {"name": testset.name, "sha256": testset.digest, "bytes": testset.size}
+        stem = testset.stem
     finally:
-        opened.close()
-    digest = folders.digest_questions(questions)
+        testset.close()
+    digest = run_folder.digest_questions(questions)
     folder = Path(folder or f"runs/{stem}-select-{digest[:8]}")
-    folders.prepare_folder(folder, questions, digest)
-    folders.copy_card(str(given), folder)
+    run_folder.prepare_folder(folder, questions, digest)
+    run_folder.copy_card(str(given), folder)
     files, fresh = {}, []
-    for spec, system in asked.items():
-        of_system = system_signature(system)
-        path = folder / folders.SYSTEMS / answer_file.answer_file_name(spec, of_system)
+    for spec, system in parsed_systems.items():
+        signature = system_signature(system)
+        path = folder / run_folder.SYSTEMS / answer_file_name(spec, signature)
         if not path.is_file():
-            begun = time.time()
-            told = functools.partial(show or _ignore_progress, spec)
-            answer_file.complete_answers(path, system, of_system, digest, questions, turned, told, engine)
+            start = time.time()
+            show_system = functools.partial(show or _ignore_progress, spec)
+            complete_answers(path, system, signature, digest, questions, turned, show_system, engine)
             fresh.append(spec)
-            folders.record_time(folder, spec, time.time() - begun, len(questions))
+            run_folder.record_time(folder, spec, time.time() - start, len(questions))
         files[spec] = path
     about = _describe_run(folder, source, questions, digest, files)
-    write_json(folder / folders.ABOUT, about)
+    write_json(folder / run_folder.ABOUT, about)
     return SelectionRun(folder, _read_result(questions, list(files.values()), digest), tuple(fresh), about)
 
 
 def load_selection(folder: str | Path, systems: Sequence[str | System] = ()) -> SelectionRun:
-    """A run folder as it stands, with all its systems or with those that are named."""
+    """Read a run folder, with all its systems or only those that are named."""
     folder = Path(folder)
-    about = folders.read_about(folder)
+    about = run_folder.read_about(folder)
     check_described_files(folder, about.get("files", {}))
-    known = {one["system"]: folder / folders.SYSTEMS / one["file"] for one in about["systems"]}
-    wanted = [_resolve_name(typed, known) for typed in systems] or list(known)
-    for spec in wanted:
-        if spec not in known:
-            raise RunError(f"{folder}: has no answers of {spec}; name the test set itself to ask it")
+    answer_files = {one["system"]: folder / run_folder.SYSTEMS / one["file"] for one in about["systems"]}
+    names = [_resolve_name(typed, answer_files) for typed in systems] or list(answer_files)
+    for spec in names:
+        if spec not in answer_files:
+            raise RunError(f"{folder}: has no answers from {spec}; name the test set itself to ask it")
     return SelectionRun(
-        folder, _read_result(folders.read_questions(folder), [known[s] for s in wanted], about["digest"]), (), about
+        folder,
+        _read_result(run_folder.read_questions(folder), [answer_files[s] for s in names], about["digest"]),
+        (),
+        about,
     )
 
 
-def _resolve_name(system: str | System, known: Mapping[str, Path]) -> str:
+def _resolve_name(system: str | System, answer_files: Mapping[str, Path]) -> str:
     if isinstance(system, System):
         return system_name(system)
-    return system if system in known else system_name(parse_system(system))
+    return system if system in answer_files else system_name(parse_system(system))
 
 
-def parse_systems(systems: Sequence[str | System], called: str) -> dict[str, System]:
-    """Systems by name, each once; ``called`` is what the command calls them."""
+def parse_systems(systems: Sequence[str | System], noun: str) -> dict[str, System]:
+    """Return systems by name, each once; ``noun`` is what errors call them."""
     if not systems:
-        raise SpecError(f"no {called} was named; name at least one, e.g. --{called} tfidf")
-    found: dict[str, System] = {}
-    for one in systems:
-        system = parse_system(one) if isinstance(one, str) else one
+        raise SpecError(f"no {noun} is named; name at least one, e.g. tfidf")
+    by_name: dict[str, System] = {}
+    for spec in systems:
+        system = parse_system(spec) if isinstance(spec, str) else spec
         name = system_name(system)
-        if name in found:
-            raise SpecError(f"the {called} {name} was given twice; leave one out")
-        found[name] = system
-    return found
+        if name in by_name:
+            raise SpecError(f"the {noun} {name} is named twice; leave one out")
+        by_name[name] = system
+    return by_name
 
 
-def read_questions(opened: Input) -> list[Question]:
-    """The questions of an input, each with an id of its own."""
-    ledger, found = IdChecker(), []
-    for record, place in opened.records():
-        ledger.add(record, place)
+def read_questions(source: Input) -> list[Question]:
+    """Return the questions of an input; raise an error if two records have one id."""
+    id_checker, questions = IdChecker(), []
+    for record, place in source.records():
+        id_checker.add(record, place)
         if isinstance(record, Question):
-            found.append(record)
-    return found
+            questions.append(record)
+    return questions
 
 
 def _read_result(questions: list[Question], files: Sequence[Path], digest: str) -> SelectionResult:
-    found = [answer_file.read_answers(path) for path in files]
-    for path, one in zip(files, found, strict=True):
-        if one.digest != digest or len(one.lines) != len(questions):
-            raise RunError(f"{path}: is of other questions; remove it and select again")
+    answers = [read_answers(path) for path in files]
+    for path, answer in zip(files, answers, strict=True):
+        if answer.digest != digest or len(answer.lines) != len(questions):
+            raise RunError(f"{path}: answers other questions; remove it and select again")
     return SelectionResult(
         questions,
-        {one.system: one.lines for one in found},
-        {one.system: one.signature for one in found},
-        {one.system: one.turned for one in found if one.turned.asked},
+        {answer.system: answer.lines for answer in answers},
+        {answer.system: answer.signature for answer in answers},
+        {answer.system: answer.turned for answer in answers if answer.turned.asked},
     )
 
 
 def _describe_run(
-    folder: Path, source: dict[str, Any], questions: list[Question], digest: str, asked: Mapping[str, Path]
+    folder: Path, source: dict[str, Any], questions: list[Question], digest: str, answer_files: Mapping[str, Path]
 ) -> dict[str, Any]:
-    """What the folder holds; of a system with several signatures, the one that was asked for last."""
-    found = [(path, answer_file.read_answers(path)) for path in sorted((folder / folders.SYSTEMS).glob("*.jsonl"))]
-    found = [(path, one) for path, one in found if asked.get(one.system, path) == path]
+    """Return the content of ``selection.json``; of a system with several signatures, the last one asked counts."""
+    answers = [(path, read_answers(path)) for path in sorted((folder / run_folder.SYSTEMS).glob("*.jsonl"))]
+    answers = [(path, answer) for path, answer in answers if answer_files.get(answer.system, path) == path]
     return {
-        "format": folders.FORMAT,
+        "format": run_folder.FORMAT,
         "input": source,
         "digest": digest,
         "questions": len(questions),
-        "systems": [{"system": s.system, "signature": s.signature, "file": path.name} for path, s in found],
-        "files": describe_files(folder, [folders.QUESTIONS]),
+        "systems": [{"system": s.system, "signature": s.signature, "file": path.name} for path, s in answers],
+        "files": describe_files(folder, [run_folder.QUESTIONS]),
         "versions": {"rejoinder": rejoinder.__version__, **{name: version(name) for name in _LIBRARIES}},
     }

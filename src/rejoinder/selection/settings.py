@@ -1,4 +1,4 @@
-"""What decides a test set beside the dialogues and the repository."""
+"""The settings of a test set: what decides it besides the dialogues and the repository."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Literal, TypeAlias, get_args
 
 from rejoinder.errors import SpecError
 
-# Which turn is the true reply: the first that has a whole context before it, the last, one that the seed draws, or the
-# turn of a number, counted from 1.
+# Which turn is the true reply: the first with a full context before it, the last, a random one (by the seed), or a turn
+# by its number, counted from 1.
 Position: TypeAlias = Literal["first", "last", "random"] | int
-# Whose acceptance makes an utterance the truth of a second question.
+# Who must accept an utterance before it can be the true reply of a second question.
 SecondTruth: TypeAlias = Literal["people", "model", "none"]
 
 SOURCES = ("bm25(query='reply')", "sif(query='reply')")
-WITHOUT_VECTORS = (SOURCES[0], "dense(query='reply')")  # what needs no other model
+WITHOUT_VECTORS = (SOURCES[0], "dense(query='reply')")  # these need no other model
 JUDGE = "aptness(model='bi')"
-# The settings that decide on the pools.
+# The settings that the pools depend on.
 POOL_SETTINGS = ("context_turns", "position", "sources", "pool", "share", "related", "alike", "tidy", "random")
 
 
@@ -24,13 +24,13 @@ POOL_SETTINGS = ("context_turns", "position", "sources", "pool", "share", "relat
 class SelectionSettings:
     """How questions are built (Sato et al. 2020, section 3).
 
-    ``context_turns`` turns are the context. ``pool`` utterances are found for each true reply by ``sources`` in turns,
-    in the ``share`` of the repository's dialogues that the seed draws. They must have a content word in common with the
-    reply where it has any (``related``), begin and end as it does and be about as long (``alike``); all texts get the
-    same spaces and quotes (``tidy``). ``false`` of those that are left make a question; twice as many make a ``second``
-    one. ``judge`` is the metric of the model pass (None for no pass). A candidate that fewer than ``least_raters``
-    people scored was not judged by people. ``questions`` is how many are wanted (None for all that can be had). With
-    ``random`` the false candidates are drawn from the repository, related or not, and nobody judges them.
+    The context has ``context_turns`` turns. For each true reply, ``sources`` take turns to find ``pool`` utterances in
+    a random ``share`` of the repository's dialogues. They must share a content word with the reply if it has any
+    (``related``), begin and end like it and have about its length (``alike``); all texts get the same spaces and quotes
+    (``tidy``). Of those that remain, ``false`` make a question; twice as many make a ``second`` one. ``judge`` is the
+    metric of the model pass (None for no pass). A candidate scored by fewer than ``least_raters`` people counts as not
+    judged. ``questions`` is how many are wanted (None for as many as possible). With ``random`` the false candidates
+    are drawn at random from the repository, and nobody judges them.
     """
 
     context_turns: int = 3
@@ -57,19 +57,19 @@ class SelectionSettings:
             raise SpecError(f"questions must be at least 1, found {self.questions}")
         if isinstance(self.position, int) and self.position <= self.context_turns:
             raise SpecError(
-                f"turn {self.position} cannot be the true reply: {self.context_turns} turns of context come before it; "
-                f"name turn {self.context_turns + 1} or a later one"
+                f"turn {self.position} cannot be the true reply, since {self.context_turns} turns of context come "
+                f"before it; use turn {self.context_turns + 1} or later"
             )
         if not 0 < self.share <= 1:
-            raise SpecError(f"the share of the repository must be above 0 and at most 1, not {self.share:g}")
+            raise SpecError(f"share must be above 0 and at most 1, not {self.share:g}")
         if not self.random and self.pool < self.false:
-            raise SpecError(f"a pool of {self.pool} cannot give {self.false} false candidates; make it larger")
+            raise SpecError(f"a pool of {self.pool} is too small for {self.false} false candidates; make it larger")
         if not self.random and not self.sources:
-            raise SpecError("no source was named; give at least one, e.g. bm25(query='reply')")
+            raise SpecError("no source is named; name at least one, e.g. bm25(query='reply')")
 
 
 def parse_position(text: str) -> Position:
-    """The position that a word or a number names."""
+    """Return the position given by a word or a number."""
     words: tuple[Literal["first", "last", "random"], ...] = get_args(get_args(Position)[0])
     for word in words:
         if text == word:

@@ -1,4 +1,4 @@
-"""Pools found by an engine: workers open the repository once, and find and judge some pools at a time."""
+"""Pools found by an engine: workers open the repository once, then find and judge pools in batches."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PLACE = Place("pools", 0)
 
 @dataclass(frozen=True)
 class PoolEngine:
-    """An engine, and where its workers find what they need: names as they are typed."""
+    """An engine, and the inputs that its workers open: names as users type them."""
 
     engine: Engine
     dialogues: tuple[str, ...]
@@ -34,29 +34,29 @@ class PoolEngine:
     acceptability: str | None = None
 
     def pools(self, settings: SelectionSettings, names: Sequence[str]) -> Iterator[list[Question]]:
-        """The pools of items, by their ids and in order, some at a time."""
+        """Yield the pools of the items with these ids, in order, in batches."""
         tasks = (list(names[start : start + _BATCH_SIZE]) for start in range(0, len(names), _BATCH_SIZE))
-        for objects in order_results(self.engine.compute(self._work(settings), tasks)):
+        for objects in order_results(self.engine.compute(self._worker_spec(settings), tasks)):
             yield _read_questions(objects)
 
-    def kept_here(
-        self, settings: SelectionSettings, names: Sequence[str], found: Callable[[Sequence[str]], list[Question]]
+    def find_unless_cached(
+        self, settings: SelectionSettings, names: Sequence[str], find: Callable[[Sequence[str]], list[Question]]
     ) -> list[Question]:
-        """The pools of some items, found in this process unless the engine kept them."""
+        """Return the pools of some items, found in this process unless the engine has them in its cache."""
         if not isinstance(self.engine, CachingEngine):
-            return found(names)
+            return find(names)
 
         def objects(task: Sequence[str]) -> list[Any]:
-            return [to_object(pool) for pool in found(task)]
+            return [to_object(pool) for pool in find(task)]
 
-        return _read_questions(self.engine.value(self._work(settings), list(names), objects))
+        return _read_questions(self.engine.value(self._worker_spec(settings), list(names), objects))
 
-    def _work(self, settings: SelectionSettings) -> WorkerSpec:
-        named = [list(part) for part in (self.dialogues, self.repository, self.training)]
-        given = (*named, self.acceptability, dataclasses.asdict(settings))
+    def _worker_spec(self, settings: SelectionSettings) -> WorkerSpec:
+        file_lists = [list(part) for part in (self.dialogues, self.repository, self.training)]
+        arguments = (*file_lists, self.acceptability, dataclasses.asdict(settings))
         return WorkerSpec(
             "rejoinder.selection.worker:PoolWorker",
-            given,
+            arguments,
             address="rejoinder.selection.by_engine:PoolWorker",
         )
 
@@ -66,7 +66,7 @@ def _read_questions(objects: Sequence[Any]) -> list[Question]:
 
 
 class PoolWorker:
-    """A repository with its sources opened, and the judge."""
+    """An opened repository with its sources, and the judge."""
 
     def __init__(
         self,
@@ -77,20 +77,22 @@ class PoolWorker:
         settings: Mapping[str, Any],
     ) -> None:
         self._settings = SelectionSettings(**{**settings, "sources": tuple(settings["sources"])})
-        named = [[files.BuildInput.of(one) for one in part] for part in (dialogues, repository, training)]
-        read = files.read_contexts(named[0]), files.read_repository(named[1])
-        work = open_pool_search(*read, self._settings, files.read_training(named[2]))
-        self._items = {item.id: item for item in work.items}
-        self._proposing = work.proposing
-        judged = self._settings.judge is not None and not self._settings.random
-        self._known = load_acceptability(parse(str(self._settings.judge)), acceptability or SHIPPED) if judged else None
+        file_lists = [[files.BuildInput.parse(one) for one in part] for part in (dialogues, repository, training)]
+        records = files.read_contexts(file_lists[0]), files.read_repository(file_lists[1])
+        search = open_pool_search(*records, self._settings, files.read_training(file_lists[2]))
+        self._items = {item.id: item for item in search.items}
+        self._finder = search.finder
+        has_judge = self._settings.judge is not None and not self._settings.random
+        self._acceptability = (
+            load_acceptability(parse(str(self._settings.judge)), acceptability or SHIPPED) if has_judge else None
+        )
 
     def compute(self, task: Sequence[str]) -> list[Any]:
-        """The pools of some items, judged where there is a judge."""
-        pools = self._proposing.pools([self._items[name] for name in task])
-        if self._known is not None:
-            pools = attach_acceptability(pools, parse(self._known.metric), self._known)
+        """Return the pools of some items, judged if there is a judge."""
+        pools = self._finder.pools([self._items[name] for name in task])
+        if self._acceptability is not None:
+            pools = attach_acceptability(pools, parse(self._acceptability.metric), self._acceptability)
         return [to_object(pool) for pool in pools]
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """Nothing to release."""

@@ -1,4 +1,4 @@
-"""The verb: seeds in, questions with distractors and situations and their card out (SUGAR, step 7).
+"""``situate``: make questions with distractors and situations, and their card, from seeds (SUGAR, step 7).
 
 >>> from rejoinder.data.seeds import read_seeds
 >>> made = situate(read_seeds("dataset:sugar/0/train"))  # doctest: +SKIP
@@ -19,10 +19,9 @@ from rejoinder.errors import InputError
 from rejoinder.models.encoder.factory import load_encoder
 from rejoinder.seeded import stable_hash
 from rejoinder.selection.inputs import BuildInput
-from rejoinder.situation.adversarial_distractors import Progress, filter_adversarially
 from rejoinder.situation.card import make_card
 from rejoinder.situation.contradictions import Keywords, read_keywords
-from rejoinder.situation.random_distractors import Distractors, draw_distractors
+from rejoinder.situation.distractors import Distractors, Progress, draw_distractors, filter_adversarially
 from rejoinder.situation.seed_vectors import Encode, SeedVectors, encode_seeds
 from rejoinder.situation.settings import SituationSettings
 from rejoinder.situation.statements import (
@@ -39,36 +38,38 @@ from rejoinder.types import Candidate, Question, Statement, Turn
 DISTRACTOR = "distractor"
 
 
-def build_situation(matter: SeedVectors, shelf: StatementPool, place: int, picked: Sequence[int]) -> StatementChoice:
-    """The statements of a seed's question, given its distractors."""
-    seed, settings = matter.seeds[place], matter.settings
-    relevant = list(dict.fromkeys(shelf.place(one) for one in seed.statements))
-    shown = [place, *picked]
-    texts = [matter.seeds[one].reply for one in shown]
-    choosing = StatementChooser(shelf, texts, matter.replies[shown], relevant, settings.overlap)
-    near = np.zeros(len(shelf.statements), bool)
-    near[[shelf.place(one) for other in picked for one in matter.seeds[other].statements]] = True
-    found = choose_statements(choosing, relevant, near, settings.statements)
-    more = max(0, int(DISTRACTORS[-1]) - len(found.added))
+def build_situation(
+    vectors: SeedVectors, pool: StatementPool, place: int, distractors: Sequence[int]
+) -> StatementChoice:
+    """Choose the statements of a seed's question, given its distractors."""
+    seed, settings = vectors.seeds[place], vectors.settings
+    relevant = list(dict.fromkeys(pool.place(one) for one in seed.statements))
+    candidate_places = [place, *distractors]
+    texts = [vectors.seeds[one].reply for one in candidate_places]
+    chooser = StatementChooser(pool, texts, vectors.replies[candidate_places], relevant, settings.overlap)
+    near = np.zeros(len(pool.statements), bool)
+    near[[pool.place(one) for other in distractors for one in vectors.seeds[other].statements]] = True
+    choice = choose_statements(chooser, relevant, near, settings.statements)
+    more = max(0, int(DISTRACTORS[-1]) - len(choice.added))
     return StatementChoice(
-        found.relevant, found.near, found.filled, further(choosing, more, _make_generator(matter, seed, "more"))
+        choice.relevant, choice.near, choice.filled, further(chooser, more, _make_generator(vectors, seed, "more"))
     )
 
 
 def build_question(
-    matter: SeedVectors, shelf: StatementPool, place: int, picked: Sequence[int], found: StatementChoice
+    vectors: SeedVectors, pool: StatementPool, place: int, distractors: Sequence[int], choice: StatementChoice
 ) -> Question:
-    """The question of a seed; its candidates have no grades yet."""
-    seed = matter.seeds[place]
-    shown = [place, *picked]
+    """Return the question of a seed; its candidates have no grades yet."""
+    seed = vectors.seeds[place]
+    candidate_places = [place, *distractors]
     candidates = [
-        Candidate(matter.seeds[one].reply, matter.seeds[one].id, source=REFERENCE if one == place else DISTRACTOR)
-        for one in shown
+        Candidate(vectors.seeds[one].reply, vectors.seeds[one].id, source=REFERENCE if one == place else DISTRACTOR)
+        for one in candidate_places
     ]
-    order = _make_generator(matter, seed, "candidates").permutation(len(shown))
-    situation, _ = _order_statements(matter, shelf, seed, found.relevant, found.added, "situation")
+    order = _make_generator(vectors, seed, "candidates").permutation(len(candidate_places))
+    situation, _ = _order_statements(vectors, pool, seed, choice.relevant, choice.added, "situation")
     expanded, places = _order_statements(
-        matter, shelf, seed, found.relevant, (*found.added, *found.further), "expanded"
+        vectors, pool, seed, choice.relevant, (*choice.added, *choice.further), "expanded"
     )
     meta: dict[str, Any] = {
         "goal": seed.goal,
@@ -82,26 +83,25 @@ def build_question(
 
 
 def _order_statements(
-    matter: SeedVectors, shelf: StatementPool, seed: Seed, relevant: Sequence[int], added: Sequence[int], what: str
+    vectors: SeedVectors, pool: StatementPool, seed: Seed, relevant: Sequence[int], added: Sequence[int], what: str
 ) -> tuple[tuple[Statement, ...], list[int]]:
-    """The statements in a drawn order, and where those that were added stand, in the order of their adding."""
+    """Return the statements in random order, and the places of the added ones, in the order they were added."""
     whole = [*((place, True) for place in relevant), *((place, False) for place in added)]
-    order = _make_generator(matter, seed, what).permutation(len(whole))
+    order = _make_generator(vectors, seed, what).permutation(len(whole))
     statements = tuple(
-        Statement(shelf.statements[whole[n][0]].text, shelf.statements[whole[n][0]].category, whole[n][1])
-        for n in order
+        Statement(pool.statements[whole[n][0]].text, pool.statements[whole[n][0]].category, whole[n][1]) for n in order
     )
-    stands = {int(n): place for place, n in enumerate(order)}
-    return statements, [stands[n] for n in range(len(relevant), len(whole))]
+    position_of = {int(n): place for place, n in enumerate(order)}
+    return statements, [position_of[n] for n in range(len(relevant), len(whole))]
 
 
-def _make_generator(matter: SeedVectors, seed: Seed, what: str) -> np.random.Generator:
-    return np.random.default_rng(stable_hash(matter.settings.seed, what, seed.id))
+def _make_generator(vectors: SeedVectors, seed: Seed, what: str) -> np.random.Generator:
+    return np.random.default_rng(stable_hash(vectors.settings.seed, what, seed.id))
 
 
 @dataclass(frozen=True)
 class SituatedSet:
-    """A situated set: its questions, which nobody has graded yet, and its card."""
+    """A situated set: its questions, not graded yet, and its card."""
 
     questions: tuple[Question, ...]
     card: Mapping[str, Any] = field(hash=False)
@@ -116,14 +116,14 @@ def situate(
     encode: Encode | None = None,
     progress: Progress | None = None,
 ) -> SituatedSet:
-    """A situated test set: a question for each seed that has a distractor, which nobody has graded yet.
+    """Make a situated test set: one question, not graded yet, for each seed that has a distractor.
 
     - ``seeds``: files of seeds, questions or items, ``dataset:NAME``, or seeds.
     - ``settings``: how many candidates and statements a question gets, and how they are chosen.
-    - ``keywords``: keywords of statements that exclude others, or their file; the package has its own.
-    - ``inputs``: more that the card says of files.
-    - ``encode``: what gives the embeddings; the encoder of the settings where none is given.
-    - ``progress``: is told how many rounds of the filter are done, and of how many.
+    - ``keywords``: keywords of statements that contradict each other, or a file of them; by default, the package's own.
+    - ``inputs``: further entries for the card's list of input files.
+    - ``encode``: a function that returns embeddings; by default, the encoder of the settings.
+    - ``progress``: called with the number of folds done in all rounds of the filter and the total.
 
     >>> import rejoinder
     >>> made = rejoinder.situate("seeds.jsonl", rejoinder.SituationSettings(candidates=3, seed=1))
@@ -136,35 +136,35 @@ def situate(
     seeds, facts = _open_seeds(seeds)
     inputs = [*inputs, *facts]
     _check_seeds(seeds)
-    name = "vectors that were given" if encode else describe_encoder(settings)
+    encoder_name = "vectors that were given" if encode else describe_encoder(settings)
     encode = encode or make_encode(settings)
-    matter = encode_seeds(seeds, settings, encode)
-    first = draw_distractors(matter)
+    vectors = encode_seeds(seeds, settings, encode)
+    first = draw_distractors(vectors)
     if not any(first):
         raise InputError(
-            f"none of the {len(seeds):,} seeds has a distractor: a reply of its polarity that is not like its own, to "
-            "another request and another goal; give more seeds, or raise --similarity or --overlap"
+            f"none of the {len(seeds):,} seeds has a distractor (a reply of the same polarity that is not similar to "
+            "its own, with another request and goal); use more seeds, or raise similarity or overlap"
         )
-    chosen, rounds = filter_adversarially(matter, first, progress)
-    shelf = collect_statements(seeds, settings, keywords or read_keywords(), encode)
-    situations = [build_situation(matter, shelf, place, chosen[place]) for place in range(len(seeds))]
+    chosen, rounds = filter_adversarially(vectors, first, progress)
+    pool = collect_statements(seeds, settings, keywords or read_keywords(), encode)
+    situations = [build_situation(vectors, pool, place, chosen[place]) for place in range(len(seeds))]
     questions = [
-        build_question(matter, shelf, place, chosen[place], situations[place])
+        build_question(vectors, pool, place, chosen[place], situations[place])
         for place in range(len(seeds))
         if chosen[place]
     ]
-    counts = _count_steps(matter, shelf, (first, chosen), situations, questions)
-    return SituatedSet(tuple(questions), make_card(questions, settings, name, counts, rounds, inputs))
+    counts = _count_steps(vectors, pool, (first, chosen), situations, questions)
+    return SituatedSet(tuple(questions), make_card(questions, settings, encoder_name, counts, rounds, inputs))
 
 
 def describe_encoder(settings: SituationSettings) -> str:
-    """What the card says of the encoder."""
+    """Return the card's entry for the encoder."""
     encoder = load_encoder(settings.encoder)
     return f"{Path(encoder.name).name} {encoder.digest[:12]}"
 
 
 def make_encode(settings: SituationSettings) -> Encode:
-    """What gives the vectors; a text beyond what the encoder reads loses its end."""
+    """Return a function that encodes texts; a text longer than the encoder's window loses its end."""
     encoder = load_encoder(settings.encoder)
 
     def encode(texts: Sequence[str]) -> Floats:
@@ -173,14 +173,14 @@ def make_encode(settings: SituationSettings) -> Encode:
     return encode
 
 
-def _open_seeds(given: Sequence[Seed | str | Path] | str | Path) -> tuple[list[Seed], list[Mapping[str, Any]]]:
-    """Seeds, read where files are named, and what a card says of the files."""
-    given = [given] if isinstance(given, str | Path) else list(given)
-    names = [str(one) for one in given if not isinstance(one, Seed)]
+def _open_seeds(sources: Sequence[Seed | str | Path] | str | Path) -> tuple[list[Seed], list[Mapping[str, Any]]]:
+    """Return the seeds, reading the named files, and the card's entries for the files."""
+    sources = [sources] if isinstance(sources, str | Path) else list(sources)
+    names = [str(source) for source in sources if not isinstance(source, Seed)]
     if "-" in names:
         raise InputError("a set cannot be built from standard input, which can be read only once; name a file")
-    read = read_seeds(*names)
-    return [*(one for one in given if isinstance(one, Seed)), *read], [
+    file_seeds = read_seeds(*names)
+    return [*(source for source in sources if isinstance(source, Seed)), *file_seeds], [
         BuildInput(name).facts("seeds") for name in names
     ]
 
@@ -188,43 +188,43 @@ def _open_seeds(given: Sequence[Seed | str | Path] | str | Path) -> tuple[list[S
 def _check_seeds(seeds: Sequence[Seed]) -> None:
     if len(seeds) < 2:
         raise InputError(
-            f"there {'is one seed' if seeds else 'are no seeds'}; distractors are replies of other seeds, so give two "
-            "or more (some dozens make a sensible set)"
+            f"there {'is only one seed' if seeds else 'are no seeds'}; distractors are replies of other seeds, so use "
+            "two or more (a useful set needs dozens)"
         )
     ids = [seed.id for seed in seeds]
     if len(set(ids)) < len(ids):
         raise InputError(f"two seeds have the id {next(one for one in ids if ids.count(one) > 1)!r}; give each its own")
     for seed in seeds:
         if not all(text.strip() for text in (seed.request, seed.goal, seed.reply)):
-            raise InputError(f"seed {seed.id}: its request, goal or reply is empty; fill it in or leave the seed out")
+            raise InputError(f"seed {seed.id}: its request, goal or reply is empty; fill it in or remove the seed")
         for statement in seed.statements:
             check_category(statement.category, f"seed {seed.id}")
 
 
 def _count_steps(
-    matter: SeedVectors,
-    shelf: StatementPool,
+    vectors: SeedVectors,
+    pool: StatementPool,
     chosen: tuple[Distractors, Distractors],
     situations: Sequence[StatementChoice],
     questions: Sequence[Question],
 ) -> dict[str, int]:
-    """What became of everything; ``chosen`` are the distractors after Algorithm 1 and after Algorithm 2."""
+    """Return the counts of each step; ``chosen`` are the distractors after Algorithm 1 and after Algorithm 2."""
     first, last = chosen
-    kept = [found for found, picked in zip(situations, last, strict=True) if picked]
+    choices = [choice for choice, distractors in zip(situations, last, strict=True) if distractors]
     return {
-        "seeds": len(matter.seeds),
-        "seeds without a distractor, left out": sum(not picked for picked in last),
+        "seeds": len(vectors.seeds),
+        "seeds without a distractor, left out": sum(not distractors for distractors in last),
         "questions": len(questions),
-        "questions with fewer candidates": sum(0 < len(p) < matter.settings.candidates - 1 for p in last),
-        "questions with fewer statements": sum(len(q.situation) < matter.settings.statements for q in questions),
-        "questions without relevant statements": sum(not found.relevant for found in kept),
+        "questions with fewer candidates": sum(0 < len(p) < vectors.settings.candidates - 1 for p in last),
+        "questions with fewer statements": sum(len(q.situation) < vectors.settings.statements for q in questions),
+        "questions without relevant statements": sum(not choice.relevant for choice in choices),
         "distractors": sum(map(len, last)),
         "distractors that Algorithm 2 changed": sum(
             len(set(now) - set(before)) for before, now in zip(first, last, strict=True)
         ),
-        "different statements": len(shelf.statements),
-        "statements that keywords rule out": int(shelf.contradictions.discarded.sum()),
-        "relevant statements": sum(len(found.relevant) for found in kept),
-        "statements added for distractors": sum(len(found.near) for found in kept),
-        "statements added from all seeds": sum(len(found.filled) for found in kept),
+        "different statements": len(pool.statements),
+        "statements that keywords rule out": int(pool.contradictions.discarded.sum()),
+        "relevant statements": sum(len(choice.relevant) for choice in choices),
+        "statements added for distractors": sum(len(choice.near) for choice in choices),
+        "statements added from all seeds": sum(len(choice.filled) for choice in choices),
     }

@@ -1,4 +1,4 @@
-"""The card of a situated set: how its distractors and statements were found, and who graded its candidates."""
+"""The card of a situated set: how its distractors and statements were chosen, and who graded its candidates."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ import orjson
 import rejoinder
 from rejoinder.data.questions import CATEGORIES
 from rejoinder.errors import InputError
-from rejoinder.files import atomic_write
 from rejoinder.selection.card import card_paths
-from rejoinder.situation.adversarial_distractors import FilterRound
+from rejoinder.situation.distractors import FilterRound
 from rejoinder.situation.settings import SituationSettings
 from rejoinder.table import Cell, Table, to_markdown
 from rejoinder.types import Question
@@ -29,7 +28,7 @@ def make_card(
     rounds: Sequence[FilterRound],
     inputs: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """All there is to say of a situated set."""
+    """Return the card of a situated set."""
     statements = [(one.category, bool(one.relevant)) for question in questions for one in question.situation]
     by_category = Counter(statements)
     return {
@@ -50,41 +49,31 @@ def make_card(
     }
 
 
-def write_card(card: Mapping[str, Any], path: str | Path) -> tuple[Path, Path]:
-    """Write both cards beside a set: ``SET.card.json`` and ``SET.card.md``."""
-    machine, page = card_paths(path)
-    with atomic_write(machine) as file:
-        file.write(orjson.dumps(card, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
-    with atomic_write(page) as file:
-        file.write(render_card(card, Path(path).name).encode())
-    return machine, page
-
-
 def read_card(path: str | Path) -> dict[str, Any]:
-    """The card beside a set; one without a card has an empty one."""
-    machine = card_paths(path)[0]
+    """Return the card next to a set; empty if there is none."""
+    json_path = card_paths(path)[0]
     try:
-        found = orjson.loads(machine.read_bytes())
+        card = orjson.loads(json_path.read_bytes())
     except FileNotFoundError:
         return {}
     except (OSError, ValueError):
-        found = None
-    if not isinstance(found, dict) or found.get("kind") != "situated":
-        raise InputError(f"{machine.name}: is no card of a situated set; put it back as it was, or take it away")
-    return found
+        card = None
+    if not isinstance(card, dict) or card.get("kind") != "situated":
+        raise InputError(f"{json_path.name}: is not the card of a situated set; restore it, or delete it")
+    return card
 
 
 def render_card(card: Mapping[str, Any], name: str) -> str:
-    """The card as a page for people."""
+    """Return the card as a page in Markdown."""
     grades = card["grades"]
-    told = (
-        f"graded by people ({grades['method']})" if grades else "**not graded yet**: nobody knows which reply is best"
+    status = (
+        f"graded by people ({grades['method']})" if grades else "**not graded yet**: which reply is best is unknown"
     )
     settings = card["settings"]
     head = (
         f"# {name}\n\n{card['questions']:,} requests with {settings['candidates']} candidates and "
-        f"{settings['statements']} statements about the situation, {told}. Distractors by Algorithms 1 and 2 of Otani "
-        f"et al. 2023, statements by their Appendix B.2, embeddings by {card['encoder']}. Made by rejoinder "
+        f"{settings['statements']} statements about the situation, {status}. Distractors by Algorithms 1 and 2 of "
+        f"Otani et al. 2023, statements by their Appendix B.2, embeddings by {card['encoder']}. Made by rejoinder "
         f"{card['rejoinder']} with the seed {settings['seed']}.\n"
     )
     tables = [step_table(card), _round_table(card), _statement_table(card), _grade_table(card), _input_table(card)]
@@ -92,10 +81,13 @@ def render_card(card: Mapping[str, Any], name: str) -> str:
 
 
 def step_table(card: Mapping[str, Any]) -> Table:
-    """What became of everything, step by step."""
+    """The counts of each step."""
     polarities = ", ".join(f"{n:,} {name}" for name, n in card["polarities"].items())
     return Table(
-        "Step by step", ["step", "n"], [[what, n] for what, n in card["counts"].items()], [f"Polarity: {polarities}."]
+        "What happened at each step",
+        ["step", "n"],
+        [[what, n] for what, n in card["counts"].items()],
+        [f"Polarity: {polarities}."],
     )
 
 
@@ -104,7 +96,7 @@ def _round_table(card: Mapping[str, Any]) -> Table | None:
         [n, one["distractors"], one["easy"], one["replaced"], float(one["right"])]
         for n, one in enumerate(card["rounds"], start=1)
     ]
-    notes = ["right: the share of questions whose reference the regression likes best, before the replacements."]
+    notes = ["right: the share of questions whose reference has the regression's highest score, before replacements."]
     heads = ["round", "distractors", "easy", "replaced", "right"]
     return Table("Adversarial filtering", heads, rows, notes) if rows else None
 

@@ -1,4 +1,4 @@
-"""Which statements cannot be true at once, as far as keywords tell (SUGAR, Appendix B.2); the words are a data file."""
+"""Which statements contradict each other, as far as keywords show (SUGAR, Appendix B.2); the words are a data file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KEYS = {"discard", "negations", "exclude"}
 
 @dataclass(frozen=True)
 class Keywords:
-    """Words that no added statement has, words that deny, and groups of words that exclude one another."""
+    """Words that no added statement may have, negations, and groups of words that exclude one another."""
 
     discard: tuple[str, ...] = ()
     negations: tuple[str, ...] = ()
@@ -31,39 +31,39 @@ class Keywords:
 
 
 def read_keywords(path: str | Path | None = None) -> Keywords:
-    """The keywords of a file, or of the package."""
+    """Read the keywords of a file, or those of the package."""
     name = Path(path).name if path is not None else SHIPPED
     toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     try:
         source = files(__package__) / SHIPPED if path is None else Path(path)
-        found = toml.loads(source.read_text(encoding="utf-8"))
+        table = toml.loads(source.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{name}: cannot be read ({error.strerror})") from None
     except (UnicodeDecodeError, toml.TOMLDecodeError) as error:
-        raise InputError(f"{name}: is no TOML file ({error})") from None
-    if unknown := sorted(found.keys() - _KEYS):
+        raise InputError(f"{name}: is not valid TOML ({error})") from None
+    if unknown := sorted(table.keys() - _KEYS):
         raise InputError(f"{name}: has the unknown key {unknown[0]!r}; known: {', '.join(sorted(_KEYS))}")
-    groups = found.get("exclude", [])
-    if not isinstance(groups, list) or not all(isinstance(one, dict) and "words" in one for one in groups):
+    groups = table.get("exclude", [])
+    if not isinstance(groups, list) or not all(isinstance(group, dict) and "words" in group for group in groups):
         raise InputError(f"{name}: each [[exclude]] must have 'words', a list of lists of words")
-    if not all(isinstance(one["words"], list) for one in groups):
+    if not all(isinstance(group["words"], list) for group in groups):
         raise InputError(f"{name}: each [[exclude]] must have 'words', a list of lists of words")
     return Keywords(
-        _parse_words(found.get("discard", []), name),
-        _parse_words(found.get("negations", []), name),
-        tuple(tuple(_parse_words(part, name) for part in one["words"]) for one in groups),
+        _parse_words(table.get("discard", []), name),
+        _parse_words(table.get("negations", []), name),
+        tuple(tuple(_parse_words(part, name) for part in group["words"]) for group in groups),
     )
 
 
-def _parse_words(found: Any, name: str) -> tuple[str, ...]:
-    if not isinstance(found, list) or not all(isinstance(one, str) and one.strip() for one in found):
-        raise InputError(f"{name}: expected a list of words, found {str(found)[:60]!r}")
-    return tuple(one.casefold() for one in found)
+def _parse_words(words: Any, name: str) -> tuple[str, ...]:
+    if not isinstance(words, list) or not all(isinstance(word, str) and word.strip() for word in words):
+        raise InputError(f"{name}: expected a list of words, found {str(words)[:60]!r}")
+    return tuple(word.casefold() for word in words)
 
 
 @dataclass(frozen=True, eq=False)
 class Contradictions:
-    """Statements and the keywords that they hold."""
+    """Statements and the keywords that they contain."""
 
     discarded: Bools
     _denies: Bools = field(repr=False)
@@ -72,20 +72,22 @@ class Contradictions:
     _texts: tuple[str, ...] = field(repr=False)
     _least: float = 0.75
 
-    def with_(self, place: int) -> Bools:
-        """Which of the statements contradict the one in that place."""
-        found: Bools = (self._denies != self._denies[place]) & self._overlaps.near(self._texts[place], self._least)
+    def find(self, place: int) -> Bools:
+        """Which of the statements contradict the one at that place."""
+        contradicting: Bools = (self._denies != self._denies[place]) & self._overlaps.near(
+            self._texts[place], self._least
+        )
         for values in self._values:
-            mine = values[place]
-            if mine.any():
-                found = found | (values.any(axis=1) & ~values[:, mine].any(axis=1))
-        return found
+            own_values = values[place]
+            if own_values.any():
+                contradicting = contradicting | (values.any(axis=1) & ~values[:, own_values].any(axis=1))
+        return contradicting
 
 
 def find_contradictions(
     texts: Sequence[str], keywords: Keywords, overlaps: OverlapIndex, least: float
 ) -> Contradictions:
-    """What keywords say of statements; ``least`` is how much two texts overlap of which one denies the other."""
+    """Look up the keywords of statements; ``least`` is the overlap from which a negation makes two contradict."""
     values = tuple(
         np.stack([_contain_any(texts, part) for part in group], axis=1) for group in keywords.groups if group
     )

@@ -1,7 +1,8 @@
-"""Grades from what people said (SUGAR, step 8): Bad, Acceptable or Best for each candidate, by a model of aggregation.
+"""Grades from people's ratings (SUGAR, step 8): Bad, Acceptable or Best for each candidate, by aggregating the ratings.
 
-The paper aggregates by minimax conditional entropy (Zhou et al. 2014), which is the default here. A question of which a
-candidate has no grade, or all have the same, must be rated again: it is counted and named, and left out unless wanted.
+The paper aggregates by minimax conditional entropy (Zhou et al. 2014), which is the default here. A question with a
+candidate without a grade, or with one grade for all, must be rated again: it is counted and listed, and left out by
+default.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from rejoinder.stats.agreement import krippendorff_alpha
 from rejoinder.types import Candidate, Question, Rating, Record, Turn
 
 GRADES = ("Bad", "Acceptable", "Best")
-ASPECT = "grade"  # what the form "grade" asks
+ASPECT = "grade"  # the aspect that the form "grade" asks for
 METHOD = "minimax_entropy_ordinal"
 
 
 @dataclass(frozen=True)
 class GradedQuestions:
-    """Questions with grades, what the card says of them, and the ids of those that must be rated again."""
+    """Questions with grades, the card's entries about them, and the ids of those that must be rated again."""
 
     questions: tuple[Question, ...]
     facts: Mapping[str, Any] = field(hash=False)
@@ -38,42 +39,46 @@ class GradedQuestions:
 def grade_questions(
     questions: Sequence[Question], records: Iterable[Record], method: str = METHOD, keep: bool = False
 ) -> GradedQuestions:
-    """Questions with the grades that their ratings come to; ``keep`` also those that must be rated again.
+    """Return questions with grades aggregated from ratings; ``keep`` includes those that must be rated again.
 
     A rating names a candidate as the annotation page does, QUESTION/CANDIDATE; ratings of anything else and of other
-    aspects are passed over.
+    aspects are ignored.
     """
     if method == "mean":
         raise InputError(
-            "a mean is no grade; aggregate by majority, minimax_entropy_ordinal or another model of classes"
+            "a mean is not a grade; aggregate by majority, minimax_entropy_ordinal or another model of classes"
         )
-    known = {_candidate_name(question, n) for question in questions for n in range(len(question.candidates))}
-    ratings = [_check_grade(one) for one in records if isinstance(one, Rating) and one.response in known]
-    ratings = [one for one in ratings if one.aspect == ASPECT]
+    candidate_names = {_candidate_name(question, n) for question in questions for n in range(len(question.candidates))}
+    ratings = [
+        _check_grade(rating) for rating in records if isinstance(rating, Rating) and rating.response in candidate_names
+    ]
+    ratings = [rating for rating in ratings if rating.aspect == ASPECT]
     if not ratings:
-        raise InputError(f"nobody rated the aspect {ASPECT!r} of a candidate of this set; give the set that was rated")
-    made = aggregate_ratings(ratings, method)[0]
-    found = {one.response: one for one in made.records if isinstance(one, Rating)}
-    given: dict[str, list[int]] = {}
-    for one in sorted(ratings, key=lambda one: one.rater):
-        given.setdefault(str(one.response), []).append(int(one.value))
-    done = [_grade_question(question, found, given) for question in questions]
-    again = tuple(question.id for question in done if not _is_decided(question))
-    kept = tuple(question for question in done if keep or _is_decided(question))
-    alpha = krippendorff_alpha(made.judged.matrix.values, "ordinal").value
+        raise InputError(
+            f"there are no ratings of the aspect {ASPECT!r} for candidates of this set; use the set that was rated"
+        )
+    aggregated = aggregate_ratings(ratings, method)[0]
+    by_candidate = {rating.response: rating for rating in aggregated.records if isinstance(rating, Rating)}
+    given_ratings: dict[str, list[int]] = {}
+    for rating in sorted(ratings, key=lambda rating: rating.rater):
+        given_ratings.setdefault(str(rating.response), []).append(int(rating.value))
+    graded = [_grade_question(question, by_candidate, given_ratings) for question in questions]
+    undecided = tuple(question.id for question in graded if not _is_decided(question))
+    chosen = tuple(question for question in graded if keep or _is_decided(question))
+    alpha = krippendorff_alpha(aggregated.judged.matrix.values, "ordinal").value
     facts = {
         "method": method,
         "ratings": len(ratings),
-        "raters": len({one.rater for one in ratings}),
+        "raters": len({rating.rater for rating in ratings}),
         "alpha": None if math.isnan(alpha) else round(alpha, 4),
-        "counts": _count_grades(kept, again),
-        "again": list(again),
+        "counts": _count_grades(chosen, undecided),
+        "again": list(undecided),
     }
-    return GradedQuestions(kept, facts, again)
+    return GradedQuestions(chosen, facts, undecided)
 
 
 def to_ratings(scores: HumanScores) -> list[Rating]:
-    """What stands on a sheet as ratings; a column is a rater, 0 is Bad, 1 Acceptable, 2 Best."""
+    """Return the scores of a sheet as ratings; each column is a rater, 0 is Bad, 1 Acceptable, 2 Best."""
     return [
         Rating(f"column {n}", ASPECT, float(score), f"{question}/{candidate}")
         for (question, candidate), row in scores.items()
@@ -84,8 +89,8 @@ def to_ratings(scores: HumanScores) -> list[Rating]:
 def _check_grade(rating: Rating) -> Rating:
     if rating.aspect == ASPECT and rating.value not in range(len(GRADES)):
         raise InputError(
-            f"the rating of {brief(rating.response)} by {brief(rating.rater)} is {rating.value:g}; grades are 0 (Bad), "
-            "1 (Acceptable) and 2 (Best)"
+            f"the rating of {brief(rating.response)} by {brief(rating.rater)} is {rating.value:g}; grades must be 0 "
+            "(Bad), 1 (Acceptable) or 2 (Best)"
         )
     return rating
 
@@ -94,20 +99,22 @@ def _candidate_name(question: Question, place: int) -> str:
     return f"{question.id}/{question.candidates[place].id or place}"
 
 
-def _grade_question(question: Question, found: Mapping[str | None, Rating], given: Mapping[str, list[int]]) -> Question:
-    def one(place: int, candidate: Candidate) -> Candidate:
+def _grade_question(
+    question: Question, rated: Mapping[str | None, Rating], given_ratings: Mapping[str, list[int]]
+) -> Question:
+    def grade_candidate(place: int, candidate: Candidate) -> Candidate:
         name = _candidate_name(question, place)
-        rating = found.get(name)
+        rating = rated.get(name)
         if rating is None:
             return dataclasses.replace(candidate, grade=None)
-        sure = {"confidence": rating.meta["confidence"]} if "confidence" in rating.meta else {}
-        meta = {**candidate.meta, "ratings": given[name], **sure}
+        confidence = {"confidence": rating.meta["confidence"]} if "confidence" in rating.meta else {}
+        meta = {**candidate.meta, "ratings": given_ratings[name], **confidence}
         return dataclasses.replace(candidate, grade=GRADES[int(rating.value)], meta=meta)
 
-    candidates = tuple(one(place, candidate) for place, candidate in enumerate(question.candidates))
+    candidates = tuple(grade_candidate(place, candidate) for place, candidate in enumerate(question.candidates))
     grades = [candidate.grade for candidate in candidates]
-    bad = None if None in grades else GRADES[0] in grades
-    return dataclasses.replace(question, candidates=candidates, meta={**question.meta, "has_bad": bad})
+    has_bad = None if None in grades else GRADES[0] in grades
+    return dataclasses.replace(question, candidates=candidates, meta={**question.meta, "has_bad": has_bad})
 
 
 def _is_decided(question: Question) -> bool:
@@ -133,12 +140,12 @@ RATERS = 3
 
 
 def write_grading_sheet(questions: Sequence[Question], path: str | Path, raters: int = RATERS) -> int:
-    """Write a sheet for so many raters, each with a column, and say how many rows it has."""
+    """Write a sheet with one column per rater, and return its number of rows."""
     return write_sheet([_show_situation(question) for question in questions], path, raters)
 
 
 def _show_situation(question: Question) -> Question:
-    told = [Turn(one.text, "situation") for one in question.situation]
+    turns = [Turn(statement.text, "situation") for statement in question.situation]
     if isinstance(goal := question.meta.get("goal"), str):
-        told.insert(0, Turn(goal, "goal"))
-    return dataclasses.replace(question, context=(*told, *question.context))
+        turns.insert(0, Turn(goal, "goal"))
+    return dataclasses.replace(question, context=(*turns, *question.context))

@@ -1,7 +1,7 @@
-"""The overlap coefficient of content words (SUGAR, equation 1), of one text against many at once.
+"""The overlap coefficient of content words (SUGAR, equation 1), for one text and many others at once.
 
-Content words are the words that are no function words (``text.content_words``), without placeholders such as
-``[user]``; the paper takes nouns, verbs, adjectives and adverbs of a tagger that it does not name.
+Content words are all words that are not function words (``text.tokens.content_words``), without placeholders such as
+``[user]``; the paper uses the nouns, verbs, adjectives and adverbs of a tagger that it does not name.
 """
 
 from __future__ import annotations
@@ -23,15 +23,19 @@ def find_content_words(text: str) -> frozenset[str]:
 
 
 def overlap(first: str, second: str) -> float:
-    """Shared content words over those of the text that has fewer; 0 where one has none, but 1 for equal texts."""
+    """Shared content words divided by those of the text with fewer; 0 if a text has none, but 1 for equal texts."""
     if _normalise(first) == _normalise(second):
         return 1.0
-    one, other = find_content_words(first), find_content_words(second)
-    return len(one & other) / min(len(one), len(other)) if one and other else 0.0
+    first_words, second_words = find_content_words(first), find_content_words(second)
+    return (
+        len(first_words & second_words) / min(len(first_words), len(second_words))
+        if first_words and second_words
+        else 0.0
+    )
 
 
 class OverlapIndex:
-    """Texts whose words are looked up, so that one text can be held against all of them."""
+    """An index of texts by word, to compare one text with all of them."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         words = [find_content_words(text) for text in texts]
@@ -43,25 +47,25 @@ class OverlapIndex:
                 places.setdefault(word, []).append(place)
         self._places = {word: np.array(found, np.int64) for word, found in places.items()}
 
-    def with_(self, text: str) -> Floats:
-        """The overlap of a text with each."""
+    def overlaps(self, text: str) -> Floats:
+        """The overlap of a text with each of the texts."""
         words = find_content_words(text)
         shared: Floats = np.zeros(len(self._sizes))
         for word in words:
             if word in self._places:
                 shared[self._places[word]] += 1
-        found: Floats = shared / np.maximum(np.minimum(self._sizes, len(words)), 1)
-        return np.where(self.same(text), 1.0, found)
+        ratios: Floats = shared / np.maximum(np.minimum(self._sizes, len(words)), 1)
+        return np.where(self.same(text), 1.0, ratios)
 
     def same(self, text: str) -> Bools:
-        """Which of the texts are this one, capitals and white space aside."""
-        found: Bools = np.asarray(self._same == _normalise(text), bool)
-        return found
+        """Which of the texts equal this one, ignoring case and white space."""
+        equal: Bools = np.asarray(self._same == _normalise(text), bool)
+        return equal
 
     def near(self, text: str, least: float) -> Bools:
-        """Which of the texts overlap a text at least so much."""
-        found: Bools = self.with_(text) >= least
-        return found
+        """Which of the texts overlap a text by at least ``least``."""
+        overlapping: Bools = self.overlaps(text) >= least
+        return overlapping
 
 
 def _normalise(text: str) -> str:

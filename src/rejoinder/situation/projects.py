@@ -20,37 +20,38 @@ from rejoinder.files import atomic_write
 from rejoinder.types import Item, Question, Reference, Statement, Turn
 
 
-def read_requests(*given: str | Path) -> list[Item]:
-    """An item for each request: its text as the context, the goal in its meta, and nothing else."""
-    found: dict[str, Item] = {}
-    for name in given:
+def read_requests(*names: str | Path) -> list[Item]:
+    """Return an item for each request: its text as the context, the goal in its meta, and nothing else."""
+    items: dict[str, Item] = {}
+    for name in names:
         for where, id, request, goal in _read_requests(str(name)):
-            if id in found:
-                raise InputError(f"{where}: the request {id!r} was there before; give each its own id")
-            found[id] = Item(id, (Turn(request, "user"),), meta={"goal": goal})
-    return list(found.values())
+            if id in items:
+                raise InputError(f"{where}: the id {id!r} is used twice; give each request its own")
+            items[id] = Item(id, (Turn(request, "user"),), meta={"goal": goal})
+    return list(items.values())
 
 
 def _read_requests(name: str) -> Iterator[tuple[str, str, str, str]]:
     for line in InputFile(name).lines():
-        found, where = decode_line(line), str(line.place)
-        if isinstance(found, dict) and "request" in found:
+        fields, where = decode_line(line), str(line.place)
+        if isinstance(fields, dict) and "request" in fields:
             texts = [
-                str(found[key]) if type(found.get(key)) is int else found.get(key) for key in ("id", "request", "goal")
+                str(fields[key]) if type(fields.get(key)) is int else fields.get(key)
+                for key in ("id", "request", "goal")
             ]
             for key, text in zip(("id", "request", "goal"), texts, strict=True):
                 if not isinstance(text, str) or not text.strip():
-                    raise InputError(f"{where}: '{key}' must be a text that is not empty, found {brief(text)}")
+                    raise InputError(f"{where}: '{key}' must be a non-empty text, found {brief(text)}")
             yield where, str(texts[0]), str(texts[1]), str(texts[2])
             continue
-        record = from_object(found, line.place)
+        record = from_object(fields, line.place)
         if isinstance(record, Item | Question):
             yield where, record.id, *request_and_goal(record, where)
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step that people do: its number in the paper, the form, and what people are told."""
+    """A step that people do: its number in the paper, the form, and the instructions."""
 
     number: int
     form: FormName
@@ -63,17 +64,17 @@ STEPS: dict[str, Step] = {
         2,
         "situation",
         "What is the situation?",
-        "You see what somebody asks an assistant for, and the goal behind it, which stays unsaid. Write what could be "
+        "You see what somebody asks an assistant for, and the goal behind it, which is not spoken. Write what could be "
         "seen or measured that would let you guess the goal: facts such as 'The room is hot.', not feelings. Write "
-        "[user] for the person. Leave a field empty where nothing fits.",
+        "[user] for the person. Leave a field empty if nothing fits.",
     ),
     "write": Step(
         3,
         "write",
         "What would a helpful assistant say?",
-        "You see a request and the goal behind it. Write two replies: one that does what is asked and one that cannot, "
-        "with the reason. Each must suggest something more that helps with the goal. Do not ask for details of the "
-        "request itself.",
+        "You see a request and the goal behind it. Write two replies: one that does what is asked and one that says "
+        "why that is not possible. Each must suggest something else that helps with the goal. Do not ask for details "
+        "of the request itself.",
     ),
     "validate": Step(
         4,
@@ -87,41 +88,41 @@ STEPS: dict[str, Step] = {
         "situation",
         "In what situation does this reply fit?",
         "You see a request, the goal behind it and a reply. The fields hold facts that were written before: keep those "
-        "that are right, mend or delete the others, and add what the reply takes for granted. Facts must be such as "
-        "could be seen or measured. Write [user] for the person.",
+        "that are right, correct or delete the others, and add what the reply takes for granted. Facts must be things "
+        "that could be seen or measured. Write [user] for the person.",
     ),
     "grade": Step(
         8,
         "grade",
         "Which reply fits the situation?",
-        "You see a request, what is known of the situation (most of it does not matter) and some replies. Say of each "
-        "whether it is bad here, acceptable, or the best one could say. Several may be best, or none.",
+        "You see a request, what is known about the situation (most of it does not matter) and some replies. For each "
+        "reply, say whether it is bad here, acceptable, or the best. Several may be best, or none.",
     ),
 }
 
 
 def write_step_project(step: str, files: Sequence[str], path: str | Path) -> int:
-    """Write PROJECT.toml (and PROJECT.jsonl, where data must be made for it), and say how many things are shown."""
-    path, told = Path(path), STEPS[step]
+    """Write PROJECT.toml (and PROJECT.jsonl, if the step needs new data), and return how many records it shows."""
+    path, spec = Path(path), STEPS[step]
     if path.suffix != ".toml":
-        raise InputError(f"{path}: a project is a .toml file; name it so")
+        raise InputError(f"{path}: is not a .toml file; a project's name must end in .toml")
     if not files:
-        raise InputError(f"no file is named for the step {step!r}")
+        raise InputError(f"no file is named for the step {step!r}; name at least one")
     if step in ("situation", "write", "complete"):
         items = collect_replied_items(files) if step == "complete" else read_requests(*files)
         if not items:
-            raise InputError(f"{', '.join(files)}: holds no requests with a goal")
-        shown, count = [str(path.with_suffix(".jsonl"))], len(items)
-        write(items, shown[0])
+            raise InputError(f"{', '.join(files)}: no requests with a goal")
+        data_files, count = [str(path.with_suffix(".jsonl"))], len(items)
+        write(items, data_files[0])
     else:
-        shown, count = list(files), sum(read(*files).counts().values())
-    data = [_relative_path(one, path.parent) for one in shown]
+        data_files, count = list(files), sum(read(*files).counts().values())
+    data = [_relative_path(name, path.parent) for name in data_files]
     lines = [
-        f'form = "{told.form}"',
+        f'form = "{spec.form}"',
         f"data = {json.dumps(data)}",
-        f"title = {json.dumps(told.title)}",
-        f"raters_per_unit = {FORMS[told.form].raters_per_unit}",
-        f"instructions = {json.dumps(told.instructions)}",
+        f"title = {json.dumps(spec.title)}",
+        f"raters_per_unit = {FORMS[spec.form].raters_per_unit}",
+        f"instructions = {json.dumps(spec.instructions)}",
     ]
     with atomic_write(path) as file:
         file.write(("\n".join(lines) + "\n").encode())
@@ -133,9 +134,9 @@ def _relative_path(name: str, folder: Path) -> str:
 
 
 def collect_replied_items(files: Sequence[str]) -> list[Item]:
-    """An item for each request and reply, with the statements that there are: of seeds, or of the steps 2 and 4.
+    """Return an item for each request and reply, with its statements: from seeds, or from steps 2 and 4.
 
-    Items of one id are put together: one file may have the replies (of step 4) and another the statements (of step 2).
+    Items with one id are merged: one file may have the replies (of step 4) and another the statements (of step 2).
     """
     items: dict[str, Item] = {}
     seeds: list[Seed] = []
@@ -151,7 +152,7 @@ def collect_replied_items(files: Sequence[str]) -> list[Item]:
 
 
 def seed_to_item(seed: Seed) -> Item:
-    """A seed as an item: its reply as the reference, its statements as the situation."""
+    """Return a seed as an item: its reply as the reference, its statements as the situation."""
     meta = {"goal": seed.goal} | ({"polarity": seed.polarity} if seed.polarity else {})
     statements = tuple(Statement(one.text, one.category) for one in seed.statements)
     return Item(seed.id, (Turn(seed.request, "user"),), (Reference(seed.reply),), situation=statements, meta=meta)
@@ -176,7 +177,7 @@ def _merge_items(before: Item | None, item: Item) -> Item:
 
 
 def _split_by_reply(item: Item) -> list[Item]:
-    """One item a reply, since each gets statements of its own."""
+    """Return one item per reply, since each gets its own statements."""
     if len(item.references) == 1:
         return [item]
     return [replace(item, id=f"{item.id}/{n}", references=(one,)) for n, one in enumerate(item.references, start=1)]

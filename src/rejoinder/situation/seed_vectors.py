@@ -1,7 +1,7 @@
-"""The seeds as both algorithms look at them: their texts in vectors, and which reply may stand beside which.
+"""The seeds as both algorithms use them: their texts as vectors, and which replies may be distractors of which seed.
 
-A reply may be a distractor of a seed where the two requests and the two goals do not overlap, the two replies are not
-alike, and both have one polarity (SUGAR, Algorithm 1, lines 4 to 10).
+A reply may be a distractor of a seed if the two requests and the two goals do not overlap, the two replies are not
+similar, and both have the same polarity (SUGAR, Algorithm 1, lines 4 to 10).
 """
 
 from __future__ import annotations
@@ -34,22 +34,24 @@ class SeedVectors:
     _replies: OverlapIndex = field(repr=False)
 
     def pool(self, place: int) -> Bools:
-        """Which seeds' replies may be distractors of the seed in that place."""
+        """Which seeds' replies may be distractors of the seed at that place."""
         seed, settings = self.seeds[place], self.settings
         polarities = np.array([one.polarity == seed.polarity for one in self.seeds])
-        alike = self.replies @ self.replies[place] >= settings.similarity
-        near = self._requests.near(seed.request, settings.overlap) | self._goals.near(seed.goal, settings.overlap)
-        found: Bools = polarities & ~alike & ~near
-        found[place] = False
-        return found
+        similar = self.replies @ self.replies[place] >= settings.similarity
+        overlapping = self._requests.near(seed.request, settings.overlap) | self._goals.near(
+            seed.goal, settings.overlap
+        )
+        allowed: Bools = polarities & ~similar & ~overlapping
+        allowed[place] = False
+        return allowed
 
     def near(self, place: int) -> Bools:
-        """Which replies say nearly the same as the reply in that place (itself among them)."""
+        """Which replies say nearly the same as the reply at that place (including itself)."""
         return self._replies.near(self.seeds[place].reply, self.settings.overlap)
 
 
 def encode_seeds(seeds: Sequence[Seed], settings: SituationSettings, encode: Encode) -> SeedVectors:
-    """What both algorithms need of some seeds."""
+    """Encode the texts of seeds for both algorithms."""
     requests, replies = ([getattr(seed, name) for seed in seeds] for name in ("request", "reply"))
     texts = [statement.text for seed in seeds for statement in seed.statements]
     vectors = encode([*requests, *replies, *texts]).astype(np.float64)

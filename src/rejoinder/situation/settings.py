@@ -1,4 +1,4 @@
-"""All that decides a situated set, beside the seeds; the defaults are those of SUGAR's Appendix B."""
+"""The settings of a situated set; the defaults are those of SUGAR's Appendix B."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from rejoinder.errors import InputError
 class SituationSettings:
     """The parameters of Algorithms 1 and 2 and of Appendix B.2."""
 
-    candidates: int = 3  # m, the reference counted
+    candidates: int = 3  # m, including the reference
     statements: int = 12  # l
-    overlap: float = 0.75  # of content words: from here on two texts say nearly the same
-    similarity: float = 0.5  # of embeddings: from here on a reply may do for both requests
+    overlap: float = 0.75  # of content words: from this value, two texts say nearly the same
+    similarity: float = 0.5  # of embeddings: from this value, a reply may fit both requests
     rounds: int = 3  # J, 0 for Algorithm 1 alone
     folds: int = 10  # K
     margin: float = 0.05  # gamma
@@ -30,4 +30,4 @@ class SituationSettings:
             if not 0 < getattr(self, name) <= 1:
                 raise InputError(f"{name} must be above 0 and at most 1, not {getattr(self, name)}")
         if self.penalty <= 0 or self.margin < 0:
-            raise InputError(f"the penalty must be above 0 and the margin not below, not {self.penalty}, {self.margin}")
+            raise InputError(f"penalty must be above 0 and margin at least 0, not {self.penalty} and {self.margin}")

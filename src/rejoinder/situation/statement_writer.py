@@ -1,4 +1,4 @@
-"""More statements for seeds, written by a model (SUGAR, step 6): three of each category, for people to look through."""
+"""More statements for seeds, written by a model (SUGAR, step 6): three per category, for people to check."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rejoinder.data.seeds import Seed, check_category
 from rejoinder.models.statements.model import BEAM_WIDTH, StatementRequest, StatementWriter
 from rejoinder.types import Statement
 
-_WINDOW = 32  # seeds that are written for together
+_WINDOW = 32  # seeds per batch
 
 
 def add_statements(
@@ -21,29 +21,29 @@ def add_statements(
     beam: int = BEAM_WIDTH,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Seed]:
-    """Seeds with up to n more statements of each category; what is there already is not said twice."""
+    """Return seeds with up to n more statements of each category; statements that they have are not repeated."""
     wanted = [check_category(category, "categories") for category in dict.fromkeys(categories)]
-    made: list[Seed] = []
+    extended: list[Seed] = []
     for start in range(0, len(seeds), _WINDOW):
         part = seeds[start : start + _WINDOW]
-        asked = [
+        requests = [
             StatementRequest(seed.request, seed.goal, seed.reply, category) for seed in part for category in wanted
         ]
-        written = writer.write(asked, n, beam)
+        outputs = writer.write(requests, n, beam)
         for place, seed in enumerate(part):
-            texts = written[place * len(wanted) : (place + 1) * len(wanted)]
-            made.append(_add_to_seed(seed, wanted, texts))
+            texts = outputs[place * len(wanted) : (place + 1) * len(wanted)]
+            extended.append(_add_to_seed(seed, wanted, texts))
         if progress is not None:
-            progress(len(made), len(seeds))
-    return made
+            progress(len(extended), len(seeds))
+    return extended
 
 
-def _add_to_seed(seed: Seed, categories: Sequence[str], written: Sequence[Sequence[str]]) -> Seed:
-    known = {" ".join(one.text.casefold().split()) for one in seed.statements}
+def _add_to_seed(seed: Seed, categories: Sequence[str], outputs: Sequence[Sequence[str]]) -> Seed:
+    known_texts = {" ".join(one.text.casefold().split()) for one in seed.statements}
     more: list[Statement] = []
-    for category, texts in zip(categories, written, strict=True):
+    for category, texts in zip(categories, outputs, strict=True):
         for text in texts:
-            if text.casefold() not in known:
-                known.add(text.casefold())
+            if text.casefold() not in known_texts:
+                known_texts.add(text.casefold())
                 more.append(Statement(text, category, True))
     return dataclasses.replace(seed, statements=(*seed.statements, *more))

@@ -1,12 +1,12 @@
-"""The statements of a question (SUGAR, Appendix B.2): what matters, what goes with the distractors, and the rest.
+"""The statements of a question (SUGAR, Appendix B.2): the relevant ones, those that suit the distractors, and others.
 
-Statement s of category c is worth
+A statement s of category c has the value
 
     f(s; R, S') = max EmbSim(s, r in R) - max EmbSim(s, s' in S'_c) - 1/2 max EmbSim(s, s' in S' of other categories)
 
-(equation 2; a maximum over nothing is 0). The categories are gone through in turn, and the best of each is added: first
-from the statements of the distractors, as long as one is worth 0 or more, then from those of all seeds, until there
-are l. Statements that overlap a candidate, that keywords rule out, or of whose category one is enough are never added.
+(equation 2; a maximum over nothing is 0). The categories take turns, and the best statement of each is added: first
+from the statements of the distractors, while one has a value of 0 or more, then from those of all seeds, until there
+are l. Never added are statements that overlap a candidate, that keywords rule out, or whose category allows only one.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from rejoinder.situation.settings import SituationSettings
 from rejoinder.stats.arrays import Bools, Floats, Ints
 from rejoinder.types import Statement
 
-# Of these a situation has one value at most.
+# A situation has at most one statement of each of these.
 SINGLE_VALUED = ("time", "date", "behavior", "location")
 
 
 @dataclass(frozen=True, eq=False)
 class StatementPool:
-    """Statements in the order in which the seeds have them."""
+    """The distinct statements of the seeds, in the order of the seeds."""
 
     statements: tuple[Statement, ...]
     vectors: Floats
@@ -41,12 +41,12 @@ class StatementPool:
     places: dict[tuple[str, str], int] = field(repr=False)
 
     def place(self, statement: Statement) -> int:
-        """Where a statement of the seeds stands."""
+        """The place of a statement of the seeds."""
         return self.places[statement.text, str(statement.category)]
 
     def barred_by(self, place: int) -> Bools:
-        """Which statements can no longer be added to a situation that has the one in that place."""
-        barred = self.contradictions.with_(place) | self.overlaps.same(self.statements[place].text)
+        """Which statements can no longer be added to a situation that has the one at that place."""
+        barred = self.contradictions.find(place) | self.overlaps.same(self.statements[place].text)
         if CATEGORIES[self.categories[place]] in SINGLE_VALUED:
             barred = barred | (self.categories == self.categories[place])
         return barred
@@ -55,11 +55,11 @@ class StatementPool:
 def collect_statements(
     seeds: Sequence[Seed], settings: SituationSettings, keywords: Keywords, encode: Encode
 ) -> StatementPool:
-    """The statements of seeds."""
+    """Collect and encode the statements of seeds."""
     places: dict[tuple[str, str], int] = {}
     for seed in seeds:
-        for one in seed.statements:
-            places.setdefault((one.text, str(one.category)), len(places))
+        for statement in seed.statements:
+            places.setdefault((statement.text, str(statement.category)), len(places))
     texts = [text for text, _ in places]
     overlaps = OverlapIndex(texts)
     return StatementPool(
@@ -74,9 +74,9 @@ def collect_statements(
 
 @dataclass(frozen=True)
 class StatementChoice:
-    """Places on the shelf: what is relevant, what was added to it for the distractors and from all seeds, and more.
+    """Places in the pool: the relevant statements, those added from the distractors, from all seeds, and beyond l.
 
-    ``further`` are drawn at random from what may still be added: the distractors beyond those of l.
+    ``further`` are chosen at random from what may still be added: distracting statements beyond the first l.
     """
 
     relevant: tuple[int, ...]
@@ -86,74 +86,74 @@ class StatementChoice:
 
     @property
     def added(self) -> tuple[int, ...]:
-        """All that was added, in order."""
+        """All added statements, in order."""
         return (*self.near, *self.filled)
 
 
 class StatementChooser:
-    """A situation that grows by one statement after the other."""
+    """A situation that grows one statement at a time."""
 
     def __init__(
-        self, shelf: StatementPool, texts: Sequence[str], replies: Floats, relevant: Sequence[int], overlap: float
+        self, pool: StatementPool, texts: Sequence[str], replies: Floats, relevant: Sequence[int], overlap: float
     ):
-        """Begin with the relevant statements; the candidates are given by texts and by vectors."""
-        self._shelf = shelf
-        self._gain: Floats = (shelf.vectors @ replies.T).max(axis=1)
-        self._within: Floats = np.full(len(shelf.vectors), -np.inf)
-        self._across: Floats = np.full(len(shelf.vectors), -np.inf)
-        self.free: Bools = ~shelf.contradictions.discarded
+        """Start with the relevant statements; ``texts`` and ``replies`` are the candidates and their vectors."""
+        self._pool = pool
+        self._gain: Floats = (pool.vectors @ replies.T).max(axis=1)
+        self._within: Floats = np.full(len(pool.vectors), -np.inf)
+        self._across: Floats = np.full(len(pool.vectors), -np.inf)
+        self.free: Bools = ~pool.contradictions.discarded
         for text in texts:
-            self.free &= ~shelf.overlaps.near(text, overlap)
+            self.free &= ~pool.overlaps.near(text, overlap)
         self.n = 0
         for place in relevant:
             self.add(place)
 
     def add(self, place: int) -> None:
-        """Take a statement in."""
-        shelf = self._shelf
-        alike = shelf.vectors @ shelf.vectors[place]
-        mine = shelf.categories == shelf.categories[place]
-        self._within[mine] = np.maximum(self._within[mine], alike[mine])
-        self._across[~mine] = np.maximum(self._across[~mine], alike[~mine])
-        self.free &= ~shelf.barred_by(place)
+        """Add a statement."""
+        pool = self._pool
+        similarity = pool.vectors @ pool.vectors[place]
+        same_category = pool.categories == pool.categories[place]
+        self._within[same_category] = np.maximum(self._within[same_category], similarity[same_category])
+        self._across[~same_category] = np.maximum(self._across[~same_category], similarity[~same_category])
+        self.free &= ~pool.barred_by(place)
         self.n += 1
 
     def worth(self) -> Floats:
-        """f of every statement on the shelf, after what was taken in (equation 2)."""
+        """f of every statement in the pool, given those added so far (equation 2)."""
         within, across = (np.where(np.isinf(best), 0.0, best) for best in (self._within, self._across))
         return self._gain - within - across / 2
 
     def grow(self, among: Bools, size: int, least: float = -np.inf) -> list[int]:
-        """Add the best of each category in turn until there are ``size`` or none is worth ``least``; what was added."""
+        """Add the best of each category in turn until there are ``size`` or none reaches ``least``; return them."""
         added: list[int] = []
-        going = True
-        while going and self.n < size:
-            going = False
+        growing = True
+        while growing and self.n < size:
+            growing = False
             for number in range(len(CATEGORIES)):
-                places = np.flatnonzero(self.free & among & (self._shelf.categories == number))
+                places = np.flatnonzero(self.free & among & (self._pool.categories == number))
                 if self.n >= size or not len(places):
                     continue
                 worth = self.worth()[places]
                 if worth.max() >= least:
                     added.append(int(places[worth.argmax()]))
                     self.add(added[-1])
-                    going = True
+                    growing = True
         return added
 
 
 def choose_statements(
-    choosing: StatementChooser, relevant: Sequence[int], of_distractors: Bools, size: int
+    chooser: StatementChooser, relevant: Sequence[int], of_distractors: Bools, size: int
 ) -> StatementChoice:
-    """What is relevant and what was added to it; more than ``size`` where so much is relevant."""
-    near = choosing.grow(of_distractors, size, least=0.0)
-    filled = choosing.grow(np.ones_like(of_distractors), size)
+    """Choose the statements to add to the relevant ones; more than ``size`` if more are relevant."""
+    near = chooser.grow(of_distractors, size, least=0.0)
+    filled = chooser.grow(np.ones_like(of_distractors), size)
     return StatementChoice(tuple(relevant), tuple(near), tuple(filled))
 
 
-def further(choosing: StatementChooser, n: int, random: np.random.Generator) -> tuple[int, ...]:
-    """So many more statements at random of what may still be added (SUGAR, section 4.4); fewer where few are left."""
-    drawn: list[int] = []
-    while len(drawn) < n and choosing.free.any():
-        drawn.append(int(random.choice(np.flatnonzero(choosing.free))))
-        choosing.add(drawn[-1])
-    return tuple(drawn)
+def further(chooser: StatementChooser, n: int, random: np.random.Generator) -> tuple[int, ...]:
+    """Choose up to n more statements at random from those that may still be added (SUGAR, section 4.4)."""
+    chosen: list[int] = []
+    while len(chosen) < n and chooser.free.any():
+        chosen.append(int(random.choice(np.flatnonzero(chooser.free))))
+        chooser.add(chosen[-1])
+    return tuple(chosen)

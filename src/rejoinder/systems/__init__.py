@@ -1,4 +1,4 @@
-"""Systems under test, one file each: who is asked to choose among candidates.
+"""Systems under test, one file each: they choose among candidates.
 
 >>> from rejoinder.systems import parse_system
 """

@@ -1,8 +1,8 @@
-"""What a system under test is: given a context and candidates, it says how much it likes each.
+"""What a system under test is: given a context and candidates, it scores each candidate.
 
 A system is a *value* like a metric: a frozen dataclass whose fields are its parameters, one file each in this folder,
-with ``parse_system(str(system)) == system``. It answers whole questions, so that one can also read the situation; what
-it must never look at is a candidate's grade, source, labels or place in the list.
+with ``parse_system(str(system)) == system``. It gets whole questions, so that it can also read the situation; it must
+never use a candidate's grade, source, labels or place in the list.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rejoinder.metric import metric_names
 from rejoinder.registry import Registry, defined_class
 from rejoinder.types import Candidate, Question, Turn
 
-# What may be typed instead of a spec: PREFIX:NAME is SYSTEM(FIELD='NAME').
+# Short forms of specs: PREFIX:NAME means SYSTEM(FIELD='NAME').
 PREFIXES = {
     "hf": ("causal", "model"),
     "seq2seq": ("seq2seq", "model"),
@@ -27,35 +27,35 @@ PREFIXES = {
 
 @dataclasses.dataclass(frozen=True)
 class System:
-    """Who chooses among candidates; subclasses are frozen dataclasses in one file each."""
+    """A system that chooses among candidates; subclasses are frozen dataclasses in one file each."""
 
-    # Who proposed it, in one line.
+    # The paper that proposed it, in one line.
     citation: ClassVar[str] = ""
-    # Raised whenever the same question may get other scores.
+    # Increased whenever the same question may get different scores.
     version: ClassVar[int] = 1
-    # Decimals that are the same on every machine; None where the number is exact.
+    # How many decimals are the same on every machine; None if scores are exact.
     decimals: ClassVar[int | None] = None
-    # Whether a question gets the same scores whatever else is asked: then some can be asked at a time.
+    # Whether a question's scores do not depend on the other questions: then they can be asked in batches.
     alone: ClassVar[bool] = False
-    # Whether it asks a language model, which takes seconds: a server keeps it apart.
+    # Whether it runs a language model, which takes seconds: a server gives it a queue of its own.
     large: ClassVar[bool] = False
-    # Whether a server offers it to whoever may ask; not where it asks an endpoint, reads a folder or runs a program.
+    # Whether a server offers it over HTTP; not if it calls an endpoint, reads a folder or runs a program.
     over_http: ClassVar[bool] = True
 
     def score(self, questions: Sequence[Question]) -> list[list[float]]:
-        """One score a candidate, in the order of each question; more is better, NaN where nothing can be said."""
+        """Return one score per candidate, in the order of each question; higher is better, NaN means no score."""
         raise NotImplementedError
 
     def used(self, questions: Sequence[Question]) -> list[list[tuple[int, ...]]] | None:
-        """The places of the statements that were read for each candidate; None where the system does not say."""
+        """Return the places of the statements that were read for each candidate; None if the system does not say."""
         return None
 
     def details(self) -> dict[str, str]:
-        """What else decides the numbers: versions of libraries, digests of models."""
+        """Return what else decides the scores: versions of libraries, digests of models."""
         return {}
 
     def answer(self, context: Sequence[str], candidates: Sequence[str]) -> list[float]:
-        """The scores of some candidates after a context, both as plain texts."""
+        """Return the scores of candidates after a context, both given as plain texts."""
         turns = tuple(Turn(text) for text in context)
         return self.score([Question("asked", turns, tuple(Candidate(text) for text in candidates))])[0]
 
@@ -67,19 +67,19 @@ _REGISTRY = Registry("rejoinder.systems", "system", defined_class(System))
 
 
 def system_names() -> list[str]:
-    """Every kind of system that can be typed by name."""
+    """Return the names of all kinds of system."""
     return _REGISTRY.names()
 
 
 def system_class(name: str) -> type[System]:
-    """The class behind a system's name."""
+    """Return the class behind a system's name."""
     return _REGISTRY.load(name)
 
 
 def parse_system(text: str) -> System:
-    """The system that is meant by a spec, by ``hf:NAME``, by a metric's spec, or by ``./mine.py:function``.
+    """Return the system of a spec, of ``hf:NAME``, of a metric's spec, or of ``./mine.py:function``.
 
-    - ``text``: what is typed for ``--system``.
+    - ``text``: the spec, as typed for ``rejoinder select --system``.
 
     >>> import rejoinder
     >>> system = rejoinder.parse_system("tfidf")
@@ -98,11 +98,11 @@ def parse_system(text: str) -> System:
     if typed.name in metric_names():
         return specs.construct(system_class("metric"), specs.Spec("metric", {"spec": text.strip()}))
     known = [*system_names(), *metric_names()]
-    raise SpecError(f"no system or metric is called {typed.name!r}; {nearest(typed.name, known)}")
+    raise SpecError(f"there is no system or metric {typed.name!r}; {nearest(typed.name, known)}")
 
 
 def system_signature(system: System) -> str:
-    """Everything that decides a system's scores, in one string.
+    """Return everything that decides a system's scores, in one string.
 
     - ``system``: the system.
 

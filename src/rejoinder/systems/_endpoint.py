@@ -1,7 +1,8 @@
-"""A model behind an OpenAI-compatible endpoint, as a system asks it: where it is, its kept answers, what it cost.
+"""A model behind an OpenAI-compatible endpoint, as a system uses it: its address, its stored answers, its cost.
 
-What judges are asked with serves here too: as many requests in flight, the same patience (``REJOINDER_JUDGE_IN_FLIGHT``
-and so on, docs/judge.md), and every answer on disk before it is used, so that nothing is paid twice.
+It uses the same code as judges: the same number of requests in flight, timeouts and retries (set by
+``REJOINDER_JUDGE_IN_FLIGHT`` and so on, docs/judge.md). Every answer is on disk before it is used, so that nothing is
+paid for twice.
 """
 
 from __future__ import annotations
@@ -33,15 +34,15 @@ _OTHERS = (("OPENAI_BASE_URL", "OPENAI_API_KEY"),)
 
 @dataclass(frozen=True)
 class Endpoint:
-    """An endpoint and the answers of one system there; ``whole`` is all that decides them beside the request."""
+    """An endpoint and one system's answers from it; ``whole`` is all that decides them besides the request."""
 
     system: str  # for errors
-    url: str  # empty: what the environment says
+    url: str  # empty: from the environment
     key: str | None  # the environment variable that holds the key
     whole: tuple[Any, ...]
 
     def ask(self, requests: Iterable[Request], readable: Readable, plain: ChatConverter | None = None) -> None:
-        """Have every request answered, at /completions with ``plain``; what was answered before is not sent."""
+        """Send every unanswered request; with ``plain``, send them to /completions and convert the answers."""
         try:
             settings, store = _settings(self.url, self.key), self.store
             with store.claim():
@@ -50,12 +51,12 @@ class Endpoint:
             raise JudgeError(f"{self.system}: {_reword_error(str(error), bool(self.url))}") from None
 
     def answers(self, request: Request) -> Iterator[tuple[Answer, Completion]]:
-        """The kept answers to a request in the order in which they came, refusals among them; nothing is sent."""
-        for answer in self.store.answers_to(request.key):
+        """Yield the stored answers to a request in the order they came, including refusals; nothing is sent."""
+        for answer in self.store.get_all(request.key):
             yield answer, read_body(answer.body.encode())
 
     def spent(self, requests: Iterable[Request]) -> AnswerCounts:
-        """What was answered to some requests, with the tokens as the endpoint counts them; nothing is sent."""
+        """Count the stored answers to some requests, and their tokens by the endpoint's count; nothing is sent."""
         self.store.refresh()
         return count_answers(
             [
@@ -69,30 +70,31 @@ class Endpoint:
 
     @property
     def store(self) -> AnswerStore:
-        """The kept answers."""
+        """The stored answers."""
         name = hashlib.blake2b(orjson.dumps([self.url, *self.whole]), digest_size=10).hexdigest()
         return _open_store(cache_home() / "systems" / f"{name}.jsonl")
 
 
 def request(body: dict[str, Any], again: dict[str, Any] | None = None) -> Request:
-    """A request under the digest of its body."""
+    """Return a request whose key is the digest of its body."""
     raw = orjson.dumps(body)
     key = hashlib.blake2b(raw, digest_size=16).hexdigest()
     return Request(key, raw, raw if again is None else orjson.dumps({**body, **again}))
 
 
 def check_endpoint(system: str, model: str, url: str, key: str | None) -> None:
-    """What a spec says of an endpoint must make sense, and must hold no secret."""
+    """Raise an error if a spec's endpoint is not valid or contains a secret."""
     if not model.strip():
         raise SpecError(f"{system}: model must name a model of the endpoint")
     if url:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc or parts.query:
             raise SpecError(
-                f"{system}: url must be http:// or https:// with a host and no name, password or query in it, up to /v1"
+                f"{system}: url must be http:// or https:// with a host, up to /v1, without a user name, password or "
+                "query"
             )
-    if key is not None and not _VARIABLE.fullmatch(key):  # and it may be the key itself: it is not shown
-        raise SpecError(f"{system}: key must be the name of an environment variable that holds the key, not the key")
+    if key is not None and not _VARIABLE.fullmatch(key):  # not shown in the error, since it may be the key itself
+        raise SpecError(f"{system}: key must name the environment variable that holds the key, not be the key itself")
 
 
 def _settings(url: str, key: str | None) -> EndpointSettings:
@@ -109,24 +111,28 @@ def _settings(url: str, key: str | None) -> EndpointSettings:
 
 
 def _key(url: str, variable: str | None) -> str:
-    """The key that the named variable holds; else the environment's own, if it is for this very endpoint."""
+    """Return the key in the named variable; without one, the environment's key if it is for this endpoint."""
     if variable is not None:
-        found = os.environ.get(variable, "")
-        if not found:
-            raise JudgeError(f"the environment has no {variable}, which should hold the endpoint's key; set it")
+        key = os.environ.get(variable, "")
+        if not key:
+            raise JudgeError(f"the environment variable {variable} is not set; set it to the endpoint's key")
     else:
-        homes = ((os.environ.get(place, "").rstrip("/"), name) for place, name in ((URL, KEY), *_OTHERS))
-        found = next((os.environ.get(name, "") for home, name in homes if home == url), "")
-    if any(not 33 <= ord(c) <= 126 for c in found):
-        raise JudgeError("the endpoint's key must be of visible ASCII characters; set it again")
-    return found
+        sources = ((os.environ.get(place, "").rstrip("/"), name) for place, name in ((URL, KEY), *_OTHERS))
+        key = next((os.environ.get(name, "") for endpoint, name in sources if endpoint == url), "")
+    if any(not 33 <= ord(c) <= 126 for c in key):
+        raise JudgeError("the endpoint's key must consist of visible ASCII characters; set it again")
+    return key
 
 
 def _reword_error(message: str, has_url: bool) -> str:
-    """What judges say of their endpoint, said of a system's."""
-    told = message.replace("the judge's endpoint", "the endpoint").replace("the judge's", "the endpoint's")
-    told = told.replace("no judge is reachable", "no endpoint is named").replace(", or use judge(model='embedded')", "")
-    return told.replace(f"set {URL}", "check its url").replace(f"set {KEY}", "check its key") if has_url else told
+    """Reword an error about a judge's endpoint for a system's endpoint."""
+    reworded = message.replace("the judge's endpoint", "the endpoint").replace("the judge's", "the endpoint's")
+    reworded = reworded.replace("no judge is reachable", "no endpoint is named").replace(
+        ", or use judge(model='embedded')", ""
+    )
+    return (
+        reworded.replace(f"set {URL}", "check its url").replace(f"set {KEY}", "check its key") if has_url else reworded
+    )
 
 
 @functools.lru_cache(maxsize=8)

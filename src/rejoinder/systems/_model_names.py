@@ -1,4 +1,4 @@
-"""Which model a name means: a folder, an entry of the catalog, or what another program fetched from a model hub."""
+"""Which model a name means: a folder, an entry of the catalog, or a model in the local cache of a model hub."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _KINDS: dict[Kind, str] = {"language-model": "language model", "sequence-model":
 
 
 def find_model_folder(name: str, kind: Kind) -> str:
-    """The folder of a model that is here; else what to do, in one line. Nothing is ever fetched."""
-    if not name.strip():  # which a path would take for the working folder
-        raise SpecError(f"no {_KINDS[kind]} is named; write a folder, a name of the catalog or a name of the hub")
+    """Return the folder of a model on this machine; else raise an error with what to do. Nothing is downloaded."""
+    if not name.strip():  # an empty path would mean the working folder
+        raise SpecError(f"no {_KINDS[kind]} is named; name a folder, a model of the catalog or a model of the hub")
     entry = _find_entry(name)
-    if entry is None and Path(name).is_dir():  # whatever lies in the working folder, a name means the same
+    if entry is None and Path(name).is_dir():  # a name of the catalog means the same whatever is in the working folder
         return name
     if entry is not None and entry.kind != kind:
-        raise SpecError(f"{name} is no {_KINDS[kind]}: the catalog has it for {entry.purpose}")
+        raise SpecError(f"{name} is not a {_KINDS[kind]}: the catalog lists it for {entry.purpose}")
     if entry is not None and is_available(entry):
         return str(require_model(entry.name))
     names = [name] if entry is None or not isinstance(entry.origin, Hub) else [entry.origin.repository, name]
@@ -30,14 +30,14 @@ def find_model_folder(name: str, kind: Kind) -> str:
         return str(require_model(entry.name))  # says how to get it
     known = [model.name for model in MODELS.values() if model.kind == kind]
     raise InputError(
-        f"no {_KINDS[kind]} is called {name!r}: it is no folder, not in the catalog ({nearest(name, known)}) and not "
-        "in the hub's local cache; nothing is fetched by itself, so get it with the hub's own command (hf download "
-        "NAME), or name a folder"
+        f"there is no {_KINDS[kind]} {name!r}: it is not a folder, not in the catalog ({nearest(name, known)}) and not "
+        "in the hub's local cache; nothing is downloaded automatically, so get it with the hub's own command (hf "
+        "download NAME), or name a folder"
     )
 
 
 def _find_entry(name: str) -> Model | None:
-    """The catalog's entry by its own name, or by that of its repository."""
+    """Return the catalog's entry with that name, or with that repository."""
     if name in MODELS:
         return MODELS[name]
     hubs = ((model, model.origin) for model in MODELS.values())
@@ -45,10 +45,10 @@ def _find_entry(name: str) -> Model | None:
 
 
 def _find_in_hub_cache(name: str) -> Path | None:
-    """The folder of a model that another program fetched."""
+    """Return the folder of a model in the hub's local cache."""
     try:
         from huggingface_hub import snapshot_download
 
         return Path(snapshot_download(name, local_files_only=True))
-    except Exception:  # not installed, not there, or no possible name: the library has a class for each
+    except Exception:  # not installed, not in the cache, or not a valid name: the library has a class for each
         return None

@@ -1,7 +1,7 @@
-"""What a system reads of a question: what was said, and the different candidates in an order of their own.
+"""What a system reads of a question: the turns of the context, and the distinct candidates in an order of their own.
 
-A system sees each different text once, in an order that depends on the texts alone. So the order in the file can decide
-nothing, and two candidates that say the same get the same score.
+A system sees each distinct text once, in an order that depends only on the texts. So the order in the file decides
+nothing, and two equal candidates get the same score.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from rejoinder.types import Question, Turn
 
-MOST_QUESTIONS = 256  # that are worked on at once: what bounds the memory
+MOST_QUESTIONS = 256  # scored at once, to limit the memory
 
 
 def spoken_turns(question: Question) -> tuple[Turn, ...]:
-    """The turns of the context that say something, the oldest first."""
+    """Return the turns of the context that are not blank, oldest first."""
     return tuple(turn for turn in question.context if turn.text.strip())
 
 
 def distinct_texts(question: Question) -> list[str]:
-    """The different candidates that say something, in the order of their digests."""
+    """Return the distinct candidates that are not blank, in the order of their digests."""
     texts = {candidate.text for candidate in question.candidates if candidate.text.strip()}
     return sorted(texts, key=lambda text: hashlib.blake2b(text.encode("utf-8", "surrogatepass")).digest())
 
 
 def place_scores(question: Question, scores: Mapping[str, float]) -> list[float]:
-    """The scores of texts as a question's candidates have them; NaN for a text without one."""
+    """Return the scores in the order of a question's candidates; NaN for a text without a score."""
     return [scores.get(candidate.text, math.nan) for candidate in question.candidates]
 
 
 def split_questions(questions: Sequence[Question]) -> Iterator[Sequence[Question]]:
-    """The questions, some at a time."""
+    """Yield the questions in batches."""
     for start in range(0, len(questions), MOST_QUESTIONS):
         yield questions[start : start + MOST_QUESTIONS]
 
@@ -40,12 +40,12 @@ def split_questions(questions: Sequence[Question]) -> Iterator[Sequence[Question
 def score_texts(
     questions: Sequence[Question], score: Callable[[Sequence[tuple[Question, str]]], Sequence[float]]
 ) -> list[list[float]]:
-    """The scores of all candidates by a function that takes them one by one, each with its question."""
-    found: list[list[float]] = []
+    """Return the scores of all candidates by a function of (question, candidate text) pairs."""
+    scores: list[list[float]] = []
     for chunk in split_questions(questions):
-        asked = [(question, text) for question in chunk for text in distinct_texts(question)]
-        values = iter(score(asked) if asked else ())
-        found += [
+        pairs = [(question, text) for question in chunk for text in distinct_texts(question)]
+        values = iter(score(pairs) if pairs else ())
+        scores += [
             place_scores(question, {text: next(values) for text in distinct_texts(question)}) for question in chunk
         ]
-    return found
+    return scores

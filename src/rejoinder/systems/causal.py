@@ -1,4 +1,4 @@
-"""A causal language model as a system: it likes the reply that surprises it least (Sato et al. 2020, section 4.1)."""
+"""A causal language model as a system: it prefers the most likely reply (Sato et al. 2020, section 4.1)."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from rejoinder.types import Question
 class Causal(System):
     """Minus the softmax cross-entropy of each candidate after its context, ``hf:NAME`` for short.
 
-    ``model`` is a folder, a name of the catalog, or one of the hub that is in its local cache. ``normalise='token'``
-    takes the mean over the tokens, ``'none'`` the sum. ``end`` counts the mark that ends a turn as a token of the
-    candidate. ``join`` says how turns become tokens, where the model's own convention is not meant.
+    ``model`` is a folder, a name of the catalog, or a model in the hub's local cache. ``normalise='token'`` takes the
+    mean over the tokens, ``'none'`` the sum. ``end`` counts the token that ends a turn as part of the candidate.
+    ``join`` sets how turns become tokens; by default, the model's own convention.
     """
 
     model: str
@@ -32,7 +32,7 @@ class Causal(System):
 
     citation = CITATION
     decimals = 4
-    alone = True  # what each question gets does not depend on the others
+    alone = True  # the scores of a question do not depend on the others
     large = True
 
     def __post_init__(self) -> None:
@@ -41,21 +41,21 @@ class Causal(System):
             check_choice("causal", "join", self.join, Join)
 
     def score(self, questions: Sequence[Question]) -> list[list[float]]:
-        """One score a candidate; a context that is too long for the model loses its beginning."""
+        """Return one score per candidate; a context that is too long for the model loses its beginning."""
         return score_texts(questions, self._scores) if questions else []
 
     def details(self) -> dict[str, str]:
-        """The digest of the model, and how it reads turns."""
-        found = self._open().details()
-        return {name: found[name] for name in ("digest", "join", "window")}
+        """Return the digest of the model, and how it reads turns."""
+        model_details = self._open().details()
+        return {name: model_details[name] for name in ("digest", "join", "window")}
 
-    def _scores(self, asked: Sequence[tuple[Question, str]]) -> list[float]:
-        model, contexts = self._open(), [spoken_turns(question) for question, _ in asked]
+    def _scores(self, pairs: Sequence[tuple[Question, str]]) -> list[float]:
+        model, contexts = self._open(), [spoken_turns(question) for question, _ in pairs]
         rows, tokens = batch_limits(model.network)
-        found = model.log_probabilities(
-            contexts, [text for _, text in asked], end=self.end, most_rows=rows, most_tokens=tokens
+        results = model.log_probabilities(
+            contexts, [text for _, text in pairs], end=self.end, most_rows=rows, most_tokens=tokens
         )
-        return [minus_loss(one.log_probabilities, self.normalise) for one in found]
+        return [minus_loss(result.log_probabilities, self.normalise) for result in results]
 
     def _open(self) -> LanguageModel:
         model = open_language_model(find_model_folder(self.model, "language-model"))

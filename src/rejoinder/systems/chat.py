@@ -1,4 +1,4 @@
-"""A chat model behind an endpoint as a system: it chooses by letter, and every candidate stands at every place once."""
+"""A chat model behind an endpoint as a system: it chooses by letter, and every candidate is at every place once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rejoinder.systems._endpoint import Endpoint, check_endpoint, request
 from rejoinder.systems._texts import distinct_texts, place_scores, spoken_turns
 from rejoinder.types import Question, Turn
 
-VERSION = 1  # of the wording: another one gives other answers
+VERSION = 1  # of the prompt's wording: another wording gives other answers
 LETTERS = string.ascii_uppercase
 _TASK = (
     "You are given a conversation and some replies, each under a letter. One of the replies is what was really said "
@@ -36,7 +36,7 @@ _ANSWER = "Answer with one letter and nothing else: {letters}."
 
 
 def choice_messages(context: Sequence[Turn], candidates: Sequence[str]) -> Messages:
-    """The messages that ask which of some candidates fits a context, in the order in which they are given."""
+    """Return the messages that ask which candidate fits a context; the candidates are shown in the given order."""
     letters = LETTERS[: len(candidates)]
     spoken = [{"speaker": t.speaker or f"speaker {i % 2 + 1}", "text": t.text} for i, t in enumerate(context)]
     line = to_json_line({"conversation": spoken, "replies": dict(zip(letters, candidates, strict=True))})
@@ -49,18 +49,18 @@ def choice_messages(context: Sequence[Turn], candidates: Sequence[str]) -> Messa
 
 
 def read_letter(content: str | None, number: int) -> int | None:
-    """The place that an answer names, from 0; None for anything but one letter of those that were offered."""
+    """Return the place that an answer names, from 0; None for anything but one of the offered letters."""
     letter = "" if content is None else content.strip()
     return LETTERS.index(letter) if len(letter) == 1 and letter in LETTERS[:number] else None
 
 
 def rotations(candidates: Sequence[str]) -> list[list[str]]:
-    """As many orders as there are candidates, so that each stands at each place once."""
+    """Return as many orders as there are candidates, so that each is at each place once."""
     return [[*candidates[k:], *candidates[:k]] for k in range(len(candidates))]
 
 
 class _OrderedRequest(NamedTuple):
-    """One order of a question's candidates, and the request that shows them so."""
+    """One order of a question's candidates, and the request that shows them in it."""
 
     order: list[str]
     request: Request
@@ -70,9 +70,9 @@ class _OrderedRequest(NamedTuple):
 class Chat(System):
     """The share of the orders in which a chat model chose the candidate.
 
-    Of n different candidates n orders are asked, each the one before turned by one place. Answers that cannot be read
-    choose nobody; NaN where none can. ``url`` is the endpoint up to /v1 (else what the environment names), ``key`` the
-    environment variable that holds its key. ``temperature`` and ``max_tokens`` are left out of the request where None.
+    For n distinct candidates, n orders are asked, each rotated by one place. Unreadable answers choose nothing; NaN if
+    none is readable. ``url`` is the endpoint up to /v1 (by default, the environment's), ``key`` the environment
+    variable that holds its key. ``temperature`` and ``max_tokens`` are left out of the request if None.
     """
 
     model: str
@@ -82,7 +82,7 @@ class Chat(System):
     max_tokens: int | None = 16
 
     citation = "Zheng et al. 2024, Large Language Models Are Not Robust Multiple Choice Selectors (orders turned)"
-    alone = True  # what each question gets does not depend on the others
+    alone = True  # the scores of a question do not depend on the others
     over_http = False
 
     def __post_init__(self) -> None:
@@ -93,65 +93,74 @@ class Chat(System):
             check_between("chat", "max_tokens", self.max_tokens, 1, 100_000)
 
     def score(self, questions: Sequence[Question]) -> list[list[float]]:
-        """One share a candidate; a question with a single candidate is not asked, and gives it 1."""
+        """Return one share per candidate; a question with a single candidate is not asked, and gives it 1."""
         for question in questions:
             if (number := len(distinct_texts(question))) > len(LETTERS):
                 raise InputError(
-                    f"question {question.id} has {number} candidates; a choice by letters has {len(LETTERS)} at most"
+                    f"question {question.id} has {number} candidates; a choice by letters allows at most {len(LETTERS)}"
                 )
-        # One number of candidates at a time: which letters can be read depends on it.
+        # Questions with the same number of candidates together: the valid letters depend on it.
         for number in sorted({len(distinct_texts(question)) for question in questions} - {0, 1}):
-            alike = (question for question in questions if len(distinct_texts(question)) == number)
-            requests = (one.request for question in alike for one in self._asked(question))
+            same_size = (question for question in questions if len(distinct_texts(question)) == number)
+            requests = (ordered.request for question in same_size for ordered in self._ordered_requests(question))
             self._endpoint().ask(requests, partial(_is_readable, number))
-        return [self._of_question(question) for question in questions]
+        return [self._score_question(question) for question in questions]
 
     def positions(self, questions: Sequence[Question]) -> dict[str, float]:
-        """The share of the answers that took each letter, by what is kept; far from equal, the place decides."""
-        taken = Counter(
-            LETTERS[one["place"]] for records in self.trace(questions) for one in records if one["place"] is not None
+        """Return the share of stored answers that chose each letter; if far from equal, the place decides."""
+        letter_counts = Counter(
+            LETTERS[record["place"]]
+            for records in self.trace(questions)
+            for record in records
+            if record["place"] is not None
         )
         longest = max((len(distinct_texts(question)) for question in questions), default=0)
-        return {letter: taken[letter] / taken.total() for letter in LETTERS[:longest]} if taken else {}
+        return (
+            {letter: letter_counts[letter] / letter_counts.total() for letter in LETTERS[:longest]}
+            if letter_counts
+            else {}
+        )
 
     def trace(self, questions: Sequence[Question]) -> Iterator[list[dict[str, Any]]]:
-        """Every raw answer to each question as it is kept, with the order that was shown and what was read from it."""
+        """Yield every stored raw answer to each question, with the order that was shown and what was read from it."""
         self._endpoint().store.refresh()
         for question in questions:
             records = []
-            for asked in self._asked(question):
-                for answer, reply in self._endpoint().answers(asked.request):
-                    place = read_letter(reply.content, len(asked.order)) if answer.outcome != "refused" else None
-                    chosen = None if place is None else asked.order[place]
-                    read = {"question": question.id, "order": asked.order, "place": place, "chosen": chosen}
-                    records.append({**read, "model": reply.model, "usage": reply.usage._asdict(), **answer._asdict()})
+            for ordered in self._ordered_requests(question):
+                for answer, reply in self._endpoint().answers(ordered.request):
+                    place = read_letter(reply.content, len(ordered.order)) if answer.outcome != "refused" else None
+                    chosen = None if place is None else ordered.order[place]
+                    reading = {"question": question.id, "order": ordered.order, "place": place, "chosen": chosen}
+                    records.append(
+                        {**reading, "model": reply.model, "usage": reply.usage._asdict(), **answer._asdict()}
+                    )
             yield records
 
     def spent(self, questions: Sequence[Question]) -> AnswerCounts:
-        """Answers and tokens that these questions took, by what is kept."""
-        return self._endpoint().spent(one.request for question in questions for one in self._asked(question))
+        """Return how many answers and tokens these questions took, from the store."""
+        return self._endpoint().spent(one.request for question in questions for one in self._ordered_requests(question))
 
     def details(self) -> dict[str, str]:
-        """The wording of the prompt."""
+        """Return the version of the prompt's wording."""
         return {"wording": f"choice {VERSION}"}
 
-    def _of_question(self, question: Question) -> list[float]:
+    def _score_question(self, question: Question) -> list[float]:
         texts = distinct_texts(question)
         if len(texts) < 2:
             return place_scores(question, dict.fromkeys(texts, 1.0))
-        asked = self._asked(question)
-        chosen = Counter(text for text in map(self._chosen, asked) if text is not None)
-        return place_scores(question, {text: chosen[text] / len(asked) for text in texts} if chosen else {})
+        ordered = self._ordered_requests(question)
+        chosen = Counter(text for text in map(self._choice, ordered) if text is not None)
+        return place_scores(question, {text: chosen[text] / len(ordered) for text in texts} if chosen else {})
 
-    def _chosen(self, asked: _OrderedRequest) -> str | None:
-        """What the first answer that can be read chose."""
-        for answer, reply in self._endpoint().answers(asked.request):
-            place = read_letter(reply.content, len(asked.order))
+    def _choice(self, ordered: _OrderedRequest) -> str | None:
+        """Return the choice of the first readable answer."""
+        for answer, reply in self._endpoint().answers(ordered.request):
+            place = read_letter(reply.content, len(ordered.order))
             if answer.outcome != "refused" and place is not None:
-                return asked.order[place]
+                return ordered.order[place]
         return None
 
-    def _asked(self, question: Question) -> list[_OrderedRequest]:
+    def _ordered_requests(self, question: Question) -> list[_OrderedRequest]:
         texts = distinct_texts(question)
         if len(texts) < 2:
             return []

@@ -1,4 +1,4 @@
-"""The embedded language model as a system: ``causal`` with the one model that needs no choosing."""
+"""The embedded language model as a system: ``causal`` with a fixed model."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from rejoinder.types import Question
 
 @dataclass(frozen=True)
 class Embedded(System):
-    """SmolLM2-135M as ``causal`` has it; ``rejoinder models get smollm2-135m`` brings it."""
+    """SmolLM2-135M as a ``causal`` system; ``rejoinder models get smollm2-135m`` downloads it."""
 
     normalise: Normalise = "token"
     end: bool = False
 
     citation = CITATION
     decimals = 4
-    alone = True  # what each question gets does not depend on the others
+    alone = True  # the scores of a question do not depend on the others
     large = True
 
     def __post_init__(self) -> None:
         check_normalise("embedded", self.normalise)
 
     def score(self, questions: Sequence[Question]) -> list[list[float]]:
-        """One score a candidate."""
+        """Return one score per candidate."""
         return self._causal().score(questions)
 
     def details(self) -> dict[str, str]:
-        """The model's name, its digest, and how it reads turns."""
+        """Return the model's name, its digest, and how it reads turns."""
         return {"model": MODEL_NAME, **self._causal().details()}
 
     def _causal(self) -> Causal:

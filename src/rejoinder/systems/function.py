@@ -1,4 +1,4 @@
-"""A function of the user's own as a system: ``./mine.py:name`` takes a context and candidates and gives numbers."""
+"""A user's own function as a system: ``./mine.py:name`` takes a context and candidates and returns numbers."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from rejoinder.systems._texts import distinct_texts, place_scores, spoken_turns
 from rejoinder.types import Question
 from rejoinder.user_file import load_user_file
 
-_NAME = "score"  # of the function, where the path says none
+_NAME = "score"  # of the function, if the path has none
 
 
 @dataclass(frozen=True)
 class Function(System):
-    """What ``name(context, candidates)`` of a Python file gives: one number a candidate, more being better.
+    """The scores that ``name(context, candidates)`` of a Python file returns: one per candidate, higher is better.
 
-    Both are lists of texts. Candidates come in an order that depends on their texts alone, and each different text
-    once. None and NaN mean that nothing can be said.
+    Both parameters are lists of texts. Each distinct candidate comes once, in an order that depends only on the texts.
+    None and NaN mean no score.
     """
 
     path: str
 
     citation = "the user's own"
-    alone = True  # what each question gets does not depend on the others
+    alone = True  # the scores of a question do not depend on the others
     over_http = False
 
     def __post_init__(self) -> None:
@@ -37,12 +37,12 @@ class Function(System):
             raise SpecError(f"function: path must be FILE.py:NAME, not {self.path!r}")
 
     def score(self, questions: Sequence[Question]) -> list[list[float]]:
-        """One score a candidate."""
-        called = self._function()
-        return [self._of_question(called, question) for question in questions]
+        """Return one score per candidate."""
+        user_function = self._function()
+        return [self._score_question(user_function, question) for question in questions]
 
     def details(self) -> dict[str, str]:
-        """The digest of the file and of what it imports from its folder."""
+        """Return the digest of the file and of what it imports from its folder."""
         return {"file": load_user_file(self._file, "system").digest}
 
     @property
@@ -52,39 +52,41 @@ class Function(System):
     def _function(self) -> Callable[..., Any]:
         return _function(self._file, self.path.partition(":")[2] or _NAME)
 
-    def _of_question(self, called: Callable[..., Any], question: Question) -> list[float]:
+    def _score_question(self, user_function: Callable[..., Any], question: Question) -> list[float]:
         texts = distinct_texts(question)
         if not texts:
             return place_scores(question, {})
         where = f"{self.path}, question {question.id}"
         try:
-            found = called([turn.text for turn in spoken_turns(question)], list(texts))
-            listed = found.tolist() if hasattr(found, "tolist") else list(found)
+            result = user_function([turn.text for turn in spoken_turns(question)], list(texts))
+            values = result.tolist() if hasattr(result, "tolist") else list(result)
         except RejoinderError:
             raise
         except Exception as error:
             raise InputError(f"{where}: {type(error).__name__}: {error}") from error
-        if not isinstance(listed, list) or len(listed) != len(texts):
-            shown = f"{len(listed)} values" if isinstance(listed, list) else brief(listed)
-            raise InputError(f"{where}: gave {shown} for {len(texts)} candidates; it must give a list with one each")
-        return place_scores(question, {text: _number(value, where) for text, value in zip(texts, listed, strict=True)})
+        if not isinstance(values, list) or len(values) != len(texts):
+            summary = f"{len(values)} value{'s' * (len(values) != 1)}" if isinstance(values, list) else brief(values)
+            raise InputError(
+                f"{where}: returned {summary} for {len(texts)} candidates; it must return a list with one score each"
+            )
+        return place_scores(question, {text: _number(value, where) for text, value in zip(texts, values, strict=True)})
 
 
 def _number(value: Any, where: str) -> float:
     if value is None:
         return NAN
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise InputError(f"{where}: gave {brief(value)}; a score must be a number (NaN where there is none)")
+        raise InputError(f"{where}: returned {brief(value)}; a score must be a number (NaN for no score)")
     if math.isinf(value):
-        raise InputError(f"{where}: gave {value}; a score must be a finite number (NaN where there is none)")
+        raise InputError(f"{where}: returned {value}; a score must be a finite number (NaN for no score)")
     return float(value)
 
 
 def _function(file: str, name: str) -> Callable[..., Any]:
-    """A function of a file as it stands now."""
+    """Return a function of a file as it is now."""
     module = load_user_file(file, "system").module
     functions = {key: value for key, value in vars(module).items() if callable(value) and not key.startswith("_")}
     if name not in functions:
         raise SpecError(f"{file}: has no function {name!r}; {nearest(name, functions)}; name one with {file}:NAME")
-    found: Callable[..., Any] = functions[name]
-    return found
+    function: Callable[..., Any] = functions[name]
+    return function

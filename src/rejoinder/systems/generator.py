@@ -1,4 +1,4 @@
-"""A generator of our own recipe as a system: it likes the reply that surprises it least (Sato et al. 2020, 4.1)."""
+"""A generator trained by rejoinder as a system: it prefers the most likely reply (Sato et al. 2020, section 4.1)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rejoinder.types import Question
 
 @dataclass(frozen=True)
 class Generator(System):
-    """Minus the softmax cross-entropy a token of each candidate, by a folder of ``rejoinder train generator``."""
+    """Minus the softmax cross-entropy per token of each candidate, by a folder of ``rejoinder train generator``."""
 
     folder: str
 
@@ -23,13 +23,13 @@ class Generator(System):
     over_http = False
 
     def score(self, questions: Sequence[Question]) -> list[list[float]]:
-        """One score a candidate; an empty candidate is NaN."""
+        """Return one score per candidate; NaN for an empty candidate."""
         contexts = [[turn.text for turn in question.context] for question in questions]
         replies = [[candidate.text for candidate in question.candidates] for question in questions]
         return [[-loss for loss in losses] for losses in self._open().losses(contexts, replies)]
 
     def details(self) -> dict[str, str]:
-        """The digest of the weights and of all that goes with them."""
+        """Return the digest of the generator's folder."""
         return {"digest": self._open().digest[:12]}
 
     def _open(self) -> Any:

@@ -1,4 +1,4 @@
-"""Any metric as a system: candidates become responses, and the one with the best score is chosen."""
+"""A metric as a system: candidates become responses, and the one with the best score is chosen."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from rejoinder.systems._texts import distinct_texts, place_scores, spoken_turns
 from rejoinder.types import Item, Pair, Question, Response
 
 _UNAVAILABLE = ("references", "future")
-_MOST_PAIRS = 1024  # that a metric is given at once
+_MOST_PAIRS = 1024  # that a metric gets at once
 
 
 @dataclass(frozen=True)
 class Measured(System):
-    """The score of a metric, turned round where less is better; ``spec`` is the metric's own.
+    """The score of a metric, negated if lower is better; ``spec`` is the metric's own.
 
-    A metric that needs references or the future cannot answer a question, and one that says nothing about good and bad
-    chooses nothing. A metric that needs the whole set gets all candidates of all questions. NaN where it has no score.
+    Metrics that need references or the future cannot answer a question, and metrics without a better direction cannot
+    choose. A metric of the whole set gets all candidates of all questions. NaN if the metric has no score.
     """
 
     spec: str
 
     citation = "that of the metric"
-    alone = True  # what each question gets does not depend on the others
+    alone = True  # the scores of a question do not depend on the others
 
     def __post_init__(self) -> None:
         metric = self._metric
         if missing := [part for part in _UNAVAILABLE if part in metric.needs]:
             raise SpecError(
-                f"the metric {metric} compares a reply with {missing[0]}, which a question does not have; take one "
-                "that needs no more than the context, such as aptness or idk"
+                f"the metric {metric} needs {missing[0]}, which a question does not have; use one that needs only the "
+                "context, such as aptness or idk"
             )
         if metric.higher_is_better is None:
             raise SpecError(
-                f"the metric {metric} does not say whether more or less of it is better, so it cannot choose; take "
-                "one that does, such as aptness or idk"
+                f"the metric {metric} does not say whether higher or lower is better, so it cannot choose; use one "
+                "that does, such as aptness or idk"
             )
-        object.__setattr__(self, "spec", str(metric))  # another way to write the same metric is the same metric
+        object.__setattr__(self, "spec", str(metric))  # one metric has one spec, however it was typed
         object.__setattr__(self, "decimals", metric.decimals)
         object.__setattr__(self, "alone", not isinstance(metric, SetMetric))
 
@@ -53,25 +53,25 @@ class Measured(System):
         return parse(self.spec)
 
     def score(self, questions: Sequence[Question]) -> list[list[float]]:
-        """One score a candidate, more being better."""
-        asked = [(number, text) for number, question in enumerate(questions) for text in distinct_texts(question)]
+        """Return one score per candidate; higher is better."""
+        texts = [(number, text) for number, question in enumerate(questions) for text in distinct_texts(question)]
         places: list[tuple[int, str]] = []
         rows: list[Row] = []
-        for start in range(0, len(asked), _MOST_PAIRS):
-            part = asked[start : start + _MOST_PAIRS]
+        for start in range(0, len(texts), _MOST_PAIRS):
+            part = texts[start : start + _MOST_PAIRS]
             pairs = [_pair(questions[number], text, start + k) for k, (number, text) in enumerate(part)]
             known = [k for k, pair in enumerate(pairs) if self._has_all(pair)]
-            for k, found in zip(known, self._statistics([pairs[k] for k in known]), strict=True):
-                if found is not None:
+            for k, statistic in zip(known, self._statistics([pairs[k] for k in known]), strict=True):
+                if statistic is not None:
                     places.append(part[k])
-                    rows.append(Row(pairs[k].response.id, pairs[k].item.id, pairs[k].response.system, found))
+                    rows.append(Row(pairs[k].response.id, pairs[k].item.id, pairs[k].response.system, statistic))
         scores: list[dict[str, float]] = [{} for _ in questions]
-        for (number, text), value in zip(places, self._settled(rows), strict=True):
+        for (number, text), value in zip(places, self._settle(rows), strict=True):
             scores[number][text] = self._number(value)
-        return [place_scores(question, of) for question, of in zip(questions, scores, strict=True)]
+        return [place_scores(question, by_text) for question, by_text in zip(questions, scores, strict=True)]
 
     def details(self) -> dict[str, str]:
-        """The signature of the metric."""
+        """Return the signature of the metric."""
         return {"of": signature(self._metric)}
 
     def _has_all(self, pair: Pair) -> bool:
@@ -79,35 +79,37 @@ class Measured(System):
         return all(parts[need] for need in self._metric.needs)
 
     def _statistics(self, pairs: Sequence[Pair]) -> Sequence[Statistic]:
-        """The score of each pair, or what a metric of the whole set will settle."""
+        """Return the score of each pair, or the statistic of a metric of the whole set."""
         metric = self._metric
         try:
             verb = metric.statistic if isinstance(metric, SetMetric) else metric.score
-            found: Sequence[Statistic] = verb(pairs) if pairs else []
+            statistics: Sequence[Statistic] = verb(pairs) if pairs else []
         except RejoinderError:
             raise
         except Exception as error:
             if type(metric).__module__.startswith("rejoinder."):
                 raise
             raise RejoinderError(f"the metric {metric} failed: {type(error).__name__}: {error}") from error
-        return self._one_each(found, len(pairs))
+        return self._check_count(statistics, len(pairs))
 
-    def _settled(self, rows: Sequence[Row]) -> Sequence[Any]:
+    def _settle(self, rows: Sequence[Row]) -> Sequence[Any]:
         if not isinstance(self._metric, SetMetric):
             return [row.statistic for row in rows]
-        return self._one_each(self._metric.settle(rows) if rows else [], len(rows))
+        return self._check_count(self._metric.settle(rows) if rows else [], len(rows))
 
-    def _one_each(self, found: Sequence[Any], expected: int) -> Sequence[Any]:
-        if len(found) != expected:
+    def _check_count(self, values: Sequence[Any], expected: int) -> Sequence[Any]:
+        if len(values) != expected:
+            plural = "s" if len(values) != 1 else ""
             raise RejoinderError(
-                f"the metric {self._metric} gave {len(found)} values for {expected} candidates; it must give one each"
+                f"the metric {self._metric} returned {len(values)} value{plural} for {expected} candidates; it must "
+                "return one each"
             )
-        return found
+        return values
 
     def _number(self, value: Any) -> float:
-        """A score as a run would keep it, turned round where less is better."""
+        """Return a score rounded as in a run, negated if lower is better."""
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
-            raise RejoinderError(f"the metric {self._metric} gave {brief(value)}; a score must be a number")
+            raise RejoinderError(f"the metric {self._metric} returned {brief(value)}; a score must be a number")
         number = float(value)
         if math.isnan(number):
             return NAN

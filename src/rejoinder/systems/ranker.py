@@ -1,4 +1,4 @@
-"""A trained ranker as a system (SUGAR): the reply that fits the request in its situation."""
+"""A trained ranker as a system (SUGAR): it prefers the reply that fits the request in its situation."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Ranker(System):
-    """The score of each candidate by a ranker that `rejoinder train ranker` wrote, or by the one of the package.
+    """The score of each candidate by a ranker of `rejoinder train ranker`, or by the one that comes with the package.
 
-    The shipped one reads the few statements that matter to the request and are like the candidate; of a situation of up
-    to eight statements it reads all. A candidate without a word has no score.
+    The package's ranker reads the few statements that matter to the request and are similar to the candidate; it reads
+    all of a situation of up to eight statements. A blank candidate has no score.
     """
 
     folder: str | None = None
@@ -28,15 +28,15 @@ class Ranker(System):
     alone = True
 
     def score(self, questions: Sequence[Question]) -> list[list[float]]:
-        """One score a candidate."""
-        return [found.scores for found in self._model().rank(questions)]
+        """Return one score per candidate."""
+        return [ranking.scores for ranking in self._model().rank(questions)]
 
     def used(self, questions: Sequence[Question]) -> list[list[tuple[int, ...]]] | None:
-        """The statements that were read for each candidate."""
+        """Return the statements that were read for each candidate."""
         return self._model().used(questions)
 
     def details(self) -> dict[str, str]:
-        """The digest of the networks."""
+        """Return the digest of the networks."""
         return {"ranker": self._model().digest[:12]}
 
     def _model(self) -> RankerModel:

@@ -1,4 +1,4 @@
-"""TF-IDF (Lowe et al. 2015, section 4.1): the candidate whose words are nearest to those of the context."""
+"""TF-IDF (Lowe et al. 2015, section 4.1): it prefers the candidate whose words are closest to those of the context."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ _TWO_SIGNS = re.compile(r"\b\w\w+\b")
 
 
 class Frequencies(NamedTuple):
-    """In how many of so many documents each word stands."""
+    """The number of documents, and how many of them contain each word."""
 
     documents: int
     holding: Counter[str]
 
     def weight(self, word: str) -> float:
-        """log(N / n): the fewer documents hold a word, the more it says. An unknown word counts as held by one."""
+        """log(N / n): the fewer documents contain a word, the higher. An unknown word counts as contained in one."""
         return log(self.documents / max(1, self.holding[word]))
 
     def smooth(self, word: str) -> float:
-        """log((1 + N) / (1 + n)) + 1, as if one more document held every word; an unknown word says nothing."""
-        held = self.holding[word]
-        return log((1 + self.documents) / (1 + held)) + 1 if held else 0.0
+        """log((1 + N) / (1 + n)) + 1, as if one more document contained every word; 0 for an unknown word."""
+        n = self.holding[word]
+        return log((1 + self.documents) / (1 + n)) + 1 if n else 0.0
 
 
 def all_words(text: str) -> Tokens:
@@ -50,22 +50,22 @@ def all_words(text: str) -> Tokens:
 
 
 def content_words(text: str) -> Tokens:
-    """The words that carry meaning by themselves, as often as they stand in the text."""
+    """The content words of a text, with repetitions."""
     return tuple(word for word in all_words(text) if word.partition("'")[0] not in FUNCTION_WORDS)
 
 
 def long_words(text: str) -> Tokens:
-    """The words of at least two letters, digits or underscores in lower case, as scikit-learn cuts them."""
+    """The words of at least two letters, digits or underscores in lower case, as in scikit-learn."""
     return tuple(_TWO_SIGNS.findall(text.lower()))
 
 
 def long_content_words(text: str) -> Tokens:
-    """Those of them that carry meaning by themselves."""
+    """Those of the long words that are content words."""
     return tuple(word for word in long_words(text) if word not in FUNCTION_WORDS)
 
 
 def count_frequencies(documents: Iterable[str], words_of: Callable[[str], Tokens], once: bool = False) -> Frequencies:
-    """The frequencies of some documents; one that says nothing is none, and equal ones may count as one."""
+    """Count in how many documents each word occurs; blank documents do not count, and equal ones once if ``once``."""
     holding: Counter[str] = Counter()
     counted = 0
     for text in dict.fromkeys(documents) if once else documents:
@@ -86,9 +86,9 @@ def join_situation(question: Question) -> str:
 
 
 def list_documents(record: Record, situation: str | None = None) -> Iterator[str]:
-    """The documents that a record holds: a turn, a context, a candidate, a reference, a response is one each.
+    """Yield the documents of a record: each turn, context, candidate, reference and response is one.
 
-    ``situation`` says how much of a question's situation belongs to its context (None for nothing of it).
+    ``situation`` says how much of a question's situation belongs to its context (None for none of it).
     """
     match record:
         case Dialogue():
@@ -110,7 +110,7 @@ def list_documents(record: Record, situation: str | None = None) -> Iterator[str
 def fit_frequencies(
     corpus: str, words_of: Callable[[str], Tokens], situation: str | None = None, once: bool = False
 ) -> Frequencies:
-    """The frequencies of a file or of ``dataset:NAME``, counted once as long as the file does not change."""
+    """Count the frequencies of a file or of ``dataset:NAME``, once while the file does not change."""
     return _fit_cached(corpus, _modification_time(corpus), words_of, situation, once)
 
 
@@ -120,16 +120,16 @@ def _fit_cached(
 ) -> Frequencies:
     is_set = corpus.startswith(_DATASET)
     records = read_dataset(corpus.removeprefix(_DATASET)) if is_set else stream(corpus, allow_empty=True)
-    found = count_frequencies(
+    frequencies = count_frequencies(
         (text for record in records for text in list_documents(record, situation)), words_of, once
     )
-    if not found.documents:
-        raise InputError(f"{corpus}: holds no text that words could be counted in; name a file of dialogues")
-    return found
+    if not frequencies.documents:
+        raise InputError(f"{corpus}: has no text to count words in; name a file of dialogues")
+    return frequencies
 
 
 def corpus_digest(corpus: str) -> str:
-    """The digest of the corpus: of the file, or of what a published set consists of."""
+    """The digest of the corpus: of the file, or of the files of a published set."""
     return _digest_cached(corpus, _modification_time(corpus))
 
 
@@ -145,7 +145,7 @@ def _modification_time(corpus: str) -> int:
     try:
         return Path(corpus).stat().st_mtime_ns
     except (OSError, ValueError):
-        return 0  # a published set; or reading it will say what is wrong
+        return 0  # a published set; or reading the file will raise an error
 
 
 Words: TypeAlias = Literal["all", "content"]
@@ -163,15 +163,15 @@ _WORDS: dict[tuple[Weights, Words], Callable[[str], Tokens]] = {
 class Tfidf(System):
     """The cosine between the vectors of the context (all turns together) and of the candidate.
 
-    A word w that stands f times in a text has the component f log(N / n), where n of N documents hold it. The documents
-    are those of ``fit``, a file or ``dataset:NAME``; without one, the contexts and candidates of all questions that are
-    asked together. A word that no document holds counts as held by one. ``words='content'`` leaves function words out.
-    NaN without a context; 0 where no word is shared.
+    A word w that occurs f times in a text has the component f log(N / n), where n of N documents contain it. The
+    documents are those of ``fit``, a file or ``dataset:NAME``; without it, the contexts and candidates of all questions
+    that are asked together. A word that no document contains counts as contained in one. ``words='content'`` leaves out
+    function words. NaN without a context; 0 if no word is shared.
 
-    With a ``situation`` the statements of a question belong to its context; the word, one of ``u``, ``u+S1``, ``u+S``,
-    ``5``, ``10``, ``15``, says how much of the situations of ``fit`` counts (Otani et al. 2023, section 4.2).
+    With ``situation``, the statements of a question belong to its context; its value, one of ``u``, ``u+S1``, ``u+S``,
+    ``5``, ``10``, ``15``, sets how much of the situations of ``fit`` counts (Otani et al. 2023, section 4.2).
     ``weights='smooth'`` is f (log((1 + N) / (1 + n)) + 1) over words of two letters or more, unknown words left out:
-    what scikit-learn's TfidfVectorizer does unless told otherwise. ``once`` counts equal documents as one.
+    the default of scikit-learn's TfidfVectorizer. ``once`` counts equal documents as one.
     """
 
     fit: str | None = None
@@ -181,7 +181,7 @@ class Tfidf(System):
     once: bool = False
 
     citation = "Lowe et al. 2015, The Ubuntu Dialogue Corpus"
-    alone = False  # words are weighed by all questions together, unless there is a corpus
+    alone = False  # words are weighted by all questions together, unless there is a corpus
 
     def __post_init__(self) -> None:
         check_choice("tfidf", "words", self.words, Words)
@@ -193,49 +193,49 @@ class Tfidf(System):
         object.__setattr__(self, "alone", self.fit is not None)
 
     def score(self, questions: Sequence[Question]) -> list[list[float]]:
-        """One cosine a candidate."""
-        known = self._known(questions)
-        return [self._of_question(question, known) for question in questions]
+        """Return one cosine per candidate."""
+        frequencies = self._frequencies(questions)
+        return [self._score_question(question, frequencies) for question in questions]
 
     def used(self, questions: Sequence[Question]) -> list[list[tuple[int, ...]]] | None:
-        """For each candidate the statements that share a word of some weight with it: no other can raise its score."""
+        """For each candidate, the statements that share a word of nonzero weight: only these can raise its score."""
         if self.situation is None:
             return None
-        known = self._known(questions)
-        found = []
+        frequencies = self._frequencies(questions)
+        statements_used = []
         for question in questions:
-            statements = [self._vector(statement.text, known) or {} for statement in question.situation]
-            candidates = [self._vector(candidate.text, known) or {} for candidate in question.candidates]
-            found.append([_shared_statements(candidate, statements) for candidate in candidates])
-        return found
+            statements = [self._vector(statement.text, frequencies) or {} for statement in question.situation]
+            candidates = [self._vector(candidate.text, frequencies) or {} for candidate in question.candidates]
+            statements_used.append([_shared_statements(candidate, statements) for candidate in candidates])
+        return statements_used
 
     def details(self) -> dict[str, str]:
-        """The tokeniser, and the digest of the documents where they are not the questions themselves."""
+        """Return the tokeniser, and the digest of the documents if they are not the questions themselves."""
         tokens = "words" if self.weights == "plain" else "two or more letters"
         return {"tokens": tokens} | ({} if self.fit is None else {"documents": corpus_digest(self.fit)[:12]})
 
-    def _known(self, questions: Sequence[Question]) -> Frequencies:
+    def _frequencies(self, questions: Sequence[Question]) -> Frequencies:
         words_of = _WORDS[self.weights, self.words]
         if self.fit is not None:
             return fit_frequencies(self.fit, words_of, self.situation, self.once)
-        # What is asked shows as much of its situation as there is to see.
+        # Of the questions themselves, the whole situation counts.
         whole = None if self.situation is None else "u+S"
         return count_frequencies(
             (t for question in questions for t in list_documents(question, whole)), words_of, self.once
         )
 
-    def _of_question(self, question: Question, known: Frequencies) -> list[float]:
+    def _score_question(self, question: Question, frequencies: Frequencies) -> list[float]:
         turns = spoken_turns(question)
         text = join_turns(turns) if self.situation is None else join_situation(question)
-        context = self._vector(text, known) if turns else None
+        context = self._vector(text, frequencies) if turns else None
         if context is None:
             return [NAN] * len(question.candidates)
-        found = {text: _cosine(context, self._vector(text, known) or {}) for text in distinct_texts(question)}
-        return place_scores(question, found)
+        scores = {text: _cosine(context, self._vector(text, frequencies) or {}) for text in distinct_texts(question)}
+        return place_scores(question, scores)
 
-    def _vector(self, text: str, known: Frequencies) -> Vector | None:
-        """The components of a text; None where it has no word."""
-        weight = known.weight if self.weights == "plain" else known.smooth
+    def _vector(self, text: str, frequencies: Frequencies) -> Vector | None:
+        """The components of a text; None if it has no words."""
+        weight = frequencies.weight if self.weights == "plain" else frequencies.smooth
         counts = Counter(_WORDS[self.weights, self.words](text))
         return {word: count * weight(word) for word, count in counts.items()} or None
 
@@ -246,7 +246,7 @@ def _shared_statements(candidate: Vector, statements: Sequence[Vector]) -> tuple
 
 
 def _cosine(first: Vector, second: Vector) -> float:
-    """The cosine, 0 where one of the two has no direction; summed exactly, so that no order can be seen in it."""
+    """The cosine, 0 if one of the vectors is zero; summed exactly, so that the order of words does not matter."""
     dot = math.fsum(value * second[word] for word, value in first.items() if word in second)
     lengths = [math.fsum(value * value for value in vector.values()) for vector in (first, second)]
     return dot / math.sqrt(lengths[0] * lengths[1]) if all(lengths) else 0.0

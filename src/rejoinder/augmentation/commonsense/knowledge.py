@@ -1,8 +1,8 @@
-"""What knowledge files say: events (heads), relations, and what follows from them (tails).
+"""Knowledge files: events (heads), relations, and what follows from the events (tails).
 
-Two layouts are read, one triple a line, cells parted by tabs. ATOMIC (Sap et al. 2019): head, relation, tail, with "~"
-or a space between words. ConceptNet-100K (Li et al. 2016): relation, head, tail, and in some files a label, where 0
-marks a triple that is not true. Relations that no template knows are passed over.
+Two layouts are read, with one triple per line and cells separated by tabs. ATOMIC (Sap et al. 2019): head, relation,
+tail, with "~" or a space between words. ConceptNet-100K (Li et al. 2016): relation, head, tail, and in some files a
+label, where 0 marks a triple that is not true. Relations without a template are skipped.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RELATIONS: Mapping[KnowledgeKind, tuple[str, ...]] = {
     "conceptnet": ("CausesDesire", "HasFirstSubevent"),
 }
 _ATOMIC = frozenset("oeffect oreact owant xattr xeffect xintent xneed xreact xwant xreason hinderedby isafter".split())
-_HINT = "put it right, or leave out lines like it with skip_broken=True (on the command line: --skip-broken)"
+_HINT = "correct it, or skip such lines with skip_broken=True (on the command line: --skip-broken)"
 
 
 class Triple(NamedTuple):
@@ -42,7 +42,7 @@ class Triple(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """The triples of some files that templates can make sentences of; tails that several people gave come first."""
+    """The triples of some files that templates can turn into sentences; tails that several people gave come first."""
 
     kind: KnowledgeKind
     tails: Mapping[str, Mapping[str, tuple[str, ...]]]  # head: relation: tails
@@ -51,46 +51,48 @@ class Knowledge:
 
     @property
     def source(self) -> str:
-        """What references made of it carry as their source."""
+        """The source of references that are made from it."""
         return f"commonsense/{self.kind}"
 
 
 def read_knowledge(*given: str | Path, skip_broken: bool = False) -> Knowledge:
-    """The knowledge of files in one layout (ATOMIC's or ConceptNet's).
+    """Read the knowledge of files in one layout (ATOMIC's or ConceptNet's).
 
     - ``given``: files, or ``dataset:knowledge/NAME``.
-    - ``skip_broken``: count lines that cannot be read and go on; such a line is an error otherwise.
+    - ``skip_broken``: skip and count unreadable lines; otherwise such a line is an error.
 
     >>> import rejoinder
     >>> knowledge = rejoinder.read_knowledge("atomic.tsv")
     """
     paths = [path for one in given for path in find_knowledge_files(str(one))]
     if not paths:
-        raise InputError("no knowledge file is named; give one or more")
-    counted: dict[str, dict[str, Counter[str]]] = {}
+        raise InputError("no knowledge file is named; name at least one")
+    counts: dict[str, dict[str, Counter[str]]] = {}
     kinds: dict[KnowledgeKind, str] = {}
     broken = 0
     for path in paths:
         reader = _TripleReader(path, skip_broken)
         for triple in reader:
-            counted.setdefault(triple.head, {}).setdefault(triple.relation, Counter())[triple.tail] += 1
+            counts.setdefault(triple.head, {}).setdefault(triple.relation, Counter())[triple.tail] += 1
         kinds.setdefault(reader.kind, path.name)
         broken += reader.broken
     if len(kinds) > 1:
         names = " and ".join(f"{name} ({kind})" for kind, name in kinds.items())
-        raise InputError(f"{names} have other layouts; read them one by one")
-    if not counted:
+        raise InputError(f"{names} have different layouts; read them separately")
+    if not counts:
         known = ", ".join(RELATIONS[next(iter(kinds))])
-        raise InputError(f"{paths[0].name}: holds nothing of the relations that are used here ({known})")
+        raise InputError(f"{paths[0].name}: has no triples with the relations that are used here ({known})")
     tails = {
-        head: {relation: tuple(tail for tail, _ in found.most_common()) for relation, found in of_head.items()}
-        for head, of_head in counted.items()
+        head: {
+            relation: tuple(tail for tail, _ in tails_count.most_common()) for relation, tails_count in of_head.items()
+        }
+        for head, of_head in counts.items()
     }
     return Knowledge(next(iter(kinds)), tails, broken, ", ".join(path.name for path in paths))
 
 
 class _TripleReader:
-    """The triples of one file; its layout is that of the first line that can be read."""
+    """The triples of one file; its layout is that of the first readable line."""
 
     def __init__(self, path: Path, skip_broken: bool) -> None:
         self._source = InputFile(path)
@@ -102,7 +104,7 @@ class _TripleReader:
     def kind(self) -> KnowledgeKind:
         """The layout, known when the file has been read."""
         if self._kind is None:
-            raise InputError(f"{self._source.name}: no line of it can be read as a triple; {_LAYOUTS}")
+            raise InputError(f"{self._source.name}: no line is a triple; {_LAYOUTS}")
         return self._kind
 
     def __iter__(self) -> Iterator[Triple]:
@@ -118,26 +120,26 @@ class _TripleReader:
                 yield triple
 
     def _triple(self, line: Line) -> Triple | None:
-        """The triple of a line; None where it is not wanted."""
+        """Return the triple of a line; None if its relation is not used or it is marked as not true."""
         try:
             cells = [cell.strip() for cell in line.text.decode("utf-8").rstrip("\r\n").split("\t")]
         except UnicodeDecodeError as error:
             raise InputError(f"{line.place}: not UTF-8 at byte {error.start + 1}; save the file as UTF-8") from None
         if len(cells) not in (3, 4) or not all(cells):
-            found = f"{len(cells)} cells" if all(cells) else "an empty cell"
-            raise InputError(f"{line.place}: is no triple (found {found}: {brief(chr(9).join(cells))}); {_HINT}")
+            problem = f"{len(cells)} cell{'s' * (len(cells) != 1)}" if all(cells) else "an empty cell"
+            raise InputError(f"{line.place}: is not a triple (found {problem}: {brief(chr(9).join(cells))}); {_HINT}")
         kind = self._kind or _detect_layout(cells, line)
         head, relation, tail = cells[:3] if kind == "atomic" else (cells[1], cells[0], cells[2])
         if not relation.isalnum() or relation.isdigit():
-            raise InputError(f"{line.place}: has {brief(relation)} where a relation should stand; {_HINT}")
+            raise InputError(f"{line.place}: has {brief(relation)} instead of a relation; {_HINT}")
         if len(cells) == 4 and (kind == "atomic" or cells[3] not in ("0", "1")):
-            raise InputError(f"{line.place}: has {brief(cells[3])} behind the triple; {_HINT}")
+            raise InputError(f"{line.place}: has {brief(cells[3])} after the triple; {_HINT}")
         self._kind = kind
         wanted = {name.lower(): name for name in RELATIONS[kind]}.get(relation.lower())
         return Triple(normalise_phrase(head), wanted, tail) if wanted and cells[3:] != ["0"] else None
 
 
-_LAYOUTS = "it must hold 'head TAB relation TAB tail' (ATOMIC) or 'relation TAB head TAB tail' (ConceptNet)"
+_LAYOUTS = "lines must be 'head TAB relation TAB tail' (ATOMIC) or 'relation TAB head TAB tail' (ConceptNet)"
 
 
 def _detect_layout(cells: list[str], line: Line) -> KnowledgeKind:
@@ -145,16 +147,16 @@ def _detect_layout(cells: list[str], line: Line) -> KnowledgeKind:
         return "atomic"
     if cells[0].isalpha() and cells[0][0].isupper() and " " not in cells[0]:
         return "conceptnet"
-    raise InputError(f"{line.place}: is in no known layout (found {brief(chr(9).join(cells))}); {_LAYOUTS}")
+    raise InputError(f"{line.place}: has no known layout (found {brief(chr(9).join(cells))}); {_LAYOUTS}")
 
 
 _SENTENCE = re.compile(r"[^.!?]+[.!?]*")
-_MIN_WORDS = 2  # words in a sentence that says anything
+_MIN_WORDS = 2  # words in a sentence that has some meaning
 _SOMEONE = make_person("someone")
 
 
 class Match(NamedTuple):
-    """A head and how near it is to an utterance: the cosine."""
+    """A head and its cosine to an utterance."""
 
     head: str
     score: float
@@ -172,29 +174,29 @@ class HeadIndex:
         return self._encoder.encode([phrase_head(head) for head in self.heads])
 
     def nearest(self, utterances: Sequence[str], least: float) -> list[list[Match]]:
-        """The heads that reach a cosine of ``least`` with each utterance, nearest first, ties by the alphabet."""
+        """Return the heads with a cosine of at least ``least`` to each utterance, nearest first, ties by alphabet."""
         pieces = [_split_sentences(utterance) for utterance in utterances]
-        flat = list(dict.fromkeys(piece for of_one in pieces for piece in of_one))
+        flat = list(dict.fromkeys(piece for own_pieces in pieces for piece in own_pieces))
         if not flat:
             return [[] for _ in utterances]
         cosines = dict(zip(flat, self._encoder.encode(flat) @ self._vectors.T, strict=True))
-        found = []
-        for of_one in pieces:
-            best = np.max([cosines[piece] for piece in of_one], axis=0) if of_one else np.zeros(len(self.heads))
+        matches = []
+        for own_pieces in pieces:
+            best = np.max([cosines[piece] for piece in own_pieces], axis=0) if own_pieces else np.zeros(len(self.heads))
             order = np.argsort(-best.round(6), kind="stable")
-            found.append([Match(self.heads[n], float(best[n])) for n in order if best[n] >= least])
-        return found
+            matches.append([Match(self.heads[n], float(best[n])) for n in order if best[n] >= least])
+        return matches
 
 
 def phrase_head(head: str) -> str:
-    """A head as the person it is about would say it."""
+    """Return a head as the person it is about would say it."""
     text = fill_persons(head.replace(BLANK, "something"), {"personx": ME, "persony": YOU, "personz": _SOMEONE})
     return text if text.startswith("I ") or text.startswith("my ") else f"I {text}".replace("I be ", "I am ")
 
 
 def _split_sentences(utterance: str) -> list[str]:
-    """The sentences of an utterance, and the whole where there are several."""
+    """Return the sentences of an utterance, and the whole if there are several."""
     text = " ".join(utterance.split())
-    sentences = [found.group().strip() for found in _SENTENCE.finditer(text)]
-    telling = [sentence for sentence in sentences if len(sentence.split()) >= _MIN_WORDS]
-    return [*telling, text] if len(sentences) != 1 and text else telling or [text] * bool(text)
+    sentences = [match.group().strip() for match in _SENTENCE.finditer(text)]
+    long_enough = [sentence for sentence in sentences if len(sentence.split()) >= _MIN_WORDS]
+    return [*long_enough, text] if len(sentences) != 1 and text else long_enough or [text] * bool(text)

@@ -1,4 +1,4 @@
-"""Who is meant by PersonX and PersonY in a dialogue, and an utterance told from outside, as knowledge files tell it."""
+"""Who PersonX and PersonY are in a dialogue, and utterances retold in the third person, as in knowledge files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rejoinder.types import Item
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+\b")
 _ADDRESSED_NAME = re.compile(r",\s*([A-Z][a-z]+)\s*(?=[.,!?]|$)|^([A-Z][a-z]+)\s*(?=,)")
 _SECOND_PERSON = re.compile(r"\b(?:you|your|yours)\b", re.IGNORECASE)
-# Words with a capital that name nobody.
+# Capitalised words that are not names of people.
 _NOT_NAMES = frozenset(
     """Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May June July August
     September October November December Mr Mrs Ms Miss Dr Sir Madam Christmas Easter English French German Spanish
@@ -34,14 +34,14 @@ _MAX_WORDS = 40
 
 
 def resolve_second_person(item: Item) -> Person:
-    """Who PersonY is: the one who replies, unless the last utterance is about somebody with a name and not "you"."""
+    """Return who PersonY is: the person who replies, unless the last utterance names somebody and says no "you"."""
     text = item.context[-1].text if item.context else ""
     others = _find_names(text)
     return make_person(others[0]) if others and not _SECOND_PERSON.search(text) else ME
 
 
 def resolve_third_person(item: Item) -> Person:
-    """Who PersonZ is: somebody whom the context names, the last one first, else "someone"."""
+    """Return who PersonZ is: the last person named in the context, else "someone"."""
     for turn in reversed(item.context):
         if others := _find_names(turn.text):
             return make_person(others[0])
@@ -49,27 +49,27 @@ def resolve_third_person(item: Item) -> Person:
 
 
 def _find_names(text: str) -> list[str]:
-    """The people that a text speaks of; those whom it calls by name are spoken to."""
+    """Return the people that a text is about, without those that it addresses by name."""
     text = " ".join(text.split())
-    called = {name for found in _ADDRESSED_NAME.finditer(text) for name in found.groups() if name}
-    return [name for name in _NAME.findall(text) if name not in called and name not in _NOT_NAMES]
+    addressees = {name for match in _ADDRESSED_NAME.finditer(text) for name in match.groups() if name}
+    return [name for name in _NAME.findall(text) if name not in addressees and name not in _NOT_NAMES]
 
 
 def to_event(utterance: str) -> str:
-    """An utterance told from outside: "I lost your keys" is "PersonX lost PersonY's keys"."""
+    """Return an utterance as an event: "I lost your keys" is "PersonX lost PersonY's keys"."""
     words = utterance.replace("’", "'").split()[-_MAX_WORDS:]
-    told: list[str] = []
+    event: list[str] = []
     for word in words:
         core = word.rstrip(".,!?;:")
         instead = _THIRD_PERSON_WORDS.get(core.lower())
-        if instead is None and told and told[-1] in ("PersonX", "PersonY") and is_verb(core):
+        if instead is None and event and event[-1] in ("PersonX", "PersonY") and is_verb(core):
             instead = _to_third_person(core)
-        told.append((instead or core) + word[len(core) :])
-    return " ".join(told)
+        event.append((instead or core) + word[len(core) :])
+    return " ".join(event)
 
 
 def _to_third_person(verb: str) -> str:
-    """The third person of a verb in base form."""
+    """Return the third person of a verb in base form."""
     if verb in ("be", "have", "do", "don't"):
         return {"be": "is", "have": "has", "do": "does", "don't": "doesn't"}[verb]
     if verb.endswith("s") or verb.endswith("n't") or verb in ("can", "could", "may", "must", "will", "would", "should"):

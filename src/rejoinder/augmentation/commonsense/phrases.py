@@ -1,8 +1,8 @@
 """From the shorthand of a knowledge file to words that people say: PersonX and PersonY become "you", "I" or a name.
 
-Tails are told from outside ("persony hugs them", "gets his keys back"); said by the person whom they are about, the
-verb agrees with "I", "they" is the one spoken to, and "their" is mostly "my". These are rules of thumb: a pronoun in a
-tail may mean either person, and no rule can tell.
+Tails are in the third person ("persony hugs them", "gets his keys back"). When the person whom they are about says
+them, the verb agrees with "I", "they" is the hearer, and "their" is mostly "my". These are rules of thumb: a pronoun in
+a tail may mean either person, and no rule can decide.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NOT_AN_OWNER = frozenset(
 
 @dataclass(frozen=True)
 class Person:
-    """How somebody is spoken of."""
+    """The pronouns or the name of a person."""
 
     subject: str
     object: str
@@ -38,7 +38,7 @@ class Person:
 
     @property
     def speaks(self) -> bool:
-        """Whether verbs must be made to agree: with "I" and with "you"."""
+        """Whether verbs must be changed to agree: for "I" and "you"."""
         return self.subject in ("I", "you")
 
 
@@ -47,12 +47,12 @@ YOU = Person("you", "you", "your")
 
 
 def make_person(name: str) -> Person:
-    """Somebody who is neither the one who speaks nor the one spoken to."""
+    """Return a third person, who is neither the speaker nor the hearer."""
     return Person(name, name, f"{name}'s")
 
 
 def normalise_phrase(text: str) -> str:
-    """A phrase of a knowledge file as plain text: spaces for ``~``, whole words, people as personx and so on."""
+    """Return a phrase of a knowledge file as plain text: spaces for ``~``, whole words, people as personx and so on."""
     text = " ".join(text.replace("~", " ").split())
     for pattern, instead in _DETOKENISING:
         text = pattern.sub(instead, text)
@@ -60,7 +60,7 @@ def normalise_phrase(text: str) -> str:
 
 
 def fill_persons(text: str, people: Mapping[str, Person]) -> str:
-    """A tidy phrase with people in the places of personx, persony and personz; their verbs agree with them."""
+    """Return a normalised phrase with people instead of personx, persony and personz; verbs agree with them."""
     words = text.split()
     for place, word in enumerate(words):
         core, ends = _split_punctuation(word)
@@ -87,7 +87,7 @@ def _is_subject(words: list[str], place: int) -> bool:
 
 
 def make_verb_agree(words: list[str], place: int, person: Person, sure: bool = False) -> None:
-    """Make the verb at a place agree with its subject, and verbs that "and" adds to it; ``sure`` if one must be."""
+    """Make the verb at a place, and verbs joined by "and", agree with the subject; ``sure``: it must be a verb."""
     if not person.speaks:
         return
     while place < len(words) and is_adverb(words[place]):
@@ -105,15 +105,15 @@ def make_verb_agree(words: list[str], place: int, person: Person, sure: bool = F
 
 
 def retell_in_first_person(text: str, they: Person = YOU) -> str:
-    """What is told of somebody as they would tell it; ``they`` says whom "they" and "them" are, "their" is "my"."""
+    """Retell a phrase in the first person; ``they`` says who "they" and "them" are, and "their" becomes "my"."""
     words = text.split()
-    told = False  # whether "you" was named already: then a pronoun behind it is mostly the one who speaks
+    you_named = False  # whether "you" came before: then a pronoun after it is mostly the speaker
     for place, word in enumerate(words):
         core, ends = _split_punctuation(word)
         small = core.lower()
         after = words[place + 1] if place + 1 < len(words) and not ends else ""
-        instead = _replace_pronoun(small, after, told, they)
-        told = told or small in ("you", "your")
+        instead = _replace_pronoun(small, after, you_named, they)
+        you_named = you_named or small in ("you", "your")
         if instead is not None:
             words[place] = instead + ends
             if small in ("they", "he", "she"):
@@ -121,14 +121,14 @@ def retell_in_first_person(text: str, they: Person = YOU) -> str:
     return " ".join(words)
 
 
-def _replace_pronoun(word: str, after: str, told: bool, they: Person) -> str | None:
+def _replace_pronoun(word: str, after: str, you_named: bool, they: Person) -> str | None:
     owner = bool(after) and after not in _NOT_AN_OWNER
     if word in ("themselves", "themself", "himself", "herself", "theirselves"):
-        return "yourself" if told else "myself"
+        return "yourself" if you_named else "myself"
     if word in ("they", "he", "she"):
         return they.subject if word == "they" else "you"
     if word in ("them", "him") or (word == "her" and not owner):
-        return "me" if told or (word == "them" and they is ME) else "you"
+        return "me" if you_named or (word == "them" and they is ME) else "you"
     if word == "their":
         return "my"
     if word in ("his", "her"):
@@ -142,7 +142,7 @@ def _replace_pronoun(word: str, after: str, told: bool, they: Person) -> str | N
 
 
 def apply_to_speaker(text: str) -> str:
-    """A phrase about people in general ("open your mouth") as somebody would say it of themselves."""
+    """Return a phrase about people in general ("open your mouth") as a speaker would say it of themselves."""
     words = text.split()
     for place, word in enumerate(words):
         core, ends = _split_punctuation(word)
@@ -154,15 +154,15 @@ def apply_to_speaker(text: str) -> str:
 
 
 def starts_with_verb(words: list[str]) -> bool:
-    """Whether a phrase begins with a known verb, adverbs before it aside."""
+    """Whether a phrase begins with a known verb, ignoring adverbs before it."""
     rest = [word for word in words if not is_adverb(word)]
     return bool(rest) and is_verb(_split_punctuation(rest[0])[0])
 
 
 def to_base_form(words: list[str]) -> list[str]:
-    """A phrase with its first verb in base form, and those that "and" adds to it."""
+    """Return a phrase with its first verb, and verbs joined to it by "and", in base form."""
     place = next((n for n, word in enumerate(words) if not is_adverb(word)), 0)
-    found = list(words)
+    result = list(words)
     for at in range(len(words)):
         core, ends = _split_punctuation(words[at])
         joined = (
@@ -171,10 +171,10 @@ def to_base_form(words: list[str]) -> list[str]:
             and is_third_person(_split_punctuation(words[place])[0])
         )
         if (at == place or joined) and is_third_person(core):
-            found[at] = base_form(core) + ends
-    return found
+            result[at] = base_form(core) + ends
+    return result
 
 
 def _split_punctuation(word: str) -> tuple[str, str]:
-    found = _WORD_AND_PUNCTUATION.match(word)
-    return (found[1], found[2]) if found else (word, "")
+    match = _WORD_AND_PUNCTUATION.match(word)
+    return (match[1], match[2]) if match else (word, "")

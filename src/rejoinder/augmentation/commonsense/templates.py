@@ -1,4 +1,4 @@
-"""Sentences out of inferences, by the templates of ``templates.toml`` (SCARCE, Appendix B.1)."""
+"""Sentences from inferences, by the templates of ``templates.toml`` (SCARCE, Appendix B.1)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ from rejoinder.text.english.verbs import is_verb
 
 TemplateTable: TypeAlias = Literal["default", "table5"]
 _NOTHING = frozenset(("", "none", "n/a", "na", "no", "nothing", "no effect", "unknown", "no one", "nobody"))
-_SUBJECTS = frozenset(("persony", "they", "he", "she"))  # who a tail is about, where it begins with them
+_SUBJECTS = frozenset(
+    ("persony", "they", "he", "she")
+)  # words at the beginning of a tail that name the person it is about
 _SOMEBODY = make_person("someone")
 _FEELS = re.compile(r"^(?:(?:to )?(?:feels?|felt|feeling|be|is|are|was|were|gets?|becomes?) )+", re.IGNORECASE)
 _WANTS = re.compile(r"^(?:wants?|wanted|wishes|would like) ", re.IGNORECASE)
@@ -38,7 +40,7 @@ _THINGS = frozenset("a an the some more my your their his her no any another".sp
 
 
 class Template(NamedTuple):
-    """What stands before a tail, and how the tail is made to fit."""
+    """What comes before a tail, and how the tail is changed to fit."""
 
     start: str
     tail: str
@@ -46,20 +48,23 @@ class Template(NamedTuple):
 
 @functools.cache
 def load_templates(table: TemplateTable) -> dict[str, Template]:
-    """The template of each relation."""
+    """Return the template of each relation."""
     toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-    found = toml.loads((files("rejoinder.augmentation.commonsense") / "templates.toml").read_text(encoding="utf-8"))
-    return {relation: Template(**entry) for relation, entry in found[table].items()}
+    tables = toml.loads((files("rejoinder.augmentation.commonsense") / "templates.toml").read_text(encoding="utf-8"))
+    return {relation: Template(**entry) for relation, entry in tables[table].items()}
 
 
 @dataclass(frozen=True)
-class SentenceMaker:
-    """Makes sentences of tails. ``second`` is who PersonY is: the one who replies, unless somebody was named."""
+class SentenceWriter:
+    """Writes sentences from tails, by one table of templates."""
 
     table: TemplateTable = "default"
 
-    def of(self, relation: str, tail: str, second: Person = ME, third: Person = _SOMEBODY) -> str | None:
-        """The sentence of a tail; None where it says nothing ("none"), has a gap, or does not fit the template."""
+    def write(self, relation: str, tail: str, second: Person = ME, third: Person = _SOMEBODY) -> str | None:
+        """Return the sentence of a tail; None if it is empty ("none"), has a gap, or does not fit the template.
+
+        ``second`` is PersonY: the person who replies, unless another was named; ``third`` is PersonZ.
+        """
         text = normalise_phrase(tail)
         if text.lower() in _NOTHING or BLANK in text or "(" in text:
             return None
@@ -106,7 +111,7 @@ def _phrase_effect(start: str, text: str, people: dict[str, Person]) -> str | No
 
 
 def _repair_verb(words: list[str]) -> list[str]:
-    """A phrase whose first verb is whole: "see's what happens" is meant to be "sees what happens"."""
+    """Correct the first verb of a phrase: "see's what happens" becomes "sees what happens"."""
     return [f"{words[0][:-2]}s", *words[1:]] if words[0].endswith("'s") and is_verb(words[0][:-2]) else words
 
 
@@ -115,20 +120,20 @@ def _phrase_want(start: str, text: str, people: dict[str, Person]) -> str | None
     if words[0].lower() in _SUBJECTS and len(words) > 1 and _WANTS.match(f"{words[1]} "):
         words = words[1:]
     plain = _WANTS.sub("", " ".join(words))
-    said = retell_in_first_person(_fill_object(plain, people))
-    others = _OTHERS_DO.match(said)
+    phrase = retell_in_first_person(_fill_object(plain, people))
+    others = _OTHERS_DO.match(phrase)
     if others:
         return _finish_sentence(start.removesuffix(" to"), f"{others[1]} {others[2]}")
-    words = said.removeprefix("to ").split()
-    if words and words[0].lower() in _THINGS and start.endswith(" to") and not said.startswith("to "):
+    words = phrase.removeprefix("to ").split()
+    if words and words[0].lower() in _THINGS and start.endswith(" to") and not phrase.startswith("to "):
         return _finish_sentence(start.removesuffix(" to"), " ".join(words))
-    if not words or not (said.startswith("to ") or starts_with_verb(words)):
+    if not words or not (phrase.startswith("to ") or starts_with_verb(words)):
         return None
     return _finish_sentence(start, " ".join(to_base_form(words)))
 
 
 def _fill_object(text: str, people: dict[str, Person]) -> str:
-    """People filled in; one with whom a wish begins ("personx to stay") is its object."""
+    """Fill in people; the one with whom a wish begins ("personx to stay") is its object."""
     first, _, rest = text.partition(" ")
     who = people.get(first.lower())
     if who is not None and rest.startswith(("to ", "not to ")):
@@ -147,6 +152,6 @@ def _phrase_bare(start: str, text: str, people: dict[str, Person]) -> str | None
 
 
 def _finish_sentence(start: str, body: str) -> str:
-    """A sentence with a capital and one full stop."""
+    """Return a sentence with a capital letter and one full stop."""
     text = re.sub(r"\bi\b", "I", f"{start} {body}".strip()).rstrip(" .,;:")
     return text[:1].upper() + text[1:] + ("" if text.endswith(("!", "?")) else ".")

@@ -22,9 +22,9 @@ import orjson
 from rejoinder.augmentation.adaptation import adapt
 from rejoinder.augmentation.commonsense.inference import TailGenerator
 from rejoinder.augmentation.commonsense.persons import resolve_second_person, resolve_third_person
-from rejoinder.augmentation.commonsense.templates import SentenceMaker
+from rejoinder.augmentation.commonsense.templates import SentenceWriter
 from rejoinder.augmentation.proposal import Proposal
-from rejoinder.augmentation.store import kept_comet
+from rejoinder.augmentation.store import cached_comet
 from rejoinder.errors import InputError
 from rejoinder.papers.scarce.proposals import (
     COMET,
@@ -88,7 +88,7 @@ def _list_inference_jobs(items: Sequence[Item]) -> Iterator[Job]:
 
 def run_jobs(jobs: Iterable[Job], write: Callable[[bytes], object], report: Callable[[str], object]) -> None:
     """Run jobs in their order and write each result as soon as it is there."""
-    cache, tails = _CacheReader(write), kept_comet()
+    cache, tails = _CacheReader(write), cached_comet()
     begun = time.perf_counter()
     waiting: list[tuple[Sequence[Turn], Proposal]] = []
     done = 0
@@ -119,12 +119,12 @@ def _infer_sentences(
     context: tuple[Turn, ...], questions: Sequence[tuple[str, int, str]], tails: TailGenerator
 ) -> list[str]:
     """All common-sense sentences for a context, even those with the text of a reference."""
-    item, sentences = Item("", close_punctuation(context)), SentenceMaker()
+    item, sentences = Item("", close_punctuation(context)), SentenceWriter()
     texts = []
     for relation, n, head in questions:
         for tail in tails.tails([head], relation, n)[0]:
             if (
-                text := sentences.of(relation, tail, resolve_second_person(item), resolve_third_person(item))
+                text := sentences.write(relation, tail, resolve_second_person(item), resolve_third_person(item))
             ) is not None:
                 texts.append(space_punctuation(text))
     return texts
@@ -223,7 +223,7 @@ def _known() -> None:
     from rejoinder.papers.scarce.scarce import count_cached, items_to_augment, propose
 
     items = items_to_augment()
-    first, whole = count_cached(items, propose(items, kept_comet()))
+    first, whole = count_cached(items, propose(items, cached_comet()))
     click.echo(f"the first {first:,} of {whole:,} texts are adapted")
 
 

@@ -12,7 +12,7 @@ from rejoinder.augmentation.acceptance import AdaptationOutcome
 from rejoinder.augmentation.adaptation import adapt
 from rejoinder.augmentation.commonsense.inference import TailGenerator
 from rejoinder.augmentation.proposal import Proposal
-from rejoinder.augmentation.store import kept_comet
+from rejoinder.augmentation.store import cached_comet
 from rejoinder.data.datasets import read_dataset
 from rejoinder.data.inputs import read
 from rejoinder.errors import InputError
@@ -73,7 +73,7 @@ def reproduce(adapt: int | None = None) -> Reproduction:
     multi = human_references(read("dataset:gupta/multi").items.values())
     released = human_references(read("dataset:gupta/scarce-single").items.values())
     items = items_to_augment()
-    augmented = adapt_first(items, propose(items, kept_comet()), adapt)
+    augmented = adapt_first(items, propose(items, cached_comet()), adapt)
     return assemble(replies, multi, released, augmented, adapt)
 
 

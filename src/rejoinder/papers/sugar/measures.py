@@ -16,7 +16,7 @@ from rejoinder.data.questions import INPUTS, limit_situation
 from rejoinder.papers.sugar import folds as known
 from rejoinder.papers.sugar.answers import RankerAnswers, read_answers
 from rejoinder.papers.sugar.rankers import TFIDF, VARIANTS, RankerJob, RankerVariant, find_job
-from rejoinder.selection.answers import ScoreLine, score_questions
+from rejoinder.selection.answers import score_questions
 from rejoinder.selection.ranking.evaluation import (
     RankerStanding,
     RankingEvaluation,
@@ -27,6 +27,7 @@ from rejoinder.selection.ranking.evaluation import (
 from rejoinder.selection.ranking.measures import get_gains
 from rejoinder.selection.ranking.result import RankingResult, explain_exclusion, order_places
 from rejoinder.selection.ranking.train_overlap import OverlapCounts, sum_counts
+from rejoinder.selection.result import ScoreLine
 from rejoinder.systems.tfidf import Tfidf
 from rejoinder.text.normalise import normalise_text
 

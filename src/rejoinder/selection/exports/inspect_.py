@@ -30,7 +30,7 @@ def {name}():
     return Task(dataset=questions, solver=multiple_choice(), scorer={scored})
 '''
 _ONE = ("from inspect_ai.scorer import choice", "", "choice()")
-# Inspect's own scorer wants all right letters together; here one of them is enough.
+# Inspect's own scorer requires all right letters; here one of them is enough.
 _SEVERAL = (
     "from inspect_ai.scorer import CORRECT, INCORRECT, Score, accuracy, scorer, stderr",
     '''
@@ -52,7 +52,7 @@ def any_right():
 
 
 def files(questions: Sequence[Question], settings: ExportSettings) -> dict[str, bytes]:
-    """The task file and the dataset, which belong into one folder."""
+    """Return the task file and the dataset, which belong in one folder."""
     several = any(len(find_right_candidates(question)) > 1 for question in questions)
     imports, scorer, scored = _SEVERAL if several else _ONE
     lines = [orjson.dumps(_sample(question)) for question in questions]
@@ -74,13 +74,13 @@ def _sample(question: Question) -> dict[str, object]:
 
 def render_question(question: Question) -> str:
     """The situation, the conversation and what is asked, as one text."""
-    told = []
+    lines = []
     if question.situation:
-        told += ["Situation:", *(f"- {_to_one_line(statement.text)}" for statement in question.situation), ""]
-    # Two speakers in turn where the file does not say who spoke.
+        lines += ["Situation:", *(f"- {_to_one_line(statement.text)}" for statement in question.situation), ""]
+    # Two speakers take turns if the file does not say who spoke.
     speakers = [turn.speaker or "AB"[number % 2] for number, turn in enumerate(question.context)]
-    told += [f"{speaker}: {_to_one_line(turn.text)}" for speaker, turn in zip(speakers, question.context, strict=True)]
-    return "\n".join([*told, "", _INSTRUCTION])
+    lines += [f"{speaker}: {_to_one_line(turn.text)}" for speaker, turn in zip(speakers, question.context, strict=True)]
+    return "\n".join([*lines, "", _INSTRUCTION])
 
 
 def choice_letter(place: int) -> str:

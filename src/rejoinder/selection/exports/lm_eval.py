@@ -1,7 +1,7 @@
 """A task for the Language Model Evaluation Harness (Gao et al. 2021): YAML, JSONL, and a function that reads it.
 
-The harness takes the choice with the largest sum of log-probabilities (``acc``), or the largest sum divided by the
-characters (``acc_norm``) or the bytes (``acc_bytes``) of the choice. Of equal choices it takes the first.
+The harness selects the choice with the largest sum of log-probabilities (``acc``), or the largest sum divided by the
+choice's characters (``acc_norm``) or bytes (``acc_bytes``). Of equal choices it selects the first.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ def load(**settings):
 
 
 def files(questions: Sequence[Question], settings: ExportSettings) -> dict[str, bytes]:
-    """The task, its questions, and the function that reads them; they belong into one folder."""
+    """Return the task, its questions, and the function that reads them; they belong in one folder."""
     name, module = settings.name, f"{settings.name}_data"
     inside = not settings.turn_end.isspace()
-    # The harness moves white space at the end of a context to the choice, so it may as well be said.
+    # The harness moves white space at the end of a context to the choice, so we put it there explicitly.
     delimiter = orjson.dumps("" if inside else settings.turn_end).decode()
     several = any(len(find_right_candidates(question)) > 1 for question in questions)
     lines = [orjson.dumps(_row(question, settings, inside, several)) for question in questions]
@@ -79,6 +79,6 @@ def _row(question: Question, settings: ExportSettings, inside: bool, several: bo
         "id": question.id,
         "query": query,
         "choices": [settings.text(candidate.text) for candidate in question.candidates],
-        # One kind for all rows: the harness looks at the first to see whether there may be several.
+        # One type for all rows: the harness looks at the first to see whether there may be several.
         "gold": gold if several else gold[0],
     }

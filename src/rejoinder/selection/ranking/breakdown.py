@@ -1,4 +1,4 @@
-"""The measures by kind of question: category, polarity and number of the statements that matter; seen in training."""
+"""The measures by kind of question: category and number of the relevant statements, polarity, seen in training."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ QuestionKey: TypeAlias = Callable[[Question], Iterable[str]]
 
 
 class QuestionGroup(NamedTuple):
-    """The questions of one kind under one ranker."""
+    """The questions of one kind, as one ranker ranked them."""
 
     name: str
     ranker: str
@@ -27,60 +27,62 @@ class QuestionGroup(NamedTuple):
 
 
 def by_category(question: Question) -> Iterable[str]:
-    """The categories of the statements that matter; a question may count in several."""
+    """The categories of the relevant statements; a question may count in several."""
     return {statement.category or _NONE for statement in question.situation if statement.relevant}
 
 
 def by_polarity(question: Question) -> Iterable[str]:
-    """Whether the replies say yes or no, where the question's meta has it."""
-    found = question.meta.get("polarity")
-    return () if found is None else (str(found),)
+    """Whether the replies say yes or no, if the question's meta has it."""
+    polarity = question.meta.get("polarity")
+    return () if polarity is None else (str(polarity),)
 
 
 def by_number(question: Question) -> Iterable[str]:
-    """How many statements matter, where that is known."""
+    """How many statements are relevant, if that is known."""
     if all(statement.relevant is None for statement in question.situation):
         return ()
     return (str(sum(bool(statement.relevant) for statement in question.situation)),)
 
 
 def parts(ranked: RankingResult, seen: QuestionKey | None = None, seed: int = 0) -> dict[str, list[QuestionGroup]]:
-    """Every breakdown that the questions allow: one in which all are of one kind says nothing new.
+    """Return every breakdown with more than one kind of question.
 
-    ``seen`` says what of a question was seen in training (``Sharing.kinds``).
+    ``seen`` returns what part of a question was seen in training (``TrainOverlap.kinds``).
     """
-    found = {
+    groups = {
         CATEGORY: breakdown(ranked, by_category, seed),
         POLARITY: breakdown(ranked, by_polarity, seed),
         NUMBER: breakdown(ranked, by_number, seed),
     }
     if seen is not None:
-        found[SEEN] = breakdown(ranked, seen, seed)
-    return {name: some for name, some in found.items() if len({part.name for part in some}) > 1}
+        groups[SEEN] = breakdown(ranked, seen, seed)
+    return {name: members for name, members in groups.items() if len({group.name for group in members}) > 1}
 
 
 def breakdown(ranked: RankingResult, key: QuestionKey, seed: int = 0) -> list[QuestionGroup]:
-    """The questions of each kind under each ranker."""
+    """Return the measures of each ranker on the questions of each kind."""
     members: dict[str, list[int]] = {}
     for place, question in enumerate(ranked.questions):
         for name in key(question):
             members.setdefault(name, []).append(place)
-    found = []
+    groups = []
     for name in sorted(members, key=_group_sort_key):
-        at = np.array(members[name], np.int64)
-        folds, clusters = ranked.fold_codes[at], ranked.clusters[at]
+        places = np.array(members[name], np.int64)
+        folds, clusters = ranked.fold_codes[places], ranked.clusters[places]
         for ranker in ranked.rankers:
-            # A kind may be rare in a fold, so its questions are taken together and not fold by fold.
+            # A kind may be rare in a fold, so its questions are pooled over the folds.
             measures = {
-                measure: mean_over_folds(ranked.values[measure][ranker][at], np.zeros_like(folds), clusters, seed=seed)
+                measure: mean_over_folds(
+                    ranked.values[measure][ranker][places], np.zeros_like(folds), clusters, seed=seed
+                )
                 for measure in MEASURES
             }
-            found.append(QuestionGroup(name, ranker, len(at), measures))
-    return found
+            groups.append(QuestionGroup(name, ranker, len(places), measures))
+    return groups
 
 
 def _group_sort_key(name: str) -> tuple[int, int, str]:
-    """Categories as the paper has them, numbers by size, everything else by name."""
+    """Categories in the paper's order, numbers by size, everything else by name."""
     if name in CATEGORIES:
         return (0, CATEGORIES.index(name), name)
     return (1, int(name), name) if name.isdecimal() else (2, 0, name)

@@ -23,7 +23,7 @@ _RESAMPLES, _PERMUTATIONS = 2000, 4999
 
 
 class RankerStanding(NamedTuple):
-    """One ranker: its measures over the questions, those without a score, and those with a tie for the first place."""
+    """One ranker: its measures, how many questions it left unanswered, and how many had a tie for the first place."""
 
     ranker: str
     measures: Mapping[str, FoldMean]
@@ -32,7 +32,7 @@ class RankerStanding(NamedTuple):
 
 
 class RankerDifference(NamedTuple):
-    """One ranker against another in one measure; p by swapping them request by request, then corrected by Holm."""
+    """One ranker vs. another in one measure; p by swapping them request by request, ``corrected`` by Holm's method."""
 
     first: str
     second: str
@@ -45,7 +45,7 @@ class RankerDifference(NamedTuple):
 
 @dataclass(frozen=True)
 class RankingEvaluation:
-    """All that is told of rankers; ``left_out`` counts the questions that tell nothing, by reason."""
+    """The evaluation of rankers; ``left_out`` counts the questions that cannot distinguish rankers, by reason."""
 
     ranked: RankingResult
     standings: Sequence[RankerStanding]
@@ -58,12 +58,12 @@ class RankingEvaluation:
 def evaluate_ranking(
     ranked: RankingResult, everything: bool = False, seen: QuestionKey | None = None, seed: int = 0
 ) -> RankingEvaluation:
-    """How good the orders of rankers are on the questions that tell rankers apart.
+    """Evaluate the orders of rankers on the questions that can distinguish rankers.
 
-    - ``ranked``: what rankers said with one input, from ``rank``.
-    - ``everything``: evaluate also where no candidate is Bad.
-    - ``seen``: says what of a question was seen in training.
-    - ``seed``: the seed of the resamples.
+    - ``ranked``: the scores of rankers with one input, from ``rank``.
+    - ``everything``: also evaluate questions without a Bad candidate.
+    - ``seen``: a function that returns what part of a question was seen in training.
+    - ``seed``: the seed for resampling.
 
     >>> import rejoinder
     >>> run = rejoinder.rank("questions.jsonl", ["tfidf"], ["u"], "ranked-by-words")
@@ -72,53 +72,58 @@ def evaluate_ranking(
     """
     reasons = [explain_exclusion(question, everything) for question in ranked.questions]
     left_out = dict(Counter(reason for reason in reasons if reason is not None))
-    kept = ranked.evaluated(everything)
-    found = standings(kept, seed), differences(kept, seed), parts(kept, seen, seed), readings(kept)
-    return RankingEvaluation(kept, *found, left_out)
+    evaluated = ranked.evaluated(everything)
+    results = (
+        standings(evaluated, seed),
+        differences(evaluated, seed),
+        parts(evaluated, seen, seed),
+        readings(evaluated),
+    )
+    return RankingEvaluation(evaluated, *results, left_out)
 
 
 def standings(ranked: RankingResult, seed: int = 0) -> list[RankerStanding]:
-    """Every ranker."""
-    found = []
+    """Return the measures of every ranker."""
+    rows = []
     for name in ranked.rankers:
         measures = {
             measure: mean_over_folds(ranked.values[measure][name], ranked.fold_codes, ranked.clusters, seed=seed)
             for measure in MEASURES
         }
         unanswered = sum(any(np.isnan(line)) for line in ranked.scores[name])
-        found.append(RankerStanding(name, measures, unanswered, ranked.ties(name)))
-    return found
+        rows.append(RankerStanding(name, measures, unanswered, ranked.ties(name)))
+    return rows
 
 
 def differences(ranked: RankingResult, seed: int = 0) -> list[RankerDifference]:
-    """Every pair of rankers in each measure; corrected over all pairs of a measure."""
-    found = []
+    """Compare every pair of rankers in each measure; p-values are corrected over all pairs of a measure."""
+    rows = []
     for measure in MEASURES:
         pairs = itertools.combinations(ranked.rankers, 2)
-        mine = [_compare_rankers(ranked, measure, first, second, seed) for first, second in pairs]
-        corrected = holm([one.p for one in mine]).tolist()
-        found += [one._replace(corrected=p) for one, p in zip(mine, corrected, strict=True)]
-    return found
+        compared = [_compare_rankers(ranked, measure, first, second, seed) for first, second in pairs]
+        corrected = holm([row.p for row in compared]).tolist()
+        rows += [row._replace(corrected=p) for row, p in zip(compared, corrected, strict=True)]
+    return rows
 
 
 def _compare_rankers(ranked: RankingResult, measure: str, first: str, second: str, seed: int) -> RankerDifference:
     x, y = (ranked.values[measure][name] for name in (first, second))
     interval = difference_interval(x, y, ranked.clusters, n_resamples=_RESAMPLES, seed=seed)
     test = sign_flip_test(x, y, ranked.clusters, n_permutations=_PERMUTATIONS, seed=seed)
-    told = Estimate(interval.value, interval.low, interval.high)
-    return RankerDifference(first, second, measure, interval.n, told, test.p, test.p)
+    estimate = Estimate(interval.value, interval.low, interval.high)
+    return RankerDifference(first, second, measure, interval.n, estimate, test.p, test.p)
 
 
 def merge_folds(folds: Mapping[int, RankingResult]) -> RankingResult:
-    """The folds of a cross-validation as one: rankers of the same name are the same ranker, trained on each fold."""
+    """Merge the folds of a cross-validation: rankers of one name are the same ranker, trained on each fold."""
     first = next(iter(folds.values()))
-    names = [name for name in first.rankers if all(name in one.scores for one in folds.values())]
-    used = [name for name in names if all(name in one.used for one in folds.values())]
+    names = [name for name in first.rankers if all(name in result.scores for result in folds.values())]
+    used = [name for name in names if all(name in result.used for result in folds.values())]
     return RankingResult(
-        [question for one in folds.values() for question in one.questions],
+        [question for result in folds.values() for question in result.questions],
         first.given,
-        {name: [line for one in folds.values() for line in one.scores[name]] for name in names},
-        {name: [of for one in folds.values() for of in one.used[name]] for name in used},
+        {name: [line for result in folds.values() for line in result.scores[name]] for name in names},
+        {name: [statements for result in folds.values() for statements in result.used[name]] for name in used},
         {},
-        [fold for fold, one in folds.items() for _ in one.questions],
+        [fold for fold, result in folds.items() for _ in result.questions],
     )

@@ -1,4 +1,4 @@
-"""What rankers said of the same questions, and the two measures of each question."""
+"""The scores of rankers for the same questions, and the two measures of each question."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import numpy as np
 import orjson
 
 from rejoinder.files import atomic_write
-from rejoinder.selection.answers import ScoreLine, find_top_places
 from rejoinder.selection.ranking.measures import find_best, get_gains, has_scale, ndcg, precision_at_1
+from rejoinder.selection.result import ScoreLine, find_top_places
 from rejoinder.stats.arrays import Floats, Ints
 from rejoinder.text.normalise import normalise_text
 from rejoinder.types import Question
@@ -30,7 +30,7 @@ NO_BAD = "no Bad candidate"
 
 
 def explain_exclusion(question: Question, everything: bool = False) -> str | None:
-    """Why a question is not evaluated; None where it is.
+    """Return why a question is not evaluated; None if it is.
 
     ``everything`` keeps questions without a Bad candidate, which the paper leaves out of validation and test.
     """
@@ -46,9 +46,9 @@ def explain_exclusion(question: Question, everything: bool = False) -> str | Non
 
 @dataclass(frozen=True)
 class RankingResult:
-    """The scores of some rankers for the same questions, of whose situations they were shown ``given``.
+    """The scores of some rankers for the same questions; ``given`` is the input, the part of the situation shown.
 
-    ``questions`` have their whole situations. ``folds`` says which fold each is of, where there are several; ``used``
+    ``questions`` have their whole situations. ``folds`` has the fold of each question, if there are several; ``used``
     has the statements that a ranker read for each candidate, by their places among those it was shown.
     """
 
@@ -65,46 +65,48 @@ class RankingResult:
         return list(self.scores)
 
     def only(self, places: Sequence[int]) -> RankingResult:
-        """Some of the questions."""
+        """Return the result for the questions at some places."""
         return RankingResult(
             [self.questions[place] for place in places],
             self.given,
             {name: [lines[place] for place in places] for name, lines in self.scores.items()},
-            {name: [of[place] for place in places] for name, of in self.used.items()},
+            {name: [statements[place] for place in places] for name, statements in self.used.items()},
             self.signatures,
             None if self.folds is None else [self.folds[place] for place in places],
         )
 
     def evaluated(self, everything: bool = False) -> RankingResult:
-        """The questions that tell rankers apart."""
+        """Return the result for the questions that can distinguish rankers."""
         return self.only(
             [n for n, question in enumerate(self.questions) if explain_exclusion(question, everything) is None]
         )
 
     @functools.cached_property
     def values(self) -> dict[str, dict[str, Floats]]:
-        """For each measure and ranker its value on each question, NaN where there is none."""
+        """For each measure and ranker, its value on each question, or NaN."""
         best = [find_best(question) for question in self.questions]
         gains = [get_gains(question) for question in self.questions]
-        found: dict[str, dict[str, Floats]] = {measure: {} for measure in MEASURES}
+        by_measure: dict[str, dict[str, Floats]] = {measure: {} for measure in MEASURES}
         for name, lines in self.scores.items():
-            found[PRECISION][name] = np.array(
+            by_measure[PRECISION][name] = np.array(
                 [precision_at_1(b, line) for b, line in zip(best, lines, strict=True)], dtype=np.float64
             )
-            found[NDCG][name] = np.array(
+            by_measure[NDCG][name] = np.array(
                 [ndcg(g, line) for g, line in zip(gains, lines, strict=True)], dtype=np.float64
             )
-        return found
+        return by_measure
 
     @functools.cached_property
     def clusters(self) -> Ints:
-        """Which questions belong together: those with the same request."""
-        seen: dict[str, int] = {}
-        return np.array([seen.setdefault(normalise_request(q), len(seen)) for q in self.questions], dtype=np.int64)
+        """The cluster of each question: questions with the same request belong together."""
+        numbers: dict[str, int] = {}
+        return np.array(
+            [numbers.setdefault(normalise_request(q), len(numbers)) for q in self.questions], dtype=np.int64
+        )
 
     @property
     def fold_codes(self) -> Ints:
-        """The fold of each question; 0 for all where there are none."""
+        """The fold of each question; 0 for all if there are no folds."""
         return np.zeros(len(self.questions), np.int64) if self.folds is None else np.array(self.folds, np.int64)
 
     def ties(self, ranker: str) -> int:
@@ -113,19 +115,19 @@ class RankingResult:
 
 
 def normalise_request(question: Question) -> str:
-    """What was said, by its words: case, spaces and the signs between them aside."""
+    """Return the words of the context, ignoring case, spaces and punctuation."""
     return normalise_text(" ".join(turn.text for turn in question.context))
 
 
 def order_places(scores: ScoreLine) -> list[int]:
-    """The places of the candidates, the highest score first; equal ones as in the file, those without a score last."""
+    """The places of the candidates, highest score first; equal ones as in the file, those without a score last."""
     return sorted(range(len(scores)), key=lambda place: (math.isnan(scores[place]), -scores[place], place))
 
 
 def to_lines(ranked: RankingResult) -> Iterator[dict[str, Any]]:
-    """A line a question and ranker.
+    """Yield one line per question and ranker.
 
-    ``order`` has the places of the candidates as the file has them, counted from 0; ``texts`` are in that order, while
+    ``order`` has the candidates' places in the file, counted from 0, best first; ``texts`` are in that order, while
     ``scores`` and ``used`` are in the file's.
     """
     for name in ranked.rankers:
@@ -145,7 +147,7 @@ def to_lines(ranked: RankingResult) -> Iterator[dict[str, Any]]:
 
 
 def write_rankings(ranked: RankingResult, path: str | Path) -> int:
-    """Write all lines, and say how many."""
+    """Write all lines, and return their number."""
     count = 0
     with atomic_write(path) as file:
         for line in to_lines(ranked):

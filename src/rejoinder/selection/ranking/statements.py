@@ -1,9 +1,10 @@
-"""Which statements a ranker read, against those that matter: precision, recall and F1, beside those of chance.
+"""Which statements a ranker read vs. the relevant ones: precision, recall and F1, next to those of chance.
 
-Two readings are told: what it read for the candidate that it puts first, and for the candidates that the statements
-that matter were written for (source ``reference``; without sources, the Best ones). Chance reads as many statements of
-the same situation, drawn at random: of n statements, g of which matter, k drawn hit g k / n on average. F1 is
-2 hits / (k + g), so its mean under chance is exact too. Who reads everything has a recall of 1 and chance's precision.
+There are two readings: for the candidate that the ranker puts first, and for the candidates that the relevant
+statements were written for (source ``reference``; without sources, the Best ones). Chance reads as many statements of
+the same situation at random: of n statements, g of them relevant, k random ones contain g k / n relevant ones on
+average. F1 is 2 hits / (k + g), so its mean under chance is exact too. A ranker that reads everything has a recall of 1
+and the precision of chance.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rejoinder.data.questions import limit_situation
-from rejoinder.selection.answers import ScoreLine, find_top_places
 from rejoinder.selection.ranking.measures import find_best
 from rejoinder.selection.ranking.result import RankingResult
+from rejoinder.selection.result import ScoreLine, find_top_places
 from rejoinder.stats.arrays import NAN, Ints
 from rejoinder.stats.interval import mean_interval
 from rejoinder.table import Estimate
@@ -26,7 +27,7 @@ FIRST, REFERENCE = "the first", "the reference"
 
 
 class StatementReading(NamedTuple):
-    """What one ranker read for one kind of candidate: means over questions, and those of chance."""
+    """What one ranker read for one kind of candidate: means over questions, and those expected by chance."""
 
     ranker: str
     candidate: str
@@ -40,7 +41,7 @@ class StatementReading(NamedTuple):
 
 
 class ReadingAgreement(NamedTuple):
-    """One candidate: precision, recall and F1 of what was read, and what chance gives."""
+    """One candidate: precision, recall and F1 of what was read, and what chance would give."""
 
     read: int
     relevant: int
@@ -51,9 +52,9 @@ class ReadingAgreement(NamedTuple):
 
 
 def measure_reading(read: Sequence[int], relevant: frozenset[int], total: int) -> ReadingAgreement:
-    """What was read of ``total`` statements against those that matter; NaN where nothing was read, or nothing matters.
+    """Compare what was read of ``total`` statements with the relevant ones; NaN if no statement is relevant.
 
-    Reading nothing where something matters has a recall and an F1 of 0, and no precision.
+    Reading nothing when something is relevant has a recall and an F1 of 0, and no precision (NaN).
     """
     k, g, hits = len(set(read)), len(relevant), len(relevant & set(read))
     expected = g * k / total if total else NAN
@@ -64,25 +65,28 @@ def measure_reading(read: Sequence[int], relevant: frozenset[int], total: int) -
 
 
 def readings(ranked: RankingResult) -> list[StatementReading]:
-    """What each ranker that tells read, where some of what it was shown does not matter."""
-    asked = limit_situation(ranked.questions, ranked.given)
+    """Return what each ranker read, if it says so, on questions with both relevant and other statements shown."""
+    limited = limit_situation(ranked.questions, ranked.given)
     places = [
         n
-        for n, question in enumerate(asked)
+        for n, question in enumerate(limited)
         if any(s.relevant for s in question.situation) and not all(s.relevant for s in question.situation)
     ]
     if not places:
         return []
-    found = []
+    rows_by_ranker = []
     for name, used in ranked.used.items():
         lines = ranked.scores[name]
-        for kind, which in ((FIRST, _find_first), (REFERENCE, _find_references)):
-            rows = [(n, _mean_agreement(asked[n], used[n], which(ranked.questions[n], lines[n]))) for n in places]
+        for kind, find_candidates in ((FIRST, _find_first), (REFERENCE, _find_references)):
+            rows = [
+                (n, _mean_agreement(limited[n], used[n], find_candidates(ranked.questions[n], lines[n])))
+                for n in places
+            ]
             known = [(n, row) for n, row in rows if row is not None]
             if known:
                 clusters = ranked.clusters[[n for n, _ in known]]
-                found.append(_summarise_reading(name, kind, [row for _, row in known], clusters))
-    return found
+                rows_by_ranker.append(_summarise_reading(name, kind, [row for _, row in known], clusters))
+    return rows_by_ranker
 
 
 def _find_first(question: Question, line: ScoreLine) -> Iterable[int]:
@@ -100,12 +104,12 @@ _CandidateFinder = Callable[[Question, ScoreLine], Iterable[int]]
 
 
 def _mean_agreement(question: Question, used: Sequence[Sequence[int]], candidates: Iterable[int]) -> list[float] | None:
-    """The mean over some candidates (ties for the first place) of one question, as a row of numbers."""
+    """The mean over some candidates of one question (ties for the first place), as a row of numbers."""
     relevant = frozenset(n for n, statement in enumerate(question.situation) if statement.relevant)
-    found = [measure_reading(used[place], relevant, len(question.situation)) for place in candidates]
-    if not found:
+    agreements = [measure_reading(used[place], relevant, len(question.situation)) for place in candidates]
+    if not agreements:
         return None
-    rows = [[float(a.read), float(a.relevant), a.precision, a.recall, a.f1, *a.chance] for a in found]
+    rows = [[float(a.read), float(a.relevant), a.precision, a.recall, a.f1, *a.chance] for a in agreements]
     means: list[float] = np.array(rows).mean(axis=0).tolist()
     return means
 
@@ -114,8 +118,8 @@ def _summarise_reading(ranker: str, kind: str, rows: Sequence[Sequence[float]], 
     columns = np.array(rows)
     estimates = []
     for column in (2, 3, 4):
-        told = mean_interval(columns[:, column], clusters)
-        estimates.append(Estimate(told.value, told.low, told.high))
+        interval = mean_interval(columns[:, column], clusters)
+        estimates.append(Estimate(interval.value, interval.low, interval.high))
     precision, recall, f1 = estimates
     chance = [float(mean_interval(columns[:, column]).value) for column in (5, 6, 7)]
     read, relevant = (float(columns[:, column].mean()) for column in (0, 1))

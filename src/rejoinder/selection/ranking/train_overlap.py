@@ -1,8 +1,8 @@
-"""What of test questions was seen in training: requests, and the texts of candidates in their roles.
+"""What part of test questions was seen in training: requests, and the texts of candidates by role.
 
 Candidates of one example are references of another, so folds that share no example still share requests and reply
-texts. A ranker can profit from it (it saw the reference as a good reply) and suffer (it saw a distractor as one). So
-this is counted, and measures are broken down by it. Texts are compared by their words, case and signs aside.
+texts. This can help a ranker (it saw the reference as a good reply) or hurt it (it saw a distractor as one). So the
+overlap is counted, and measures are broken down by it. Texts are compared by words, ignoring case and punctuation.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from rejoinder.types import Question
 
 
 class OverlapCounts(NamedTuple):
-    """How many of so many test questions share something with training."""
+    """How many test questions share something with training."""
 
     questions: int
-    examples: int  # the same id or the same request, situation and candidates
+    examples: int  # the same request, situation and candidates
     requests: int
-    reference: int  # the reference is a reference of training
-    reference_offered: int  # the reference is a candidate of training, of whatever role
-    distractor: int  # at least one distractor is a reference of training
+    reference: int  # the reference is a reference in training
+    reference_offered: int  # the reference is a candidate in training, in any role
+    distractor: int  # at least one distractor is a reference in training
     all_distractors: int
     distractor_offered: int
 
 
 @dataclass(frozen=True)
 class TrainOverlap:
-    """What training said: requests, references, all candidates, whole examples."""
+    """The texts seen in training: requests, references, all candidates, whole examples."""
 
     requests: frozenset[str]
     references: frozenset[str]
@@ -41,29 +41,29 @@ class TrainOverlap:
 
     @classmethod
     def of(cls, training: Iterable[Question]) -> TrainOverlap:
-        """What some questions say."""
-        listed = list(training)
+        """Collect the texts of training questions."""
+        questions = list(training)
         return cls(
-            frozenset(map(normalise_request, listed)),
-            frozenset(text for question in listed for text in _split_texts(question)[0]),
-            frozenset(normalise_text(candidate.text) for question in listed for candidate in question.candidates),
-            frozenset(map(_example_key, listed)),
+            frozenset(map(normalise_request, questions)),
+            frozenset(text for question in questions for text in _split_texts(question)[0]),
+            frozenset(normalise_text(candidate.text) for question in questions for candidate in question.candidates),
+            frozenset(map(_example_key, questions)),
         )
 
     def kinds(self, question: Question) -> Iterable[str]:
-        """The kind of a question: whether its reference, and how many of its distractors, are references of training.
+        """Return the two kinds of a question: by its candidates, and by its request.
 
-        A question may be of two kinds, the second by its request.
+        The first says whether its reference, and how many of its distractors, are references in training.
         """
         references, distractors = _split_texts(question)
-        seen = "reference seen" if set(references) & self.references else "reference new"
+        reference = "reference seen" if set(references) & self.references else "reference new"
         n = sum(text in self.references for text in distractors)
-        told = "no distractor seen" if not n else f"{n} of {len(distractors)} distractors seen"
+        distractor = "no distractor seen" if not n else f"{n} of {len(distractors)} distractors seen"
         request = "request seen" if normalise_request(question) in self.requests else "request new"
-        return (f"{seen}, {told}", request)
+        return (f"{reference}, {distractor}", request)
 
     def count(self, test: Sequence[Question]) -> OverlapCounts:
-        """How much of a test split was seen."""
+        """Count how much of a test split was seen in training."""
         texts = [_split_texts(question) for question in test]
         return OverlapCounts(
             len(test),
@@ -83,7 +83,7 @@ def sum_counts(counts: Sequence[OverlapCounts]) -> OverlapCounts:
 
 
 def _split_texts(question: Question) -> tuple[list[str], list[str]]:
-    """The texts of the references and of the others; where no source is told, the Best ones are the references."""
+    """The texts of the references and of the others; without sources, the Best candidates are the references."""
     sources = [candidate.source for candidate in question.candidates]
     if "reference" in sources:
         good = {place for place, source in enumerate(sources) if source == "reference"}

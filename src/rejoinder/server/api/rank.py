@@ -7,7 +7,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from rejoinder.selection.answers import ScoreLine, score_questions, system_name
+from rejoinder.selection.answers import score_questions, system_name
+from rejoinder.selection.result import ScoreLine
 from rejoinder.server.api.records import question_of
 from rejoinder.server.api.service import ApiService, split_by_size
 from rejoinder.systems import System, system_signature

@@ -49,7 +49,7 @@ def _answer_batch(seed: int, results: list[SelectionResult]) -> list[dict[str, A
 
 def _make_answer(result: SelectionResult, seed: int) -> dict[str, Any]:
     if not result.systems:
-        raise SpecError("no system was named; name at least one, e.g. tfidf")
+        raise SpecError("no system is named; name at least one, e.g. tfidf")
     return {
         "chance": result.chance,
         "systems": [_standing_object(one, result.signatures[one.system]) for one in standings(result, seed)],
