@@ -31,7 +31,7 @@ def test_a_folder_must_be_named_and_be_new(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no folder to write is named; name one \(output\)"):
         rejoinder.train("idk")
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="already exists and is not empty; name a new folder$"):
+    with pytest.raises(InputError, match=r"already exists and is not empty; name a new folder$"):
         rejoinder.train("idk", (), tmp_path)
-    with pytest.raises(InputError, match="name a new folder, or set resume to continue there$"):
+    with pytest.raises(InputError, match=r"name a new folder, or set resume to continue there$"):
         rejoinder.train("ruber", (), tmp_path)
