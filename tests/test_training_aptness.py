@@ -316,10 +316,10 @@ def test_a_missing_extra_is_told(module: str, tmp_path: Path, monkeypatch: pytes
 def test_a_device_that_is_not_there_is_told(with_base: Path, talks: Path, tmp_path: Path) -> None:
     found = refused(talks, "-o", tmp_path / "out", "--device", "abacus")
     assert found == "the device 'abacus' is not available; name cuda (where there is one) or cpu"
-    with pytest.raises(InputError, match="no device 'meta'"):
+    with pytest.raises(InputError, match="the device 'meta' is not available"):
         training_device("meta")
     if not torch.cuda.is_available():
-        with pytest.raises(InputError, match="no device 'cuda'"):
+        with pytest.raises(InputError, match="the device 'cuda' is not available"):
             training_device("cuda")
         assert training_device(None).type == "cpu"
 
@@ -381,7 +381,7 @@ def test_the_page_names_every_option_and_the_numbers_of_the_recipe() -> None:
     for number in (recipe.bi.steps, recipe.cross.steps, recipe.bi.windows, recipe.bi.merged, recipe.bi.spoiled):
         assert f"{number:,}" in PAGE
     assert f"A step has {recipe.cross.places} contexts" in PAGE
-    assert f"On `valid`, {recipe.places} places a corpus" in PAGE
+    assert f"On `valid`, {recipe.places} places per corpus" in PAGE
     weights = [recipe.cross.true, recipe.cross.any_corpus, recipe.cross.same_dialogue, recipe.cross.spoiled]
     for weight in (*weights, recipe.bi.earlier, recipe.bi.later):
         assert f"| {weight:g} |".replace("| 0.", "| .") in PAGE

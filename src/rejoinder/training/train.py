@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from inspect import signature
 from pathlib import Path
@@ -129,12 +129,7 @@ def train(
     >>> trained.use
     "idk(folder='my-idk')"
     """
-    if model not in get_args(Trainable):
-        raise SpecError(f"no model is called {model!r}; {nearest(model, get_args(Trainable))}")
-    trainer = _TRAINERS[model]
-    allowed = list(signature(trainer).parameters)[1:]
-    if unknown := sorted(set(options) - set(allowed)):
-        raise SpecError(f"training {model} has no option {unknown[0]!r}; {nearest(unknown[0], allowed)}")
+    trainer = _find_trainer(model, options)
     folder = _check_folder(model, output, options.get("resume", False))
     for module in _LIBRARIES.get(model, ()):
         if importlib.util.find_spec(module) is None:
@@ -158,6 +153,17 @@ def train(
 
 def _say_nothing(line: str) -> None:
     """Ignore a line of progress."""
+
+
+def _find_trainer(model: str, options: Collection[str]) -> Callable[..., Any]:
+    """Return the function that trains a model; raise where it, or one of its options, is not known."""
+    if model not in get_args(Trainable):
+        raise SpecError(f"no model is called {model!r}; {nearest(model, get_args(Trainable))}")
+    trainer = _TRAINERS[model]
+    allowed = list(signature(trainer).parameters)[1:]
+    if unknown := sorted(set(options) - set(allowed)):
+        raise SpecError(f"training {model} has no option {unknown[0]!r}; {nearest(unknown[0], allowed)}")
+    return trainer
 
 
 def _check_folder(model: Trainable, output: str | Path, resume: bool) -> Path:

@@ -10,6 +10,7 @@ import orjson
 import torch
 
 from rejoinder.errors import InputError
+from rejoinder.files import put_in_place
 from rejoinder.models.tensors import read_tensors, write_tensors
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def save_checkpoint(
     note = {k: v for k, v in vars(training_state).items() if k != "best"} | {"of": _training_id(recipe, examples)}
     part = folder / (NOTE + ".part")
     part.write_bytes(orjson.dumps(note))
-    part.replace(folder / NOTE)
+    put_in_place(part, folder / NOTE)
     for old in folder.glob(f"{ARRAYS}.*"):
         if old != scratch:
             old.unlink()

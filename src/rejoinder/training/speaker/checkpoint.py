@@ -12,6 +12,7 @@ import numpy as np
 import orjson
 
 from rejoinder.errors import InputError
+from rejoinder.files import put_in_place
 from rejoinder.models.speaker.network import Array
 
 CHECKPOINT = "checkpoint.npz"
@@ -53,7 +54,7 @@ def save_state(path: Path, state: ScorerState, of: str) -> None:
     scratch = path.with_suffix(".part")
     with scratch.open("wb") as file:
         np.savez(file, note=note, **arrays)
-    scratch.replace(path)
+    put_in_place(scratch, path)
 
 
 def load_state(path: Path, of: str) -> ScorerState:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import InputError
+from rejoinder.files import put_in_place
 from rejoinder.indexes.corpus import Corpus, Numbers
 from rejoinder.indexes.pool_sampling import draw_keys
 from rejoinder.indexes.speakers import SETS, SpeakerSet
@@ -135,7 +136,7 @@ def _map_matrix(path: Path, shape: tuple[int, ...], part: Callable[[int, int], A
             end = min(begin + _BLOCK_ROWS, shape[0])
             matrix[begin:end] = part(begin, end)
         matrix.flush()
-        scratch.replace(path)
+        put_in_place(scratch, path)
     return np.asarray(np.load(path, mmap_mode="r"))
 
 
