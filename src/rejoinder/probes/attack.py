@@ -128,9 +128,8 @@ def attack(
     """
     check_at_least(plan.contexts, 1, "contexts")
     check_at_least(plan.n_resamples, 1, "n_resamples")
-    named_metrics = [
-        parse(one) if isinstance(one, str) else one for one in metrics or ()
-    ]  # reports a wrong name at once
+    # Before anything is sampled, so that a wrong name is reported at once.
+    named_metrics = [parse(one) if isinstance(one, str) else one for one in metrics or ()]
     variants = Variants.of(draw_exchanges(_read_data(data), plan.contexts, plan.split, plan.seed), plan.seed)
     choice = choose_metrics(named_metrics, variants.exchanges)
     notes, units = list(choice.notes), {}
@@ -148,9 +147,8 @@ def attack(
             continue
         units[metric] = scores.unit
         outcomes += _measure_trials(str(metric), scores, variants, plan)
-        examples += [
-            one for trial in TRIALS for one in _find_worst(str(metric), trial, scores, variants, plan.examples)
-        ]
+        for trial in TRIALS:
+            examples += _find_worst(str(metric), trial, scores, variants, plan.examples)
     sources = {reference.source for exchange in variants.exchanges for reference in exchange.references}
     return Robustness(
         {
