@@ -50,7 +50,9 @@ class RetrievalProposer:
             raise SpecError(f"k must be at least 1, not {k}")
         proposals: list[list[Candidate]] = [[] for _ in places]
         corpus_places = CorpusPlaces.of(places, self.corpus)
-        queries = {i: text for i, place in enumerate(places) if (text := self._ask(place, int(corpus_places.turns[i])))}
+        queries = {
+            i: text for i, place in enumerate(places) if (text := self._query_text(place, int(corpus_places.turns[i])))
+        }
         groups: dict[tuple[bool, str | None], list[int]] = {}
         for number in queries:
             turn = int(corpus_places.turns[number])
@@ -69,10 +71,10 @@ class RetrievalProposer:
                 size *= 4
         return proposals
 
-    def _search(self, texts: list[str], k: int, split: str | None, homes: list[list[str]]) -> list[list[Hit]]:
-        return self.index.search(texts, k, split=split, exclude_dialogues=homes)
+    def _search(self, texts: list[str], k: int, split: str | None, own_dialogues: list[list[str]]) -> list[list[Hit]]:
+        return self.index.search(texts, k, split=split, exclude_dialogues=own_dialogues)
 
-    def _ask(self, place: ResponsePlace, turn: int) -> str | None:
+    def _query_text(self, place: ResponsePlace, turn: int) -> str | None:
         """Return the text to search for, or None if an item has no reference to search for."""
         if isinstance(place, Item):
             context = [t.text for t in place.context]

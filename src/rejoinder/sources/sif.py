@@ -59,5 +59,5 @@ class Sif(Source):
 class _SifProposer(RetrievalProposer):
     """Proposes only hits with a score above 0, which texts without known words never have."""
 
-    def _search(self, texts: list[str], k: int, split: str | None, homes: list[list[str]]) -> list[list[Hit]]:
-        return [[hit for hit in hits if hit.score > 0] for hits in super()._search(texts, k, split, homes)]
+    def _search(self, texts: list[str], k: int, split: str | None, own_dialogues: list[list[str]]) -> list[list[Hit]]:
+        return [[hit for hit in hits if hit.score > 0] for hits in super()._search(texts, k, split, own_dialogues)]
