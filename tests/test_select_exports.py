@@ -91,7 +91,7 @@ def test_names_are_made_of_what_a_file_is_called() -> None:
     [
         (("my task",), "cannot be called 'my task'"),
         (("class",), "cannot be called 'class'"),
-        (("task", ""), "cannot be nothing"),
+        (("task", ""), "turn_end must not be empty"),
     ],
 )
 def test_settings_that_no_program_takes_are_refused(settings: tuple[str, ...], said: str) -> None:

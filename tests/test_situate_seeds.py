@@ -112,10 +112,10 @@ def test_requests_are_items_with_a_goal(tmp_path: Path) -> None:
     assert read_requests(path) == [Item("4", (Turn("Open the window.", "user"),), meta={"goal": "to cool off"})]
     write([QUESTION], tmp_path / "set.jsonl")
     assert [item.id for item in read_requests(path, tmp_path / "set.jsonl")] == ["4", "q1"]
-    with pytest.raises(InputError, match="the request '4' was there before"):
+    with pytest.raises(InputError, match="the id '4' is used twice"):
         read_requests(path, path)
     path.write_bytes(orjson.dumps({"id": 4, "request": "Open the window."}) + b"\n")
-    with pytest.raises(InputError, match="'goal' must be a text"):
+    with pytest.raises(InputError, match="'goal' must be a non-empty text"):
         read_requests(path)
 
 
