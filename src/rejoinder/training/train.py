@@ -101,7 +101,15 @@ def train(
     valid: Sequence[str | Path] = (),
     device: str | None = None,
     say: Callable[[str], None] | None = None,
-    **options: Any,
+    permissive: bool | None = None,
+    leave_out: Sequence[str | Path] | None = None,
+    vocabulary: str | Path | None = None,
+    snapshots: Sequence[int] | None = None,
+    knowledge: Sequence[str] | None = None,
+    knowledge_corpus: str | None = None,
+    licence: str | None = None,
+    reference: str | None = None,
+    resume: bool | None = None,
 ) -> TrainedModel:
     """Train a model of your own, or repeat the training of one that the package ships.
 
@@ -116,12 +124,15 @@ def train(
     - ``valid``: held-out files, for a ranker, statements and comet.
     - ``device``: ``cuda`` or ``cpu``; by default, ``cuda`` if there is one.
     - ``say``: a function that is called with each line of progress.
-    - ``options``: options of one model: ``permissive`` (aptness: only corpora whose licences allow commercial use),
-      ``leave_out`` (comet: files of triples whose heads are not trained on), ``vocabulary`` (a generator's folder whose
-      vocabulary to use) and ``snapshots`` (steps to keep) of a generator, ``knowledge`` and ``knowledge_corpus``
-      (ranker: files to mine pairs from, and the dialogues in which requests are counted), ``licence`` (statements: the
-      licence of the weights), ``reference`` (the metric for the referenced part) and ``resume`` (continue from the
-      folder's checkpoint) of ssrem, rsrem and ruber.
+    - ``permissive``: aptness: only corpora whose licences allow commercial use.
+    - ``leave_out``: comet: files of triples whose heads are not trained on.
+    - ``vocabulary``: generator: the folder of a generator whose vocabulary to use.
+    - ``snapshots``: generator: steps to keep.
+    - ``knowledge``: ranker: files to mine pairs from.
+    - ``knowledge_corpus``: ranker: the dialogues in which requests are counted.
+    - ``licence``: statements: the licence of the weights.
+    - ``reference``: ssrem, rsrem, ruber: the metric for the referenced part.
+    - ``resume``: ssrem, rsrem, ruber: continue from the folder's checkpoint.
 
     >>> import rejoinder
     >>> recipe = rejoinder.IdkRecipe(contexts=40)
@@ -129,11 +140,20 @@ def train(
     >>> trained.use
     "idk(folder='my-idk')"
     """
+    options: dict[str, Any] = {
+        "permissive": permissive,
+        "leave_out": leave_out,
+        "vocabulary": vocabulary,
+        "snapshots": snapshots,
+        "knowledge": knowledge,
+        "knowledge_corpus": knowledge_corpus,
+        "licence": licence,
+        "reference": reference,
+        "resume": resume,
+    }
+    options = {name: value for name, value in options.items() if value is not None}
     trainer = _find_trainer(model, options)
-    folder = _check_folder(model, output, options.get("resume", False))
-    for module in _LIBRARIES.get(model, ()):
-        if importlib.util.find_spec(module) is None:
-            raise MissingExtraError(module, "torch", "training")
+    folder = _check_folder(model, output, bool(resume))
     names = [files] if isinstance(files, str | Path) else files
     job = _Job(
         model,
@@ -156,13 +176,16 @@ def _say_nothing(line: str) -> None:
 
 
 def _find_trainer(model: str, options: Collection[str]) -> Callable[..., Any]:
-    """Return the function that trains a model; raise where it, or one of its options, is not known."""
+    """Return the function that trains a model; raise where it, one of its options or a library is missing."""
     if model not in get_args(Trainable):
         raise SpecError(f"no model is called {model!r}; {nearest(model, get_args(Trainable))}")
     trainer = _TRAINERS[model]
     allowed = list(signature(trainer).parameters)[1:]
     if unknown := sorted(set(options) - set(allowed)):
         raise SpecError(f"training {model} has no option {unknown[0]!r}; {nearest(unknown[0], allowed)}")
+    for module in _LIBRARIES.get(model, ()):
+        if importlib.util.find_spec(module) is None:
+            raise MissingExtraError(module, "torch", "training")
     return trainer
 
 
