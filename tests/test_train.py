@@ -23,7 +23,7 @@ def test_a_model_or_an_option_that_is_not_known_is_an_error(
     model: Any, options: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(SpecError) as error:
-        rejoinder.train(model, (), tmp_path / "new", **options)
+        rejoinder.train(model, (), tmp_path / "new", options=options)
     assert str(error.value) == message
 
 

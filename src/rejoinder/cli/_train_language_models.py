@@ -89,8 +89,7 @@ def generator(
         recipe=recipe,
         device=device,
         say=print_line,
-        vocabulary=vocabulary,
-        snapshots=snapshots,
+        options={"vocabulary": vocabulary, "snapshots": snapshots},
     )
     print_line(f"{output}: written; test it: rejoinder select SET --system {model.use}")
 
@@ -143,6 +142,6 @@ def statements(
         base=base,
         device=device,
         say=print_line,
-        licence=licence,
+        options={"licence": licence},
     )
     print_line(f"{output}: written; use it: rejoinder situate statements SEEDS --writer {output}")

@@ -133,8 +133,7 @@ def _train_scorer(kind: Kind, options: ScorerOptions) -> None:
         corpora=[name for name in options.corpora if not _is_file(name)],
         base=options.encoder,
         say=print_line,
-        reference=options.reference,
-        resume=options.resume,
+        options={"reference": options.reference, "resume": options.resume},
     )
     for name, measured in model.card.about["measured"].items():
         if measured["first_of_five"] is not None:
@@ -237,8 +236,7 @@ def _train_ranker(options: RankerOptions) -> None:
         valid=options.valid,
         device=options.device,
         say=print_line,
-        knowledge=options.knowledge,
-        knowledge_corpus=options.mined_corpus,
+        options={"knowledge": options.knowledge, "knowledge_corpus": options.mined_corpus},
     )
     folder = options.output
     print_line(f"{folder}: written; use it: rejoinder rank FILE --ranker \"ranker(folder='{folder}')\"")

@@ -78,7 +78,7 @@ def aptness(
         base=base,
         device=device,
         say=print_line,
-        permissive=permissive,
+        options={"permissive": permissive},
     )
     print_line(f'{output}: written; score with it: -m "{model.use}"')
 
@@ -210,6 +210,6 @@ def comet(
         base=base,
         device=device,
         say=print_line,
-        leave_out=leave_out,
+        options={"leave_out": leave_out},
     )
     print_line(f"{output}: written")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from inspect import signature
 from pathlib import Path
@@ -101,7 +101,7 @@ def train(
     valid: Sequence[str | Path] = (),
     device: str | None = None,
     say: Callable[[str], None] | None = None,
-    **options: Any,
+    options: Mapping[str, Any] | None = None,
 ) -> TrainedModel:
     """Train a model of your own, or repeat the training of one that the package ships.
 
@@ -116,7 +116,7 @@ def train(
     - ``valid``: held-out files, for a ranker, statements and comet.
     - ``device``: ``cuda`` or ``cpu``; by default, ``cuda`` if there is one.
     - ``say``: a function that is called with each line of progress.
-    - ``options``: options of one model: ``permissive`` (aptness: only corpora whose licences allow commercial use),
+    - ``options``: options of one model, by name: ``permissive`` (aptness: only corpora whose licences allow commercial use),
       ``leave_out`` (comet: files of triples whose heads are not trained on), ``vocabulary`` (a generator's folder whose
       vocabulary to use) and ``snapshots`` (steps to keep) of a generator, ``knowledge`` and ``knowledge_corpus``
       (ranker: files to mine pairs from, and the dialogues in which requests are counted), ``licence`` (statements: the
@@ -129,6 +129,7 @@ def train(
     >>> trained.use
     "idk(folder='my-idk')"
     """
+    options = options or {}
     trainer = _find_trainer(model, options)
     folder = _check_folder(model, output, options.get("resume", False))
     for module in _LIBRARIES.get(model, ()):
