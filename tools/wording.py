@@ -16,7 +16,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "rejoinder"
 DOCUMENTS = (
-    *("README.md", "CONTRIBUTING.md", "docs/*.md", "docs/papers/*.md", "docs/results/*.md", "examples/**/*.md"),
+    *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/*.md", "docs/papers/*.md", "docs/results/*.md"),
+    "examples/**/*.md",
     "src/rejoinder/papers/**/notes.md",
 )
 _WORDS = re.compile(r"[A-Za-z]{2,}\W*\s+\W*\w")  # at least two words: a name or a key alone is not a sentence
