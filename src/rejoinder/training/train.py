@@ -116,12 +116,12 @@ def train(
     - ``valid``: held-out files, for a ranker, statements and comet.
     - ``device``: ``cuda`` or ``cpu``; by default, ``cuda`` if there is one.
     - ``say``: a function that is called with each line of progress.
-    - ``options``: options of one model, by name: ``permissive`` (aptness: only corpora whose licences allow commercial use),
-      ``leave_out`` (comet: files of triples whose heads are not trained on), ``vocabulary`` (a generator's folder whose
-      vocabulary to use) and ``snapshots`` (steps to keep) of a generator, ``knowledge`` and ``knowledge_corpus``
+    - ``options``: options of one model, by name: ``permissive`` (aptness: only corpora whose licences allow commercial
+      use), ``leave_out`` (comet: files of triples whose heads are not trained on), ``vocabulary`` (generator: a folder
+      whose vocabulary to use), ``snapshots`` (generator: steps to keep), ``knowledge`` and ``knowledge_corpus``
       (ranker: files to mine pairs from, and the dialogues in which requests are counted), ``licence`` (statements: the
-      licence of the weights), ``reference`` (the metric for the referenced part) and ``resume`` (continue from the
-      folder's checkpoint) of ssrem, rsrem and ruber.
+      licence of the weights), ``reference`` (ssrem, rsrem, ruber: the metric for the referenced part) and ``resume``
+      (the same: continue from the folder's checkpoint).
 
     >>> import rejoinder
     >>> recipe = rejoinder.IdkRecipe(contexts=40)
