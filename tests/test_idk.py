@@ -143,7 +143,7 @@ def test_with_a_mean_loss_and_weight_one_the_optimum_is_all_zeros() -> None:
 
 def test_exact_mode_refuses_what_has_no_optimum() -> None:
     true, false = vectors()
-    with pytest.raises(InputError, match="need not exist"):
+    with pytest.raises(InputError, match="there may be no exact optimum"):
         fit_exactly(true, false, "none")
     with pytest.raises(InputError, match="not convex"):
         IdkRecipe("exact", loss="triplet")
