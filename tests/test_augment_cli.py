@@ -89,7 +89,7 @@ def test_the_report_says_which_reference_was_matched_and_where_it_came_from(call
     )
     finished = run(["x.jsonl"], Plan.of(["bleu(n=1)"], matched=True), tmp_path / "run")
     page = render_report(finished.folder, "html")
-    assert "nearest reference <small>(commonsense/atomic, made of: <bdi>it is cold | oReact | cold</bdi>)" in page
+    assert "nearest reference <small>(commonsense/atomic, from: <bdi>it is cold | oReact | cold</bdi>)" in page
     assert "Where the matched references come from" in page
     text = render_report(finished.folder, "csv")
     assert "bleu(n=1),1,1" in text

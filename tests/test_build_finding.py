@@ -173,7 +173,7 @@ def test_a_repository_of_ten_utterances_gives_a_short_pool() -> None:
 def test_a_repository_with_too_little_is_an_error_that_says_what_is_missing() -> None:
     with pytest.raises(InputError, match=r"no question can be made from 1 pool .*each needs 3 false candidates"):
         build([talk("d", *HOME)], lines(*TRAINS[:2], HOME[3], HOME[3].lower()), PLAIN)
-    with pytest.raises(InputError, match="there are no dialogues to make a corpus of"):
+    with pytest.raises(InputError, match="there are no dialogues to make a corpus from"):
         build([talk("d", *HOME)], [], PLAIN)
 
 

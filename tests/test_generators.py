@@ -128,7 +128,7 @@ def test_training_lowers_the_held_out_loss_and_keeps_the_best(tmp_path: Path) ->
     losses = [held for _, _, held in measured["history"]]
     assert losses[-1] < losses[0]
     assert measured["valid_loss"] == min(losses)
-    assert any("steps a second" in line for line in told)
+    assert any("steps per second" in line for line in told)
     assert read_card(tmp_path / "g").about["corpora"] == ["made"]
 
 

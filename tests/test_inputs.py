@@ -293,6 +293,7 @@ def test_nothing_of_standard_input_is_left_behind_by_a_process_that_is_ended(tmp
     process = subprocess.Popen(
         [sys.executable, "-m", "rejoinder", "score", "-", "-m", "length"],
         stdin=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, env={**os.environ, "TMPDIR": str(spools)},
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # else a shell may have told it to ignore the signal
     )  # fmt: skip
     assert process.stdin is not None
     process.stdin.write(b"{}\n" * 100_000)

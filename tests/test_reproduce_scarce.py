@@ -426,7 +426,7 @@ def test_what_another_machine_did_is_not_done_again(
     monkeypatch.setenv("REJOINDER_CACHE", str(own_cache))
     assert "5 new lines in tails/comet.jsonl" in invoke(["load", str(out)])
     assert "0 new lines in tails/comet.jsonl" in invoke(["load", str(out)])
-    monkeypatch.setattr(adapting, "_opened", lambda *_: pytest.fail("the language model was opened"))
+    monkeypatch.setattr(adapting, "_open_model", lambda *_: pytest.fail("the language model was opened"))
     from rejoinder.papers.scarce.scarce import adapt_first
 
     items = scarce.items_to_augment()

@@ -60,7 +60,7 @@ def test_a_damaged_run_is_not_loaded(name: str, damage: Callable[[bytes], bytes]
     copy = shutil.copytree(whole, tmp_path / "run")
     assert len(rejoinder.load(copy)) == 400
     (copy / name).write_bytes(damage((copy / name).read_bytes()))
-    said = "was changed since it was written" if damage is changed else r"has [\d,]+ lines instead of [\d,]+"
+    said = "was changed after it was written" if damage is changed else r"has [\d,]+ lines instead of [\d,]+"
     with pytest.raises(RunError, match=rf"{name}: {said}.*remove .*run and run the command"):
         rejoinder.load(copy)
     (copy / name).unlink()
@@ -262,7 +262,7 @@ def test_a_damaged_selection_is_refused(selection: Path) -> None:
         raw = path.read_bytes()
         assert old in raw
         path.write_bytes(raw.replace(old, new, 1))
-        with pytest.raises(RunError, match=r"was changed since it was written"):
+        with pytest.raises(RunError, match=r"was changed after it was written"):
             load_selection(selection)
         path.write_bytes(raw)
     load_selection(selection)

@@ -101,7 +101,7 @@ def test_questions_that_cannot_be_right_or_wrong_are_refused() -> None:
         check_questions([], "set.jsonl")
     with pytest.raises(RejoinderError, match="has only one candidate"):
         check_questions([question("q", "t")], "set.jsonl")
-    with pytest.raises(RejoinderError, match="have one grade"):
+    with pytest.raises(RejoinderError, match="have the same grade"):
         check_questions([question("q", "ff")], "set.jsonl")
 
 

@@ -163,7 +163,7 @@ def test_attacks_stand_beside_the_reply(client: Any) -> None:
         ("score", {"metrics": ["aptness"], "pairs": [{**BARE, "context": []}]}, 409, "aptness needs context"),
         ("rank", {"candidates": []}, 422, "candidates has 0 entries"),
         ("rank", {"system": "nobody"}, 404, "no system or metric 'nobody'"),
-        ("select", {"questions": [{"context": [], "candidates": [{"text": "a", "grade": 1}] * 2}]}, 409, "one grade"),
+        ("select", {"questions": [{"context": [], "candidates": [{"text": "a", "grade": 1}] * 2}]}, 409, "same grade"),
         ("augment", {"plan": {"k": -1}}, 422, "plan.k is -1"),
         ("augment", {"plan": {"retrieval": "none"}}, 409, "no source of references"),
         ("explain", {"metric": "bleu", "references": []}, 409, "needs references"),

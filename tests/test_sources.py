@@ -289,7 +289,7 @@ def test_every_module_of_the_folder_is_one_source(name: str) -> None:
     [
         ("same_partnr", "no source is called 'same_partnr'; did you mean 'same_partner'"),
         ("same_partner(exclusiv=True)", "no parameter 'exclusiv'; did you mean 'exclusive'"),
-        ("same_conversation(exclusive=True)", "same_conversation has no parameter 'exclusive'; it has none"),
+        ("same_conversation(exclusive=True)", "same_conversation has no parameter 'exclusive'; it takes none"),
         ("same_partner(exclusive=1)", "same_partner: exclusive must be of type bool, not 1"),
         ("random(scope='all')", "random: scope must be one of 'corpus', 'split', not 'all'"),
         ("random(", "'random\\(' is not a source"),

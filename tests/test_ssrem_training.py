@@ -206,7 +206,7 @@ def test_too_few_dialogues_to_hold_some_out_are_an_error(tmp_path: Path) -> None
     only = [replace(dialogue, split="train") for dialogue in talks(10)]
     with pytest.raises(InputError, match="no dialogue of the split 'valid'"):
         train(tmp_path / "m", quick(), only)
-    with pytest.raises(InputError, match="no dialogues to make a corpus of"):
+    with pytest.raises(InputError, match="no dialogues to make a corpus from"):
         train(tmp_path / "n", quick(), [])
     with pytest.raises(InputError, match="no dialogues of the corpora elsewhere"):
         train(tmp_path / "o", quick(), corpora=["elsewhere"])

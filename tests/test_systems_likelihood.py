@@ -132,15 +132,15 @@ def test_the_same_model_behind_an_endpoint_gives_the_same_scores(lm: Path) -> No
 
 
 def test_a_model_that_is_nowhere_says_what_to_do(lm: Path) -> None:
-    with pytest.raises(InputError, match=r"no language model is called 'nobody/lm-1'.*hf download NAME"):
+    with pytest.raises(InputError, match=r"there is no language model 'nobody/lm-1'.*hf download NAME"):
         parse_system("hf:nobody/lm-1").score(QUESTIONS)
     with pytest.raises(InputError, match="did you mean 'gpt2'"):
         parse_system("hf:gpt22").details()
-    with pytest.raises(InputError, match="no sequence-to-sequence model is called"):
+    with pytest.raises(InputError, match="there is no sequence-to-sequence model"):
         parse_system("seq2seq:nobody/t5").score(QUESTIONS)
     with pytest.raises(SpecError, match="no language model is named"):
         parse_system("hf:").score(QUESTIONS)
-    with pytest.raises(SpecError, match="bert-base-uncased is no language model"):
+    with pytest.raises(SpecError, match="bert-base-uncased is not a language model"):
         parse_system("hf:bert-base-uncased").score(QUESTIONS)
 
 

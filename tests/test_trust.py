@@ -205,7 +205,7 @@ def test_the_oracle_reaches_57_on_guptas_replies(published: Path) -> None:
     assert math.isnan(value[ORACLE]["within_system"])
     for metric in ("bleu", "rouge_l"):
         assert not math.isnan(value[metric]["within_system"])
-    assert "system's name gives (0.57)" in sentence(found)
+    assert "system's name alone gives (0.57)" in sentence(found)
 
 
 def degenerate(ratings: list[Rating], texts: dict[str, str] | None = None) -> Trust:

@@ -154,7 +154,7 @@ def _check_file(folder: Path, name: str, expected: dict[str, Any]) -> None:
     if actual["lines"] != expected["lines"]:
         raise RunError(f"{path}: has {actual['lines']:,} lines instead of {expected['lines']:,}; {remedy}")
     if any(actual[key] != value for key, value in expected.items()):
-        raise RunError(f"{path}: was changed since it was written (its sha256 differs); {remedy}")
+        raise RunError(f"{path}: was changed after it was written (its sha256 differs); {remedy}")
 
 
 def _count_lines(about: dict[str, Any]) -> dict[str, dict[str, Any]]:

@@ -73,7 +73,7 @@ def decode(raw: bytes, where: str) -> ShardManifest:
             f"{where}: is not a catalogue of shards ({type(error).__name__}: {error}); {_REBUILD_HINT}"
         ) from None
     if not fits(content, _SHAPE):
-        raise InputError(f"{where}: was changed since it was written; {_REBUILD_HINT}")
+        raise InputError(f"{where}: was changed after it was written; {_REBUILD_HINT}")
     entries = [ShardEntry(**{key: one[key] for key in ShardEntry._fields}) for one in content["shards"]]
     seen: dict[str, int] = {}
     for number, entry in enumerate(entries):
