@@ -17,7 +17,7 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("httpx2")
 
-from rejoinder.server.access import make_csrf_mark
+from rejoinder.server.access import make_csrf_mark, token_digest
 from rejoinder.server.annotation_app import OWNER_PATHS, RATER_PATHS, make_annotation_app
 from rejoinder.server.limits import Limits, Rate
 from rejoinder.server.middleware import HEADERS
@@ -544,3 +544,11 @@ def test_the_real_server_refuses_big_bodies_and_slow_heads(tmp_path: Path) -> No
             assert head.startswith(b"HTTP/1.1 404")
             assert b"uvicorn" not in head.lower()
         assert links["rater-1"].startswith(url)
+
+
+def test_whoever_opens_a_personal_link_is_known_to_the_limits_at_once(tmp_path: Path) -> None:
+    store = store_of(write_project(tmp_path))
+    client, token = client_of(store), store.add_rater("ann", "rater")
+    assert token_digest(token) not in client.app._known
+    client.get(f"/r/{token}", follow_redirects=False)
+    assert token_digest(token) in client.app._known

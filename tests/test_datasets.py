@@ -572,6 +572,14 @@ def test_a_damaged_file_gives_records_or_one_line_and_never_a_traceback(found: D
             "line 2: 'cell' must be a number",
         ),
         (
+            "fed/turn",
+            "judgements/fed/fed_data.json",
+            orjson.dumps(
+                [{"context": "User: Hi!", "response": "System: Hello.", "system": "x", "annotations": {" ": []}}]
+            ),
+            "the name of an aspect",
+        ),
+        (
             "dailydialog/test",
             "corpora/dailydialog/dialogues_test.txt",
             b"a __eou__ __eou__ b\n",

@@ -444,3 +444,10 @@ def test_items_with_and_without_a_dialogue_are_conversations_of_their_own(tmp_pa
         for cluster, name in zip(np.asarray(scores.clusters).tolist(), scores.items, strict=True):
             groups.setdefault(cluster, set()).add(name)
         assert sorted(map(sorted, groups.values())) == [["q0"], ["q1", "q4"], ["q2"], ["q3"], ["q5"]]
+
+
+def test_a_million_blank_lines_in_a_row_are_read(tmp_path: Path, chats: bytes) -> None:
+    path = tmp_path / "apart.jsonl"
+    path.write_bytes(b"\n" * reader.MOST_BLANK_LINES + chats)
+    assert reader.MOST_BLANK_LINES == 1_000_000
+    assert rejoinder.read(path).counts()["responses"] == 1

@@ -153,3 +153,8 @@ def test_a_score_of_a_reference_that_is_no_number_is_refused(score: object) -> N
     line = {"kind": "item", "id": "a", "context": ["hi"], "references": [{"text": "yes", "score": score}]}
     with pytest.raises(InputError, match="must be a number"):
         from_object(line, AT)
+
+
+def test_a_dialogue_without_turns_names_the_key_that_is_missing() -> None:
+    with pytest.raises(InputError, match="dialogue has no 'turns'"):
+        from_object({"kind": "dialogue", "id": "d1"}, Place("x.jsonl", 1))

@@ -21,10 +21,10 @@ from rejoinder.data.inputs import Input
 from rejoinder.data.writer import write
 from rejoinder.engines.base import FailureCounts, TaskResult, WorkerSpec
 from rejoinder.errors import InputError, RejoinderError, RunError, SpecError
-from rejoinder.metric import Metric, parse
+from rejoinder.metric import Metric, Row, SetMetric, parse
 from rejoinder.scoring.api import default_metrics
 from rejoinder.scoring.cache import ScoreStore, address, content_digest
-from rejoinder.scoring.compute import Column, cut, make_columns, match, measure, missing_part, reads_whole
+from rejoinder.scoring.compute import Column, cut, make_columns, match, measure, missing_part, reads_whole, settle
 from rejoinder.scoring.flags import find_flags, looks_english
 from rejoinder.scoring.folder import read_about
 from rejoinder.scoring.index import DataFile, ResponseIndex, index_inputs
@@ -529,3 +529,20 @@ def test_a_metric_says_of_itself_that_it_is_used_by_default(monkeypatch: pytest.
 
     monkeypatch.setattr(SelfBleu, "default_for", ("no references", 2))
     assert default_metrics(False, False) == ["context_overlap", "distinct", "self_bleu", "length"]
+
+
+@dataclass(frozen=True)
+class Forgetful(SetMetric):
+    """Settles one score less than there are rows."""
+
+    def statistic(self, pairs: Any) -> list[Any]:
+        return [1.0] * len(pairs)
+
+    def settle(self, rows: Any) -> list[float]:
+        return [0.5] * (len(rows) - 1)
+
+
+def test_a_set_metric_that_settles_too_few_scores_is_told() -> None:
+    rows = [Row(f"r{i}", f"i{i}", "bot", 1.0) for i in range(3)]
+    with pytest.raises(RejoinderError, match="must return one value per pair, not 2 for 3"):
+        settle(Forgetful(), rows)
