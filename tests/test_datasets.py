@@ -560,23 +560,7 @@ def test_a_damaged_file_gives_records_or_one_line_and_never_a_traceback(found: D
         (
             "fed/turn",
             "judgements/fed/fed_data.json",
-            json_list(turn_row("User: a", "b", [])),
-            "no whole dialogue follows",
-        ),
-        ("pang/context", "judgements/pang_dd/context_data_release.csv", b"1,2\n", "line 1: has 2 cells instead of 13"),
-        ("idk/humod", "judgements/idk/HUMOD.tsv", b"dialogue\thuman\n", "line 1: expected the columns"),
-        (
-            "idk/humod",
-            "judgements/idk/HUMOD.tsv",
-            IDK.replace("4.33", "nan").encode(),
-            "line 2: 'cell' must be a number",
-        ),
-        (
-            "fed/turn",
-            "judgements/fed/fed_data.json",
-            orjson.dumps(
-                [{"context": "User: Hi!", "response": "System: Hello.", "system": "x", "annotations": {" ": []}}]
-            ),
+            FED.replace(b"Error recovery", b" "),
             "the name of an aspect",
         ),
         (

@@ -12,6 +12,7 @@ import pytest
 from importing import imported, save
 
 from rejoinder.data.importers import ImportOptions, ImportTally, import_
+from rejoinder.data.importers._columns import nearest_column
 from rejoinder.errors import InputError, MissingExtraError, SpecError
 from rejoinder.types import Rating, Reference, Turn
 
@@ -462,3 +463,9 @@ def test_a_column_of_names_of_dialogues_gives_the_id_of_a_dialogue(tmp_path: Pat
     assert list(found.dialogues) == ["t1"]
     with pytest.raises(SpecError, match="--field dialogue=ticket has no effect"):
         imported("jsonl", tmp_path / "l.jsonl", fields={"turns": "said", "dialogue": "ticket", "id": "ticket"})
+
+
+def test_a_list_of_columns_in_an_error_has_at_most_300_characters() -> None:
+    hint = nearest_column("nothing like them", [f"{letter * 50}{i}" for i, letter in enumerate("abcdefghij")])
+    assert len(hint) == 300
+    assert hint.endswith("…")
