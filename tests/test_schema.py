@@ -158,3 +158,11 @@ def test_a_score_of_a_reference_that_is_no_number_is_refused(score: object) -> N
 def test_a_dialogue_without_turns_names_the_key_that_is_missing() -> None:
     with pytest.raises(InputError, match="dialogue has no 'turns'"):
         from_object({"kind": "dialogue", "id": "d1"}, Place("x.jsonl", 1))
+
+
+@pytest.mark.parametrize(("kind", "rest"), [("item", {}), ("question", {"candidates": [{"text": "Yes."}]})])
+def test_an_item_or_question_without_a_context_names_the_key_that_is_missing(
+    kind: str, rest: dict[str, object]
+) -> None:
+    with pytest.raises(InputError, match=f"{kind} has no 'context'"):
+        from_object({"kind": kind, "id": "x", **rest}, Place("x.jsonl", 1))
