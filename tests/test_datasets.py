@@ -18,6 +18,7 @@ import pytest
 from rejoinder.data.collection import Collection, collect
 from rejoinder.data.datasets import Dataset, dataset, datasets_under, list_datasets, read_dataset
 from rejoinder.data.datasets._page import render_page
+from rejoinder.data.inputs import Input
 from rejoinder.data.schema import Place, from_object
 from rejoinder.data.writer import encode
 from rejoinder.errors import InputError, SpecError
@@ -681,3 +682,16 @@ def test_another_copy_of_a_file_that_cannot_be_fetched_is_read(tiny: Path) -> No
     assert len(list(read_dataset("dailydialog/test", tiny))) == 2
     with pytest.raises(InputError, match="to read it as it is, skip the check"):
         next(read_dataset("dailydialog/test", tiny, verify=True))
+
+
+def test_an_empty_reply_of_a_published_set_is_an_error_unless_it_is_allowed(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rejoinder.data.datasets.read_dataset", lambda name: dataset(name).read(tiny))
+    monkeypatch.setattr(Input, "_measure", lambda self: ("", 0))
+    with pytest.raises(InputError, match="is empty; remove it, or keep it as a NaN"):
+        list(Input("dataset:pandalm").records())
+    replies = [
+        record for record, _ in Input("dataset:pandalm").records(allow_empty=True) if isinstance(record, Response)
+    ]
+    assert any(not reply.text for reply in replies)

@@ -14,7 +14,7 @@ from importing import imported, save
 from rejoinder.data.importers import ImportOptions, ImportTally, import_
 from rejoinder.data.importers._columns import nearest_column
 from rejoinder.errors import InputError, MissingExtraError, SpecError
-from rejoinder.types import Rating, Reference, Turn
+from rejoinder.types import Item, Rating, Reference, Turn
 
 LONG = (
     "q,prompt,bot,said,good,score\n1,Hello!,a,Hi.,Good day.,4\n1,Hello!,b,Yo.,Good day.,\n2,Bye!,a,So long.,Bye.,3.5\n"
@@ -469,3 +469,14 @@ def test_a_list_of_columns_in_an_error_has_at_most_300_characters() -> None:
     hint = nearest_column("nothing like them", [f"{letter * 50}{i}" for i, letter in enumerate("abcdefghij")])
     assert len(hint) == 300
     assert hint.endswith("…")
+
+
+def test_each_system_of_a_wide_table_gets_its_own_ratings(tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    path.write_text("context,a,b,good_a,good_b,fun_a\nHi.,Hello.,Yo.,1,2,3\n")
+    names = ("response:A=a", "response:B=b", "rating:good:A=good_a", "rating:good:B=good_b", "rating:fun:A=fun_a")
+    fields = (("context", "context"), *(tuple(name.split("=")) for name in names))
+    records = list(import_("csv", path, ImportOptions(fields=fields)))  # type: ignore[arg-type]
+    ratings = [(one.response, one.aspect, one.value) for one in records if isinstance(one, Rating)]
+    item = next(one.id for one in records if isinstance(one, Item))
+    assert sorted(ratings) == [(f"{item}/A", "fun", 3.0), (f"{item}/A", "good", 1.0), (f"{item}/B", "good", 2.0)]

@@ -16,6 +16,7 @@ from rejoinder.cli.import_ import command
 from rejoinder.data.collection import read_files
 from rejoinder.data.importers import ImportOptions, ImportTally, import_, importer, importer_names
 from rejoinder.data.importers._base import FLAGS
+from rejoinder.data.importers._ids import content_digest
 from rejoinder.errors import InputError, SpecError
 
 NAMES = importer_names()
@@ -184,3 +185,7 @@ def test_the_examples_of_the_page_are_true(
 def test_the_page_shows_an_example_for_every_format_that_is_text() -> None:
     shown = {line.split()[0] for line, _, _ in examples()}
     assert shown == set(NAMES) - {"parquet", "huggingface"}
+
+
+def test_the_digest_of_a_content_has_16_bytes() -> None:
+    assert len(content_digest("Hello.", "Hi.")) == 16

@@ -11,7 +11,14 @@ from typing import Any
 import pytest
 
 import rejoinder
-from rejoinder.data.parquet import arrow_schema, is_parquet, read_parquet_objects, read_parquet_records, write
+from rejoinder.data.parquet import (
+    _damaged_file_error,
+    arrow_schema,
+    is_parquet,
+    read_parquet_objects,
+    read_parquet_records,
+    write,
+)
 from rejoinder.data.reader import stream
 from rejoinder.data.shards.files import shards_of
 from rejoinder.data.writer import encode
@@ -185,3 +192,8 @@ def test_without_pyarrow_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.
         rejoinder.read(tmp_path / "a.parquet")
     with pytest.raises(MissingExtraError, match=r"an object store needs pyarrow"):
         shards_of("s3://bucket/logs")
+
+
+def test_a_long_complaint_about_a_damaged_file_is_cut() -> None:
+    error = _damaged_file_error("x.parquet", ValueError("a" * 300))
+    assert str(error) == f"x.parquet: cannot be read as Parquet ({'a' * 160}); get it again"

@@ -161,8 +161,6 @@ def test_a_dialogue_without_turns_names_the_key_that_is_missing() -> None:
 
 
 @pytest.mark.parametrize(("kind", "rest"), [("item", {}), ("question", {"candidates": [{"text": "Yes."}]})])
-def test_an_item_or_question_without_a_context_names_the_missing_key(
-    kind: str, rest: dict[str, object]
-) -> None:
+def test_an_item_or_question_without_a_context_names_the_missing_key(kind: str, rest: dict[str, object]) -> None:
     with pytest.raises(InputError, match=f"{kind} has no 'context'"):
         from_object({"kind": kind, "id": "x", **rest}, Place("x.jsonl", 1))

@@ -21,7 +21,7 @@ from rejoinder.stats.bootstrap import (
     resample_plans,
 )
 from rejoinder.stats.levels import correlation_at_level
-from rejoinder.stats.resampling import Design, bootstrap_p_value, percentile_interval
+from rejoinder.stats.resampling import Design, bootstrap_p_value, percentile_interval, resample_counts
 
 SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
 N_SYSTEMS, N_ITEMS = 6, 15
@@ -292,3 +292,7 @@ class Alone(LocalEngine):
         object.__setattr__(self, "tasks", len(numbered))
         for number, task in reversed(numbered):
             yield TaskResult(number, json.loads(json.dumps(worker.compute(task))))
+
+
+def test_nothing_is_resampled_to_nothing() -> None:
+    assert resample_counts(0, 3, np.random.default_rng(0)).shape == (3, 0)
