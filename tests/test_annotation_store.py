@@ -33,7 +33,7 @@ from rejoinder.annotation.fields import list_fields
 from rejoinder.annotation.project import Check, Exercise, Project
 from rejoinder.annotation.store import open_database, open_store
 from rejoinder.annotation.store.base import Assignment, Judgement, Rater, Store
-from rejoinder.annotation.store.sql_store import migrate, read_migrations
+from rejoinder.annotation.store.sql_store import migrate_database, read_migrations
 from rejoinder.annotation.unit import Unit, arrange_replies, order_units
 from rejoinder.errors import InputError, RejoinderError, RunError
 from tests import postgres_server
@@ -928,17 +928,17 @@ def test_migrations_are_numbered_without_gaps_in_both_dialects() -> None:
 
 def test_migrating_twice_does_nothing_and_a_newer_database_is_refused(url: str) -> None:
     database = open_database(url)
-    assert migrate(database) == len(read_migrations(database.dialect))
-    assert migrate(database) == 0
+    assert migrate_database(database) == len(read_migrations(database.dialect))
+    assert migrate_database(database) == 0
     database.write(lambda session: session.run("INSERT INTO migrations (number, name, at) VALUES (999, 'later', 0)"))
     with pytest.raises(InputError, match="newer rejoinder"):
-        migrate(database)
+        migrate_database(database)
     database.close()
 
 
 def test_a_failed_write_leaves_nothing_behind(url: str) -> None:
     database = open_database(url)
-    migrate(database)
+    migrate_database(database)
 
     def job(session: Any) -> None:
         session.run("INSERT INTO projects (id, form, created) VALUES ('x', 'rate', 0)")
@@ -952,7 +952,7 @@ def test_a_failed_write_leaves_nothing_behind(url: str) -> None:
 
 def test_a_failed_write_takes_none_of_its_neighbours_with_it(url: str) -> None:
     database = open_database(url)
-    migrate(database)
+    migrate_database(database)
     outcomes: list[str] = []
 
     def write(n: int) -> None:

@@ -16,7 +16,7 @@ from rejoinder.annotation.fields import list_fields
 from rejoinder.annotation.form import FORMS
 from rejoinder.annotation.project import Check, Exercise
 from rejoinder.annotation.redaction import KINDS, redact_text, redact_turns
-from rejoinder.annotation.unit import FormName, arrange_replies, check_due, order_units
+from rejoinder.annotation.unit import FormName, arrange_replies, order_units, place_check
 from rejoinder.annotation.units import make_units
 from rejoinder.data.collection import Collection, collect, read_files
 from rejoinder.errors import InputError
@@ -313,7 +313,7 @@ def test_blocks_come_one_after_the_other() -> None:
 
 
 def test_a_check_comes_somewhere_in_every_stretch() -> None:
-    due = [check_due(n, 10, 3, "ann") for n in range(50)]
+    due = [place_check(n, 10, 3, "ann") for n in range(50)]
     assert all(10 * n <= place < 10 * (n + 1) for n, place in enumerate(due))
     assert len({place % 10 for place in due}) > 5
     assert all(a < b for a, b in pairwise(due))

@@ -10,7 +10,7 @@ import orjson
 import pytest
 from annotation_projects import answer_to
 
-from rejoinder.annotation.exports import export
+from rejoinder.annotation.exports import export_judgements
 from rejoinder.annotation.project_file import read_project
 from rejoinder.annotation.store import open_store
 from rejoinder.annotation.units import make_units
@@ -128,7 +128,7 @@ def test_pools_go_to_the_annotation_page_and_their_ratings_come_back(tmp_path: P
             assert me is not None
             while (given := store.next_unit(me)) is not None:
                 store.submit(me, given.id, answer_to(project, given.unit, name), 4)
-        (tmp_path / "ratings.jsonl").write_bytes(export(store, "ratings").content)
+        (tmp_path / "ratings.jsonl").write_bytes(export_judgements(store, "ratings").content)
     finally:
         store.close()
     found = read_pools(path)

@@ -121,7 +121,7 @@ def test_several_aspects_read_a_conversation_once_and_score_as_alone(
 
 def test_the_followup_is_said_by_the_party_that_the_reply_was_made_to(own_cache: Path) -> None:
     given = pair(["be short", "hi", "hello", "how are you?"], "fine", ["system", "user", "assistant", "user"])
-    roles = [turn.speaker for turn in fed.conversation(given)]
+    roles = [turn.speaker for turn in fed.conversation_turns(given)]
     assert roles == ["system", "assistant", "user", "assistant", "user"]  # so that the model speaks for the user
     tiny_language_model.install(own_cache)
     named = pair(["hi", "hello", "how are you?"], "fine", ["Ann", "Bob", "Ann"])

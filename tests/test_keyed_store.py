@@ -12,7 +12,7 @@ from rejoinder.engines.base import WorkerSpec
 from rejoinder.engines.caching import CachingEngine
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import RunError
-from rejoinder.judges.answer_store import Answer, AnswerStore
+from rejoinder.judges.answer_store import AnswerStore, StoredAnswer
 from rejoinder.keyed_store import FileStore
 from rejoinder.scoring.cache import ScoreStore, address
 
@@ -73,7 +73,7 @@ def test_adaptations_that_were_stored_before_are_found(tmp_path: Path) -> None:
 
 
 def test_answers_that_were_stored_before_are_found(tmp_path: Path) -> None:
-    answers = [Answer("q1", "answered", 200, '{"a":"é"}', 0.5), Answer("q1", "refused", 500, "", 1.0)]
+    answers = [StoredAnswer("q1", "answered", 200, '{"a":"é"}', 0.5), StoredAnswer("q1", "refused", 500, "", 1.0)]
     (tmp_path / "old.jsonl").write_bytes(ANSWERS)
     old = AnswerStore(tmp_path / "old.jsonl")
     old.refresh()

@@ -12,7 +12,7 @@ import pytest
 from rejoinder.errors import SpecError
 from rejoinder.metric import Metric, parse, signature
 from rejoinder.metrics import meteor as _sentence
-from rejoinder.metrics._alignment import Candidates, align
+from rejoinder.metrics._alignment import WordCandidates, align_words
 from rejoinder.metrics.meteor import EXACT, STEM, SYNONYM, Meteor
 from rejoinder.text.english import synonyms
 from rejoinder.types import Item, Pair, Reference, Response
@@ -24,7 +24,7 @@ def meteor(reply: str, *references: str, metric: Metric | None = None) -> float:
 
 
 def tokens(text: str) -> str:
-    return " ".join(word.text for word in _sentence.parse_sentence(text).words)
+    return " ".join(word.text for word in _sentence.parse_meteor_sentence(text).words)
 
 
 # What METEOR 1.5's program says (java -jar meteor-1.5.jar, -norm -m 'exact stem synonym' -w '1.0 0.6 0.8'), on texts
@@ -130,7 +130,7 @@ def objective(links: list[tuple[int, int, int]]) -> tuple[int, int, int, int]:
     return (-len(links), len(links) - joined, distance, sum(stage for *_, stage in links))
 
 
-def every_alignment(reference: list[Candidates]) -> list[list[tuple[int, int, int]]]:
+def every_alignment(reference: list[WordCandidates]) -> list[list[tuple[int, int, int]]]:
     found: list[list[tuple[int, int, int]]] = [[]]
     for place, (_, stages) in enumerate(reference):
         found += [
@@ -150,8 +150,8 @@ def test_the_alignment_is_the_best_of_all_on_short_texts(density: float) -> None
         reference = []
         for _ in range(chance.randint(1, 6)):
             stages = [(i, chance.choice([EXACT, STEM, SYNONYM])) for i in range(length) if chance.random() < density]
-            reference.append(Candidates(sum(1 << i for i, _ in stages), stages))
-        links, chunks = align(reference)
+            reference.append(WordCandidates(sum(1 << i for i, _ in stages), stages))
+        links, chunks = align_words(reference)
         best = min(map(objective, every_alignment(reference)))
         assert objective(links) == best
         assert chunks == best[1]
@@ -165,8 +165,8 @@ def test_the_alignment_is_the_best_of_all_where_words_repeat(words: str) -> None
         reference = []
         for word in text:
             stages = [(i, EXACT) for i, other in enumerate(reply) if other == word]
-            reference.append(Candidates(sum(1 << i for i, _ in stages), stages))
-        links, chunks = align(reference)
+            reference.append(WordCandidates(sum(1 << i for i, _ in stages), stages))
+        links, chunks = align_words(reference)
         best = min(map(objective, every_alignment(reference)))
         assert objective(links) == best
         assert chunks == best[1]
@@ -227,7 +227,9 @@ def test_texts_are_cut_as_meteor_normalises_them(text: str, expected: str) -> No
 
 
 def test_punctuation_and_the_ends_of_contractions_are_function_words() -> None:
-    content = {word.text: word.is_content for word in _sentence.parse_sentence("It's a dog, isn't it? ... cats").words}
+    content = {
+        word.text: word.is_content for word in _sentence.parse_meteor_sentence("It's a dog, isn't it? ... cats").words
+    }
     assert [word for word, is_content in content.items() if is_content] == ["dog", "isn", "cats"]
 
 

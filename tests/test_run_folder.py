@@ -107,7 +107,7 @@ def test_a_run_of_an_earlier_version_is_held_to_its_counts(whole: Path, tmp_path
 
 
 def test_a_shard_that_was_cut_is_refused_and_scored_again_once_removed(tmp_path: Path) -> None:
-    from rejoinder.data.shards.files import files_of
+    from rejoinder.data.shards.files import list_data_files
     from rejoinder.engines.local import LocalEngine
 
     shards = tmp_path / "logs"
@@ -115,13 +115,13 @@ def test_a_shard_that_was_cut_is_refused_and_scored_again_once_removed(tmp_path:
     rows = write_file(tmp_path / "chats.jsonl", 200).read_bytes().splitlines(keepends=True)
     (shards / "one.jsonl").write_bytes(b"".join(rows[: len(rows) // 2]))
     plan, target = Plan.of(["length"]), tmp_path / "run"
-    before = score_shards(files_of(str(shards)), plan, target, LocalEngine(1))
+    before = score_shards(list_data_files(str(shards)), plan, target, LocalEngine(1))
     scores = next(target.glob("shards/*/scores.jsonl"))
     scores.write_bytes(halved(scores.read_bytes()))
     with pytest.raises(RunError, match=r"scores.jsonl: has .* lines instead of"):
         rejoinder.load(target)
     shutil.rmtree(scores.parent)
-    assert score_shards(files_of(str(shards)), plan, target, LocalEngine(1)).sums == before.sums
+    assert score_shards(list_data_files(str(shards)), plan, target, LocalEngine(1)).sums == before.sums
     rejoinder.load(target)
 
 

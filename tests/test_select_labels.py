@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from rejoinder import cli
-from rejoinder.annotation.exports import export
+from rejoinder.annotation.exports import export_judgements
 from rejoinder.annotation.fields import list_fields
 from rejoinder.annotation.project_file import read_project
 from rejoinder.annotation.store import open_store
@@ -234,7 +234,7 @@ def judged_by_three(questions: list[Question], tmp_path: Path, form: str) -> Pat
             answer = {field.name: labels if reply["response"] == wanted else ["none"]}
             store.record(f"rater-{rater}", unit.id, answer, seconds=3.0)
     path = tmp_path / f"said.{form}"
-    path.write_bytes(export(store, {"jsonl": "ratings", "csv": "csv"}[form]).content)
+    path.write_bytes(export_judgements(store, {"jsonl": "ratings", "csv": "csv"}[form]).content)
     store.close()
     return path
 

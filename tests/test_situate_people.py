@@ -11,7 +11,7 @@ import pytest
 from annotation_projects import answer_to
 from situated_seeds import axes, seeds
 
-from rejoinder.annotation.exports import export
+from rejoinder.annotation.exports import export_judgements
 from rejoinder.annotation.project_file import read_project
 from rejoinder.annotation.store import open_store
 from rejoinder.annotation.units import make_units
@@ -41,7 +41,7 @@ def answered(path: Path, format: str, raters: tuple[str, ...] = ("ann", "bob", "
                 if project.form == "validate":
                     answer = dict.fromkeys(answer, 1)
                 store.submit(me, given.id, answer, 4)
-        return export(store, format).content
+        return export_judgements(store, format).content
     finally:
         store.close()
 

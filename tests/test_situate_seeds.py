@@ -9,7 +9,7 @@ import orjson
 import pytest
 from situated_seeds import seeds
 
-from rejoinder.data.seeds import Seed, extract_seeds, polarity_of, read_seeds, write_seeds
+from rejoinder.data.seeds import Seed, extract_seeds, read_seeds, reply_polarity, write_seeds
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError
 from rejoinder.situation.projects import read_requests
@@ -55,7 +55,7 @@ def test_an_item_gives_a_seed_for_each_reference_and_its_polarity_is_read_off_th
     )
     found = extract_seeds(item, "here")
     assert [(seed.id, seed.polarity, len(seed.statements)) for seed in found] == [("i/1", "yes", 1), ("i/2", "no", 1)]
-    assert polarity_of("It depends.") is None
+    assert reply_polarity("It depends.") is None
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_the_published_folds_are_seeds_and_their_polarity_can_be_read_off(publis
     found = read_seeds("dataset:sugar/0/test")
     assert len(found) == 361
     assert sum(len(seed.statements) for seed in found) == 2302
-    right = sum(polarity_of(seed.reply) == seed.polarity for seed in found)
+    right = sum(reply_polarity(seed.reply) == seed.polarity for seed in found)
     assert right / len(found) > 0.95
 
 

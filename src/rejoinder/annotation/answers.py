@@ -84,12 +84,12 @@ def _check_text(field: Field, value: Any) -> str | None:
     return text.strip() or None
 
 
-def split_statements(text: str) -> list[str]:
+def split_answer_lines(text: str) -> list[str]:
     """Return the statements in the answer to a field of lines."""
     return [line for line in text.split("\n") if line]
 
 
-def parse_form(fields: Sequence[Field], pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+def parse_answer_form(fields: Sequence[Field], pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     """Return the values of an HTML form for ``check_answer``; names that are not fields are ignored."""
     values_by_name: dict[str, list[Any]] = {}
     for name, value in pairs:
@@ -111,7 +111,7 @@ def parse_form(fields: Sequence[Field], pairs: Iterable[tuple[str, Any]]) -> dic
     return raw
 
 
-def is_right(accepted: Mapping[str, Sequence[int | str]], answer: Mapping[str, Value]) -> bool:
+def is_accepted_answer(accepted: Mapping[str, Sequence[int | str]], answer: Mapping[str, Value]) -> bool:
     """Whether a check accepts an answer: labels must match exactly, other fields must have one of the values."""
     return all(_fits(values, answer.get(name)) for name, values in accepted.items())
 

@@ -13,7 +13,7 @@ from rejoinder.errors import InputError, brief, nearest
 from rejoinder.seeded import stable_hash
 
 
-def make_own_unit(project: Project, kind: UnitKind, check: Check) -> Unit:
+def make_check_unit(project: Project, kind: UnitKind, check: Check) -> Unit:
     """Return the unit of a check that has its own texts."""
     texts: Mapping[str, Any] = check.payload or {}
     replies = texts.get("replies", [texts["reply"]] if "reply" in texts else [])
@@ -67,7 +67,7 @@ def _describe_tables(extra_key: str | None) -> str:
     return f", or tables with 'text' and {extra_key!r}" if extra_key else ""
 
 
-def parse_accepted(project: Project, unit: Unit, check: Check) -> dict[str, list[int | str]]:
+def parse_accepted_answers(project: Project, unit: Unit, check: Check) -> dict[str, list[int | str]]:
     """Return the values that a check accepts, by field."""
     fields = [field for field in list_fields(project, unit) if field.kind in ("choice", "labels")]
     accepted: dict[str, list[int | str]] = {}

@@ -97,7 +97,7 @@ ASPECT_KEYS = ("name", "question", "low", "high", "words", "anchors")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 
 
-def read_labels(table: TomlTable, form: Form) -> tuple[str, ...]:
+def read_error_labels(table: TomlTable, form: Form) -> tuple[str, ...]:
     """Return the error labels of a project, empty if its form has none."""
     if form.asks != "labels":
         if "labels" in table:
@@ -237,7 +237,7 @@ def _parse_project(table: TomlTable, path: Path) -> Project:
         minimum_seconds=table.number("minimum_seconds", 0.0, 0.0, 3600.0),
         lease_minutes=table.number("lease_minutes", 30.0, 0.01, 60 * 24 * 7),
         redact=_read_redact(table),
-        labels=read_labels(table, form),
+        labels=read_error_labels(table, form),
         ties=table.flag("ties", True),
         comments=table.flag("comments", False),
         longest_text=table.whole("longest_text", 2000, 1, 20000),

@@ -99,7 +99,7 @@ def order_units(units: Sequence[str], seed: int, rater: str, block: int = 0) -> 
     return [unit for one in blocks for unit in stable_shuffle(one, seed, "rater", rater)]
 
 
-def check_due(number: int, every: int, seed: int, rater: str) -> int:
+def place_check(number: int, every: int, seed: int, rater: str) -> int:
     """Return after how many units a rater gets check ``number`` (from 0): at random within its ``every`` units."""
     return number * every + stable_hash(seed, "check", rater, number) % every
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rejoinder.annotation.checks import make_own_unit, parse_accepted
+from rejoinder.annotation.checks import make_check_unit, parse_accepted_answers
 from rejoinder.annotation.form import FORMS, ShownKind
 from rejoinder.annotation.project import Check, Project
 from rejoinder.annotation.redaction import redact_text, redact_turns
@@ -208,8 +208,8 @@ def _make_unit(project: Project, draft: UnitDraft) -> Unit:
 
 
 def _make_check_unit(project: Project, units: Mapping[str, Unit], kind: UnitKind, check: Check) -> Unit:
-    unit = make_own_unit(project, kind, check) if check.of is None else _find_named_unit(units, check)
-    hidden = {**unit.hidden, "answer": parse_accepted(project, unit, check)}
+    unit = make_check_unit(project, kind, check) if check.of is None else _find_named_unit(units, check)
+    hidden = {**unit.hidden, "answer": parse_accepted_answers(project, unit, check)}
     if check.explanation:
         hidden["explanation"] = check.explanation
     payload = dict(unit.payload)

@@ -99,9 +99,9 @@ def augment_records(
         return
     caching = isinstance(engine, CachingEngine)
     if engine is not None and (engine.workers > 1 or caching):
-        from rejoinder.augmentation.worker import explain_local
+        from rejoinder.augmentation.worker import explain_local_augmentation
 
-        if (reason := explain_local(plan)) is None:
+        if (reason := explain_local_augmentation(plan)) is None:
             yield from _augment_by_engine(records, plan, tally, engine, say)
             return
         if say is not None and engine.workers > 1:

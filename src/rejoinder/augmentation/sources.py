@@ -35,7 +35,7 @@ class Sources:
     notes: list[str] = field(default_factory=list)
 
 
-def is_generated(reference: Reference) -> bool:
+def is_generated_reference(reference: Reference) -> bool:
     """Whether a reference comes from a source of this package, not from a person."""
     return reference.source.partition("/")[0] in OWN_KINDS
 
@@ -122,7 +122,7 @@ def _open_paraphrase(sources: Sources, plan: AugmentationPlan, spec: str) -> Non
 
     def propose(items: Sequence[Item]) -> list[list[Proposal]]:
         """Return paraphrases of the items' own references, the first ones of each reference first."""
-        texts = [[r.text for r in item.references if not is_generated(r)] for item in items]
+        texts = [[r.text for r in item.references if not is_generated_reference(r)] for item in items]
         paraphrases = iter(paraphrased([text for of_item in texts for text in of_item], method, plan.paraphrases))
         return [_interleave([next(paraphrases) for _ in of_item]) for of_item in texts]
 

@@ -22,7 +22,7 @@ from rejoinder.types import Item
 _PLACE = Place("items", 0)
 
 
-def explain_local(plan: AugmentationPlan) -> str | None:
+def explain_local_augmentation(plan: AugmentationPlan) -> str | None:
     """Return why a plan cannot be computed by workers, in one sentence; None if it can."""
     if plan.corpus is None and plan.retrieval is not None:
         return "the items themselves are searched, so one process computes all of them; name a corpus to use several"
@@ -35,7 +35,7 @@ class AugmentWorker:
     """A plan with its opened sources."""
 
     def __init__(self, plan: Mapping[str, Any], sources: Sources | None = None) -> None:
-        self._plan = plan_from_values(plan)
+        self._plan = augmentation_plan_from_values(plan)
         self._sources = sources or open_sources(self._plan, [])
 
     def compute(self, task: Sequence[Any]) -> list[Any]:
@@ -87,7 +87,7 @@ def _collect_items(result: Sequence[Any], tally: AugmentationTally) -> list[Item
     return [record for record in (from_object(one, _PLACE, True) for one in objects) if isinstance(record, Item)]
 
 
-def plan_from_values(values: Mapping[str, Any]) -> AugmentationPlan:
+def augmentation_plan_from_values(values: Mapping[str, Any]) -> AugmentationPlan:
     """Return a plan from plain values."""
     parts = {
         "retrieval": None if values["retrieval"] is None else _construct(Retrieval, values["retrieval"]),

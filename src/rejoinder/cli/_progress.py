@@ -36,7 +36,7 @@ class ProgressReporter:
         self.done, self.total = 0, 0  # a total of 0 means unknown
         self.progress: Progress | None = None  # to be called with (done, total); None if nothing is to be shown
         self._start, self._end = time.perf_counter(), 0.0
-        self._earlier_requests = request_counts.get_counts()
+        self._earlier_requests = request_counts.get_request_counts()
 
     @property
     def seconds(self) -> float:
@@ -60,7 +60,7 @@ class ProgressReporter:
         """Return the numbers of failures and retries as texts; empty without an engine, and never a made-up 0."""
         if self.engine is None:
             return []
-        counts, requests = self.engine.counts, request_counts.get_counts() - self._earlier_requests
+        counts, requests = self.engine.counts, request_counts.get_request_counts() - self._earlier_requests
         resent = requests.pop(request_counts.RETRIES, 0)
         if counts.failures is None and counts.retries is None and not requests:
             return [f"failures and retries not reported by {self.engine.name}"]

@@ -133,16 +133,16 @@ def _score_shards(
 ) -> None:
     """Score many files, each on its own."""
     from rejoinder.cli._progress import show_progress
-    from rejoinder.data.remote import is_remote, redact
-    from rejoinder.data.shards.files import files_of
+    from rejoinder.data.remote import is_remote, redact_address
+    from rejoinder.data.shards.files import list_data_files
     from rejoinder.files import sha256_of_bytes
     from rejoinder.scoring.sharded.run import score_shards
     from rejoinder.table import FORMATS
 
-    shards = [shard for file in files for shard in files_of(file)]
+    shards = [shard for file in files for shard in list_data_files(file)]
     identity = sha256_of_bytes(repr((plan, sorted(files))).encode())[:8]
     folder = output or str(
-        Path("runs") / f"{Path(redact(files[0]).rstrip('/')).name.replace('*', 'all') or 'shards'}-{identity}"
+        Path("runs") / f"{Path(redact_address(files[0]).rstrip('/')).name.replace('*', 'all') or 'shards'}-{identity}"
     )
     unit = "replies" if all(shard.responses is not None for shard in shards) else "bytes"
     with show_progress("scoring", unit, engine) as reporter:
@@ -152,7 +152,7 @@ def _score_shards(
     fresh = sum(bool(shard["fresh"]) for shard in finished.shards)
     size = sum(int(shard["stored"]) for shard in finished.shards)
     reporter.print_summary(n, "replies", size, f" of {len(shards):,} shards ({fresh:,} scored now)")
-    click.echo(f"results: {redact(folder)}", err=True)
+    click.echo(f"results: {redact_address(folder)}", err=True)
     if not any(total.n for by_spec in finished.sums.values() for total in by_spec.values()):
         if not is_remote(folder):
             _fail_without_scores(Path(folder))

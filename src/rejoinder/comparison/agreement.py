@@ -134,7 +134,7 @@ def _narrow_matrix(
     return matrix
 
 
-def suspects(judgements: Judgements, aspects: Sequence[AspectAgreement]) -> list[SuspectRater]:
+def find_suspect_raters(judgements: Judgements, aspects: Sequence[AspectAgreement]) -> list[SuspectRater]:
     """Every sign against every rater: first over all their answers, then by aspect."""
     raters = judgements.raters
     checks = [judgements.checks.get(rater, CheckTally(0, 0)) for rater in raters]

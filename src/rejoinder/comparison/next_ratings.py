@@ -54,7 +54,7 @@ class NextRatings:
 
     def records(self) -> list[Item | Response]:
         """The replies with their items, as an annotation project reads them."""
-        return select_records(self.suggestions, self.data)
+        return select_suggested_records(self.suggestions, self.data)
 
 
 def next_(
@@ -262,7 +262,7 @@ def next_table(suggestions: Sequence[RatingSuggestion]) -> Table:
     return Table("Rate next", ["response", "system", "ratings so far", "worth", "why"], rows, notes)
 
 
-def select_records(suggestions: Sequence[RatingSuggestion], data: Collection) -> list[Item | Response]:
+def select_suggested_records(suggestions: Sequence[RatingSuggestion], data: Collection) -> list[Item | Response]:
     """The replies with their items, as an annotation project reads them."""
     records: list[Item | Response] = [data.items[item] for item in dict.fromkeys(one.item for one in suggestions)]
     return [*records, *(data.responses[one.response] for one in suggestions)]

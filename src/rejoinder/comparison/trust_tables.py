@@ -20,7 +20,7 @@ _HEADS: dict[Level, str] = {
 }
 
 
-def agreement_table(trust: Trust) -> Table:
+def metric_agreement_table(trust: Trust) -> Table:
     """One line per metric, then one per baseline, then what people reach."""
     rows = [_make_row(metric) for metric in _sort_metrics(trust.metrics)]
     rows += [_make_row(metric) for metric in trust.baselines]
@@ -161,7 +161,7 @@ def _shared_family_notes(trust: Trust) -> list[str]:
     ]
 
 
-def sentence(trust: Trust) -> str:
+def trust_advice(trust: Trust) -> str:
     """One sentence of advice."""
     aspect = repr(trust.evidence.aspect)
     usable = [m for m in trust.metrics if not math.isnan(m.levels["pooled"].value)]

@@ -14,7 +14,7 @@ from typing import IO, NamedTuple
 import orjson
 
 from rejoinder.data.schema import Place, from_object
-from rejoinder.data.spool import is_device, is_pipe, open_copy, standard_input
+from rejoinder.data.spool import copy_pipe, is_device, is_pipe, standard_input
 from rejoinder.errors import InputError, brief
 from rejoinder.paths import printable
 from rejoinder.types import Record
@@ -90,7 +90,7 @@ class InputFile:
         if self._path == "-":
             return contextlib.nullcontext(standard_input())
         if is_pipe(self._path):
-            return open_copy(self._path)
+            return copy_pipe(self._path)
         if is_device(self._path):
             raise InputError(f"{self.name}: is a device, not a file; name a file, or - for standard input")
         path = Path(self._path)
@@ -171,7 +171,7 @@ class _HashingStream(io.RawIOBase):
         return len(block)
 
 
-def decode_line(line: Line) -> object:
+def decode_json_line(line: Line) -> object:
     """Return the JSON value of a line."""
     try:
         return orjson.loads(line.text)
@@ -212,4 +212,4 @@ def stream(path: str | Path, allow_empty: bool = False, name: str | None = None)
     'Item'
     """
     for line in InputFile(path, name).lines():
-        yield from_object(decode_line(line), line.place, allow_empty)
+        yield from_object(decode_json_line(line), line.place, allow_empty)

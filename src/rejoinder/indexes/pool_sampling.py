@@ -27,7 +27,7 @@ _GOLDEN = 0x9E3779B97F4A7C15
 
 
 @dataclass(frozen=True)
-class Pools:
+class TurnPools:
     """For each row a range ``low`` to ``high`` of positions with a gap in it; ``turn_at`` maps positions to turns."""
 
     low: Numbers
@@ -54,7 +54,7 @@ def draw_keys(names: NDArray[np.integer], seed: int, salt: int = 0) -> Keys:
     return _mix(names.astype(np.uint64) ^ base)
 
 
-def draw_turns(pools: Pools, k: int, keys: Keys, text_codes: Codes, allowed: Allowed) -> Numbers:
+def draw_turns(pools: TurnPools, k: int, keys: Keys, text_codes: Codes, allowed: Allowed) -> Numbers:
     """Return up to k turns from each pool, one line per row, -1 where there are no more.
 
     Each allowed turn of a pool has the same chance at each draw; once a turn is drawn, no other with the same text is.
@@ -70,7 +70,7 @@ def draw_turns(pools: Pools, k: int, keys: Keys, text_codes: Codes, allowed: All
 
 
 def _draw_by_trying(
-    pools: Pools, k: int, keys: Keys, text_codes: Codes, allowed: Allowed, rows: Numbers, drawn_turns: Numbers
+    pools: TurnPools, k: int, keys: Keys, text_codes: Codes, allowed: Allowed, rows: Numbers, drawn_turns: Numbers
 ) -> Numbers:
     """Draw from large pools by rejection; return the rows for which a draw was refused too often."""
     size = pools.size.astype(np.uint64)
@@ -93,7 +93,9 @@ def _draw_by_trying(
     return np.concatenate([np.zeros(0, dtype=np.int64), *undecided])
 
 
-def _draw_by_sorting(pools: Pools, k: int, keys: Keys, text_codes: Codes, allowed: Allowed, rows: Numbers) -> Numbers:
+def _draw_by_sorting(
+    pools: TurnPools, k: int, keys: Keys, text_codes: Codes, allowed: Allowed, rows: Numbers
+) -> Numbers:
     """Draw by giving each turn of each pool a random number and taking the k smallest that are allowed."""
     size = pools.size[rows]
     line = np.repeat(np.arange(len(rows)), size)

@@ -31,26 +31,26 @@ TFIDF = "tfidf"
 Matrix: TypeAlias = Any  # one row per text: a numpy array, or a sparse matrix of scipy
 
 
-class Vectorizer(NamedTuple):
+class Vectoriser(NamedTuple):
     """A function from texts to vectors, and its name."""
 
     name: str
     vectors: Callable[[Sequence[str]], Matrix]
 
 
-def open_vectorizer(name: str) -> Vectorizer:
+def open_vectoriser(name: str) -> Vectoriser:
     """Return the vectorizer of a name: ``tfidf``, word vectors or an encoder of the catalog, or a folder of either."""
     if name == TFIDF:
-        return Vectorizer(TFIDF, tfidf_vectors)
+        return Vectoriser(TFIDF, tfidf_vectors)
     if name in MODELS and MODELS[name].kind == "word-vectors":
-        return Vectorizer(name, lambda texts: average_word_vectors(texts, name))
+        return Vectoriser(name, lambda texts: average_word_vectors(texts, name))
     if name in MODELS and MODELS[name].kind != "encoder":
         usable = [TFIDF, *(m.name for m in MODELS.values() if m.kind in ("word-vectors", "encoder"))]
         raise SpecError(f"{name} cannot turn texts into vectors; {nearest(name, usable)}")
     from rejoinder.models.encoder.factory import load_encoder
 
     encoder = load_encoder(name)
-    return Vectorizer(encoder.name, encoder.encode)
+    return Vectoriser(encoder.name, encoder.encode)
 
 
 def tfidf_vectors(texts: Sequence[str]) -> Matrix:
@@ -138,7 +138,7 @@ def speakers(
     ['friends']
     """
     corpora = _read_corpora(file, corpus, split, lasting)
-    vectors = open_vectorizer(encoder)
+    vectors = open_vectoriser(encoder)
     sampling = SetSampling(sets, size, seed)
     return {
         name: SpeakerReport(measure_coverage(one), measure_similarity(one, vectors, sampling), vectors.name)
@@ -178,7 +178,7 @@ def _read_corpora(
 
 def measure_similarity(
     corpus: Corpus,
-    vectorizer: Vectorizer,
+    vectorizer: Vectoriser,
     sampling: SetSampling = DEFAULT_SAMPLING,
     designs: Sequence[Design] | None = None,
 ) -> Mapping[Design, list[Similarity]]:
@@ -190,21 +190,21 @@ def measure_similarity(
     vectors = vectorizer.vectors(corpus.texts(turns[first])) if len(codes) else None
     rows = np.zeros(corpus.n_turns, dtype=np.int64)
     rows[turns] = place
-    return {design: _summarize_sets(sets, vectors, rows, design == "matched") for design, sets in samples.items()}
+    return {design: _summarise_sets(sets, vectors, rows, design == "matched") for design, sets in samples.items()}
 
 
-def is_decreasing(similarities: Sequence[Similarity]) -> bool:
+def is_similarity_decreasing(similarities: Sequence[Similarity]) -> bool:
     """Whether the mean cosine falls from each kind of set to the next; kinds without sets are skipped."""
     means = [one.cosine.value for one in similarities if one.n_sets]
     return len(means) > 1 and all(first > second for first, second in itertools.pairwise(means))
 
 
-def is_separated(similarities: Sequence[Similarity]) -> bool:
+def are_first_and_last_apart(similarities: Sequence[Similarity]) -> bool:
     """Whether the interval of the first kind of set is entirely above that of the last."""
     return similarities[0].cosine.low > similarities[-1].cosine.high
 
 
-def _summarize_sets(sets: Sequence[SetSample], vectors: Matrix, rows: Numbers, matched: bool) -> list[Similarity]:
+def _summarise_sets(sets: Sequence[SetSample], vectors: Matrix, rows: Numbers, matched: bool) -> list[Similarity]:
     values = np.array([_mean_similarity(vectors[rows[sample.turns]]) for sample in sets]).reshape(-1, 2)
     speakers = np.array([sample.speaker for sample in sets], dtype=np.int64)
     kinds = np.array([SETS.index(sample.of) for sample in sets], dtype=np.int64)

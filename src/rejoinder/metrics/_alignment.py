@@ -22,14 +22,14 @@ _LOSS = 2**80
 _NOWHERE = -2  # the last paired position if the previous word was not paired: no position follows it
 
 
-class Candidates(NamedTuple):
+class WordCandidates(NamedTuple):
     """The positions in the reply that a word of the reference may be paired with: as a set, and each with its stage."""
 
     places: int
     stages: Sequence[tuple[int, int]]
 
 
-NO_CANDIDATES = Candidates(0, ())
+NO_CANDIDATES = WordCandidates(0, ())
 Link: TypeAlias = tuple[int, int, int]  # position in the reply, position in the reference, stage at which they match
 
 
@@ -48,7 +48,7 @@ class _Row(NamedTuple):
     """
 
     place: int
-    candidates: Candidates
+    candidates: WordCandidates
     group: int
     is_even: bool
     rows_left: int  # of the group, this one included
@@ -61,12 +61,12 @@ _Chain: TypeAlias = tuple["_Chain", Link] | None
 _States: TypeAlias = dict[tuple[int, int], tuple[int, _Chain]]
 
 
-def align(reference: Sequence[Candidates]) -> Alignment:
+def align_words(reference: Sequence[WordCandidates]) -> Alignment:
     """Return the best alignment, given the candidates of each word of the reference."""
     return _align_unambiguous(reference) or _search(_rows(reference))
 
 
-def _align_unambiguous(reference: Sequence[Candidates]) -> Alignment | None:
+def _align_unambiguous(reference: Sequence[WordCandidates]) -> Alignment | None:
     """Return the alignment if each word has at most one candidate and no two words share one; otherwise None."""
     links: list[Link] = []
     used = chunks = 0
@@ -85,7 +85,7 @@ def _align_unambiguous(reference: Sequence[Candidates]) -> Alignment | None:
     return Alignment(links, chunks)
 
 
-def _rows(reference: Sequence[Candidates]) -> list[_Row]:
+def _rows(reference: Sequence[WordCandidates]) -> list[_Row]:
     """Return the words of the reference that have candidates, in order."""
     wanted = {candidates.places for candidates in reference if candidates.places}
     group_of = _groups(wanted)

@@ -12,7 +12,7 @@ import orjson
 from rejoinder.comparison.compare import Comparison, compare
 from rejoinder.comparison.rated_scores import list_rated_aspects
 from rejoinder.comparison.trust import Trust, trust
-from rejoinder.comparison.trust_tables import agreement_table
+from rejoinder.comparison.trust_tables import metric_agreement_table
 from rejoinder.data.collection import Collection
 from rejoinder.errors import InputError, nearest
 from rejoinder.scoring.folder import SCORES, read_about
@@ -46,7 +46,7 @@ class Findings:
             score_tables.append(comparison.leaderboard())
             if comparison.differences:
                 score_tables.append(comparison.matrix())
-        return score_tables + [agreement_table(one) for one in self.trusts]
+        return score_tables + [metric_agreement_table(one) for one in self.trusts]
 
 
 def compute_findings(folder: Path, aspect: str | None = None, seed: int = 0) -> Findings:

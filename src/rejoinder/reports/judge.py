@@ -20,7 +20,7 @@ from rejoinder.judges.consistency import (
     measure_consistency,
 )
 from rejoinder.judges.endpoint import RawAnswer, RemoteJudge
-from rejoinder.judges.settings import read_prices
+from rejoinder.judges.settings import read_token_prices
 from rejoinder.metric import name_of, parse
 from rejoinder.metrics.judge import Judge
 from rejoinder.reports.findings import JUDGE
@@ -62,7 +62,9 @@ def judge(
     if (input_price is None) != (output_price is None):
         raise SpecError("give both input_price and output_price, or neither")
     folder = Path(run)
-    prices = (input_price, output_price) if input_price is not None and output_price is not None else read_prices()
+    prices = (
+        (input_price, output_price) if input_price is not None and output_price is not None else read_token_prices()
+    )
     summaries = []
     for metric, pairs in _remote_judges(folder):
         answers_by_reply = _read_answers(folder, metric, pairs)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rejoinder.comparison.trust import MetricAgreement, Trust
-from rejoinder.comparison.trust_tables import agreement_table, format_halves_range, sentence
+from rejoinder.comparison.trust_tables import format_halves_range, metric_agreement_table, trust_advice
 from rejoinder.reports.chart import Markup, axis_labels, cell_text, interval_bar, make_axis
 from rejoinder.reports.findings import Findings
 from rejoinder.reports.leaderboard import Leaderboard, rating_leaderboard
@@ -75,13 +75,13 @@ def _make_section(findings: Findings, trust: Trust, number: int, max_dots: int) 
     bars, labels = _make_bars(trust, level)
     return AspectSection(
         trust.evidence.aspect,
-        sentence(trust),
+        trust_advice(trust),
         _list_facts(trust),
         rating_leaderboard(trust, findings.seed),
         "within systems" if level == "within_system" else "on all replies",
         bars,
         labels,
-        agreement_table(trust),
+        metric_agreement_table(trust),
         [
             _make_figure(agreement, trust, f"aspect-{number}-chart-{i}", findings.seed, max_dots)
             for i, agreement in enumerate(trust.metrics, start=1)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from rejoinder.indexes.speaker_coverage import Coverage
 from rejoinder.indexes.speaker_sets import Design
-from rejoinder.indexes.speaker_similarity import Similarity, is_decreasing, is_separated
+from rejoinder.indexes.speaker_similarity import Similarity, are_first_and_last_apart, is_similarity_decreasing
 from rejoinder.indexes.speakers import SpeakerSet
 from rejoinder.reports.chart import Axis, escape_html, make_axis, tick_label
 from rejoinder.stats.interval import Interval
@@ -82,9 +82,9 @@ def similarity_verdict(similarities: Sequence[Similarity]) -> str:
     """Whether similarity falls as SSREM claims, in one sentence."""
     if not any(similarity.n_sets for similarity in similarities[:-1]):
         return "No set has two utterances with different texts."
-    order = "falls" if is_decreasing(similarities) else "does not fall"
+    order = "falls" if is_similarity_decreasing(similarities) else "does not fall"
     missing = [similarity.of.replace("_", " ") for similarity in similarities if not similarity.n_sets]
-    lies = "lies" if is_separated(similarities) else "does not lie"
+    lies = "lies" if are_first_and_last_apart(similarities) else "does not lie"
     rest = f" (there is no {' and no '.join(missing)})" if missing else ""
     return f"The mean cosine {order} from set to set{rest}; the interval of the first {lies} above that of the last."
 

@@ -60,7 +60,7 @@ def describe_run(findings: Findings) -> str:
 
 def verdict_sentences(findings: Findings) -> list[str]:
     """The verdicts in plain words, without repetition."""
-    advice = [trust_tables.sentence(trust) for trust in findings.trusts]
+    advice = [trust_tables.trust_advice(trust) for trust in findings.trusts]
     if len(findings.scores.systems) == 1:
         return [
             f"There is only one system ({findings.scores.systems[0]}), so there is nothing to compare it with.",

@@ -56,7 +56,7 @@ class ChunkWorker:
         columns, seconds = [], []
         contents: dict[frozenset[str], str] = {}
         report: dict[str, Any] = {}
-        with request_counts.fill_report(report):
+        with request_counts.fill_request_report(report):
             for column in self._columns:
                 start = time.perf_counter()
                 result = compute_cached(column, pairs, self._store, contents)
@@ -75,5 +75,5 @@ def compute(
     """Yield every chunk of a run, in the order in which they are finished."""
     for result in engine.compute(job.work(), (where(chunk) for chunk in chunks)):
         size, columns, seconds, report = result.value
-        request_counts.add_report(report)
+        request_counts.add_request_report(report)
         yield ComputedChunk(result.number, size, tuple(CachedColumn(*one) for one in columns), tuple(seconds))

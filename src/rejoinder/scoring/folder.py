@@ -13,7 +13,7 @@ from typing import IO, Any
 
 import orjson
 
-from rejoinder.data.shape import fits
+from rejoinder.data.shape import fits_shape
 from rejoinder.errors import InputError, RunError, shorten_path
 from rejoinder.files import atomic_write, is_part
 from rejoinder.scoring.sharded.reader import list_run_parts, merge_parts
@@ -192,6 +192,6 @@ def _read_about(folder: Path) -> dict[str, Any]:
         raise RunError(f"{folder / 'run.json'}: cannot be read ({error})") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise RunError(f"{folder}: was written by another version of rejoinder; score the input again")
-    if not fits(about, _ABOUT) or not all(len(metric["range"]) == 2 for metric in about["metrics"]):
+    if not fits_shape(about, _ABOUT) or not all(len(metric["range"]) == 2 for metric in about["metrics"]):
         raise RunError(f"{folder / 'run.json'}: is damaged; score the input again")
     return about

@@ -127,7 +127,7 @@ def run(
     >>> finished.folder.name, list(finished.scores.metrics)
     ('lengths', ['length'])
     """
-    start, before, engine = time.time(), request_counts.get_counts(), engine or LocalEngine(processes)
+    start, before, engine = time.time(), request_counts.get_request_counts(), engine or LocalEngine(processes)
     sources = [source if isinstance(source, Input) else Input(source) for source in inputs]
     try:
         if not plan.specs:
@@ -152,7 +152,7 @@ def run(
             }
             write_json(
                 folder / "timings.json",
-                _describe_timings(start, engine, plan, done, request_counts.get_counts() - before),
+                _describe_timings(start, engine, plan, done, request_counts.get_request_counts() - before),
             )
             shutil.rmtree(folder / CHUNKS, ignore_errors=True)
             write_json(folder / "run.json", about)

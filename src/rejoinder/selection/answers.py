@@ -104,7 +104,7 @@ class SystemWorker:
         """Return the scores of some questions, as text because JSON has no NaN or infinity, and the failed requests."""
         questions = [record for record in (from_object(one, _PLACE) for one in task) if isinstance(record, Question)]
         report: dict[str, Any] = {}
-        with request_counts.fill_report(report):
+        with request_counts.fill_request_report(report):
             lines = score_questions(self._system, questions)
         return [[[repr(score) for score in line] for line in lines], report]
 
@@ -123,7 +123,7 @@ def score_parts(
     worker_spec = WorkerSpec("rejoinder.selection.answers:SystemWorker", (str(system),))
     tasks = ([to_object(question) for question in part] for part in parts)
     for part, (lines, report) in zip(parts, order_results(engine.compute(worker_spec, tasks)), strict=True):
-        request_counts.add_report(report)
+        request_counts.add_request_report(report)
         yield part, [tuple(float(score) for score in line) for line in lines]
 
 

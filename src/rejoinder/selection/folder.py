@@ -18,7 +18,7 @@ import orjson
 
 from rejoinder.data.collection import read_files
 from rejoinder.data.objects import turn_object
-from rejoinder.data.shape import fits
+from rejoinder.data.shape import fits_shape
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError, RunError
 from rejoinder.scoring.folder import write_json
@@ -99,7 +99,7 @@ def read_about(folder: Path) -> dict[str, Any]:
         raise RunError(f"{folder / ABOUT}: cannot be read ({error})") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise RunError(f"{folder}: was written by another version of rejoinder; select again")
-    if not fits(about, _ABOUT_SHAPE) or not about["systems"]:
+    if not fits_shape(about, _ABOUT_SHAPE) or not about["systems"]:
         raise RunError(f"{folder / ABOUT}: is damaged; select again")
     return about
 

@@ -10,11 +10,11 @@ from typing import NamedTuple, TypeAlias
 import orjson
 
 from rejoinder.annotation.exports.csv import read_rows, to_csv
-from rejoinder.annotation.exports.texts import majority
+from rejoinder.annotation.exports.texts import majority_size
 from rejoinder.annotation.fields import NONE
 from rejoinder.data.inputs import read
 from rejoinder.data.questions import find_right_candidates
-from rejoinder.data.reader import Line, decode_line
+from rejoinder.data.reader import Line, decode_json_line
 from rejoinder.data.schema import Place, from_object
 from rejoinder.errors import InputError, brief
 from rejoinder.escape import unescape_cell
@@ -143,7 +143,7 @@ def read_labels(questions: Sequence[Question], path: Path) -> LabelledQuestions:
 
 
 def _majority_labels(votes: Sequence[set[str]]) -> list[str]:
-    return [label for label in LABELS if sum(label in vote for vote in votes) >= majority(len(votes))]
+    return [label for label in LABELS if sum(label in vote for vote in votes) >= majority_size(len(votes))]
 
 
 def _read_rating_votes(content: bytes, name: str) -> LabelVotes:
@@ -153,7 +153,7 @@ def _read_rating_votes(content: bytes, name: str) -> LabelVotes:
         if not text.strip():
             continue
         place = Place(name, number)
-        record = from_object(decode_line(Line(place, text, False)), place, allow_empty=True)
+        record = from_object(decode_json_line(Line(place, text, False)), place, allow_empty=True)
         if not isinstance(record, Rating) or record.response is None:
             continue
         if record.aspect not in LABELS:

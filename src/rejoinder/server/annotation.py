@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from rejoinder.annotation.exports import ExportFile, ImportSummary, export, import_judgements
+from rejoinder.annotation.exports import ExportFile, ImportSummary, export_judgements, import_judgements
 from rejoinder.annotation.judgements import read_ratings_and_checks
 from rejoinder.annotation.project import Project
 from rejoinder.annotation.project_file import read_project
@@ -72,7 +72,7 @@ class Annotation:
 
     def export(self, form: str) -> ExportFile:
         """Return the judgements in a format such as ``ratings``, ``csv`` or ``labelstudio``."""
-        return export(self.store, form)
+        return export_judgements(self.store, form)
 
     def import_(self, form: str, file: str | Path) -> ImportSummary:
         """Add judgements that were made elsewhere to the store; those already in it are skipped."""

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from starlette.responses import Response
 
-from rejoinder.annotation.exports import export, list_formats
-from rejoinder.annotation.judgements import read_judgements
+from rejoinder.annotation.exports import export_judgements, list_judgement_formats
+from rejoinder.annotation.judgements import read_sorted_judgements
 from rejoinder.annotation.store.base import Role, Store
-from rejoinder.comparison.agreement import examine_agreement, suspects
+from rejoinder.comparison.agreement import examine_agreement, find_suspect_raters
 from rejoinder.errors import RejoinderError
 from rejoinder.reports.agreement import aspect_table, class_table, rater_table, suspect_table
 from rejoinder.server.login import make_link, make_links
@@ -35,11 +35,11 @@ def compute_agreement(store: Store, resamples: int = RESAMPLES) -> AgreementTabl
 
     Checks and the exercise do not count for agreement; failed checks are a sign against a rater.
     """
-    judgements = read_judgements(store)
+    judgements = read_sorted_judgements(store)
     if not judgements.raters:
         return None
     agreements = [examine_agreement(aspect, resamples=resamples) for aspect in judgements.aspects.values()]
-    signs = suspect_table(suspects(judgements, agreements))
+    signs = suspect_table(find_suspect_raters(judgements, agreements))
     if not agreements:
         return AgreementTables(None, signs, None, ())
     return AgreementTables(
@@ -90,18 +90,18 @@ def change_raters(visit: Visit) -> Response:
 
 def exports(visit: Visit) -> Response:
     """List the export formats."""
-    return visit.page("owner_export.html", here="export", formats=list_formats(), problem="")
+    return visit.page("owner_export.html", here="export", formats=list_judgement_formats(), problem="")
 
 
 def download(visit: Visit) -> Response:
     """Download the judgements in one format."""
     name = str(visit.request.path_params["name"])
-    if name not in list_formats():
+    if name not in list_judgement_formats():
         return not_found_page()
     try:
-        file = export(visit.store, name)
+        file = export_judgements(visit.store, name)
     except RejoinderError as error:
-        return visit.page("owner_export.html", 409, here="export", formats=list_formats(), problem=str(error))
+        return visit.page("owner_export.html", 409, here="export", formats=list_judgement_formats(), problem=str(error))
     return Response(file.content, 200, {"Content-Disposition": f'attachment; filename="{file.name}"'}, file.media)
 
 

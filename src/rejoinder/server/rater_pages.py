@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from starlette.responses import Response
 
-from rejoinder.annotation.answers import parse_form
+from rejoinder.annotation.answers import parse_answer_form
 from rejoinder.annotation.errors import AnnotationError, AnswerError, TooFastError
 from rejoinder.annotation.fields import list_fields
 from rejoinder.annotation.store.base import Assignment
@@ -141,7 +141,7 @@ def submit(visit: Visit) -> Response:
     """Store an answer and continue; after an exercise question, first say whether it was right."""
     assignment = visit.store.find_assignment(visit.me, visit.form_value("assignment"))
     unit = assignment.unit if assignment else _placeholder_unit(visit)
-    answer = parse_form(list_fields(visit.site.project, unit), visit.pairs)
+    answer = parse_answer_form(list_fields(visit.site.project, unit), visit.pairs)
     try:
         submission = visit.store.submit(visit.me, visit.form_value("assignment"), answer, _visible_seconds(visit))
     except (AnswerError, TooFastError) as error:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from rejoinder.data.questions import DISTRACTORS
-from rejoinder.data.seeds import REFERENCE, Seed, check_category, read_seeds
+from rejoinder.data.seeds import REFERENCE, Seed, check_statement_category, read_seeds
 from rejoinder.errors import InputError
 from rejoinder.models.encoder.factory import load_encoder
 from rejoinder.seeded import stable_hash
@@ -198,7 +198,7 @@ def _check_seeds(seeds: Sequence[Seed]) -> None:
         if not all(text.strip() for text in (seed.request, seed.goal, seed.reply)):
             raise InputError(f"seed {seed.id}: its request, goal or reply is empty; fill it in or remove the seed")
         for statement in seed.statements:
-            check_category(statement.category, f"seed {seed.id}")
+            check_statement_category(statement.category, f"seed {seed.id}")
 
 
 def _count_steps(

@@ -11,7 +11,7 @@ from pathlib import Path
 from rejoinder.annotation.form import FORMS
 from rejoinder.annotation.unit import FormName
 from rejoinder.data.inputs import DATASET, read
-from rejoinder.data.reader import InputFile, decode_line, stream
+from rejoinder.data.reader import InputFile, decode_json_line, stream
 from rejoinder.data.schema import from_object
 from rejoinder.data.seeds import Seed, read_seeds, request_and_goal
 from rejoinder.data.writer import write
@@ -33,7 +33,7 @@ def read_requests(*names: str | Path) -> list[Item]:
 
 def _read_requests(name: str) -> Iterator[tuple[str, str, str, str]]:
     for line in InputFile(name).lines():
-        fields, where = decode_line(line), str(line.place)
+        fields, where = decode_json_line(line), str(line.place)
         if isinstance(fields, dict) and "request" in fields:
             texts = [
                 str(fields[key]) if type(fields.get(key)) is int else fields.get(key)
@@ -161,7 +161,7 @@ def seed_to_item(seed: Seed) -> Item:
 def _holds_items(file: str) -> bool:
     if file.startswith(DATASET):
         return False
-    first = decode_line(next(iter(InputFile(file).lines())))
+    first = decode_json_line(next(iter(InputFile(file).lines())))
     return isinstance(first, dict) and "request" not in first and "candidates" not in first
 
 

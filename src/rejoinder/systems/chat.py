@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from rejoinder.errors import InputError, SpecError
 from rejoinder.judges.consistency import AnswerCounts
 from rejoinder.judges.prompt import RETRY_PREFIX, Messages, to_json_line
-from rejoinder.judges.requests import Request
+from rejoinder.judges.requests import EndpointRequest
 from rejoinder.spec import check_between
 from rejoinder.systems._base import System
 from rejoinder.systems._endpoint import Endpoint, check_endpoint, request
@@ -63,7 +63,7 @@ class _OrderedRequest(NamedTuple):
     """One order of a question's candidates, and the request that shows them in it."""
 
     order: list[str]
-    request: Request
+    request: EndpointRequest
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ class Chat(System):
             return []
         return [_OrderedRequest(order, self._request(question, order)) for order in rotations(texts)]
 
-    def _request(self, question: Question, order: Sequence[str]) -> Request:
+    def _request(self, question: Question, order: Sequence[str]) -> EndpointRequest:
         messages = choice_messages(spoken_turns(question), order)
         body: dict[str, Any] = {"model": self.model, "messages": messages}
         body |= {} if self.temperature is None else {"temperature": self.temperature}

@@ -14,7 +14,7 @@ import orjson
 
 from rejoinder.errors import JudgeError
 from rejoinder.judges.consistency import AnswerCounts
-from rejoinder.judges.requests import Request
+from rejoinder.judges.requests import EndpointRequest
 from rejoinder.metric import NAN
 from rejoinder.models.language_model.prompt_format import clean_text
 from rejoinder.spec import check_between
@@ -109,7 +109,7 @@ class _CandidateRequest(NamedTuple):
     """A candidate, and the request that shows it after its context."""
 
     text: str
-    request: Request
+    request: EndpointRequest
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from rejoinder.data.knowledge import Triple
+from rejoinder.data.knowledge import KnowledgeTriple
 from rejoinder.errors import InputError
 from rejoinder.models.comet.model import PROMPTS, build_prompt, write_comet
 from rejoinder.models.language_model.lora import attach_lora, extract_lora
@@ -38,8 +38,8 @@ class PromptRow(NamedTuple):
 
 
 def train_comet(
-    train: Iterable[Triple],
-    valid: Iterable[Triple],
+    train: Iterable[KnowledgeTriple],
+    valid: Iterable[KnowledgeTriple],
     target: Path,
     recipe: CometRecipe,
     data: Mapping[str, str],
@@ -72,7 +72,7 @@ def train_comet(
     return measured
 
 
-def tokenize_triples(model: LanguageModel, triples: Sequence[Triple]) -> list[PromptRow]:
+def tokenize_triples(model: LanguageModel, triples: Sequence[KnowledgeTriple]) -> list[PromptRow]:
     """Return the token ids of each triple: prompt, tail, end of the line."""
     encode = model.tokenizer
     prompts = encode([build_prompt(t.head, t.relation) for t in triples], add_special_tokens=False)["input_ids"]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from rejoinder.annotation.exports._external import ImportSummary as ImportSummary
-from rejoinder.annotation.results import Results, read_results
+from rejoinder.annotation.results import ProjectResults, read_results
 from rejoinder.annotation.store.base import Store
 from rejoinder.errors import SpecError, nearest
 
@@ -77,26 +77,26 @@ _FORMATS = {
 }
 
 
-def list_formats(readable: bool = False) -> dict[str, str]:
+def list_judgement_formats(readable: bool = False) -> dict[str, str]:
     """Return the formats by name, each with a sentence; on request only those that can be imported."""
     return {name: format_.about for name, format_ in _FORMATS.items() if format_.readable or not readable}
 
 
-def export(store: Store, name: str) -> ExportFile:
+def export_judgements(store: Store, name: str) -> ExportFile:
     """Export a project's results in a format."""
     return export_results(read_results(store), name)
 
 
-def export_results(results: Results, name: str) -> ExportFile:
+def export_results(results: ProjectResults, name: str) -> ExportFile:
     """Export results in a format."""
-    format_ = _find_format(name, list_formats())
-    write: Callable[[Results], bytes] = getattr(_load_module(format_), format_.write)
+    format_ = _find_format(name, list_judgement_formats())
+    write: Callable[[ProjectResults], bytes] = getattr(_load_module(format_), format_.write)
     return ExportFile(f"{results.project.name}.{format_.ending}", format_.media, write(results))
 
 
 def import_judgements(store: Store, name: str, content: bytes) -> ImportSummary:
     """Add judgements that were made elsewhere to the store; those already in it are skipped."""
-    format_ = _find_format(name, list_formats(readable=True))
+    format_ = _find_format(name, list_judgement_formats(readable=True))
     read: Callable[[Store, bytes], ImportSummary] = _load_module(format_).read
     return read(store, content)
 

@@ -6,13 +6,13 @@ import re
 from xml.etree import ElementTree
 
 from rejoinder.annotation.exports._shape import UnitShape, find_shape
-from rejoinder.annotation.results import Results
+from rejoinder.annotation.results import ProjectResults
 from rejoinder.annotation.unit import Field, Option
 
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
 
 
-def write(results: Results) -> bytes:
+def write(results: ProjectResults) -> bytes:
     """Return the labeling configuration for Label Studio's settings."""
     shape = find_shape(results)
     view = ElementTree.Element("View")

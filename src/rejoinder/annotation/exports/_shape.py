@@ -9,7 +9,7 @@ import re
 from typing import NamedTuple
 
 from rejoinder.annotation.fields import list_fields
-from rejoinder.annotation.results import Results
+from rejoinder.annotation.results import ProjectResults
 from rejoinder.annotation.unit import Field, Unit
 
 
@@ -25,7 +25,7 @@ class UnitShape(NamedTuple):
     note: bool
 
 
-def find_shape(results: Results) -> UnitShape:
+def find_shape(results: ProjectResults) -> UnitShape:
     """Return the shape of a project's units; exercises are left out, since other tools cannot use them."""
     units = [unit for unit in results.units.values() if unit.kind != "exercise"]
     widest = max(units, key=lambda unit: len(unit.payload["replies"]))

@@ -16,7 +16,13 @@ import orjson
 from rejoinder.annotation.exports._external import ExternalJudgement, ImportSummary, record_judgements
 from rejoinder.annotation.fields import list_fields
 from rejoinder.annotation.form import FORMS
-from rejoinder.annotation.results import FieldAnswer, Results, find_label, order_pair, split_answer
+from rejoinder.annotation.results import (
+    FieldAnswer,
+    ProjectResults,
+    find_chosen_label,
+    order_pair_for_rater,
+    split_answer,
+)
 from rejoinder.annotation.store.base import Store
 from rejoinder.annotation.unit import Field, Value
 from rejoinder.errors import InputError, brief
@@ -42,7 +48,7 @@ COLUMNS = (
 _REQUIRED_COLUMNS = ("unit", "rater", "field", "value")
 
 
-def write(results: Results) -> bytes:
+def write(results: ProjectResults) -> bytes:
     """Return the table, including checks and exercises (see their kind)."""
     return to_csv(COLUMNS, _list_rows(results))
 
@@ -62,19 +68,20 @@ def _escape(cell: object) -> object:
     return escape_cell(cell) if isinstance(cell, str) else cell
 
 
-def _list_rows(results: Results) -> Iterator[tuple[object, ...]]:
+def _list_rows(results: ProjectResults) -> Iterator[tuple[object, ...]]:
     for judgement in results.judgements:
         for answer in split_answer(results, results.units[judgement.unit], judgement):
             yield _make_row(results, answer)
 
 
-def _make_row(results: Results, answer: FieldAnswer) -> tuple[object, ...]:
+def _make_row(results: ProjectResults, answer: FieldAnswer) -> tuple[object, ...]:
     judgement, hidden = answer.judgement, answer.unit.hidden
     first = second = None
     replies = hidden.get("replies", {})
     if FORMS[answer.unit.form].asks == "preference":
         first, second = (
-            replies.get(key, {}).get("response", key) for key in order_pair(results, answer.unit, judgement.rater)
+            replies.get(key, {}).get("response", key)
+            for key in order_pair_for_rater(results, answer.unit, judgement.rater)
         )
     value = orjson.dumps(answer.value).decode() if isinstance(answer.value, list) else answer.value
     right = None if judgement.right is None else int(judgement.right)
@@ -91,7 +98,7 @@ def _make_row(results: Results, answer: FieldAnswer) -> tuple[object, ...]:
         answer.field.aspect,
         answer.field.name,
         value,
-        find_label(answer),
+        find_chosen_label(answer),
         right,
         round(judgement.seconds, 3) or None,  # 0: the time is unknown
         at,

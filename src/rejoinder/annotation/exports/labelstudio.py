@@ -9,9 +9,14 @@ from typing import Any
 
 import orjson
 
-from rejoinder.annotation.exports._external import ExternalJudgement, ImportSummary, pseudonym, record_judgements
+from rejoinder.annotation.exports._external import (
+    ExternalJudgement,
+    ImportSummary,
+    make_rater_pseudonym,
+    record_judgements,
+)
 from rejoinder.annotation.exports._shape import UnitShape, find_shape, list_lines
-from rejoinder.annotation.results import Results, read_results
+from rejoinder.annotation.results import ProjectResults, read_results
 from rejoinder.annotation.store.base import Judgement, Store
 from rejoinder.annotation.unit import Field, Unit, Value
 from rejoinder.errors import InputError, brief
@@ -19,7 +24,7 @@ from rejoinder.errors import InputError, brief
 _EMPTY = "\N{EM DASH}"  # for units with fewer replies than others
 
 
-def write(results: Results) -> bytes:
+def write(results: ProjectResults) -> bytes:
     """Return the tasks as a JSON list, each with its annotations; raters are numbered, like Label Studio's users."""
     shape = find_shape(results)
     raters = {name: n for n, name in enumerate(sorted({j.rater for j in results.judgements}), start=1)}
@@ -131,7 +136,7 @@ def _find_rater(store: Store, task: dict[str, Any], annotation: dict[str, Any]) 
     raters = meta.get("raters") if isinstance(meta, dict) else None
     if isinstance(raters, dict) and str(user) in raters:
         return str(raters[str(user)])
-    return f"labelstudio-{user}" if isinstance(user, int) else pseudonym(store, "labelstudio", str(user))
+    return f"labelstudio-{user}" if isinstance(user, int) else make_rater_pseudonym(store, "labelstudio", str(user))
 
 
 def _parse_value(field: Field, value: Any) -> Any:

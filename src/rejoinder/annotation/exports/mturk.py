@@ -15,10 +15,15 @@ from typing import Any
 
 import orjson
 
-from rejoinder.annotation.exports._external import ExternalJudgement, ImportSummary, pseudonym, record_judgements
+from rejoinder.annotation.exports._external import (
+    ExternalJudgement,
+    ImportSummary,
+    make_rater_pseudonym,
+    record_judgements,
+)
 from rejoinder.annotation.exports._shape import UnitShape, find_shape, list_lines
 from rejoinder.annotation.exports.csv import read_rows
-from rejoinder.annotation.results import Results, read_results
+from rejoinder.annotation.results import ProjectResults, read_results
 from rejoinder.annotation.store.base import Store
 from rejoinder.annotation.unit import Field, Unit
 from rejoinder.errors import InputError
@@ -27,7 +32,7 @@ _FORMULA = "=+-@\t\r"
 _REQUIRED_COLUMNS = ("WorkerId", "Input.unit")
 
 
-def write(results: Results) -> bytes:
+def write(results: ProjectResults) -> bytes:
     """Return the input file: one row per unit, including checks, in the order of their ids, which reveals nothing."""
     shape = find_shape(results)
     out = io.StringIO(newline="")
@@ -71,7 +76,7 @@ def _to_html(text: str, newline: str = "<br>") -> str:
     return f"&#{ord(safe[0])};{safe[1:]}" if safe[:1] and safe[0] in _FORMULA else safe
 
 
-def write_layout(results: Results) -> bytes:
+def write_layout(results: ProjectResults) -> bytes:
     """Return the HTML layout, to be pasted into the project's page on Mechanical Turk."""
     project, shape = results.project, find_shape(results)
     parts = [f"<h2>{_escape_for_layout(project.title)}</h2>", f"<p>{_escape_for_layout(project.instructions)}</p>"]
@@ -151,7 +156,7 @@ def _read_judgements(
                 answer[field.name] = value
         seconds = row.get("WorkTimeInSeconds", "")
         duration = float(seconds) if seconds.isdigit() else 0.0
-        yield ExternalJudgement(pseudonym(store, "mturk", row["WorkerId"]), unit, answer, duration)
+        yield ExternalJudgement(make_rater_pseudonym(store, "mturk", row["WorkerId"]), unit, answer, duration)
 
 
 def _parse_answers(row: dict[str, str], number: int) -> dict[str, Any]:

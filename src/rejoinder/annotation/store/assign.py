@@ -10,7 +10,14 @@ import orjson
 
 from rejoinder.annotation.store.base import Assignment, Rater
 from rejoinder.annotation.store.database import Row, Session
-from rejoinder.annotation.store.history import LATEST, History, exercise_attempt, is_stopped, next_check, read_history
+from rejoinder.annotation.store.history import (
+    LATEST,
+    History,
+    exercise_attempt,
+    is_rater_stopped,
+    next_due_check,
+    read_history,
+)
 from rejoinder.annotation.store.unit_cache import UnitCache
 
 _UNITS_AT_ONCE = 16  # units whose slots are read in one query
@@ -75,11 +82,11 @@ def find_slot(session: Session, cache: UnitCache, rater: Rater, now: float) -> S
         if not passed:
             left = [id for id in questions if id not in history.exercise.get(attempt, {})]
             return SlotSearch(FreeSlot(left[0], None, attempt) if attempt else None)
-    if is_stopped(cache, history):
+    if is_rater_stopped(cache, history):
         return SlotSearch(None)
     if project.units_per_rater and len(history.done) >= project.units_per_rater:
         return SlotSearch(None)
-    if (check := next_check(cache, history, rater.name)) is not None:
+    if (check := next_due_check(cache, history, rater.name)) is not None:
         return SlotSearch(FreeSlot(check, None))
     return _find_free_slot(session, cache, rater, history, now)
 

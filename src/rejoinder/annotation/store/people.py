@@ -24,7 +24,7 @@ def digest_token(token: str) -> str:
     return sha256_of_bytes(token.encode("utf-8", "surrogatepass"))
 
 
-def check_name(name: str) -> None:
+def check_person_name(name: str) -> None:
     """Raise an error if a name could not be used in a file or on a page."""
     if not _NAME.fullmatch(name):
         raise AnnotationError(
@@ -44,10 +44,10 @@ def add_person(
     entrance: str | None = None,
 ) -> Rater:
     """Add a person; the name must be new in the project."""
-    check_name(name)
+    check_person_name(name)
     if role not in _ROLES:
         raise AnnotationError(f"there is no role {brief(role)}; choose from: {', '.join(_ROLES)}")
-    if find_by_name(session, project, name) is not None:
+    if find_person_by_name(session, project, name) is not None:
         raise AnnotationError(
             f"there is already somebody called {brief(name)}; choose another name, or renew their link"
         )
@@ -65,18 +65,18 @@ def make_token() -> str:
     return secrets.token_urlsafe(_TOKEN_BYTES)
 
 
-def find_by_name(session: Session, project: str, name: str) -> Rater | None:
+def find_person_by_name(session: Session, project: str, name: str) -> Rater | None:
     """Return a person by name, with or without access."""
     return _first_person(session.rows(f"SELECT {_COLUMNS} FROM raters WHERE project = ? AND name = ?", project, name))
 
 
-def find_by_token(session: Session, project: str, token: str) -> Rater | None:
+def find_person_by_token(session: Session, project: str, token: str) -> Rater | None:
     """Return the person whose token this is."""
     rows = session.rows(f"SELECT {_COLUMNS} FROM raters WHERE token = ? AND project = ?", digest_token(token), project)
     return _first_person(rows)
 
 
-def find_by_id(session: Session, project: str, id: str) -> Rater | None:
+def find_person_by_id(session: Session, project: str, id: str) -> Rater | None:
     """Return a person by id, with or without access."""
     return _first_person(session.rows(f"SELECT {_COLUMNS} FROM raters WHERE id = ? AND project = ?", id, project))
 

@@ -48,7 +48,7 @@ def _has_content(statement: str) -> bool:
     return any(line.strip() and not line.lstrip().startswith("--") for line in statement.splitlines())
 
 
-def migrate(database: Database) -> int:
+def migrate_database(database: Database) -> int:
     """Migrate a database, and return the number of migrations applied; one process at a time."""
     known = read_migrations(database.dialect)
 
@@ -80,7 +80,7 @@ class SqlStore:
 
     def __init__(self, project: Project, database: Database, clock: Callable[[], float]) -> None:
         self._project, self._database, self._clock = project, database, clock
-        migrate(database)
+        migrate_database(database)
         self._cache = database.read(partial(unit_cache.load_unit_cache, project=project))
         self._project_lock = f"project {project.name}"
 
@@ -138,13 +138,13 @@ class SqlStore:
     def who(self, token: str) -> Rater | None:
         """Return the person whose token this is."""
         return self._with_access(
-            self._database.read(lambda session: people.find_by_token(session, self._project.name, token))
+            self._database.read(lambda session: people.find_person_by_token(session, self._project.name, token))
         )
 
     def rater(self, id: str) -> Rater | None:
         """Return a person by id."""
         return self._with_access(
-            self._database.read(lambda session: people.find_by_id(session, self._project.name, id))
+            self._database.read(lambda session: people.find_person_by_id(session, self._project.name, id))
         )
 
     def _with_access(self, rater: Rater | None) -> Rater | None:
@@ -162,7 +162,7 @@ class SqlStore:
         """Return the rater of that name who used a shared link, added if new."""
 
         def job(session: Session) -> Rater:
-            rater = people.find_by_name(session, self._project.name, name)
+            rater = people.find_person_by_name(session, self._project.name, name)
             if rater is None:
                 return people.add_person(
                     session, self._project.name, name, "rater", None, self._clock(), None, entrance.id
@@ -222,14 +222,16 @@ class SqlStore:
     def submit(self, rater: Rater, assignment: str, answer: Mapping[str, Any], seconds: float) -> Judgement:
         """Check and commit an answer."""
         return self._database.write(
-            lambda session: submission.submit(session, self._cache, rater, assignment, answer, seconds, self._clock()),
+            lambda session: submission.submit_answer(
+                session, self._cache, rater, assignment, answer, seconds, self._clock()
+            ),
             f"rater {rater.id}",
         )
 
     def undo(self, rater: Rater) -> Assignment | None:
         """Reopen the rater's latest answer."""
         return self._database.write(
-            lambda session: submission.undo(session, self._cache, rater, self._clock()), f"rater {rater.id}"
+            lambda session: submission.undo_answer(session, self._cache, rater, self._clock()), f"rater {rater.id}"
         )
 
     def record(
@@ -239,7 +241,7 @@ class SqlStore:
         now = self._clock()
         when = now if at is None else at
         return self._database.write(
-            lambda session: submission.record(session, self._cache, rater, unit, answer, seconds, when, now),
+            lambda session: submission.record_judgement(session, self._cache, rater, unit, answer, seconds, when, now),
             self._project_lock,
         )
 
@@ -259,7 +261,7 @@ class SqlStore:
 
     def judgements(self, superseded: bool = False) -> list[Judgement]:
         """Return the judgements in order of time."""
-        return self._database.read(lambda session: overview.read_judgements(session, self._cache, superseded))
+        return self._database.read(lambda session: overview.read_stored_judgements(session, self._cache, superseded))
 
     def close(self) -> None:
         """Close the database."""

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from rejoinder.annotation.answers import check_answer, is_right
+from rejoinder.annotation.answers import check_answer, is_accepted_answer
 from rejoinder.annotation.errors import AnsweredError, LeaseLostError, NotYoursError, TooFastError
 from rejoinder.annotation.fields import list_fields
 from rejoinder.annotation.store import people
 from rejoinder.annotation.store.assign import IS_FREE, assignment_from_row
 from rejoinder.annotation.store.base import Assignment, Judgement, Rater
 from rejoinder.annotation.store.database import Session
-from rejoinder.annotation.store.history import LATEST, is_stopped, read_history
+from rejoinder.annotation.store.history import LATEST, is_rater_stopped, read_history
 from rejoinder.annotation.store.unit_cache import UnitCache, find_unit, unit_from_columns
 from rejoinder.annotation.unit import Answer, Unit, UnitKind
 
@@ -31,7 +31,7 @@ class _StoredJudgement(NamedTuple):
     supersedes: str | None
 
 
-def submit(
+def submit_answer(
     session: Session,
     cache: UnitCache,
     rater: Rater,
@@ -112,7 +112,7 @@ def _insert_judgement(session: Session, assignment: str, judgement: _StoredJudge
 def _to_judgement(assignment: str, unit: Unit, rater: Rater, stored: _StoredJudgement) -> Judgement:
     """Return the judgement as a rater may see it: only an exercise says whether it was right."""
     exercise = unit.kind == "exercise"
-    right = is_right(unit.hidden.get("answer", {}), stored.answer) if exercise else None
+    right = is_accepted_answer(unit.hidden.get("answer", {}), stored.answer) if exercise else None
     explanation = str(unit.hidden.get("explanation", "")) if exercise else ""
     kind: UnitKind = "exercise" if exercise else "unit"
     return Judgement(
@@ -130,10 +130,10 @@ def _to_judgement(assignment: str, unit: Unit, rater: Rater, stored: _StoredJudg
     )
 
 
-def undo(session: Session, cache: UnitCache, rater: Rater, now: float) -> Assignment | None:
+def undo_answer(session: Session, cache: UnitCache, rater: Rater, now: float) -> Assignment | None:
     """Reopen the latest answer; see ``Store.undo``."""
     row = find_undoable(session, cache, rater, now)
-    if row is None or is_stopped(cache, read_history(session, cache, rater)):
+    if row is None or is_rater_stopped(cache, read_history(session, cache, rater)):
         return None
     session.run("UPDATE assignments SET reopened = ? WHERE id = ?", now, row[0])
     return assignment_from_row(cache, rater, (*row[:6], now, row[7]))
@@ -152,7 +152,7 @@ def find_undoable(session: Session, cache: UnitCache, rater: Rater, now: float) 
     return tuple(rows[0]) if rows and rows[0][1] in cache.units else None
 
 
-def record(
+def record_judgement(
     session: Session,
     cache: UnitCache,
     name: str,
@@ -168,7 +168,7 @@ def record(
     if unit is None:
         raise NotYoursError
     answer = check_answer(list_fields(project, unit), raw)
-    rater = people.find_by_name(session, project.name, name) or people.add_person(
+    rater = people.find_person_by_name(session, project.name, name) or people.add_person(
         session, project.name, name, "rater", None, now
     )
     rows = session.rows(

@@ -15,10 +15,10 @@ from rejoinder.indexes.corpus import Corpus, group_by_corpus
 from rejoinder.indexes.speaker_sets import Design, SetSampling
 from rejoinder.indexes.speaker_similarity import (
     Similarity,
-    is_decreasing,
-    is_separated,
+    are_first_and_last_apart,
+    is_similarity_decreasing,
     measure_similarity,
-    open_vectorizer,
+    open_vectoriser,
 )
 from rejoinder.papers.base import Figure, Reproduction
 from rejoinder.papers.loader import load_notes, load_published
@@ -79,7 +79,7 @@ def _dialogues() -> Iterator[Dialogue]:
 
 
 def _measure(corpus: Corpus, way: SimilarityMethod) -> list[Similarity]:
-    return measure_similarity(corpus, open_vectorizer(way.encoder), way.sampling, [way.design])[way.design]
+    return measure_similarity(corpus, open_vectoriser(way.encoder), way.sampling, [way.design])[way.design]
 
 
 def _figures(row: str, kinds: Sequence[Similarity], way: SimilarityMethod) -> Iterator[Figure]:
@@ -92,9 +92,17 @@ def _figures(row: str, kinds: Sequence[Similarity], way: SimilarityMethod) -> It
 
 def _describe_order(way: SimilarityMethod, similarities: dict[str, list[Similarity]]) -> str:
     """On which corpora the mean cosine falls from set to set, and where the first and last are clearly apart."""
-    both = [name for name, kinds in similarities.items() if is_decreasing(kinds) and is_separated(kinds)]
-    order_only = [name for name, kinds in similarities.items() if is_decreasing(kinds) and not is_separated(kinds)]
-    neither = [name for name, kinds in similarities.items() if not is_decreasing(kinds)]
+    both = [
+        name
+        for name, kinds in similarities.items()
+        if is_similarity_decreasing(kinds) and are_first_and_last_apart(kinds)
+    ]
+    order_only = [
+        name
+        for name, kinds in similarities.items()
+        if is_similarity_decreasing(kinds) and not are_first_and_last_apart(kinds)
+    ]
+    neither = [name for name, kinds in similarities.items() if not is_similarity_decreasing(kinds)]
     sizes = ", ".join(f"{name} {kinds[0].n_sets:,}" for name, kinds in similarities.items())
     return _NOTES.text(
         "order of speaker sets",

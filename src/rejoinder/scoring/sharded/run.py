@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 
 import rejoinder
-from rejoinder.data.remote import is_remote, redact
+from rejoinder.data.remote import is_remote, redact_address
 from rejoinder.data.shards import conversations
 from rejoinder.data.shards.files import Shard
 from rejoinder.engines import request_counts
@@ -116,7 +116,7 @@ def _compute_shards(
     n_done, total = 0, sum(sizes)
     for result in engine.compute(work, [list(shard) for shard in shards]):
         computed[result.number] = result.value
-        request_counts.add_report(result.value["requests"])
+        request_counts.add_request_report(result.value["requests"])
         n_done += sizes[result.number]
         if progress is not None:
             progress(n_done, total)
@@ -144,7 +144,7 @@ def _claim_results(plan: Plan, where: str) -> Results:
         same = False
     if not same or results.read("run.json") is not None:
         raise RunError(
-            f"{redact(where)}: holds another run (other metrics, or a run of one file); choose another folder"
+            f"{redact_address(where)}: holds another run (other metrics, or a run of one file); choose another folder"
         )
     return results
 
@@ -152,7 +152,7 @@ def _claim_results(plan: Plan, where: str) -> Results:
 def _name_shards(shards: Sequence[Shard], results: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Add to each shard's results its name in errors: its file name, or its path where several have that name."""
     counts = Counter(shard.name for shard in shards)
-    names = [shard.name if counts[shard.name] == 1 else redact(shard.where) for shard in shards]
+    names = [shard.name if counts[shard.name] == 1 else redact_address(shard.where) for shard in shards]
     return [{**one, "called": name} for one, name in zip(results, names, strict=True)]
 
 
@@ -188,7 +188,7 @@ def _check_items(shards: Sequence[Mapping[str, Any]], results: Results) -> None:
     first, second, digest = clash
     with results.files([f"{SHARDS}/{first['address']}/scores.jsonl"]) as (path,), path.open("rb") as lines:
         names = (orjson.loads(line)["item"] for line in lines)
-        name = next((name for name in names if conversations.digest(name) == digest), "of an unknown name")
+        name = next((name for name in names if conversations.conversation_digest(name) == digest), "of an unknown name")
     raise InputError(
         f"the shards {first['called']} and {second['called']} both have an item {brief(name)}, with another context, "
         "other references or another dialogue; give it another id in one of them"
@@ -215,7 +215,7 @@ def _find_conversation(results: Results, address: str, digest: int) -> tuple[str
     with results.files([f"{SHARDS}/{address}/scores.jsonl"]) as (path,), path.open("rb") as lines:
         for line in map(orjson.loads, lines):
             names = line["system"], line.get("dialogue", line["item"])
-            if conversations.digest(*names) == digest:
+            if conversations.conversation_digest(*names) == digest:
                 return names
     return "a system", "of an unknown name"
 

@@ -51,7 +51,7 @@ class ShardWorker:
         """Score one shard, unless it was scored before; return its address, its counts and its sums."""
         shard, start = Shard(*task), time.perf_counter()
         report: dict[str, Any] = {}
-        with request_counts.fill_report(report):
+        with request_counts.fill_request_report(report):
             result = self._find_stored(shard) or self._score(shard)
         facts = {"name": shard.name, "bytes": shard.size, "seconds": time.perf_counter() - start}
         return {**result, **facts, "requests": report}

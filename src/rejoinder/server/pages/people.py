@@ -8,7 +8,7 @@ from urllib.parse import quote
 from starlette.requests import Request
 
 from rejoinder.comparison.trust import Trust
-from rejoinder.comparison.trust_tables import agreement_table, sentence
+from rejoinder.comparison.trust_tables import metric_agreement_table, trust_advice
 from rejoinder.errors import SpecError, nearest
 from rejoinder.reports.findings import Findings
 from rejoinder.reports.people import aspect_sections
@@ -38,12 +38,14 @@ async def people(context: PageContext, request: Request, query: Query) -> PageCo
         "metric": spec,
         "aspects": [entry.evidence.aspect for entry in findings.trusts],
         "metrics": specs,
-        "sentence": sentence(trust),
-        "table": table_object(agreement_table(trust)),
+        "sentence": trust_advice(trust),
+        "table": table_object(metric_agreement_table(trust)),
         "points": points,
         "drawn": chart.drawn if chart else 0,
     }
-    return PageContent("people.html", data, {"agreement": agreement_table(trust), "chart": chart, "part": section})
+    return PageContent(
+        "people.html", data, {"agreement": metric_agreement_table(trust), "chart": chart, "part": section}
+    )
 
 
 def select_trust(findings: Findings, aspect: str | None) -> Trust:

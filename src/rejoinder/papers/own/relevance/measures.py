@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rejoinder.comparison.rated_scores import ORACLE, Evidence, Values, gather_evidence
+from rejoinder.comparison.rated_scores import ORACLE, RatedScores, Values, collect_rated_scores
 from rejoinder.metric import NAN
 from rejoinder.papers.own.relevance.rows import UNKNOWN, RelevanceRows
 from rejoinder.scoring.api import score
@@ -28,7 +28,7 @@ class ScoredColumn:
     """A column's evidence: every row's rating and scores; ``metrics`` has the signature behind each spec."""
 
     rows: RelevanceRows
-    evidence: Evidence
+    evidence: RatedScores
     metrics: Mapping[str, str]
 
     @property
@@ -59,7 +59,7 @@ class ColumnCorrelation:
 def score_rows(rows: RelevanceRows, specs: Sequence[str]) -> ScoredColumn:
     """Score a column's rows under every spec."""
     scores = score(rows.data, specs)
-    return ScoredColumn(rows, gather_evidence(scores, rows.data, rows.column.aspect), scores.metrics)
+    return ScoredColumn(rows, collect_rated_scores(scores, rows.data, rows.column.aspect), scores.metrics)
 
 
 def correlate(scored: ScoredColumn, plan: BootstrapPlan) -> dict[str, ColumnCorrelation]:
