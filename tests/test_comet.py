@@ -89,7 +89,7 @@ def test_training_learns_and_twice_gives_the_same_file(base: Path, tmp_path: Pat
     assert said[0].startswith("3 triples to train on, 2 held out")
     first, second = ((tmp_path / name / lora_folder.WEIGHTS_FILE).read_bytes() for name in ("one", "two"))
     assert first == second
-    measured = lora_folder.read_card(tmp_path / "one", comet.COMET_LORA).about["measured"]
+    measured = lora_folder.read_lora_card(tmp_path / "one", comet.COMET_LORA).about["measured"]
     assert measured["valid_loss"] < measured["valid_loss_before"]
 
 
@@ -133,7 +133,7 @@ def test_a_changed_file_and_another_base_are_refused(trained: Path, base: Path, 
 
 
 def test_the_shipped_addition_is_whole_and_small() -> None:
-    card = lora_folder.read_card(comet.SHIPPED_FOLDER, comet.COMET_LORA)
+    card = lora_folder.read_lora_card(comet.SHIPPED_FOLDER, comet.COMET_LORA)
     from rejoinder.files import sha256_of
 
     assert sha256_of(comet.SHIPPED_FOLDER / lora_folder.WEIGHTS_FILE) == card.parts

@@ -13,7 +13,7 @@ import tiny_models
 import rejoinder
 from rejoinder.metric import PARTS, Metric, SetMetric, metric_class, metric_names
 from rejoinder.models.catalog.entries import MODELS
-from rejoinder.models.catalog.manifest import is_available
+from rejoinder.models.catalog.manifest import is_model_available
 from rejoinder.scoring import compute
 from rejoinder.types import Item, Pair, Reference, Response, Turn
 
@@ -61,7 +61,7 @@ CHECKPOINTS = ("dynaeval", "grade")
 
 @pytest.fixture(params=[*metric_names(), *VARIANTS])
 def metric(request: pytest.FixtureRequest, own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Metric:
-    if request.param.startswith("aptness") and not is_available(MODELS["aptness"]):
+    if request.param.startswith("aptness") and not is_model_available(MODELS["aptness"]):
         pytest.skip("the weights of aptness are not in the package")
     monkeypatch.setenv("REJOINDER_THREADS", "1")  # tiny matrices only wait for each other
     tiny_models.install(own_cache)

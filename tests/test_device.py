@@ -16,7 +16,7 @@ from rejoinder.cli.models import command
 from rejoinder.errors import InputError, SpecError
 from rejoinder.models import device
 from rejoinder.models.aptness.model import AptnessModel
-from rejoinder.models.batching import batches
+from rejoinder.models.batching import split_into_batches
 from rejoinder.models.device import Backend
 from rejoinder.models.encoder import factory, onnx
 from rejoinder.models.encoder.onnx import OnnxEncoder
@@ -32,7 +32,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
     def made(driver: bool = False, provider: bool = False, torch: bool = False, asked: str | None = None) -> None:
         device._choose_backend.cache_clear()
         found = [device.CPU_PROVIDER, *([device.CUDA_PROVIDER] if provider else [])]
-        monkeypatch.setattr(device, "has_driver", lambda: driver)
+        monkeypatch.setattr(device, "has_cuda_driver", lambda: driver)
         monkeypatch.setattr(device, "_onnx_providers", lambda: found)
         monkeypatch.setattr(device, "_torch_has_cuda", lambda: torch and driver)
         if asked is None:
@@ -120,13 +120,13 @@ def test_batches_are_larger_on_a_gpu_and_computed_one_after_the_other(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine()
-    assert max(map(len, batches([8] * 1000))) == 32
+    assert max(map(len, split_into_batches([8] * 1000))) == 32
     machine(driver=True, provider=True)
-    assert max(map(len, batches([8] * 1000))) == 512
+    assert max(map(len, split_into_batches([8] * 1000))) == 512
     monkeypatch.setenv("REJOINDER_THREADS", "2")
     monkeypatch.setattr(onnx, "ThreadPoolExecutor", None)
     seen: list[int] = []
-    onnx.compute_in_parallel(lambda batch: seen.append(len(batch)), batches([8] * 1000))
+    onnx.compute_in_parallel(lambda batch: seen.append(len(batch)), split_into_batches([8] * 1000))
     assert seen == [512, 488]
 
 

@@ -16,7 +16,7 @@ from rejoinder.types import Candidate, Dialogue, Question, Turn
 
 torch = pytest.importorskip("torch")
 
-from rejoinder.models.generator.model import load_generator, read_card  # noqa: E402
+from rejoinder.models.generator.model import load_generator, read_generator_card  # noqa: E402
 from rejoinder.models.generator.network import GeneratorNetwork, GeneratorShape, position_encoding  # noqa: E402
 from rejoinder.models.generator.text import (  # noqa: E402
     BEGIN,
@@ -129,7 +129,7 @@ def test_training_lowers_the_held_out_loss_and_keeps_the_best(tmp_path: Path) ->
     assert losses[-1] < losses[0]
     assert measured["valid_loss"] == min(losses)
     assert any("steps a second" in line for line in told)
-    assert read_card(tmp_path / "g").about["corpora"] == ["made"]
+    assert read_generator_card(tmp_path / "g").about["corpora"] == ["made"]
 
 
 def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path) -> None:

@@ -20,8 +20,8 @@ import rejoinder
 from rejoinder import cli
 from rejoinder.errors import InputError, SpecError
 from rejoinder.metrics.grade import Grade
-from rejoinder.models.checkpoint import CheckpointMissingError, read_weights
-from rejoinder.models.grade.graph import Concepts, _build_edges, _drop_edges, build_graph
+from rejoinder.models.checkpoint import CheckpointMissingError, read_checkpoint_weights
+from rejoinder.models.grade.graph import Concepts, _build_edges, _drop_edges, build_keyword_graph
 from rejoinder.models.grade.keywords import EnglishTagger, read_rarity, write_rarity
 from rejoinder.models.grade.model import GradeModel, open_grade, truncate_pair
 from rejoinder.types import Item, Pair, Response, Turn
@@ -52,7 +52,7 @@ def own(folder: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def weights(folder: Path) -> dict[str, Any]:
-    return {name: value.numpy() for name, value in read_weights(folder / CHECKPOINT, "model").items()}
+    return {name: value.numpy() for name, value in read_checkpoint_weights(folder / CHECKPOINT, "model").items()}
 
 
 def pairs(contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> list[Pair]:
@@ -254,7 +254,7 @@ def test_a_share_of_the_edges_is_left_counted_by_hand() -> None:
 
 def test_the_normal_form_of_the_edges_is_computed_by_hand() -> None:
     concepts = Concepts({"a": 4, "b": 5}, {}, {}, {("a", "b"): 4})
-    found = build_graph(concepts, ["x", "a"], ["b"], 18, 3, keep=1.0, seed=0)
+    found = build_keyword_graph(concepts, ["x", "a"], ["b"], 18, 3, keep=1.0, seed=0)
     # b stands in place 1, x in 1 and a in 2: x-b is 1/20 at (1, 1), a-b is 1/4 at (2, 1) and (1, 2).
     sums = {1: 1 + 1 / 20 + 1 / 4, 2: 1 + 1 / 4}
     assert found.edges[1, 1] == pytest.approx((1 + 1 / 20) / sums[1])

@@ -22,11 +22,8 @@ from rejoinder.errors import InputError, MissingExtraError, RejoinderError  # no
 from rejoinder.models.language_model import generation  # noqa: E402
 from rejoinder.models.language_model import generation as decoding  # noqa: E402
 from rejoinder.models.language_model.model import LanguageModel, load_language_model  # noqa: E402
-from rejoinder.models.language_model.network import (  # noqa: E402
-    extend,
-    read_soft,
-)
-from rejoinder.models.language_model.prompt_format import context_ids, end_ids  # noqa: E402
+from rejoinder.models.language_model.network import extend_reading, read_soft  # noqa: E402
+from rejoinder.models.language_model.prompt_format import context_ids, turn_end_ids  # noqa: E402
 from rejoinder.types import Turn  # noqa: E402
 
 LINES = [
@@ -154,7 +151,7 @@ def loss(model: LanguageModel, context: Sequence[Turn], reply: str, end: bool = 
     """transformers' own mean loss of the reply, the context's labels being -100."""
     before = context_ids(model.tokenizer, context, model.join)
     first = [*before.start, *before.body]
-    after = [*model.reply_ids(reply), *(end_ids(model.tokenizer, model.join) if end else ())]
+    after = [*model.reply_ids(reply), *(turn_end_ids(model.tokenizer, model.join) if end else ())]
     ids = torch.tensor([first + after])
     labels = torch.tensor([[-100] * len(first) + after])
     with torch.no_grad():
@@ -368,7 +365,7 @@ def test_soft_tokens_of_the_wrong_shape_are_a_users_error(models: dict[str, Lang
 def test_an_extended_reading_says_what_a_whole_pass_says(model: LanguageModel) -> None:
     before = context_ids(model.tokenizer, LONG, model.join)
     ids = torch.tensor([model.reply_ids("my sister forgot hers")])
-    logits, longer = extend(model.network, model.read(LONG), ids=ids)
+    logits, longer = extend_reading(model.network, model.read(LONG), ids=ids)
     with torch.no_grad():
         whole = model.network(input_ids=torch.cat([torch.tensor([[*before.start, *before.body]]), ids], 1)).logits
     np.testing.assert_allclose(logits, whole[:, -ids.shape[1] :], atol=1e-4)

@@ -119,7 +119,7 @@ def test_a_trained_folder_scores_and_tells_of_itself(trained: Path) -> None:
     found = rejoinder.score(["a dog ran.", " "], metrics=spec, contexts=[["the cat sat."], ["the cat sat."]])
     assert 0 < found.values[spec][0] < 1
     assert math.isnan(found.values[spec][1])
-    about = cards.read_card(trained).about
+    about = cards.read_nup_card(trained).about
     assert about["base"] == "minilm"
     assert about["licence"] == "not known"
     assert about["data"] == {"corpora": ["shop", "street"], "split": "train"}
@@ -132,7 +132,7 @@ def test_the_same_seed_gives_the_same_network(trained: Path, tmp_path: Path) -> 
 
     recipe = NupRecipe(contexts=16, held_out=6, epochs=1, batch=8, rate=1e-3)
     train_nup(tiny_training.talks(20), tmp_path / "again", recipe, base="minilm", say=lambda line: None)
-    assert cards.read_card(tmp_path / "again").digest() == cards.read_card(trained).digest()
+    assert cards.read_nup_card(tmp_path / "again").digest() == cards.read_nup_card(trained).digest()
 
 
 def test_the_command_trains_into_the_cache_where_no_folder_is_named(
@@ -180,10 +180,10 @@ def test_a_folder_that_is_none_is_told_so(tmp_path: Path, text: str | None, said
 def test_it_starts_from_the_cross_encoder_of_aptness(torch: Any) -> None:
     pytest.importorskip("onnx", reason="the torch extra is not installed")
     from rejoinder.models.catalog.entries import MODELS
-    from rejoinder.models.catalog.manifest import is_available
+    from rejoinder.models.catalog.manifest import is_model_available
     from rejoinder.training.nup import open_trunk_and_tokenizer
 
-    if not is_available(MODELS["aptness"]):
+    if not is_model_available(MODELS["aptness"]):
         pytest.skip("the weights of aptness are not in the package")
     trunk, tokenizer = open_trunk_and_tokenizer("aptness")
     assert trunk.config.hidden_size == 384

@@ -307,7 +307,7 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         told = tiny_rankers.trained(tmp_path / name, seed=seed, few=3, chooser_layers=1)
         assert set(told["held_out_ndcg3"]) == {"u", "u+S1", "u+S", "15"}
-        cards.append(card.read_card(tmp_path / name))
+        cards.append(card.read_ranker_card(tmp_path / name))
     assert cards[0].files == cards[1].files
     assert cards[0].digest() == cards[1].digest()
     assert cards[0].files["reader.onnx"] != cards[2].files["reader.onnx"]

@@ -12,8 +12,8 @@ from tiny_talks import talks
 
 from rejoinder.errors import InputError
 from rejoinder.indexes.corpus import Corpus
-from rejoinder.models.speaker.network import build_network, center_vectors, join_views
-from rejoinder.models.speaker.vectors import WeightedVectors, context_vectors, open_utterance_vectors
+from rejoinder.models.speaker.network import build_scorer_network, centre_vectors, join_views
+from rejoinder.models.speaker.vectors import WeightedVectors, context_vectors, open_turn_encoder
 from rejoinder.models.tensors import read_tensors, write_tensors
 from rejoinder.training.speaker.evaluation import auc
 from rejoinder.training.speaker.places import sample_copies, sample_negatives
@@ -34,7 +34,7 @@ def batch(n: int = 7, views: int = 2, d: int = 5, k: int = 5) -> tuple[Any, Any,
 @pytest.mark.parametrize("kind", ["ssrem", "ruber"])
 @pytest.mark.parametrize("loss", ["classification", "ranking", "margin"])
 def test_the_gradients_are_those_of_finite_differences(kind: Any, loss: Any) -> None:
-    network = build_network(kind)
+    network = build_scorer_network(kind)
     contexts, replies, there = batch()
     random = np.random.default_rng(0)
     start = network.start(5, 2, 0.3, random)
@@ -59,7 +59,7 @@ def test_the_gradients_are_those_of_finite_differences(kind: Any, loss: Any) -> 
 def test_f_is_the_paper_s() -> None:
     contexts, replies, _ = batch(n=1, views=1, k=1)
     matrix = np.random.default_rng(1).normal(size=(5, 5))
-    found = build_network("ssrem").scores({"matrix": matrix}, contexts, replies).scores[0, 0]
+    found = build_scorer_network("ssrem").scores({"matrix": matrix}, contexts, replies).scores[0, 0]
     assert found == pytest.approx(np.tanh(contexts[0] @ matrix @ replies[0, 0]))
 
 
@@ -99,7 +99,7 @@ def test_auc_is_the_share_of_pairs_won() -> None:
 
 def test_vectors_are_centred_and_of_length_one_but_for_the_mean_itself() -> None:
     mean = np.array([1.0, 1.0])
-    assert center_vectors(np.array([[4.0, 5.0], [1.0, 1.0]]), mean) == pytest.approx(np.array([[0.6, 0.8], [0, 0]]))
+    assert centre_vectors(np.array([[4.0, 5.0], [1.0, 1.0]]), mean) == pytest.approx(np.array([[0.6, 0.8], [0, 0]]))
     said = WeightedVectors(np.array([[4, 5]], np.float32), np.array([1], np.float32))
     blank = WeightedVectors(np.array([[0, 0]], np.float32), np.array([0], np.float32))
     assert join_views([said, blank], mean)[0] == pytest.approx([0.6, 0.8, 0, 0])
@@ -107,7 +107,7 @@ def test_vectors_are_centred_and_of_length_one_but_for_the_mean_itself() -> None
 
 def test_a_context_by_words_is_the_mean_over_all_of_its_words(own_cache: Path) -> None:
     tiny_models.install(own_cache)
-    opened = open_utterance_vectors("glove-6b-50d")
+    opened = open_turn_encoder("glove-6b-50d")
     first, second, both = opened.utterances(["the cat sat", "a dog zzzzunknown", "the cat sat a dog"]).vectors
     newest = [opened.utterances(["a dog zzzzunknown"]), opened.utterances(["the cat sat"])]
     assert context_vectors(newest, 1.0).vectors[0] == pytest.approx(both, abs=1e-6)
@@ -126,7 +126,7 @@ def test_a_blank_utterance_weighs_nothing() -> None:
 def test_the_vectors_of_turns_are_computed_once_and_found_again(own_cache: Path) -> None:
     tiny_models.install(own_cache)
     corpus = Corpus.of(talks(20))
-    opened = open_utterance_vectors("minilm")
+    opened = open_turn_encoder("minilm")
     told: list[str] = []
     first = open_turn_vectors(corpus, opened, told.append)
     assert told

@@ -24,7 +24,7 @@ from rejoinder.data.writer import write
 from rejoinder.errors import InputError, RejoinderError
 from rejoinder.models.aptness import card as aptness_card
 from rejoinder.models.catalog.entries import MODELS
-from rejoinder.models.catalog.manifest import is_available, model_folder
+from rejoinder.models.catalog.manifest import is_model_available, model_folder
 from rejoinder.types import Dialogue, Item, Record, Turn
 
 torch = pytest.importorskip("torch", reason="the torch extra is not installed")
@@ -169,9 +169,9 @@ def test_a_recipe_is_scaled_in_its_steps_and_sizes_only() -> None:
     assert small.preferences == recipe.preferences
 
 
-@pytest.mark.skipif(not is_available(MODELS["aptness"]), reason="the weights of aptness are not in the package")
+@pytest.mark.skipif(not is_model_available(MODELS["aptness"]), reason="the weights of aptness are not in the package")
 def test_the_shipped_networks_were_made_by_the_recipe_as_it_stands() -> None:
-    told = aptness_card.read_card(model_folder(MODELS["aptness"])).about["recipe"]
+    told = aptness_card.read_aptness_card(model_folder(MODELS["aptness"])).about["recipe"]
     mine = json.loads(json.dumps(asdict(AptnessRecipe())))
     for key in ("seed", "corpora"):  # given on the command line
         del told[key], mine[key]
@@ -212,14 +212,14 @@ def test_the_folder_that_comes_out_scores_replies(trained: Path, talks: Path, tm
 def test_permissive_leaves_out_what_companies_may_not_use(with_base: Path, tmp_path: Path) -> None:
     write(tiny_training.talks(corpora=("chitchat", "friends")), tmp_path / "talks.jsonl")
     train(tmp_path / "talks.jsonl", "-o", tmp_path / "folder", "--permissive", *SMALL)
-    card = aptness_card.read_card(tmp_path / "folder")
+    card = aptness_card.read_aptness_card(tmp_path / "folder")
     assert card.about["data"] == {"chitchat": "MIT"}
     assert card.licence == "CC-BY-SA-4.0"
     assert (card.limits.context_tokens, card.limits.reply_tokens) == (256, 256)
 
 
 def test_the_card_tells_what_it_was_made_of(trained: Path) -> None:
-    card = aptness_card.read_card(trained)
+    card = aptness_card.read_aptness_card(trained)
     assert card.about["base"] == "minilm"
     assert card.about["seed"] == 0
     assert card.about["data"] == {"shop": "not known", "street": "not known"}
@@ -251,7 +251,7 @@ def test_the_same_seed_gives_the_same_bytes(with_base: Path, talks: Path, traine
 def test_one_corpus_can_be_chosen(with_base: Path, talks: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     train(talks, "-o", tmp_path / "empty", "--corpus", "street", *SMALL)
-    assert list(aptness_card.read_card(tmp_path / "empty").about["data"]) == ["street"]
+    assert list(aptness_card.read_aptness_card(tmp_path / "empty").about["data"]) == ["street"]
 
 
 # Refusals
@@ -423,4 +423,4 @@ def test_the_logs_of_the_page_become_a_corpus_that_trains(
     assert min(counts) > 0
     command = next(command for command in commands() if command[2:3] == ["support.jsonl.gz"])
     train(*command[2:], *SMALL)
-    assert aptness_card.read_card(tmp_path / "support-aptness").about["data"] == {"support": "not known"}
+    assert aptness_card.read_aptness_card(tmp_path / "support-aptness").about["data"] == {"support": "not known"}

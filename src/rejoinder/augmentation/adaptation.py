@@ -19,12 +19,12 @@ from rejoinder.errors import SpecError
 from rejoinder.models.card import folder_digest
 from rejoinder.models.catalog.entries import MODELS
 from rejoinder.models.catalog.manifest import model_folder
-from rejoinder.models.delorean.decoder import VERSION, DeloreanTask, adapt_batches
+from rejoinder.models.delorean.decoder import VERSION, DeloreanTask, rewrite_batches
 from rejoinder.models.delorean.settings import DeloreanSettings
 from rejoinder.models.language_model.likelihood import TokenScores
 from rejoinder.models.language_model.model import LanguageModel, open_language_model
 from rejoinder.models.language_model.prompt_format import Join, check_join
-from rejoinder.models.language_model.sentence_end import model_limits
+from rejoinder.models.language_model.sentence_end import model_batch_limits
 from rejoinder.paths import cache_home
 
 DEFAULT_MODEL = "smollm2-135m"
@@ -103,14 +103,14 @@ def _adapt_jobs(
 ) -> None:
     """Adapt texts batch by batch, and measure how likely they are before and after."""
     keys, tasks = list(jobs), list(jobs.values())
-    for batch in adapt_batches(model, tasks, settings, batch_size):
+    for batch in rewrite_batches(model, tasks, settings, batch_size):
         texts = [(tasks[i], result.text) for i, result in batch]
         scored = [
             (job.context, text)
             for job, new_text in texts
             for text in (job.text, job.text if new_text is None else new_text)
         ]
-        rows, tokens = model_limits(model)
+        rows, tokens = model_batch_limits(model)
         scores = model.log_probabilities(*zip(*scored, strict=True), most_rows=rows, most_tokens=tokens)
         likelihoods = [_likelihood(one) for one in scores]
         store.put(

@@ -19,7 +19,7 @@ from rejoinder.augmentation.proposal import Proposal
 from rejoinder.augmentation.retrieval import collect_dialogues
 from rejoinder.errors import InputError
 from rejoinder.models.catalog.entries import MODELS
-from rejoinder.models.catalog.manifest import is_available
+from rejoinder.models.catalog.manifest import is_model_available
 from rejoinder.types import Item, Record, Reference
 
 Propose: TypeAlias = Callable[[Sequence[Item]], list[list[Proposal]]]
@@ -101,7 +101,7 @@ def _explain_missing_comet() -> str | None:
     """Return what the package's own COMET lacks, and how to get it; None if it can run."""
     if any(find_spec(module) is None for module in ("torch", "transformers")):
         return 'it needs torch; install it with: pip install "rejoinder[torch]"'
-    if not is_available(MODELS[COMET_BASE]):
+    if not is_model_available(MODELS[COMET_BASE]):
         return f"it needs the model {COMET_BASE!r}; get it with: rejoinder models get {COMET_BASE}"
     return None
 

@@ -122,7 +122,7 @@ def cached_comet() -> CachedTails:
     from rejoinder.models.comet import model
     from rejoinder.models.language_model import lora_folder
 
-    card = lora_folder.read_card(model.SHIPPED_FOLDER, model.COMET_LORA)
+    card = lora_folder.read_lora_card(model.SHIPPED_FOLDER, model.COMET_LORA)
     signature = f"{TAILS_VERSION} {card.base} {card.base_digest} {card.parts}"
     path = cache_home() / "tails" / f"comet-{card.parts[:12]}-{card.base_digest[:12]}.jsonl"
     return CachedTails(model.open_comet, signature, path)

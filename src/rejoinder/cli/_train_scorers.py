@@ -245,7 +245,7 @@ def _train_ranker(options: RankerOptions) -> None:
 
 
 def _ranker_recipe(options: RankerOptions) -> RankerRecipe:
-    from rejoinder.models.ranker.card import EMBEDDED, StatementChoice
+    from rejoinder.models.ranker.card import EMBEDDED, StatementReadingRule
     from rejoinder.training.recipes import RankerRecipe
 
     return RankerRecipe(
@@ -261,6 +261,6 @@ def _ranker_recipe(options: RankerOptions) -> RankerRecipe:
         own=not options.all_candidates,
         distractors=not options.no_distractors,
         mined=options.mined_steps if options.knowledge else 0,
-        choice=StatementChoice(most=options.most, likeness=options.likeness),
+        choice=StatementReadingRule(most=options.most, likeness=options.likeness),
         seed=options.seed,
     )

@@ -176,10 +176,10 @@ def make_settings(options: BuildOptions) -> SelectionSettings:
 def default_sources(options: BuildOptions) -> tuple[str, ...]:
     """Return the default sources: words and word vectors, or the embedded encoder if there are no word vectors."""
     from rejoinder.models.catalog.entries import MODELS
-    from rejoinder.models.catalog.manifest import is_available
+    from rejoinder.models.catalog.manifest import is_model_available
     from rejoinder.selection.settings import SOURCES, WITHOUT_VECTORS
 
-    has_vectors = options.at_random or options.pools or is_available(MODELS["glove-6b-50d"])
+    has_vectors = options.at_random or options.pools or is_model_available(MODELS["glove-6b-50d"])
     return SOURCES if has_vectors else WITHOUT_VECTORS
 
 

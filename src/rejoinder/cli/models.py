@@ -47,14 +47,14 @@ def get(name: str, yes: bool, mirror: str | None) -> None:
     from rejoinder.models.catalog.entries import find_model
 
     model = find_model(name)
-    if manifest.is_available(model):
+    if manifest.is_model_available(model):
         click.echo(f"{manifest.model_folder(model)}: already here")
         return
     convert.check_libraries(model)
     _confirm(model, yes)
     with progress_bar(name) as progress:
-        folder = fetch.get(name, mirror, talk=sys.stderr.isatty(), progress=progress)
-    fetched = manifest.read_manifest(folder)
+        folder = fetch.fetch_model(name, mirror, talk=sys.stderr.isatty(), progress=progress)
+    fetched = manifest.read_model_manifest(folder)
     unchecked = len(fetched.trusted) if fetched else 0
     click.echo(f"{folder}: downloaded and checked")
     if unchecked:
@@ -103,7 +103,7 @@ def _catalog_table() -> Table:
 
     rows: list[list[Cell]] = []
     for model in MODELS.values():
-        available = "yes" if manifest.is_available(model) else "no"
+        available = "yes" if manifest.is_model_available(model) else "no"
         size = _format_size(model.size) if model.size else "–"
         rows.append([model.name, model.kind, available, size, model.licence, str(model.origin), model.purpose])
     notes = [

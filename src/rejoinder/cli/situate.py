@@ -208,11 +208,11 @@ def statements(
     from rejoinder.cli._progress import progress_bar
     from rejoinder.data.questions import CATEGORIES
     from rejoinder.data.seeds import read_seeds, write_seeds
-    from rejoinder.models.statements.model import open_writer
+    from rejoinder.models.statements.model import open_statement_writer
     from rejoinder.situation.statement_writer import add_statements
 
     seed_records = read_seeds(*seeds)
-    model = open_writer(writer, device)
+    model = open_statement_writer(writer, device)
     with progress_bar("writing") as progress:
         result = add_statements(seed_records, model, categories or CATEGORIES, n, beam, progress)
     write_seeds(result, output)

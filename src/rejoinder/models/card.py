@@ -18,7 +18,7 @@ _TRANSFORMERS_FILES = (
 )
 
 
-def write_card(path: Path, content: Mapping[str, Any]) -> None:
+def write_model_card(path: Path, content: Mapping[str, Any]) -> None:
     """Write a card as indented JSON with sorted keys; the same content gives the same bytes."""
     option = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
     path.write_bytes(orjson.dumps(content, option=option))

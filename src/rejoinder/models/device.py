@@ -64,12 +64,12 @@ def torch_device(name: str | None = None) -> Device:
     return "cpu"
 
 
-def providers(device: Device) -> list[Any]:
+def onnx_providers(device: Device) -> list[Any]:
     """Return the execution providers for onnxruntime."""
     return [(CUDA_PROVIDER, {"use_tf32": "0"}), CPU_PROVIDER] if device == "cuda" else [CPU_PROVIDER]
 
 
-def batch_limits(device: Device | None = None) -> tuple[int, int]:
+def device_batch_limits(device: Device | None = None) -> tuple[int, int]:
     """Return the maximum rows and tokens of a batch; they do not change any score."""
     return BATCH_LIMITS[device or graph_backend().device]
 
@@ -82,7 +82,7 @@ def describe_backend() -> str:
 
 @cache
 def _choose_backend(requested: Device | None) -> Backend:
-    if requested != "cpu" and (requested or has_driver()):
+    if requested != "cpu" and (requested or has_cuda_driver()):
         if CUDA_PROVIDER in _onnx_providers():
             return Backend("cuda", "onnxruntime")
         if find_spec("onnx") is not None and _torch_has_cuda():
@@ -96,7 +96,7 @@ def _choose_backend(requested: Device | None) -> Backend:
 
 
 @cache
-def has_driver() -> bool:
+def has_cuda_driver() -> bool:
     """Whether a CUDA driver is installed; checked without loading a large library."""
     try:
         ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
@@ -123,7 +123,7 @@ def _onnx_providers() -> Sequence[str]:
 
 def _torch_has_cuda() -> bool:
     """Whether torch finds a GPU; if so, float32 products get full precision (a container may have enabled TF32)."""
-    if not has_driver() or find_spec("torch") is None:
+    if not has_cuda_driver() or find_spec("torch") is None:
         return False
     import torch
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.errors import InputError, MissingExtraError
-from rejoinder.models.batching import batches, pad
+from rejoinder.models.batching import pad_token_ids, split_into_batches
 from rejoinder.models.card import folder_digest
 from rejoinder.models.device import Device, silence_transformers, torch_device
 from rejoinder.models.language_model.generation import Decoding, logits_rules
@@ -42,7 +42,7 @@ class Translator:
         ids = {text: self._ids(text) for text in dict.fromkeys(texts)}
         known = [text for text in ids if text.strip()]
         translations = dict.fromkeys(ids, "")
-        for batch in batches([len(ids[text]) for text in known], MAX_ROWS, MAX_TOKENS):
+        for batch in split_into_batches([len(ids[text]) for text in known], MAX_ROWS, MAX_TOKENS):
             batch_texts = [known[i] for i in batch]
             new_ids = self._generate([ids[text] for text in batch_texts], temperature, seed)
             decoded = self.tokenizer.batch_decode(new_ids, skip_special_tokens=True)
@@ -63,7 +63,7 @@ class Translator:
         import torch
         from transformers import LogitsProcessorList
 
-        ids, mask = (torch.from_numpy(values).to(self.network.device) for values in pad(rows, self._filler))
+        ids, mask = (torch.from_numpy(values).to(self.network.device) for values in pad_token_ids(rows, self._filler))
         longest = [min(self._max_tokens, 2 * len(row) + 10) for row in rows]
         method: Any = {"method": "sample", "temperature": temperature} if temperature else {"method": "greedy"}
         decoding = Decoding(max(longest), no_repeat=0, seed=seed, **method)

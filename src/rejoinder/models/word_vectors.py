@@ -12,7 +12,7 @@ from rejoinder.errors import InputError, SpecError
 from rejoinder.models.base import Vectors, WordVectors
 from rejoinder.models.card import files_digest, join_digests
 from rejoinder.models.catalog.entries import MODELS, find_model
-from rejoinder.models.catalog.manifest import read_manifest, require_model
+from rejoinder.models.catalog.manifest import read_model_manifest, require_model
 
 MATRIX = "vectors.npy"
 VOCABULARY = "words.txt"
@@ -64,7 +64,7 @@ def load_word_vectors(name: str) -> WordVectors:
         others = ", ".join(m.name for m in MODELS.values() if m.kind == "word-vectors")
         raise SpecError(f"{name!r} is of kind {model.kind}, not word vectors; available: {others}")
     folder = require_model(name)
-    manifest = read_manifest(folder)
+    manifest = read_model_manifest(folder)
     digests = manifest.files if manifest else {}
     return MappedVectors(folder, name, join_digests(digests[MATRIX], digests[VOCABULARY]))
 

@@ -37,7 +37,7 @@ class Reproduction:
     drawings: Mapping[str, str] = field(default_factory=dict)
 
 
-def to_tables(reproduction: Reproduction) -> list[Table]:
+def reproduction_tables(reproduction: Reproduction) -> list[Table]:
     """Return the tables of a reproduction: one line per row, with published and measured values for each column."""
     tables = []
     for title in dict.fromkeys(f.table for f in reproduction.figures):
@@ -66,7 +66,7 @@ def _cells(figure: Figure | None) -> list[Cell]:
     return [figure.published, Estimate(figure.measured, figure.low, figure.high)]
 
 
-def write_results(reproduction: Reproduction, folder: Path) -> list[Path]:
+def write_reproduction(reproduction: Reproduction, folder: Path) -> list[Path]:
     """Write ``NAME.md`` and ``NAME.json`` into a folder, and each drawing as ``NAME-SHORT.svg``."""
     folder.mkdir(parents=True, exist_ok=True)
     markdown = folder / f"{reproduction.name}.md"
@@ -76,7 +76,7 @@ def write_results(reproduction: Reproduction, folder: Path) -> list[Path]:
         f"Written by `rejoinder reproduce {reproduction.name}`; not edited by hand.",
         "",
     ]
-    parts += [to_markdown(table) for table in to_tables(reproduction)]
+    parts += [to_markdown(table) for table in reproduction_tables(reproduction)]
     parts += [*(f"- {note}" for note in reproduction.notes), ""] if reproduction.notes else []
     drawings = {folder / f"{reproduction.name}-{short}.svg": svg for short, svg in reproduction.drawings.items()}
     for path, svg in drawings.items():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rejoinder.errors import InputError, SpecError, nearest
 from rejoinder.models.catalog.entries import MODELS, Hub, Kind, Model
-from rejoinder.models.catalog.manifest import is_available, require_model
+from rejoinder.models.catalog.manifest import is_model_available, require_model
 
 _KINDS: dict[Kind, str] = {"language-model": "language model", "sequence-model": "sequence-to-sequence model"}
 
@@ -20,7 +20,7 @@ def find_model_folder(name: str, kind: Kind) -> str:
         return name
     if entry is not None and entry.kind != kind:
         raise SpecError(f"{name} is not a {_KINDS[kind]}: the catalog lists it for {entry.purpose}")
-    if entry is not None and is_available(entry):
+    if entry is not None and is_model_available(entry):
         return str(require_model(entry.name))
     names = [name] if entry is None or not isinstance(entry.origin, Hub) else [entry.origin.repository, name]
     for one in names:

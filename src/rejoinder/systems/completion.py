@@ -16,7 +16,7 @@ from rejoinder.errors import JudgeError
 from rejoinder.judges.consistency import AnswerCounts
 from rejoinder.judges.requests import EndpointRequest
 from rejoinder.metric import NAN
-from rejoinder.models.language_model.prompt_format import clean_text
+from rejoinder.models.language_model.prompt_format import clean_turn_text
 from rejoinder.spec import check_between
 from rejoinder.systems._base import System
 from rejoinder.systems._endpoint import Endpoint, check_endpoint, request
@@ -206,11 +206,11 @@ class Completion(System):
         return problem
 
     def _requests(self, question: Question) -> Iterator[_CandidateRequest]:
-        lines = [clean_text(turn.text, "newline") for turn in spoken_turns(question)] or [
+        lines = [clean_turn_text(turn.text, "newline") for turn in spoken_turns(question)] or [
             ""
         ]  # a first token needs one before it
         for text in distinct_texts(question):
-            prompt = "\n".join([*lines, clean_text(text, "newline")])
+            prompt = "\n".join([*lines, clean_turn_text(text, "newline")])
             body = {"model": self.model, "prompt": prompt, "echo": True, "logprobs": 1}
             yield _CandidateRequest(text, request({**body, "max_tokens": self.max_tokens, "temperature": 0}))
 

@@ -20,7 +20,7 @@ from torch.nn import functional
 
 from rejoinder.data.knowledge import KnowledgeTriple
 from rejoinder.errors import InputError
-from rejoinder.models.comet.model import PROMPTS, build_prompt, write_comet
+from rejoinder.models.comet.model import PROMPTS, build_comet_prompt, write_comet
 from rejoinder.models.language_model.lora import attach_lora, extract_lora
 from rejoinder.models.language_model.model import LanguageModel, load_language_model
 from rejoinder.training.optimizer import Schedule, build_optimizer
@@ -75,7 +75,7 @@ def train_comet(
 def tokenize_triples(model: LanguageModel, triples: Sequence[KnowledgeTriple]) -> list[PromptRow]:
     """Return the token ids of each triple: prompt, tail, end of the line."""
     encode = model.tokenizer
-    prompts = encode([build_prompt(t.head, t.relation) for t in triples], add_special_tokens=False)["input_ids"]
+    prompts = encode([build_comet_prompt(t.head, t.relation) for t in triples], add_special_tokens=False)["input_ids"]
     tails = encode([f" {t.tail}\n" for t in triples], add_special_tokens=False)["input_ids"]
     return [PromptRow((*p, *t), len(p)) for p, t in zip(prompts, tails, strict=True)]
 

@@ -19,7 +19,7 @@ from rejoinder.models import idk as cards
 from rejoinder.models.aptness.calibration import Numbers
 from rejoinder.models.base import Vectors
 from rejoinder.models.encoder.pair_encoder import DEFAULT_ENCODER, PairEncoder, load_pair_encoder
-from rejoinder.models.idk import IdkCard, probabilities
+from rejoinder.models.idk import IdkCard, regression_probabilities
 from rejoinder.training.next_turns import NextTurn, sample_next_turns, shuffle_responses
 from rejoinder.types import Dialogue
 
@@ -221,7 +221,7 @@ def train_idk(
     true, false = pair_vectors(pair_encoder, next_turns, recipe)
     fitted = fit_regression(true, false, recipe)
     card = build_card(fitted, pair_encoder, recipe, corpus, share_above_negative(fitted, true, false))
-    cards.write_card(target, card)
+    cards.write_idk_card(target, card)
     return card
 
 
@@ -245,7 +245,7 @@ def fit_regression(true: Vectors, false: Vectors, recipe: IdkRecipe) -> Regressi
 
 def share_above_negative(fitted: Regression, true: Vectors, false: Vectors) -> float:
     """Return how often a true reply scores above the negative of its context."""
-    above, below = (probabilities(part, *fitted) for part in (true, false))
+    above, below = (regression_probabilities(part, *fitted) for part in (true, false))
     return float(np.mean((above > below) + 0.5 * (above == below)))
 
 

@@ -18,9 +18,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from rejoinder.errors import InputError
-from rejoinder.models.aptness.card import TOKENIZER, AptnessLimits, SpecialTokens, read_card
+from rejoinder.models.aptness.card import TOKENIZER, AptnessLimits, SpecialTokens, read_aptness_card
 from rejoinder.models.aptness.cross_encoder import PairRow, build_pair_row
-from rejoinder.models.batching import pad
+from rejoinder.models.batching import pad_token_ids
 from rejoinder.models.catalog.manifest import require_model
 from rejoinder.models.device import count_threads
 from rejoinder.models.encoder.tokenization import TextTokenizer
@@ -70,7 +70,9 @@ def train_nup(
         "base": base,
         "recipe": asdict(recipe),
         "data": {"corpora": sorted(corpora), "split": "train"},
-        "licence": read_card(require_model(DEFAULT_BASE)).licence if base == DEFAULT_BASE else weights_licence(corpora),
+        "licence": read_aptness_card(require_model(DEFAULT_BASE)).licence
+        if base == DEFAULT_BASE
+        else weights_licence(corpora),
         "citation": "Phy, Zhao and Aizawa 2020; Berlot-Attwell and Rudzicz 2022",
         "measured": measured,
     }
@@ -108,7 +110,7 @@ class NupTokenizer:
 
 def make_batch(rows: Sequence[PairRow], device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
     """Return ids, mask and kinds of some rows."""
-    ids, mask = pad([row.ids for row in rows])
+    ids, mask = pad_token_ids([row.ids for row in rows])
     kinds = mask * (np.arange(mask.shape[1]) >= np.array([row.reply_at for row in rows])[:, None])
     first, second, third = (torch.from_numpy(part).to(device) for part in (ids, mask, kinds))
     return first, second, third

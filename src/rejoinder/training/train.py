@@ -192,9 +192,9 @@ def _find_trainer(model: str, options: Collection[str]) -> Callable[..., Any]:
 def _check_folder(model: Trainable, output: str | Path, resume: bool) -> Path:
     """Return the folder to write, which must be new unless the training continues in it."""
     if model == "nup" and not str(output):
-        from rejoinder.models.nup.model import default_folder
+        from rejoinder.models.nup.model import default_nup_folder
 
-        return default_folder()
+        return default_nup_folder()
     folder = Path(output)
     if not str(output):
         raise InputError("no folder to write is named; name one (output)")
@@ -234,7 +234,7 @@ def _train_comet(job: _Job, leave_out: Sequence[str | Path] = ()) -> Any:
 
 
 def _train_generator(job: _Job, vocabulary: str | Path | None = None, snapshots: Sequence[int] = ()) -> Any:
-    from rejoinder.models.generator.model import CARD_FILE, TOKENIZER, read_card
+    from rejoinder.models.generator.model import CARD_FILE, TOKENIZER
     from rejoinder.training.generator.checkpoint import NOTE
     from rejoinder.training.generator.recipe import train_generator
 
@@ -243,7 +243,7 @@ def _train_generator(job: _Job, vocabulary: str | Path | None = None, snapshots:
     if (job.folder / CARD_FILE).exists() and not (job.folder / NOTE).exists():
         raise InputError(f"{job.folder}: already has a finished generator; name a new folder")
     if vocabulary is not None:
-        size = read_card(Path(vocabulary)).shape.vocabulary
+        size = read_aptness_card(Path(vocabulary)).shape.vocabulary
         recipe = replace(recipe, shape=replace(recipe.shape, vocabulary=size))
         pieces = (Path(vocabulary) / TOKENIZER).read_text(encoding="utf-8")
     return train_generator(
@@ -375,10 +375,10 @@ def _shown(names: Sequence[str]) -> list[str]:
 
 def _base_licence(data: str) -> dict[str, str]:
     """What the embedded networks add to a card: the licence of their weights applies to networks trained from them."""
-    from rejoinder.models.aptness.card import read_card
+    from rejoinder.models.aptness.card import read_aptness_card
     from rejoinder.models.catalog.manifest import require_model
 
-    base = read_card(require_model("aptness"))
+    base = read_aptness_card(require_model("aptness"))
     return {"base": f"aptness ({base.licence})", "licence": f"{base.licence} (the base), {data} (the data)"}
 
 

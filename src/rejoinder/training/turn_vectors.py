@@ -18,7 +18,7 @@ import numpy as np
 from rejoinder.files import sha256_of_bytes
 from rejoinder.indexes.corpus import Codes, Numbers
 from rejoinder.models.base import Vectors
-from rejoinder.models.speaker.vectors import UtteranceVectors, WeightedVectors, context_vectors
+from rejoinder.models.speaker.vectors import TurnEncoder, WeightedVectors, context_vectors
 from rejoinder.paths import cache_home
 from rejoinder.sources import Corpus
 
@@ -56,7 +56,7 @@ class TurnVectors:
         return self.weights[self.row[turns]]
 
 
-def open_turn_vectors(corpus: Corpus, vectors: UtteranceVectors, say: Callable[[str], None]) -> TurnVectors:
+def open_turn_vectors(corpus: Corpus, vectors: TurnEncoder, say: Callable[[str], None]) -> TurnVectors:
     """Return the vectors of a corpus, from the cache or computed now."""
     digests = np.concatenate([_digests(corpus, start) for start in range(0, corpus.n_turns, _BATCH_TURNS)])
     _, first, row = np.unique(digests, return_index=True, return_inverse=True)
@@ -78,12 +78,12 @@ def _digests(corpus: Corpus, start: int) -> Numbers:
     return np.frombuffer(b"".join(hashed), "<i8")
 
 
-def _cache_folder(vectors: UtteranceVectors, digests: Numbers) -> Path:
+def _cache_folder(vectors: TurnEncoder, digests: Numbers) -> Path:
     name = sha256_of_bytes(vectors.digest.encode() + digests.tobytes())[:32]
     return cache_home() / "turn-vectors" / name
 
 
-def _build(folder: Path, corpus: Corpus, turns: Numbers, vectors: UtteranceVectors, say: Callable[[str], None]) -> None:
+def _build(folder: Path, corpus: Corpus, turns: Numbers, vectors: TurnEncoder, say: Callable[[str], None]) -> None:
     """Compute the vectors of some turns; the folder appears when it is complete."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(dir=folder.parent, prefix="."))

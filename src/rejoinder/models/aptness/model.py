@@ -13,7 +13,7 @@ import numpy as np
 
 from rejoinder.models.aptness import card as cards
 from rejoinder.models.aptness.bi_encoder import BiScorer
-from rejoinder.models.aptness.calibration import TOKEN_FEATURES, Ids, ModelName, Numbers, probability
+from rejoinder.models.aptness.calibration import TOKEN_FEATURES, Ids, ModelName, Numbers, calibrated_probability
 from rejoinder.models.aptness.cross_encoder import CrossScorer, is_too_long
 from rejoinder.models.base import Encoder, Vectors
 from rejoinder.models.catalog.entries import MODELS
@@ -44,7 +44,7 @@ class AptnessModel:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.card = cards.read_card(folder)
+        self.card = cards.read_aptness_card(folder)
         self.digest = self.card.digest()
 
     @property
@@ -66,7 +66,7 @@ class AptnessModel:
             for name in TOKEN_FEATURES.keys() & weights.keys():
                 feature = TOKEN_FEATURES[name]
                 features[name] = np.array([feature(c, r) for c, r in zip(context_tokens, reply_tokens, strict=True)])
-        return _scatter(known, probability(weights, features))
+        return _scatter(known, calibrated_probability(weights, features))
 
     def bi_scores(self, contexts: Contexts, replies: Sequence[str]) -> Numbers:
         """Return the cosine of each context's and reply's vector."""
@@ -109,7 +109,7 @@ class AptnessModel:
 
     @cached_property
     def _tokenizer(self) -> TextTokenizer:
-        cards.check_files(self.folder, self.card, cards.TOKENIZER)
+        cards.check_aptness_files(self.folder, self.card, cards.TOKENIZER)
         return read_tokenizer(self.folder / cards.TOKENIZER, self.card.limits.utterance_tokens)
 
     def _tokens(self, contexts: Contexts, replies: Sequence[str]) -> tuple[list[list[Ids]], list[Ids]]:

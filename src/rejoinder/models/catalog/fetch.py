@@ -16,7 +16,7 @@ from rejoinder.files import put_in_place, sha256_of
 from rejoinder.models.catalog import convert, hub
 from rejoinder.models.catalog import manifest as manifests
 from rejoinder.models.catalog.entries import Hub, Model, ModelFile, Package, Shipped, find_model
-from rejoinder.models.catalog.manifest import Manifest, ModelMissingError, model_folder
+from rejoinder.models.catalog.manifest import ModelManifest, ModelMissingError, model_folder
 
 
 def fetch_package(package: Package, folder: Path, talk: bool = False) -> None:
@@ -88,7 +88,7 @@ def _matches_digest(file: ModelFile, path: Path) -> bool:
     return path.is_file() and path.stat().st_size == file.size and sha256_of(path) == file.sha256
 
 
-def get(
+def fetch_model(
     name: str,
     mirror: str | None = None,
     talk: bool = False,
@@ -103,7 +103,7 @@ def get(
     """
     model = find_model(name)
     target = model_folder(model)
-    if manifests.is_available(model):
+    if manifests.is_model_available(model):
         return target
     if isinstance(model.origin, Shipped):
         raise ModelMissingError(name)
@@ -112,7 +112,7 @@ def get(
     try:
         part.mkdir(parents=True, exist_ok=True)
         with _lock_folder(part):
-            if manifests.read_manifest(target) is None:
+            if manifests.read_model_manifest(target) is None:
                 part.mkdir(exist_ok=True)  # another process may have removed it
                 trusted = _fetch_published(model, part / "published", mirror, talk, progress, patience)
                 _install_model(model, part, target, trusted)
@@ -144,7 +144,9 @@ def _install_model(model: Model, part: Path, target: Path, trusted: list[str]) -
     convert.prepare_model(model, part / "published", whole)
     names = sorted(path.relative_to(whole).as_posix() for path in whole.rglob("*") if path.is_file())
     digests = {name: sha256_of(whole / name) for name in names}
-    manifests.write_manifest(whole, Manifest(model.name, str(model.origin), model.licence, digests, tuple(trusted)))
+    manifests.write_model_manifest(
+        whole, ModelManifest(model.name, str(model.origin), model.licence, digests, tuple(trusted))
+    )
     for name in names:  # some libraries write files that only the owner can read
         (whole / name).chmod((whole / manifests.MANIFEST_FILE).stat().st_mode)
     if target.exists():  # an older layout, or damaged

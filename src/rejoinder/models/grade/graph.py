@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from rejoinder.errors import InputError
-from rejoinder.models.checkpoint import find_file, read_lines
+from rejoinder.models.checkpoint import find_checkpoint_file, read_checkpoint_lines
 
 _MARKS = ("<PAD>", "<BOS>", "<EOS>", "<UNK>")
 _PAD, _START, _END, _UNKNOWN = range(4)
@@ -59,13 +59,13 @@ def concept_files(folder: Path) -> list[Path]:
         "1st_hop_nr10.embedding": "the vectors of neighbours one step away",
         "2nd_hop_nr10.embedding": "the vectors of neighbours two steps away",
     }
-    return [find_file(folder, (name, f"data/DailyDialog/{name}"), what) for name, what in wanted.items()]
+    return [find_checkpoint_file(folder, (name, f"data/DailyDialog/{name}"), what) for name, what in wanted.items()]
 
 
 def read_concepts(folder: Path, keywords: int, dimensions: int) -> Concepts:
     """Return the concepts in a folder; the number of keywords and the dimension come from the checkpoint."""
     vocabulary, hops, near, far = concept_files(folder)
-    lines = read_lines(vocabulary)
+    lines = read_checkpoint_lines(vocabulary)
     words = [*_MARKS, *(line.strip() for line in (lines[:-1] if lines[-1] == "" else lines))]
     ids = {word: i for i, word in enumerate(words)}
     if not len(ids) == len(words) == keywords:
@@ -79,7 +79,7 @@ def read_concepts(folder: Path, keywords: int, dimensions: int) -> Concepts:
 def _read_vectors(path: Path, dimensions: int) -> dict[str, Any]:
     """Read lines of ``keyword number number ...``."""
     vectors = {}
-    for number, line in enumerate(read_lines(path), start=1):
+    for number, line in enumerate(read_checkpoint_lines(path), start=1):
         if not line.strip():
             continue
         word, *values = line.split(" ")
@@ -96,7 +96,7 @@ def _read_vectors(path: Path, dimensions: int) -> dict[str, Any]:
 def _read_steps(path: Path) -> dict[tuple[str, str], int]:
     """Read lines of ``keyword|||keyword|||steps``, with -1 if there is no path."""
     steps = {}
-    for number, line in enumerate(read_lines(path), start=1):
+    for number, line in enumerate(read_checkpoint_lines(path), start=1):
         if not line.strip():
             continue
         parts = line.strip().split("|||")
@@ -106,7 +106,7 @@ def _read_steps(path: Path) -> dict[tuple[str, str], int]:
     return steps
 
 
-def build_graph(
+def build_keyword_graph(
     concepts: Concepts,
     context: Sequence[str],
     reply: Sequence[str],
@@ -129,7 +129,7 @@ def build_graph(
     if keep < 1:
         _drop_edges(edges, keep, _pair_generator(seed, context, reply))
     return KeywordGraph(
-        np.array(ids, np.int64), len(keywords) + 2, near, far, _normalize_edges(edges).astype(np.float32)
+        np.array(ids, np.int64), len(keywords) + 2, near, far, _normalise_edges(edges).astype(np.float32)
     )
 
 
@@ -150,7 +150,7 @@ def _drop_edges(edges: Any, keep: float, random: np.random.Generator) -> None:
     edges[rows[dropped], columns[dropped]] = 0
 
 
-def _normalize_edges(edges: Any) -> Any:
+def _normalise_edges(edges: Any) -> Any:
     """Return the edges plus self-loops, divided by the square roots of the sums at both ends."""
     edges = edges + np.eye(len(edges))
     scale = edges.sum(1) ** -0.5

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from rejoinder.errors import InputError
-from rejoinder.models.batching import batches
-from rejoinder.models.language_model.network import fill_left
+from rejoinder.models.batching import split_into_batches
+from rejoinder.models.language_model.network import pad_left
 from rejoinder.models.language_model.prompt_format import Ids
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def generate_ids(
     distinct = list(dict.fromkeys(contexts))
     lengths = [len(context) + decoding.max_tokens for context in distinct]
     replies: dict[Ids, Ids] = {}
-    for batch in batches(lengths, most_rows=most_rows, most_tokens=most_tokens):
+    for batch in split_into_batches(lengths, most_rows=most_rows, most_tokens=most_tokens):
         batch_contexts = [distinct[i] for i in batch]
         replies.update(zip(batch_contexts, _generate_batch(network, batch_contexts, decoding, stops), strict=True))
     return [replies[context] for context in contexts]
@@ -144,7 +144,7 @@ def _generate_batch(network: Any, contexts: Sequence[Ids], decoding: Decoding, s
     import torch
     from transformers import LogitsProcessorList
 
-    ids, mask = fill_left(contexts, network.device)
+    ids, mask = pad_left(contexts, network.device)
     width = ids.shape[1]
     with torch.no_grad():
         generated = network.generate(

@@ -16,20 +16,26 @@ from rejoinder.errors import InputError, SpecError, brief
 from rejoinder.models.catalog.entries import MODELS
 from rejoinder.models.catalog.manifest import model_folder
 from rejoinder.models.device import Device, count_threads
-from rejoinder.models.language_model.folder import Precision, open_folder
+from rejoinder.models.language_model.folder import Precision, open_language_model_folder
 from rejoinder.models.language_model.generation import Decoding, Method, end_of_text_ids, generate_ids, newline_ids
 from rejoinder.models.language_model.likelihood import LikelihoodRequest, TokenScores, response_log_probabilities
-from rejoinder.models.language_model.network import Reading, SoftForm, check_shape, read, soft_log_probabilities
+from rejoinder.models.language_model.network import (
+    Reading,
+    SoftForm,
+    check_soft_tokens,
+    read_token_rows,
+    soft_log_probabilities,
+)
 from rejoinder.models.language_model.prompt_format import (
     ContextIds,
     Ids,
     Join,
     check_join,
-    clean_text,
+    clean_turn_text,
     context_ids,
     default_join,
     encode_text,
-    end_ids,
+    turn_end_ids,
 )
 from rejoinder.types import Turn
 
@@ -71,7 +77,7 @@ class LanguageModel:
                 f"there are {len(contexts)} contexts and {len(replies)} replies; each reply needs its context"
             )
         all_context_ids = self._context_ids(contexts)
-        turn_end = end_ids(self.tokenizer, self.join) if end else ()
+        turn_end = turn_end_ids(self.tokenizer, self.join) if end else ()
         requests, cuts = [], []
         for context, text in zip(all_context_ids, replies, strict=True):
             ids = self.reply_ids(text)
@@ -116,7 +122,7 @@ class LanguageModel:
         """Read a context into a key-value cache, to be continued with soft tokens; ``room`` is reserved for those."""
         if not 0 <= room < self.window:
             raise InputError(f"{self.name} reads {self.window} tokens, so it has no room for {room} after a context")
-        return read(self.network, [self._context_ids([context])[0].fit(self.window - room)])
+        return read_token_rows(self.network, [self._context_ids([context])[0].fit(self.window - room)])
 
     def soft_log_probabilities(
         self, context: Sequence[Turn] | Reading, soft_tokens: torch.Tensor, form: SoftForm = "logits"
@@ -127,7 +133,7 @@ class LanguageModel:
         more position: the first is predicted from the context alone, the last is what would come next. ``read`` a
         context once if it is used repeatedly.
         """
-        positions = check_shape(soft_tokens)
+        positions = check_soft_tokens(soft_tokens)
         reading = context if isinstance(context, Reading) else self.read(context, positions)
         if reading.mask.shape[1] + positions > self.window:
             raise InputError(f"the context and {positions} soft tokens exceed the {self.window} tokens of {self.name}")
@@ -170,7 +176,7 @@ class LanguageModel:
 
     def reply_ids(self, text: str) -> Ids:
         """Return the token ids of a reply."""
-        return encode_text(self.tokenizer, clean_text(text, self.join))
+        return encode_text(self.tokenizer, clean_turn_text(text, self.join))
 
     def _context_ids(self, contexts: Sequence[Sequence[Turn]]) -> list[ContextIds]:
         """Return the ids of each context; one that occurs many times is tokenised once."""
@@ -218,7 +224,7 @@ def load_language_model(
     >>> model.log_probabilities([[rejoinder.Turn("Tea?")]], ["Yes, please."])[0].mean < 0
     True
     """
-    model_folder = open_folder(_find_folder(name), device, dtype)
+    model_folder = open_language_model_folder(_find_folder(name), device, dtype)
     if window is not None and not 2 <= window <= model_folder.window:
         raise InputError(f"window must be from 2 to the {model_folder.window} tokens that {name} reads, not {window}")
     return LanguageModel(

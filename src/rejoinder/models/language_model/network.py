@@ -33,7 +33,7 @@ class Reading:
         return Reading(cache, self.mask[indices], self.logits[indices])
 
 
-def fill_left(rows: Sequence[Sequence[int]], device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+def pad_left(rows: Sequence[Sequence[int]], device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
     """Return token ids as one tensor, padded on the left, and which of them are real."""
     import torch
 
@@ -43,18 +43,18 @@ def fill_left(rows: Sequence[Sequence[int]], device: torch.device) -> tuple[torc
     return ids, torch.arange(width, device=device) >= width - lengths[:, None]
 
 
-def read(network: Any, rows: Sequence[Sequence[int]]) -> Reading:
+def read_token_rows(network: Any, rows: Sequence[Sequence[int]]) -> Reading:
     """Read rows of token ids (none of them empty), without gradients."""
     import torch
 
-    ids, mask = fill_left(rows, network.device)
+    ids, mask = pad_left(rows, network.device)
     arguments = {"logits_to_keep": 1} if _accepts(network, "logits_to_keep") else {}
     with torch.no_grad():
         output = network(input_ids=ids, use_cache=True, **_positions(network, mask, ids.shape[1]), **arguments)
     return Reading(output.past_key_values, mask, _to_float32(output.logits[:, -1]))
 
 
-def extend(
+def extend_reading(
     network: Any, reading: Reading, *, ids: torch.Tensor | None = None, embeddings: torch.Tensor | None = None
 ) -> tuple[torch.Tensor, Reading]:
     """Return the logits after each new token, (rows, tokens, vocabulary), and the longer reading; the old one stays.
@@ -119,7 +119,7 @@ def _copy_cache(cache: Any) -> Any:
 SoftForm: TypeAlias = Literal["logits", "probabilities"]
 
 
-def check_shape(soft_tokens: torch.Tensor) -> int:
+def check_soft_tokens(soft_tokens: torch.Tensor) -> int:
     """Return the number of positions of soft tokens; raise if their shape is wrong."""
     shape = tuple(soft_tokens.shape)
     if len(shape) not in (2, 3) or 0 in shape:
@@ -154,13 +154,13 @@ def read_soft(
     """
     import torch
 
-    check_shape(soft_tokens)
+    check_soft_tokens(soft_tokens)
     batch = soft_tokens if soft_tokens.ndim == 3 else soft_tokens[None]
     if len(reading.mask) not in (1, len(batch)):
         raise InputError(f"{len(batch)} rows of soft tokens cannot follow a reading of {len(reading.mask)} rows")
     if len(reading.mask) < len(batch):
         reading = reading.rows(torch.zeros(len(batch), dtype=torch.long, device=reading.mask.device))
-    logits, longer = extend(network, reading, embeddings=soft_embeddings(network, batch, form))
+    logits, longer = extend_reading(network, reading, embeddings=soft_embeddings(network, batch, form))
     log_probabilities = logits.log_softmax(dim=-1)
     return (log_probabilities if soft_tokens.ndim == 3 else log_probabilities[0]), longer
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.models.aptness.calibration import Ids
-from rejoinder.models.ranker.card import StatementChoice
+from rejoinder.models.ranker.card import StatementReadingRule
 
 Floats: TypeAlias = NDArray[np.float32]
 
@@ -79,7 +79,7 @@ def word_similarity(statements: Sequence[Ids], candidates: Sequence[Ids], words:
     return similarities
 
 
-def choose_statements(odds: Floats, similarity: Floats, choice: StatementChoice) -> tuple[int, ...]:
+def choose_statements_to_read(odds: Floats, similarity: Floats, choice: StatementReadingRule) -> tuple[int, ...]:
     """Return the indices of the statements to read, in order."""
     total = odds + choice.likeness * similarity
     most = len(total) if len(total) <= choice.whole else choice.most

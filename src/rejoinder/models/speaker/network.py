@@ -118,7 +118,7 @@ class UnreferencedNetwork:
         }
 
 
-def build_network(kind: Kind) -> ScorerNetwork:
+def build_scorer_network(kind: Kind) -> ScorerNetwork:
     """Return the network for a kind of scorer."""
     return UnreferencedNetwork() if kind == "ruber" else BilinearNetwork()
 
@@ -127,7 +127,7 @@ def _identities(dimensions: int, views: int, scale: float) -> Array:
     return np.tile(np.eye(dimensions, dtype=np.float32) * np.float32(scale / views), (views, 1))
 
 
-def center_vectors(vectors: Array, mean: Array) -> Array:
+def centre_vectors(vectors: Array, mean: Array) -> Array:
     """Return vectors minus a mean, scaled to length 1; a vector that equals the mean becomes zero."""
     centered = vectors - mean.astype(vectors.dtype)
     lengths = np.sqrt(np.einsum("...d,...d->...", centered, centered))[..., None]
@@ -137,7 +137,7 @@ def center_vectors(vectors: Array, mean: Array) -> Array:
 def join_views(views: Sequence[WeightedVectors], mean: Array) -> Array:
     """Return the views of contexts, each centred separately; a view without known words is zero."""
     return np.concatenate(
-        [center_vectors(v.vectors, mean) * (v.weights > 0).astype(mean.dtype)[:, None] for v in views], axis=1
+        [centre_vectors(v.vectors, mean) * (v.weights > 0).astype(mean.dtype)[:, None] for v in views], axis=1
     )
 
 

@@ -28,7 +28,7 @@ class WeightedVectors(NamedTuple):
     weights: NDArray[np.float32]
 
 
-class UtteranceVectors(Protocol):
+class TurnEncoder(Protocol):
     """Turns utterances into vectors."""
 
     name: str
@@ -45,7 +45,7 @@ class UtteranceVectors(Protocol):
         ...
 
 
-def open_utterance_vectors(name: str, cache: bool = True) -> UtteranceVectors:
+def open_turn_encoder(name: str, cache: bool = True) -> TurnEncoder:
     """Open word vectors or an encoder from the catalog, or a folder with either."""
     if MODELS[name].kind == "word-vectors" if name in MODELS else (Path(name) / MATRIX).is_file():
         return WordAverages(name)

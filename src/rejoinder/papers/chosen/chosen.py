@@ -21,17 +21,17 @@ from rejoinder.papers.chosen import tables
 from rejoinder.papers.chosen.answers import (
     LossRequest,
     NetworkAnswers,
-    answers_home,
     candidate_texts,
+    chosen_answers_home,
     context_texts,
     load_answers,
-    make_request,
+    make_loss_request,
 )
 from rejoinder.papers.chosen.ladders import FRACTION_SIZE, SNAPSHOTS, list_ladders, list_rungs, list_ten_systems
 from rejoinder.papers.chosen.measures import (
     CORRUPTED_SHARES,
+    CandidateKind,
     ChosenMeasures,
-    Kind,
     Ladder,
     Values,
     align_to_contexts,
@@ -40,10 +40,10 @@ from rejoinder.papers.chosen.measures import (
     draw_corrupted,
     measure_set_agreement,
     score_choices,
-    score_replies,
+    score_network_replies,
     summarise_spread,
 )
-from rejoinder.papers.chosen.sets import SHARE, Sets, build_sets
+from rejoinder.papers.chosen.sets import SHARE, ChosenSets, build_sets
 from rejoinder.papers.loader import load_notes
 from rejoinder.selection.overlap import measure_overlap
 from rejoinder.types import Question
@@ -68,23 +68,26 @@ def reproduce() -> Reproduction:
     """Build the sets, read the networks' answers from the cache, and compare."""
     sets = build_sets()
     questions = [q for built in sets.chosen for q in built.questions] + [q for one in sets.random for q in one]
-    request = make_request(questions)
+    request = make_loss_request(questions)
     answers = {rung.name: _read_cached_answers(rung.folder, request) for rung in list_rungs()}
     measures = Measurement(sets, request, answers).measure()
     coefficients = {
-        ladder.name: (ladder.coefficients(Kind.RANDOM), ladder.coefficients(Kind.CHOSEN)) for ladder in measures.ladders
+        ladder.name: (ladder.coefficients(CandidateKind.RANDOM), ladder.coefficients(CandidateKind.CHOSEN))
+        for ladder in measures.ladders
     }
     return Reproduction(
         "chosen",
         "CHOSEN: ranking systems by response selection",
-        tables.list_figures(measures, sets),
-        list_notes(measures, sets, [read_steps(answers_home(request) / rung.folder) for rung in list_ten_systems()]),
+        tables.list_chosen_figures(measures, sets),
+        list_chosen_notes(
+            measures, sets, [read_steps(chosen_answers_home(request) / rung.folder) for rung in list_ten_systems()]
+        ),
         {"figure-2": draw_boxes("Spearman with the ladder's order", coefficients)},
     )
 
 
 def _read_cached_answers(folder: str, request: LossRequest) -> NetworkAnswers:
-    place = answers_home(request) / folder.replace("/", ".")
+    place = chosen_answers_home(request) / folder.replace("/", ".")
     if not place.is_dir():
         raise InputError(
             f"the answers of {folder} are not in the cache; training the networks needs a GPU, see "
@@ -105,7 +108,7 @@ def read_steps(folder: Path) -> int:
 class Measurement:
     """Computes what the tables show from sets and answers."""
 
-    sets: Sets
+    sets: ChosenSets
     request: LossRequest
     answers: dict[str, NetworkAnswers]
 
@@ -122,22 +125,25 @@ class Measurement:
         counts = [len(texts) for texts in self.request.texts]
         self._owners = np.repeat(np.arange(len(counts)), counts)
         self._at = {
-            Kind.CHOSEN: [self._places(built.questions) for built in self.sets.chosen],
-            Kind.RANDOM: [self._places(one) for one in self.sets.random],
+            CandidateKind.CHOSEN: [self._places(built.questions) for built in self.sets.chosen],
+            CandidateKind.RANDOM: [self._places(one) for one in self.sets.random],
         }
         self._scored: dict[str, dict[str, Values]] = {}
 
     def measure(self) -> ChosenMeasures:
         """Measure the ten systems and all ladders."""
         names = [rung.name for rung in list_ten_systems()]
-        right = {kind: np.stack([self._right(self.answers[n].losses, kind) for n in names]) for kind in Kind}
+        right = {kind: np.stack([self._right(self.answers[n].losses, kind) for n in names]) for kind in CandidateKind}
         replies = {name: np.stack([self._replies(n)[name] for n in names]) for name in METRICS}
         return ChosenMeasures(names, right, replies, [*self._ladders(), self._corrupted()])
 
     def _ladders(self) -> list[Ladder]:
         ladders = []
         for name, steps in list_ladders().items():
-            right = {kind: np.stack([self._right(self.answers[s.name].losses, kind) for s in steps]) for kind in Kind}
+            right = {
+                kind: np.stack([self._right(self.answers[s.name].losses, kind) for s in steps])
+                for kind in CandidateKind
+            }
             replies = {metric: np.stack([self._replies(s.name)[metric] for s in steps]) for metric in METRICS}
             ladders.append(Ladder(name, right, replies))
         return ladders
@@ -149,7 +155,7 @@ class Measurement:
         which = [draw_corrupted(names, share, "spoilt") for share in CORRUPTED_SHARES]
         right = {
             kind: np.stack([self._right(corrupt_losses(base.losses, self._owners, w), kind) for w in which])
-            for kind in Kind
+            for kind in CandidateKind
         }
         scored = [self._scores(corrupt_replies(base.replies, w)) for w in which]
         replies = {metric: np.stack([one[metric] for one in scored]) for metric in METRICS}
@@ -159,7 +165,7 @@ class Measurement:
         contexts = np.array([self.request.order[context_texts(q)] for q in questions], np.int64)
         return self.request.at(questions), contexts
 
-    def _right(self, losses: NDArray[np.float32], kind: Kind) -> Values:
+    def _right(self, losses: NDArray[np.float32], kind: CandidateKind) -> Values:
         """Where a network chose the true reply: sets, contexts."""
         size = len(self.request.contexts)
         return np.stack(
@@ -172,10 +178,10 @@ class Measurement:
         return self._scored[name]
 
     def _scores(self, replies: list[str]) -> dict[str, Values]:
-        return score_replies(METRICS, self.request.contexts, self._truths, replies)
+        return score_network_replies(METRICS, self.request.contexts, self._truths, replies)
 
 
-def list_notes(measures: ChosenMeasures, sets: Sets, steps: Sequence[int]) -> list[str]:
+def list_chosen_notes(measures: ChosenMeasures, sets: ChosenSets, steps: Sequence[int]) -> list[str]:
     """Sentences with figures, then those without; ``steps`` are those that the ten systems were trained for."""
     return [
         _describe_sets(sets),
@@ -187,7 +193,7 @@ def list_notes(measures: ChosenMeasures, sets: Sets, steps: Sequence[int]) -> li
     ]
 
 
-def _describe_sets(sets: Sets) -> str:
+def _describe_sets(sets: ChosenSets) -> str:
     first = sets.chosen[0]
     shared = measure_overlap(first.questions)
     sizes = _format_range([len(built.questions) for built in sets.chosen[1:]])
@@ -206,8 +212,8 @@ def _describe_sets(sets: Sets) -> str:
 
 
 def _describe_findings(measures: ChosenMeasures) -> Iterator[str]:
-    chosen = [summarise_spread(ladder.coefficients(Kind.CHOSEN)) for ladder in measures.ladders]
-    random = [summarise_spread(ladder.coefficients(Kind.RANDOM)) for ladder in measures.ladders]
+    chosen = [summarise_spread(ladder.coefficients(CandidateKind.CHOSEN)) for ladder in measures.ladders]
+    random = [summarise_spread(ladder.coefficients(CandidateKind.RANDOM)) for ladder in measures.ladders]
     means = [float(np.mean([one.mean for one in many])) for many in (chosen, random)]
     deviations = [float(np.mean([one.deviation for one in many])) for many in (chosen, random)]
     yield _NOTES.text(
@@ -221,8 +227,10 @@ def _describe_findings(measures: ChosenMeasures) -> Iterator[str]:
         deviation_verdict=_judge(deviations[0] <= deviations[1] / 2),
     )
     agreement = {
-        kind: measure_set_agreement(np.nanmean(measures.right[kind], axis=2).T[1 if kind is Kind.CHOSEN else 0 :])
-        for kind in Kind
+        kind: measure_set_agreement(
+            np.nanmean(measures.right[kind], axis=2).T[1 if kind is CandidateKind.CHOSEN else 0 :]
+        )
+        for kind in CandidateKind
     }
     yield _NOTES.text(
         "agreement",

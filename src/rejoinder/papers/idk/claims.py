@@ -33,7 +33,7 @@ _NOTES = load_notes("idk")
 FLOORS = {"HUMOD": 0.50, "FED-rel": 0.20}
 
 
-def list_findings(
+def list_idk_findings(
     test: Correlations,
     head: RunCorrelations,
     masked: Mapping[str, MaskedAccuracy],

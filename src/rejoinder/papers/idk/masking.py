@@ -39,7 +39,7 @@ class MaskedAccuracy:
     n: int
 
 
-def read_head(vectors: Vectors, log_odds: Numbers) -> Regression:
+def recover_head(vectors: Vectors, log_odds: Numbers) -> Regression:
     """Recover the linear layer between vectors and log-odds."""
     rows = np.hstack([vectors.astype(np.float64), np.ones((len(vectors), 1))])
     solution: Numbers = np.linalg.lstsq(rows, log_odds, rcond=None)[0].astype(np.float64)
@@ -59,10 +59,10 @@ def read_model_head(
     contexts = [place.context for place in places]
     true = [place.reply for place in places]
     replies = [*true[: n // 2], *shuffle_responses(places[n // 2 :])]
-    return read_head(encoder.features(contexts, replies), model.cross_scores(contexts, replies))
+    return recover_head(encoder.features(contexts, replies), model.cross_scores(contexts, replies))
 
 
-def find_largest(fitted: Regression, n: int = KEPT) -> list[int]:
+def find_largest_weights(fitted: Regression, n: int = KEPT) -> list[int]:
     """Return the dimensions with the largest weights."""
     return sorted(np.argsort(-np.abs(fitted.weights), kind="stable")[:n].tolist())
 
@@ -72,7 +72,7 @@ def measure_masking(
 ) -> Mapping[str, MaskedAccuracy]:
     """Next-turn prediction with whole vectors and with the few dimensions, in each held-out corpus."""
     mask = np.zeros_like(head.weights)
-    mask[find_largest(fitted)] = 1
+    mask[find_largest_weights(fitted)] = 1
     return {corpus: _predict(encoder, dialogues, corpus, head, mask, n) for corpus in HELD_OUT}
 
 

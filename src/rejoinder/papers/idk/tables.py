@@ -63,7 +63,7 @@ _PRINTED = load_published("idk")
 TABLE_5, TABLE_8, TABLE_9, TABLE_10, TABLE_11 = (_read_rows(_PRINTED[f"Table {n}"]) for n in (5, 8, 9, 10, 11))
 
 
-def correlate_all(runs: Runs, judged: Sequence[RatedColumn]) -> Correlations:
+def correlate_all_runs(runs: Runs, judged: Sequence[RatedColumn]) -> Correlations:
     """The correlations of every run in every column."""
     return {variant: [correlate_run(fitted, judged) for fitted in fits] for variant, fits in runs.items()}
 
@@ -165,7 +165,7 @@ def _is_ablation(variant: Variant) -> bool:
     return variant.regularization != "l2" and variant.negative in ("idk", "random")
 
 
-def validation_figures(valid: Correlations) -> Iterator[Figure]:
+def idk_validation_figures(valid: Correlations) -> Iterator[Figure]:
     """Table 10: every variant on the validation rows."""
     rows = {v.short: runs for v, runs in valid.items() if v.negative in ("idk", "random")}
     yield from table_figures(ALL_VALID, VALID, TABLE_10, rows, {})

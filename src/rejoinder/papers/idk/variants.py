@@ -72,7 +72,7 @@ def list_variants() -> Iterator[Variant]:
 Runs = Mapping[Variant, Sequence[Regression]]
 
 
-def train_all(encoder: PairEncoder, dialogues: Sequence[Dialogue], contexts: int = DEFAULT_CONTEXTS) -> Runs:
+def train_all_variants(encoder: PairEncoder, dialogues: Sequence[Dialogue], contexts: int = DEFAULT_CONTEXTS) -> Runs:
     """Three runs of every variant."""
     runs: dict[Variant, list[Regression]] = {}
     for data, corpus in SETS.items():

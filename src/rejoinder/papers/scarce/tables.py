@@ -10,7 +10,7 @@ from rejoinder.data.collection import Collection
 from rejoinder.metric import parse
 from rejoinder.papers.base import Figure
 from rejoinder.papers.loader import load_published
-from rejoinder.papers.scarce.measures import CASES, Measure, MeasureScores, RatedResponses
+from rejoinder.papers.scarce.measures import CASES, MeasureScores, RatedResponses, TableOneMeasure
 from rejoinder.papers.scarce.sets import MULTI, OURS_MULTI, OURS_SINGLE, PARAPHRASE_SINGLE, SINGLE, References
 from rejoinder.scoring.api import score
 from rejoinder.stats.bootstrap import BootstrapPlan, correlation_difference, correlation_intervals
@@ -98,7 +98,7 @@ def _correlate_rows(
         scored.of(case), replies.ratings, plan, systems=replies.systems, items=replies.items
     )
     return {
-        row: (one.value, one.low, one.high, one.n, scored.signatures[Measure(case, row)])
+        row: (one.value, one.low, one.high, one.n, scored.signatures[TableOneMeasure(case, row)])
         for row, one in intervals.items()
     }
 

@@ -20,7 +20,7 @@ from rejoinder.files import sha256_of_bytes
 from rejoinder.metric import parse
 from rejoinder.models.speaker.model import CARD_FILE, FORMAT, open_scorer
 from rejoinder.models.speaker.network import Kind
-from rejoinder.models.speaker.vectors import open_utterance_vectors
+from rejoinder.models.speaker.vectors import open_turn_encoder
 from rejoinder.paths import cache_home
 from rejoinder.training.speaker.trainer import make_recipe, train_scorer
 from rejoinder.types import Dialogue
@@ -32,7 +32,7 @@ BOTH = tuple(CORPORA)
 
 
 @dataclass(frozen=True)
-class UtteranceReading:
+class TurnReading:
     """One way to read utterances, V. ``shipped`` scorers come from the package instead of a training."""
 
     label: str
@@ -40,9 +40,9 @@ class UtteranceReading:
     shipped: bool = False
 
 
-GLOVE = UtteranceReading("GloVe", "glove-6b-50d")
-MINILM = UtteranceReading("MiniLM", "minilm")
-SHIPPED = UtteranceReading("shipped †", "aptness", shipped=True)
+GLOVE = TurnReading("GloVe", "glove-6b-50d")
+MINILM = TurnReading("MiniLM", "minilm")
+SHIPPED = TurnReading("shipped †", "aptness", shipped=True)
 READINGS = (GLOVE, MINILM, SHIPPED)
 
 
@@ -51,7 +51,7 @@ class Scorer:
     """One scorer: what it is, how it reads, what it was trained on (of the shipped ones, their card says that)."""
 
     kind: Kind
-    reading: UtteranceReading
+    reading: TurnReading
     on: tuple[str, ...] = BOTH
     copies: bool = False
 
@@ -89,7 +89,7 @@ class TrainedScorer:
         return f"{self.scorer.kind}{ending}({', '.join(f'{key}={value!r}' for key, value in parameters.items())})"
 
 
-def list_scorers(readings: Sequence[UtteranceReading]) -> Iterator[Scorer]:
+def list_scorers(readings: Sequence[TurnReading]) -> Iterator[Scorer]:
     """Every scorer that is compared: on both corpora, on either of them, and with copies among the negatives."""
     for reading in readings:
         for kind in KINDS:
@@ -99,12 +99,12 @@ def list_scorers(readings: Sequence[UtteranceReading]) -> Iterator[Scorer]:
                 yield Scorer(kind, reading, copies=True)
 
 
-def split_available(readings: Sequence[UtteranceReading]) -> tuple[list[UtteranceReading], list[str]]:
+def split_available(readings: Sequence[TurnReading]) -> tuple[list[TurnReading], list[str]]:
     """Return the readings that are available here, and a sentence on each that is not."""
     available, absent = [], []
     for reading in readings:
         try:
-            open_utterance_vectors(reading.encoder)
+            open_turn_encoder(reading.encoder)
             if reading.shipped:
                 for kind in KINDS:
                     open_scorer(kind)
@@ -120,7 +120,7 @@ def train_or_load(scorer: Scorer, dialogues: Sequence[Dialogue], **chosen: Any) 
         return TrainedScorer(scorer, None)
     recipe = make_recipe(scorer.kind, scorer.reading.encoder, copies=scorer.copies, **chosen)
     training = [dialogue for dialogue in dialogues if dialogue.corpus in scorer.on]
-    features = open_utterance_vectors(scorer.reading.encoder).digest
+    features = open_turn_encoder(scorer.reading.encoder).digest
     facts = [recipe.plain(), features, scorer.reference, digest_dialogues(training), FORMAT]
     name = sha256_of_bytes(orjson.dumps(facts, option=orjson.OPT_SORT_KEYS))[:32]
     folder = cache_home() / "scorers" / name

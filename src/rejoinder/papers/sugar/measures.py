@@ -14,8 +14,8 @@ from statistics import mean
 
 from rejoinder.data.questions import INPUTS, limit_situation
 from rejoinder.papers.sugar import folds as known
-from rejoinder.papers.sugar.answers import RankerAnswers, read_answers
-from rejoinder.papers.sugar.rankers import TFIDF, VARIANTS, RankerJob, RankerVariant, find_job
+from rejoinder.papers.sugar.answers import RankerAnswers, read_ranker_answers
+from rejoinder.papers.sugar.rankers import TFIDF, VARIANTS, RankerJob, RankerVariant, find_ranker_job
 from rejoinder.selection.answers import score_questions
 from rejoinder.selection.ranking.evaluation import (
     RankerStanding,
@@ -40,7 +40,7 @@ def rank_by_texts() -> list[RankerStanding]:
     folds = {}
     for fold in known.FOLDS:
         rules = {NEW: _make_new_rule(fold), MEMORY: _make_memory_rule(fold)}
-        questions = known.questions(fold, "test")
+        questions = known.fold_questions(fold, "test")
         scores = {
             name: [tuple(rule(normalise_text(c.text)) for c in question.candidates) for question in questions]
             for name, rule in rules.items()
@@ -56,7 +56,7 @@ def _make_new_rule(fold: int) -> Callable[[str], float]:
 
 def _make_memory_rule(fold: int) -> Callable[[str], float]:
     grades: Mapping[str, list[float]] = defaultdict(list)
-    for question in known.questions(fold, "train"):
+    for question in known.fold_questions(fold, "train"):
         for candidate, gain in zip(question.candidates, get_gains(question), strict=True):
             grades[normalise_text(candidate.text)].append(gain)
     means = {text: mean(values) for text, values in grades.items()}
@@ -89,16 +89,18 @@ def measure_rankers() -> SugarMeasures:
         validation[input_name] = standings(_rank_all(input_name, "dev").evaluated())
     shared = sum_counts(
         [
-            known.read_train_overlap(f).count([q for q in known.questions(f, "test") if explain_exclusion(q) is None])
+            known.read_train_overlap(f).count(
+                [q for q in known.fold_questions(f, "test") if explain_exclusion(q) is None]
+            )
             for f in known.FOLDS
         ]
     )
     missing = [
-        find_job(variant, input_name, fold).name
+        find_ranker_job(variant, input_name, fold).name
         for variant in VARIANTS
         for input_name in variant.trained
         for fold in known.FOLDS
-        if not _has_answers(find_job(variant, input_name, fold))
+        if not _has_answers(find_ranker_job(variant, input_name, fold))
     ]
     return SugarMeasures(by_input, as_published, validation, shared, rank_by_texts(), missing)
 
@@ -117,7 +119,7 @@ def _rank_all(input_name: str, split: str) -> RankingResult:
     available = [
         variant
         for variant in VARIANTS
-        if all(_has_answers(find_job(variant, input_name, fold)) for fold in known.FOLDS)
+        if all(_has_answers(find_ranker_job(variant, input_name, fold)) for fold in known.FOLDS)
     ]
     folds = {}
     for fold in known.FOLDS:
@@ -134,7 +136,7 @@ def _rank_all(input_name: str, split: str) -> RankingResult:
 
 def _tfidf(fold: int, split: str, input_name: str) -> RankingResult:
     system = Tfidf(fit=f"dataset:sugar/{fold}/train", situation=input_name, weights="smooth", once=True)
-    questions = known.questions(fold, split)
+    questions = known.fold_questions(fold, split)
     limited = limit_situation(questions, input_name)
     return RankingResult(
         questions, input_name, {TFIDF: score_questions(system, limited)}, {TFIDF: system.used(limited) or []}
@@ -142,14 +144,14 @@ def _tfidf(fold: int, split: str, input_name: str) -> RankingResult:
 
 
 def _has_answers(job: RankerJob) -> bool:
-    return (known.answers_home() / f"{job.name}.jsonl").is_file()
+    return (known.sugar_answers_home() / f"{job.name}.jsonl").is_file()
 
 
 def _load_answers(variant: RankerVariant, input_name: str, fold: int) -> RankerAnswers:
-    job = find_job(variant, input_name, fold)
-    return _read_cached(job.name, (known.answers_home() / f"{job.name}.jsonl").stat().st_mtime_ns, job)
+    job = find_ranker_job(variant, input_name, fold)
+    return _read_cached(job.name, (known.sugar_answers_home() / f"{job.name}.jsonl").stat().st_mtime_ns, job)
 
 
 @lru_cache(maxsize=64)
 def _read_cached(name: str, changed: int, job: RankerJob) -> RankerAnswers:
-    return read_answers(known.answers_home() / f"{name}.jsonl", job)
+    return read_ranker_answers(known.sugar_answers_home() / f"{name}.jsonl", job)

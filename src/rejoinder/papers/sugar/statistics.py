@@ -25,13 +25,13 @@ GRADES = ("Bad", "Acceptable", "Best")
 _PLACE = re.compile(r"(?<=\S)'s\b")
 
 
-def examples(root: Path | None = None) -> list[DatasetRow]:
+def read_sugar_examples(root: Path | None = None) -> list[DatasetRow]:
     """Every example once: the test splits of all folds together."""
     files = [file for fold in FOLDS for file in dataset(f"sugar/{fold}/test").files]
     return [row for file in files for row in read_json_lines((root or data_home()) / file.path)]
 
 
-def list_figures(rows: Sequence[DatasetRow]) -> list[Figure]:
+def list_count_figures(rows: Sequence[DatasetRow]) -> list[Figure]:
     """Return all counts, published and measured."""
     return [*table_2(rows), *table_3(rows), *figure_4(rows)]
 

@@ -31,14 +31,14 @@ _STYLE = (
 
 def reproduce() -> Reproduction:
     """Count in the files, read the trained rankers' answers from the cache, and compare."""
-    rows = statistics.examples()
+    rows = statistics.read_sugar_examples()
     measures = measure_rankers()
-    figures = [*statistics.list_figures(rows), *tables.list_figures(measures)]
+    figures = [*statistics.list_count_figures(rows), *tables.list_ranker_figures(measures)]
     return Reproduction(
         "sugar",
         "SUGAR: situated, proactive response selection",
         figures,
-        list_notes(measures),
+        list_sugar_notes(measures),
         {
             "figure-4": _draw_grades(rows),
             "figure-5": _draw_curve(figures, PRECISION),
@@ -67,7 +67,7 @@ def _draw_curve(figures: Sequence[Figure], measure: str) -> str:
     )
 
 
-def list_notes(measures: SugarMeasures) -> list[str]:
+def list_sugar_notes(measures: SugarMeasures) -> list[str]:
     """Sentences with figures, then those without."""
     tied = next(one.ties for one in measures.by_input[REQUEST].standings if one.ranker == TFIDF)
     n = len(measures.by_input[REQUEST].ranked.questions)

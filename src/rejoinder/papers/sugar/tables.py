@@ -18,7 +18,7 @@ STEPS = {RELEVANT: "0"} | {n: n for n in DISTRACTORS}
 TABLE_4_INPUTS = (REQUEST, RELEVANT, WHOLE)
 
 
-def list_figures(measures: SugarMeasures) -> list[Figure]:
+def list_ranker_figures(measures: SugarMeasures) -> list[Figure]:
     """Return all figures, in the order of the page."""
     whole = measures.by_input[WHOLE]
     return [
@@ -29,7 +29,7 @@ def list_figures(measures: SugarMeasures) -> list[Figure]:
         *breakdown_figures(whole),
         *reading_figures(measures),
         *overlap_figures(measures),
-        *validation_figures(measures),
+        *sugar_validation_figures(measures),
     ]
 
 
@@ -143,7 +143,7 @@ def overlap_figures(measures: SugarMeasures) -> Iterator[Figure]:
             yield _to_figure(table, one.ranker, measure, one.measures[measure])
 
 
-def validation_figures(measures: SugarMeasures) -> Iterator[Figure]:
+def sugar_validation_figures(measures: SugarMeasures) -> Iterator[Figure]:
     """The same measures on the validation splits, by which rankers were chosen."""
     table = "Validation splits"
     for input_name in INPUTS:

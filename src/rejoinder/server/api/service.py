@@ -10,7 +10,7 @@ from typing import Any
 from rejoinder.errors import RejoinderError
 from rejoinder.metric import Metric
 from rejoinder.models.device import count_threads
-from rejoinder.models.ranker.model import shipped_folder
+from rejoinder.models.ranker.model import shipped_ranker_folder
 from rejoinder.probes.occlusion import make_pair
 from rejoinder.server.api.batching import BatchFunction, BatchQueue
 from rejoinder.server.api.limits import LoadLimits
@@ -42,7 +42,7 @@ class ApiService:
     def default_system(self) -> str:
         """The system that ranks if none is named: the ranker in the package if there is one, else TF-IDF."""
         try:
-            shipped_folder()
+            shipped_ranker_folder()
         except RejoinderError:
             return "tfidf"
         return "ranker"

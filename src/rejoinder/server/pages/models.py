@@ -40,7 +40,7 @@ def _model_line(context: PageContext, model: Model) -> dict[str, Any]:
         "bytes": model.size,
         "origin": str(model.origin),
         "citation": model.citation,
-        "here": manifest.is_available(model),
+        "here": manifest.is_model_available(model),
         "fetching": context.fetching.get(model.name),
         "can_be_fetched": not isinstance(model.origin, Shipped),
     }
@@ -59,7 +59,7 @@ async def one_model(context: PageContext, request: Request, query: Query) -> Pag
         raise SpecError(f"no model is called {name!r}; {nearest(name, [*MODELS, *shipped])}")
     model = MODELS.get(name)
     folder = manifest.model_folder(model) if model else shipped[name]
-    fetched = manifest.read_manifest(folder) if model and not isinstance(model.origin, Shipped) else None
+    fetched = manifest.read_model_manifest(folder) if model and not isinstance(model.origin, Shipped) else None
     data: dict[str, Any] = {
         "name": name,
         "model": _model_line(context, model) if model else None,
@@ -112,7 +112,7 @@ def fetch_endpoint(context: PageContext) -> Any:
 
 def begin_fetch(context: PageContext, model: Model) -> None:
     """Start to fetch a model, unless it is available or being fetched already."""
-    if manifest.is_available(model) or context.fetching.get(model.name) == "being fetched":
+    if manifest.is_model_available(model) or context.fetching.get(model.name) == "being fetched":
         return
     if isinstance(model.origin, Shipped):
         raise RejoinderError(f"{model.name} is included in rejoinder but missing here; reinstall rejoinder")
@@ -121,7 +121,7 @@ def begin_fetch(context: PageContext, model: Model) -> None:
 
     def work() -> None:
         try:
-            fetch.get(model.name)
+            fetch.fetch_model(model.name)
             context.fetching.pop(model.name, None)
         except RejoinderError as error:
             context.fetching[model.name] = f"not fetched: {error}"

@@ -16,11 +16,17 @@ from torch.nn import functional
 from rejoinder.data.questions import RELEVANT, REQUEST, WHOLE
 from rejoinder.models.aptness.calibration import Ids
 from rejoinder.models.aptness.card import SpecialTokens
-from rejoinder.models.batching import pad
+from rejoinder.models.batching import pad_token_ids
 from rejoinder.models.ranker.model import span_weights
 from rejoinder.models.ranker.network import ChooserNetwork, copy_first_layers
 from rejoinder.models.ranker.rows import SituationRow, situation_rows
-from rejoinder.models.ranker.statement_choice import Floats, WordTable, choose_statements, word_similarity, word_weights
+from rejoinder.models.ranker.statement_choice import (
+    Floats,
+    WordTable,
+    choose_statements_to_read,
+    word_similarity,
+    word_weights,
+)
 from rejoinder.training.ranker.examples import RankerExample
 from rejoinder.training.ranker.start import RankerStart
 from rejoinder.training.ranker.steps import RankerOptimizer, autocast_half, freeze_words, split_batch
@@ -120,7 +126,7 @@ def compute_odds(
 
 def chooser_tensors(rows: Sequence[SituationRow], padding: int, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
     """Return the ids, which of them are real, and the weights for the means of requests and statements."""
-    tokens, mask = pad([row.ids for row in rows], padding)
+    tokens, mask = pad_token_ids([row.ids for row in rows], padding)
     parts = (tokens, mask, span_weights(rows, tokens.shape[1]))
     ids, real, places = (torch.from_numpy(part).to(device, non_blocking=True) for part in parts)
     return ids, real, places
@@ -222,7 +228,8 @@ def plan_situated_reading(
         if key not in similarity:
             similarity[key] = word_similarity(statements, [key[2]], start.words, weights)[0]
         return [
-            statements[position] for position in choose_statements(known_odds[key[:2]], similarity[key], recipe.choice)
+            statements[position]
+            for position in choose_statements_to_read(known_odds[key[:2]], similarity[key], recipe.choice)
         ]
 
     return ReadingPlan(_training_inputs(examples, recipe), read, chooser, weights, measured)

@@ -44,7 +44,7 @@ class RankerStart:
 def open_start(recipe: RankerRecipe) -> RankerStart:
     """Return what a recipe starts from."""
     shipped = require_model("aptness")
-    card = aptness_card.read_card(shipped)
+    card = aptness_card.read_aptness_card(shipped)
     words = WordTable(shipped / aptness_card.EMBEDDINGS, card.dimensions)
     if recipe.encoder == EMBEDDED:
         bi, cross = float_networks(shipped)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from rejoinder.models.aptness.calibration import Numbers
 from rejoinder.models.aptness.cross_encoder import PairRow
-from rejoinder.models.batching import pad
+from rejoinder.models.batching import pad_token_ids
 from rejoinder.training.recipes import RankerRecipe
 
 _SCORING_ROWS = 256  # at a time, without gradients
@@ -20,7 +20,7 @@ _TOKENS = 3_072  # at a time on a CPU, with gradients: more takes gigabytes and 
 
 def row_tensors(rows: Sequence[PairRow], padding: int, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
     """Return the ids, which of them are real, and which belong to the candidate."""
-    tokens, mask = pad([row.ids for row in rows], padding)
+    tokens, mask = pad_token_ids([row.ids for row in rows], padding)
     begins = np.array([row.reply_at for row in rows])
     kinds = mask * (np.arange(mask.shape[1]) >= begins[:, None])
     ids, real, of_candidate = (torch.from_numpy(part).to(device, non_blocking=True) for part in (tokens, mask, kinds))

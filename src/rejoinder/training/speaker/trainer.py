@@ -19,8 +19,8 @@ from rejoinder.files import sha256_of_parts
 from rejoinder.indexes.corpus import Corpus, Numbers
 from rejoinder.models.speaker import model as cards
 from rejoinder.models.speaker.model import F_BOUNDS, ContextView, ScorerCard, SpeakerScorer
-from rejoinder.models.speaker.network import Array, Kind, ScorerNetwork, build_network
-from rejoinder.models.speaker.vectors import UtteranceVectors, open_utterance_vectors
+from rejoinder.models.speaker.network import Array, Kind, ScorerNetwork, build_scorer_network
+from rejoinder.models.speaker.vectors import TurnEncoder, open_turn_encoder
 from rejoinder.training.licence import LICENCES, weights_licence
 from rejoinder.training.speaker.checkpoint import CHECKPOINT, ScorerState, load_state, save_state
 from rejoinder.training.speaker.evaluation import card_figures, compute_bounds, evaluate_scores, score_sets
@@ -81,7 +81,7 @@ class ScorerRecipe:
 
 def make_recipe(kind: Kind, encoder: str, **choices: Any) -> ScorerRecipe:
     """Return the recipe of a scorer for an encoder's vectors, with other choices; short vectors have a higher rate."""
-    defaults = {"rate": 3e-3, "pull": 0.0} if open_utterance_vectors(encoder).dimensions <= _SHORT_VECTOR else {}
+    defaults = {"rate": 3e-3, "pull": 0.0} if open_turn_encoder(encoder).dimensions <= _SHORT_VECTOR else {}
     return ScorerRecipe(kind, **{**defaults, **choices})
 
 
@@ -150,7 +150,7 @@ def train_scorer(
     say: Callable[[str], None] = print,
 ) -> ScorerCard:
     """Train a scorer and write its folder; with ``resume``, continue from the folder's checkpoint where it has one."""
-    utterance_vectors = open_utterance_vectors(encoder)
+    utterance_vectors = open_turn_encoder(encoder)
     corpus = read_corpus(dialogues, corpora, recipe.seed)
     vectors = open_turn_vectors(corpus, utterance_vectors, say)
     if not (resume and (target / CHECKPOINT).is_file()):
@@ -200,10 +200,10 @@ def prepare_places(
 
 
 def train_places(
-    places: TrainingPlaces, target: Path, utterance_vectors: UtteranceVectors, resume: bool, say: Callable[[str], None]
+    places: TrainingPlaces, target: Path, utterance_vectors: TurnEncoder, resume: bool, say: Callable[[str], None]
 ) -> ScorerState:
     """Train over places, with a checkpoint in a folder, and return the last state, which has the best weights."""
-    recipe, network = places.recipe, build_network(places.recipe.kind)
+    recipe, network = places.recipe, build_scorer_network(places.recipe.kind)
     training_digest = _training_digest(recipe, utterance_vectors, places.corpus)
     path = target / CHECKPOINT
     random = np.random.default_rng([recipe.seed, 1])
@@ -218,7 +218,7 @@ def train_places(
     )
 
 
-def _training_digest(recipe: ScorerRecipe, vectors: UtteranceVectors, corpus: Corpus) -> str:
+def _training_digest(recipe: ScorerRecipe, vectors: TurnEncoder, corpus: Corpus) -> str:
     """Return what identifies a training, for its checkpoint."""
     parts = [orjson.dumps(recipe.plain()).decode(), vectors.digest, corpus.digest]
     return sha256_of_parts(parts, "\n")
@@ -247,7 +247,7 @@ def assign_split(name: str, seed: int = 0) -> str:
     return ("valid", "test", *["train"] * 8)[number % 10]
 
 
-def derived_licence(corpora: Sequence[str], vectors: UtteranceVectors) -> str:
+def derived_licence(corpora: Sequence[str], vectors: TurnEncoder) -> str:
     """Return the licence of weights that derive from corpora and from vectors: the stricter one, if both are known."""
     of_data = weights_licence(corpora)
     if "not known" in (of_data, vectors.licence):

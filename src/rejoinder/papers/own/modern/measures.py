@@ -163,7 +163,7 @@ def compare_annotators(rows: DuelSet) -> tuple[list[float], list[str]]:
     return right, items
 
 
-def mean_with_interval(values: Floats, items: Sequence[str], plan: BootstrapPlan) -> Interval:
+def duel_mean_interval(values: Floats, items: Sequence[str], plan: BootstrapPlan) -> Interval:
     """Return the mean with its bootstrap interval; items are resampled with all their duels."""
     known = np.flatnonzero(~np.isnan(values))
     if not len(known):
