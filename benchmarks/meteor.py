@@ -94,7 +94,7 @@ class ServedWordNet:
     def synsets(self, word: str) -> list[_Synset]:
         if word not in self._found:
             synsets = synonyms._load_table().synsets
-            numbers = sorted({n for form in synonyms.base_forms(word) for n in synsets[form]})
+            numbers = sorted({n for form in synonyms.word_base_forms(word) for n in synsets[form]})
             self._found[word] = [_Synset(self._members[number]) for number in numbers]
         return self._found[word]
 

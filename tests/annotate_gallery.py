@@ -18,7 +18,7 @@ import uvicorn
 from rejoinder.annotation.store.base import Store
 from rejoinder.server.annotation_app import make_annotation_app
 from rejoinder.server.limits import Limits, Rate
-from rejoinder.server.server import listen, socket_url
+from rejoinder.server.server import open_listening_socket, socket_url
 from tests.annotate_site import FORMS, FREE, OPEN, store_of
 from tests.annotation_projects import answer_to
 
@@ -132,7 +132,7 @@ def project_at(folder: Path, form: str = "rate", extra: str = "", tables: str = 
 @contextlib.contextmanager
 def served(store: Store, limits: Limits = FREE, clock: Callable[[], float] = time.time) -> Iterator[str]:
     """The address of a server of this process."""
-    listening = listen("127.0.0.1", 0)
+    listening = open_listening_socket("127.0.0.1", 0)
     url = socket_url(listening)
     config = uvicorn.Config(
         make_annotation_app(store.project, store, url, limits, clock), lifespan="off", log_level="error"

@@ -10,7 +10,7 @@ import pytest
 from rejoinder.comparison.agreement import examine_agreement, find_suspect_raters
 from rejoinder.comparison.judgements import CheckTally, binarise_judgements, sort_judgements
 from rejoinder.stats.agreement import cohen_kappa
-from rejoinder.stats.quality import find_disagreeing, find_failed_checks, find_straight_liners, find_too_fast
+from rejoinder.stats.rater_quality import find_disagreeing, find_failed_checks, find_straight_liners, find_too_fast
 from rejoinder.types import Preference, Rating
 
 

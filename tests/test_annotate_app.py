@@ -27,7 +27,7 @@ from rejoinder.server.limits import client_key as key_of
 from rejoinder.server.login import parse_new_names
 from rejoinder.server.owner_pages import compute_agreement
 from rejoinder.server.rater_pages import option_keys
-from rejoinder.server.server import HEAD_SECONDS, is_loopback, listen, socket_url
+from rejoinder.server.server import HEAD_SECONDS, is_loopback, open_listening_socket, socket_url
 from rejoinder.server.templates import column_head, format_moment, format_seconds, format_share, split_blocks
 from rejoinder.stats.agreement import krippendorff_alpha
 from tests.annotate_gallery import ATTENTION, Clock, judge, project_at
@@ -568,7 +568,7 @@ def test_the_command_without_its_extra_says_how_to_get_it(tmp_path: Path, monkey
 
 def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
     path = str(write_project(tmp_path))
-    with listen("127.0.0.1", 0) as taken:
+    with open_listening_socket("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         found = CliRunner().invoke(program, ["annotate", path, "--port", str(port)])
     assert isinstance(found.exception, InputError)
@@ -576,7 +576,7 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
 
 
 def test_addresses_are_those_that_a_browser_takes() -> None:
-    with listen("127.0.0.1", 0) as listening:
+    with open_listening_socket("127.0.0.1", 0) as listening:
         assert is_loopback(listening)
         assert socket_url(listening) == f"http://127.0.0.1:{listening.getsockname()[1]}"
 

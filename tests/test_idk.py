@@ -28,9 +28,9 @@ from rejoinder.training.idk import (
     draw_training,
     fit_by_gradient,
     fit_exactly,
-    fit_regression,
-    objective,
-    pair_vectors,
+    fit_idk_regression,
+    idk_training_vectors,
+    penalised_loss,
     share_above_negative,
     train_idk,
 )
@@ -86,7 +86,7 @@ def test_paper_mode_takes_the_steps_of_a_plain_torch_loop(regularization: Any, l
 def test_the_triplet_loss_ranks_the_true_reply_higher() -> None:
     true, false = vectors(n=3_000)
     recipe = IdkRecipe(loss="triplet", regularization="none", contexts=3_000)
-    assert share_above_negative(fit_regression(true, false, recipe), true, false) > 0.8
+    assert share_above_negative(fit_idk_regression(true, false, recipe), true, false) > 0.8
 
 
 def test_l1_leaves_few_weights_in_paper_mode_and_a_seed_decides() -> None:
@@ -128,8 +128,8 @@ def test_exact_mode_is_below_liblinears_which_also_penalises_the_intercept() -> 
     labels = np.r_[np.ones(200), np.zeros(200)]
     l1, l2 = np.r_[np.ones(12), 0.0], np.zeros(13)
     found = fit_exactly(true, false)
-    mine = objective(rows, labels, np.r_[found.weights, found.bias], l1, l2)
-    assert mine <= objective(rows, labels, np.r_[weights, bias], l1, l2) + 1e-9
+    mine = penalised_loss(rows, labels, np.r_[found.weights, found.bias], l1, l2)
+    assert mine <= penalised_loss(rows, labels, np.r_[weights, bias], l1, l2) + 1e-9
 
 
 def test_with_a_mean_loss_and_weight_one_the_optimum_is_all_zeros() -> None:
@@ -236,10 +236,10 @@ def test_each_pair_is_read_once_and_blank_ones_have_no_vector() -> None:
 def test_negatives_stand_beside_their_contexts() -> None:
     found = [NextTurn((f"c{i}",), "r" * (i + 1)) for i in range(8)]
     for negative, said in NEGATIVES.items():
-        true, false = pair_vectors(Counted(), found, IdkRecipe(negative=negative, contexts=4))  # type: ignore[arg-type]
+        true, false = idk_training_vectors(Counted(), found, IdkRecipe(negative=negative, contexts=4))  # type: ignore[arg-type]
         assert len(true) == len(false) == 4
         assert false[:, 2] * 50 == pytest.approx(len(said))
-    true, false = pair_vectors(Counted(), found, IdkRecipe(negative="random", contexts=4))
+    true, false = idk_training_vectors(Counted(), found, IdkRecipe(negative="random", contexts=4))
     assert sorted((false[:, 2] * 50).round().tolist()) == [5, 6, 7, 8]
 
 
@@ -380,7 +380,7 @@ def test_training_writes_what_a_counted_encoder_taught(tmp_path: Path, monkeypat
     counted = Counted()
     monkeypatch.setattr("rejoinder.training.idk.load_pair_encoder", lambda name: counted)
     made = train_idk(talks(n=30), tmp_path / "new", IdkRecipe("exact", contexts=25), "shop")
-    true, false = pair_vectors(counted, sample_next_turns(talks(n=30), 25, "shop"), IdkRecipe(contexts=25))
+    true, false = idk_training_vectors(counted, sample_next_turns(talks(n=30), 25, "shop"), IdkRecipe(contexts=25))
     assert made.weights == pytest.approx(fit_exactly(true, false).weights, abs=1e-8)
     assert made.about["licence"] == "none"
     assert cards.read_idk_card(tmp_path / "new") == made

@@ -14,7 +14,7 @@ from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import RunError
 from rejoinder.judges.answer_store import AnswerStore, StoredAnswer
 from rejoinder.keyed_store import FileStore
-from rejoinder.scoring.cache import ScoreStore, address
+from rejoinder.scoring.cache import ScoreStore, score_address
 
 # What the four stores wrote before they had a class in common.
 SCORES = "5917efcc943b71e1694c/abc", b'\xcb6T\xe7c\x9aQ\x10\xd4\x88\x92\xa2\xd9\xfa\x98\xf8[1.5,null,"x"]'
@@ -41,7 +41,7 @@ def write_file(root: Path, entry: tuple[str, bytes]) -> None:
 
 def test_scores_that_were_cached_before_are_found(tmp_path: Path) -> None:
     write_file(tmp_path / "old", SCORES)
-    where = address("length|version:1", "abc")
+    where = score_address("length|version:1", "abc")
     assert ScoreStore(tmp_path / "old").get(where) == [1.5, None, "x"]
     ScoreStore(tmp_path / "new").put(where, [1.5, None, "x"])
     assert (tmp_path / "new" / SCORES[0]).read_bytes() == SCORES[1]

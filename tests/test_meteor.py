@@ -88,7 +88,7 @@ def test_a_spec_reads_back_as_the_same_metric() -> None:
 
 def test_the_signature_says_where_the_synonyms_come_from() -> None:
     shown = signature(Meteor())
-    assert f"synonyms:wordnet-3.0 {synonyms.table_digest()}" in shown
+    assert f"synonyms:wordnet-3.0 {synonyms.synonym_table_digest()}" in shown
     assert f"snowballstemmer:{version('snowballstemmer')}" in shown
     assert "paraphrases:none" in shown
     assert "wordnet" not in signature(Meteor(synonym=0.0))
@@ -250,21 +250,21 @@ def test_punctuation_and_the_ends_of_contractions_are_function_words() -> None:
     ],
 )
 def test_synonyms_share_a_meaning_even_when_inflected(one: str, other: str) -> None:
-    assert synonyms.find_meanings(one) & synonyms.find_meanings(other)
+    assert synonyms.find_word_meanings(one) & synonyms.find_word_meanings(other)
 
 
 def test_words_that_are_no_synonyms_share_none() -> None:
-    assert not synonyms.find_meanings("car") & synonyms.find_meanings("dog")
-    assert not synonyms.find_meanings("qwertz")
+    assert not synonyms.find_word_meanings("car") & synonyms.find_word_meanings("dog")
+    assert not synonyms.find_word_meanings("qwertz")
     # The synsets of "entity" (a noun) and of "able" (an adjective) have the same number in WordNet's own files.
-    assert not synonyms.find_meanings("entity") & synonyms.find_meanings("able")
+    assert not synonyms.find_word_meanings("entity") & synonyms.find_word_meanings("able")
 
 
 def test_irregular_forms_have_their_base_form() -> None:
-    assert synonyms.base_forms("went") == ["go"]
-    assert synonyms.base_forms("cars") == ["car"]
-    assert synonyms.base_forms("operating") == ["operating", "operate"]
-    assert synonyms.base_forms("qwertz") == []
+    assert synonyms.word_base_forms("went") == ["go"]
+    assert synonyms.word_base_forms("cars") == ["car"]
+    assert synonyms.word_base_forms("operating") == ["operating", "operate"]
+    assert synonyms.word_base_forms("qwertz") == []
 
 
 def test_the_licence_of_wordnet_travels_with_the_table() -> None:

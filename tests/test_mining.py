@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rejoinder.errors import InputError
-from rejoinder.training.ranker.mining import Pursuit, mine_pursuits, request_counts
+from rejoinder.training.ranker.mining import Pursuit, count_requested_phrases, mine_pursuits
 from rejoinder.types import Dialogue, Turn
 
 TRIPLES = """\
@@ -86,7 +86,7 @@ def test_requests_are_counted_by_their_words_that_are_not_small() -> None:
         talk("Please open the window.", "Could you please open my window and call him?"),
         talk("I'd like to call her. Let's open it up!", "open the window"),
     ]
-    assert request_counts(said, wanted) == {"open": 3, "open window": 2, "call": 1}
+    assert count_requested_phrases(said, wanted) == {"open": 3, "open window": 2, "call": 1}
 
 
 def test_each_mined_question_has_one_offer_that_serves_the_goal() -> None:

@@ -83,7 +83,7 @@ def test_it_learns_which_reply_belongs_to_which_context(torch: Any) -> None:
     from rejoinder.models.aptness.card import AptnessLimits
     from rejoinder.models.nup.network import NextUtteranceNetwork
     from rejoinder.training.next_turns import NextTurn
-    from rejoinder.training.nup import NupTokenizer, _train, make_batch
+    from rejoinder.training.nup import NupTokenizer, _train, make_nup_batch
     from rejoinder.training.recipes import NupRecipe
 
     threads = torch.get_num_threads()
@@ -97,7 +97,7 @@ def test_it_learns_which_reply_belongs_to_which_context(torch: Any) -> None:
     network.eval()
     rows = [pieces.rows([place.context] * 4, [other.reply for other in found]) for place in found]
     with torch.no_grad():
-        best = [int(network(*make_batch(line, device)).argmax()) for line in rows]
+        best = [int(network(*make_nup_batch(line, device)).argmax()) for line in rows]
     torch.set_num_threads(threads)
     assert best == [0, 1, 2, 3]
 

@@ -25,7 +25,7 @@ pytest.importorskip("transformers")
 from rejoinder.models.ranker import card  # noqa: E402
 from rejoinder.models.ranker.model import open_ranker  # noqa: E402
 from rejoinder.models.ranker.transformers import HubReader, find_special_tokens, fit_limits, open_hub_reader  # noqa: E402
-from rejoinder.training.ranker.start import open_start  # noqa: E402
+from rejoinder.training.ranker.start import open_ranker_start  # noqa: E402
 from rejoinder.training.ranker.steps import row_tensors  # noqa: E402
 
 
@@ -144,9 +144,9 @@ def test_only_a_cross_ranker_starts_from_another_encoder(encoders: dict[str, Pat
     from rejoinder.training.recipes import RankerRecipe
 
     with pytest.raises(InputError, match="leave out the encoder, or choose the kind cross"):
-        open_start(RankerRecipe(encoder=f"hf:{encoders['bert']}"))
+        open_ranker_start(RankerRecipe(encoder=f"hf:{encoders['bert']}"))
     with pytest.raises(InputError, match="is an exported graph"):
-        open_start(RankerRecipe(kind="cross", encoder=str(exported(encoders["bert"].parent / "graph"))))
+        open_ranker_start(RankerRecipe(kind="cross", encoder=str(exported(encoders["bert"].parent / "graph"))))
 
 
 def exported(folder: Path) -> Path:

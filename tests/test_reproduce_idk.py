@@ -36,7 +36,7 @@ from rejoinder.papers.loader import load_published
 from rejoinder.papers.own.relevance.rows import FIVE, RelevanceColumn, RelevanceRows
 from rejoinder.papers.own.relevance.tables import PUBLISHED
 from rejoinder.stats.bootstrap import BootstrapPlan, correlation_intervals
-from rejoinder.training.idk import Regression
+from rejoinder.training.idk import IdkRegression
 from rejoinder.types import Dialogue, Item, Rating, Response, Turn
 
 DIMENSIONS = 10
@@ -84,8 +84,8 @@ def made_up(name: str, seed: int, n: int = 60) -> RatedColumn:
 @pytest.fixture(scope="module")
 def measured() -> idk.IdkMeasures:
     runs = train_all_variants(Made(), talks(), contexts=30)
-    head = Regression(np.r_[2.0, np.zeros(DIMENSIONS - 1)], 0.1)
-    masked = measure_masking(Made(), talks(), head, Regression(np.r_[-1.0, np.zeros(DIMENSIONS - 1)], 0.0), n=20)
+    head = IdkRegression(np.r_[2.0, np.zeros(DIMENSIONS - 1)], 0.1)
+    masked = measure_masking(Made(), talks(), head, IdkRegression(np.r_[-1.0, np.zeros(DIMENSIONS - 1)], 0.0), n=20)
     test = [made_up(name, seed) for seed, name in enumerate(FIVE)]
     specs = {"COS-FT": "length", "NUP-BERT (H)": "length", "NORM-PROB": "norm_prob"}
     return idk.IdkMeasures(runs, test, made_up("USR-TC", 9), head, masked, specs, frozenset({"NORM-PROB"}))
@@ -233,7 +233,7 @@ def test_the_head_is_read_from_vectors_and_log_odds() -> None:
 
 
 def test_the_largest_weights_are_kept_whatever_their_sign() -> None:
-    assert find_largest_weights(Regression(np.array([0.1, -3.0, 0.0, 2.0]), 0.0), 2) == [1, 3]
+    assert find_largest_weights(IdkRegression(np.array([0.1, -3.0, 0.0, 2.0]), 0.0), 2) == [1, 3]
 
 
 def test_dimensions_that_the_head_does_not_use_can_go(measured: idk.IdkMeasures) -> None:
@@ -241,7 +241,7 @@ def test_dimensions_that_the_head_does_not_use_can_go(measured: idk.IdkMeasures)
         assert masked.kept == masked.whole
         assert masked.kept_ahead == masked.whole_ahead
         assert masked.n == 40
-    useless = Regression(np.r_[0.0, np.ones(DIMENSIONS - 1)], 0.0)
+    useless = IdkRegression(np.r_[0.0, np.ones(DIMENSIONS - 1)], 0.0)
     lost = measure_masking(Made(), talks(), measured.head, useless, n=20)["friends"]
     assert lost.kept == 0.5
     assert lost.whole > 0.8

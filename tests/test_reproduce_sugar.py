@@ -107,7 +107,7 @@ def test_tfidf_is_as_near_to_the_paper_as_asked(published: Path) -> None:
         score = load_published("sugar")["Table 4"][TFIDF][given]
         whole = measures._rank_all(given, "test").evaluated()
         first = dataclasses.replace(whole, scores={"x": measures.break_ties_by_place(whole.scores[TFIDF])})
-        (shared,), (broken,) = measures.standings(whole), measures.standings(first)
+        (shared,), (broken,) = measures.ranker_standings(whole), measures.ranker_standings(first)
         assert broken.measures[PRECISION].estimate.value == pytest.approx(score["precision"], abs=0.012)
         assert shared.measures[NDCG].estimate.value == pytest.approx(score["ndcg"], abs=0.02)
         assert len(whole.questions) == 1484

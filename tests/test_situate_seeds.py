@@ -12,7 +12,7 @@ from situated_seeds import seeds
 from rejoinder.data.seeds import Seed, extract_seeds, read_seeds, reply_polarity, write_seeds
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError
-from rejoinder.situation.projects import read_requests
+from rejoinder.situation.projects import read_situation_requests
 from rejoinder.types import Candidate, Dialogue, Item, Question, Reference, Statement, Turn
 
 QUESTION = Question(
@@ -109,14 +109,16 @@ def test_a_question_that_is_no_seed_says_why() -> None:
 def test_requests_are_items_with_a_goal(tmp_path: Path) -> None:
     path = tmp_path / "requests.jsonl"
     path.write_bytes(orjson.dumps({"id": 4, "request": "Open the window.", "goal": "to cool off"}) + b"\n")
-    assert read_requests(path) == [Item("4", (Turn("Open the window.", "user"),), meta={"goal": "to cool off"})]
+    assert read_situation_requests(path) == [
+        Item("4", (Turn("Open the window.", "user"),), meta={"goal": "to cool off"})
+    ]
     write([QUESTION], tmp_path / "set.jsonl")
-    assert [item.id for item in read_requests(path, tmp_path / "set.jsonl")] == ["4", "q1"]
+    assert [item.id for item in read_situation_requests(path, tmp_path / "set.jsonl")] == ["4", "q1"]
     with pytest.raises(InputError, match="the id '4' is used twice"):
-        read_requests(path, path)
+        read_situation_requests(path, path)
     path.write_bytes(orjson.dumps({"id": 4, "request": "Open the window."}) + b"\n")
     with pytest.raises(InputError, match="'goal' must be a non-empty text"):
-        read_requests(path)
+        read_situation_requests(path)
 
 
 def test_the_published_folds_are_seeds_and_their_polarity_can_be_read_off(published: Path) -> None:

@@ -33,7 +33,7 @@ from rejoinder.models.statements.model import (  # noqa: E402
 )
 from rejoinder.situation.statement_writer import add_statements  # noqa: E402
 from rejoinder.training.comet import mean_loss  # noqa: E402
-from rejoinder.training.statements import StatementRecipe, measure_hits, tokenize_statements, train_statements  # noqa: E402
+from rejoinder.training.statements import StatementRecipe, measure_statement_hits, tokenize_statements, train_statements  # noqa: E402
 
 WATER = Seed(
     "1",
@@ -159,7 +159,7 @@ def test_found_counts_those_that_people_wrote(writer: LoraStatementWriter) -> No
         Seed("1", WATER.request, WATER.goal, WATER.reply, (Statement(own, "time"),)),
         Seed("2", TEA.request, TEA.goal, TEA.reply, (Statement("no such line is ever written", "time"),)),
     ]
-    assert measure_hits(writer, seeds, StatementRecipe(written=9)) == {"asked": 2, "found_in_3": 0.5}
+    assert measure_statement_hits(writer, seeds, StatementRecipe(written=9)) == {"asked": 2, "found_in_3": 0.5}
 
 
 def test_a_folder_that_was_changed_or_is_not_there_is_refused(base: Path, tmp_path: Path) -> None:

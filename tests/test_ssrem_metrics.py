@@ -78,8 +78,8 @@ def test_without_a_reference_only_f_is_given(folder: Path) -> None:
     alone = rejoinder.parse(f"ssrem_f(folder={str(folder)!r})")
     bare = pair("the cat ran")
     assert compute.missing_part(whole, bare) == "references"
-    assert compute.measure(whole, [bare]) == [None]
-    assert compute.measure(alone, [bare])[0] is not None
+    assert compute.measure_pairs(whole, [bare]) == [None]
+    assert compute.measure_pairs(alone, [bare])[0] is not None
     assert "ssrem_f" in (type(whole).__doc__ or "")
 
 

@@ -17,7 +17,13 @@ from rejoinder.models.speaker.vectors import WeightedVectors, context_vectors, o
 from rejoinder.models.tensors import read_tensors, write_tensors
 from rejoinder.training.speaker.evaluation import auc
 from rejoinder.training.speaker.places import sample_copies, sample_negatives
-from rejoinder.training.speaker.steps import MARGIN, classification_loss, compute_loss, margin_loss, ranking_loss
+from rejoinder.training.speaker.steps import (
+    MARGIN,
+    compute_scorer_loss,
+    scorer_classification_loss,
+    scorer_margin_loss,
+    scorer_ranking_loss,
+)
 from rejoinder.training.turn_vectors import open_turn_vectors
 
 
@@ -41,10 +47,10 @@ def test_the_gradients_are_those_of_finite_differences(kind: Any, loss: Any) -> 
     weights = {name: array.astype(np.float64) + 0.1 * random.normal(size=array.shape) for name, array in start.items()}
 
     def lost(changed: dict[str, Any]) -> float:
-        return compute_loss(loss, network.scores(changed, contexts, replies).scores, there, 0.25).loss
+        return compute_scorer_loss(loss, network.scores(changed, contexts, replies).scores, there, 0.25).loss
 
     found = network.scores(weights, contexts, replies)
-    slopes = compute_loss(loss, found.scores, there, 0.25).slopes
+    slopes = compute_scorer_loss(loss, found.scores, there, 0.25).slopes
     gradient = network.gradient(weights, contexts, replies, found, slopes)
     assert gradient.keys() == weights.keys()
     for name, array in weights.items():
@@ -67,7 +73,7 @@ def test_classification_by_hand_leaves_out_what_is_not_there() -> None:
     scores = np.array([[0.5, 0.1, -0.3], [0.2, 0.2, 0.9]])
     there = np.array([[True, True, True], [True, True, False]])
     first = -np.log(np.exp(0.5) / (np.exp(0.5) + np.exp(0.1) + np.exp(-0.3)))
-    lost = classification_loss(scores, there, 1.0)
+    lost = scorer_classification_loss(scores, there, 1.0)
     assert lost.loss == pytest.approx((first + np.log(2)) / 2)
     assert lost.slopes[1, 2] == 0
     assert lost.slopes.sum(axis=1) == pytest.approx([0, 0])
@@ -75,16 +81,16 @@ def test_classification_by_hand_leaves_out_what_is_not_there() -> None:
 
 def test_the_margin_by_hand() -> None:
     scores = np.array([[0.9, 0.1], [0.6, 0.5]])
-    lost = margin_loss(scores, np.ones((2, 2), bool))
+    lost = scorer_margin_loss(scores, np.ones((2, 2), bool))
     assert lost.loss == pytest.approx((0 + (MARGIN - 0.1)) / 2)
     assert lost.slopes == pytest.approx(np.array([[0, 0], [-0.5, 0.5]]))
 
 
 def test_ranking_by_hand() -> None:
-    lost = ranking_loss(np.array([[0.5, 0.45, 0.2]]), np.ones((1, 3), bool), step=0.1)
+    lost = scorer_ranking_loss(np.array([[0.5, 0.45, 0.2]]), np.ones((1, 3), bool), step=0.1)
     # The first two are .05 apart instead of .1; the others are far enough apart.
     assert lost.loss == pytest.approx(0.05 / 3)
-    assert ranking_loss(np.array([[0.5, 0.45, 0.2]]), np.array([[True, False, True]]), step=0.1).loss == 0
+    assert scorer_ranking_loss(np.array([[0.5, 0.45, 0.2]]), np.array([[True, False, True]]), step=0.1).loss == 0
 
 
 def test_auc_is_the_share_of_pairs_won() -> None:

@@ -26,7 +26,7 @@ from rejoinder.models.speaker.model import CARD_FILE, TENSORS, ContextView, open
 from rejoinder.models.speaker.vectors import open_turn_encoder
 from rejoinder.training.speaker.checkpoint import CHECKPOINT
 from rejoinder.training.speaker.evaluation import evaluate_scores, score_sets
-from rejoinder.training.speaker.trainer import ScorerRecipe, assign_split, read_corpus, train_scorer
+from rejoinder.training.speaker.trainer import ScorerRecipe, assign_split, read_scorer_corpus, train_scorer
 from rejoinder.training.turn_vectors import open_turn_vectors
 from rejoinder.types import Dialogue, Turn
 
@@ -69,7 +69,7 @@ def test_the_true_reply_comes_out_above_random_ones(tmp_path: Path, kind: Any) -
 def test_what_is_measured_is_what_the_folder_scores(tmp_path: Path) -> None:
     card = train(tmp_path / "m", quick())
     scorer = open_scorer("ssrem", tmp_path / "m")
-    corpus = read_corpus(talks())
+    corpus = read_scorer_corpus(talks())
     vectors = open_turn_vectors(corpus, open_turn_encoder(WORDS), lambda line: None)
     told = score_sets(scorer, vectors, "test")
     turn = int(told.turns[7])

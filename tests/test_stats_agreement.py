@@ -13,7 +13,7 @@ from statsmodels.stats import inter_rater
 from rejoinder.errors import InputError
 from rejoinder.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
 from rejoinder.stats.ceiling import _halves, one_against_rest, split_half
-from rejoinder.stats.rating_matrix import compact_ratings, rating_matrix, unit_interval
+from rejoinder.stats.rating_matrix import compact_ratings, rating_matrix, rating_unit_interval
 
 SCALES = ("nominal", "ordinal", "interval", "ratio")
 
@@ -106,7 +106,7 @@ def test_ratings_become_a_matrix_by_name() -> None:
 
 def test_alpha_has_an_interval_over_units() -> None:
     matrix = ratings(3, units=60)
-    found = unit_interval(matrix, lambda part: krippendorff_alpha(part).value, n_resamples=200)
+    found = rating_unit_interval(matrix, lambda part: krippendorff_alpha(part).value, n_resamples=200)
     assert found.value == krippendorff_alpha(matrix).value
     assert found.low < found.value < found.high
     assert (found.n_clusters, found.n + found.n_missing) == (60, 360)

@@ -20,7 +20,7 @@ from rejoinder.stats.holm import holm
 from rejoinder.stats.interval import compute_moments, mean_interval
 from rejoinder.stats.ndcg import ndcg
 from rejoinder.stats.power import detectable_difference, estimate_spread, power_at, rows_needed
-from rejoinder.stats.quality import (
+from rejoinder.stats.rater_quality import (
     find_disagreeing,
     find_failed_checks,
     find_straight_liners,

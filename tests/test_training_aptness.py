@@ -30,8 +30,8 @@ from rejoinder.types import Dialogue, Item, Record, Turn
 torch = pytest.importorskip("torch", reason="the torch extra is not installed")
 
 from rejoinder.data.inputs import read_dialogues  # noqa: E402
-from rejoinder.training.aptness.calibration import calibrate, measure_calibration  # noqa: E402
-from rejoinder.training.aptness.evaluation import NEGATIVES, RawScores  # noqa: E402
+from rejoinder.training.aptness.calibration import calibrate_aptness, measure_calibration  # noqa: E402
+from rejoinder.training.aptness.evaluation import NEGATIVES, RawAptnessScores  # noqa: E402
 from rejoinder.training.aptness.recipe import (  # noqa: E402
     AptnessRecipe,
     training_device,
@@ -102,7 +102,7 @@ def refused(*arguments: object) -> str:
 # Calibration
 
 
-def planted(places: int = 3000, spoiled_bi: float = 0.1) -> RawScores:
+def planted(places: int = 3000, spoiled_bi: float = 0.1) -> RawAptnessScores:
     """Scores of two normal distributions: the log-odds are 5 bi - 1 + 2 cross.
 
     For means m and n and one deviation s the log-odds are (m - n) / s^2 times the score, less (m^2 - n^2) / (2 s^2).
@@ -113,25 +113,25 @@ def planted(places: int = 3000, spoiled_bi: float = 0.1) -> RawScores:
     bi[:, 0] += 0.2
     cross[:, 0] += 2
     bi[:, 1 + NEGATIVES : -1] += spoiled_bi - 0.1
-    return RawScores(np.zeros(places, np.int64), bi, cross)
+    return RawAptnessScores(np.zeros(places, np.int64), bi, cross)
 
 
 def test_calibrate_finds_planted_weights() -> None:
-    found = calibrate(planted(20_000))
+    found = calibrate_aptness(planted(20_000))
     assert found["both"] == pytest.approx({"bi": 5, "cross": 2, "bias": -1}, rel=0.05)
     assert found["bi"] == pytest.approx({"bi": 5, "bias": -1}, rel=0.05)
     assert found["cross"] == pytest.approx({"cross": 2, "bias": 0}, rel=0.05, abs=0.05)
 
 
 def test_a_network_that_spoiled_replies_fool_weighs_less() -> None:
-    plain, fooled = calibrate(planted()), calibrate(planted(spoiled_bi=0.8))
+    plain, fooled = calibrate_aptness(planted()), calibrate_aptness(planted(spoiled_bi=0.8))
     assert fooled["both"]["bi"] / fooled["both"]["cross"] < 0.9 * plain["both"]["bi"] / plain["both"]["cross"]
     assert fooled["bi"] == plain["bi"]  # alone, a network is fitted to replies of people only
 
 
 def test_a_network_that_says_the_same_of_everything_weighs_nothing() -> None:
     raw = planted(200)
-    found = calibrate(raw._replace(bi=np.full_like(raw.bi, 0.3)))
+    found = calibrate_aptness(raw._replace(bi=np.full_like(raw.bi, 0.3)))
     assert found["bi"]["bi"] == pytest.approx(0, abs=1e-3)
     assert found["both"]["cross"] == pytest.approx(2, rel=0.3)
     assert all(math.isfinite(value) for weights in found.values() for value in weights.values())
@@ -142,7 +142,7 @@ def test_the_figures_of_the_card_by_hand() -> None:
     bi[0, 0], bi[0, 1:] = 1.0, -1.0  # corpus a: the true reply beats everything
     bi[1, 1] = 1.0  # corpus b: it loses to one and ties with the others
     cross[:, 0] = -1e9
-    raw = RawScores(np.array([0, 1]), bi, cross)
+    raw = RawAptnessScores(np.array([0, 1]), bi, cross)
     weights = {"bi": {"bi": math.log(3), "bias": 0.0}, "cross": {"cross": 1.0}}
     found = measure_calibration(raw, ("a", "b"), weights)
     assert found["places"] == 2

@@ -17,7 +17,7 @@ from rejoinder.comparison.agreement import AspectAgreement, SuspectRater, examin
 from rejoinder.comparison.judgements import CheckTally, Judgements, binarise_judgements, sort_judgements
 from rejoinder.data.inputs import Input
 from rejoinder.errors import InputError, nearest
-from rejoinder.scoring.folder import DATA, check_files
+from rejoinder.scoring.folder import DATA, check_run_files
 from rejoinder.scoring.sharded.reader import list_run_parts
 from rejoinder.types import Preference, Rating, Record
 
@@ -129,7 +129,7 @@ def _read_records(source: str) -> Iterator[Record]:
     """Yield every record; ratings may refer to responses that the source does not have."""
     folder = Path(source)
     if folder.is_dir():
-        check_files(folder, {DATA})
+        check_run_files(folder, {DATA})
     for file in [part / DATA for part in list_run_parts(folder)] if folder.is_dir() else [source]:
         data = Input(file)
         try:

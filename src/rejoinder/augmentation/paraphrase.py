@@ -19,7 +19,7 @@ from rejoinder.augmentation.substitution import Replacement, apply_replacements,
 from rejoinder.errors import InputError, SpecError, nearest
 from rejoinder.text.english.contractions import toggle_contractions
 from rejoinder.text.english.markers import replace_marker
-from rejoinder.text.english.order import reorder
+from rejoinder.text.english.word_order import reorder_text
 from rejoinder.types import Turn
 
 _REWORDING_TRIES = 12  # tries for each paraphrase that is wanted: short texts have few
@@ -70,7 +70,7 @@ def _reword(rng: random.Random, text: str, options: Sequence[Replacement]) -> st
     places = rng.sample(sorted(by_place), rng.randint(min(1, most), most))
     other = apply_replacements(text, [rng.choice(by_place[place]) for place in places])
     if rng.random() < 0.5:
-        other = reorder(rng, other)
+        other = reorder_text(rng, other)
     return toggle_contractions(other) if rng.random() < 0.5 else other
 
 

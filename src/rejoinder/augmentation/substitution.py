@@ -18,7 +18,7 @@ import orjson
 
 from rejoinder.models.encoder.factory import find_encoder_folder, load_encoder
 from rejoinder.text.english import synonyms as _synonyms
-from rejoinder.text.english.replacement import load_replacements, match_case
+from rejoinder.text.english.synonym_replacement import load_replacements, match_case
 
 _WORD = re.compile(r"(?<![\w'’-])[^\W\d_]{3,}(?![\w'’-])")
 _COMMON = 10_000  # BERT's vocabulary lists its most frequent words first
@@ -92,10 +92,10 @@ def _propose_replacements(text: str) -> list[Replacement]:
 def _find_synonyms(word: str) -> tuple[str, ...]:
     """Return the synonyms of a word form; for inflected forms, only those that were checked by hand."""
     curated = [load_replacements()[word]] if word in load_replacements() else []
-    if word in _EXCLUDED_WORDS or _synonyms.base_forms(word) != [word]:
+    if word in _EXCLUDED_WORDS or _synonyms.word_base_forms(word) != [word]:
         return tuple(curated)
     shared: dict[str, int] = defaultdict(int)
-    synsets = [meaning for meaning in _synonyms.find_meanings(word) if meaning in _synset_words()]
+    synsets = [meaning for meaning in _synonyms.find_word_meanings(word) if meaning in _synset_words()]
     for other in (other for synset in synsets for other in _synset_words()[synset]):
         if other in _common_words() and not _share_a_stem(word, other):
             shared[other] += 1

@@ -115,11 +115,11 @@ def ruber(**options: Any) -> None:
 
 
 def _train_scorer(kind: Kind, options: ScorerOptions) -> None:
-    from rejoinder.training.speaker.trainer import make_recipe
+    from rejoinder.training.speaker.trainer import make_scorer_recipe
     from rejoinder.training.train import train
 
     choices = {"seed": options.seed, "epochs": options.epochs, "rate": options.rate, "loss": options.loss}
-    recipe = make_recipe(
+    recipe = make_scorer_recipe(
         kind,
         options.encoder,
         copies=options.copies,

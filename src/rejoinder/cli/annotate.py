@@ -98,11 +98,11 @@ def command(
 
 def _serve(annotation: Annotation, host: str, port: int, url: str | None, links: LinkOptions) -> None:
     try:
-        from rejoinder.server.server import is_loopback, listen, serve, socket_url
+        from rejoinder.server.server import is_loopback, open_listening_socket, serve_project, socket_url
     except ModuleNotFoundError as error:
         raise MissingExtraError(error.name or "starlette", "web", "annotate") from None
 
-    sock = listen(host, port)
+    sock = open_listening_socket(host, port)
     public_url = url or socket_url(sock)
     _print_links(annotation, public_url, links)
     if not is_loopback(sock) and not public_url.startswith("https:"):
@@ -113,7 +113,7 @@ def _serve(annotation: Annotation, host: str, port: int, url: str | None, links:
     if not annotation.project.redact:
         click.echo("Nothing is redacted: make sure that raters may read the data (docs/annotating.md).", err=True)
     click.echo("Ctrl+C stops the server; no answer that was sent is lost.", err=True)
-    serve(annotation.project, annotation.store, sock, public_url)
+    serve_project(annotation.project, annotation.store, sock, public_url)
 
 
 def _print_links(annotation: Annotation, url: str, options: LinkOptions) -> None:

@@ -70,16 +70,16 @@ def command(
     from rejoinder.engines.caching import caching_engine
     from rejoinder.files import atomic_write
     from rejoinder.probes import AttackPlan, attack
-    from rejoinder.probes.tables import corpus_table, example_table, summary_table
+    from rejoinder.probes.tables import robustness_by_corpus_table, robustness_table, worst_case_table
     from rejoinder.reports.output import join_tables
 
     plan = AttackPlan(contexts, split, seed, examples=max(examples, _EXAMPLES))
     with caching_engine(choose_engine(engine, processes, address), output) as compute_engine:
         with show_progress("attacking", "metrics", compute_engine) as reporter:
             result = attack(files, metrics or None, plan, reporter.progress, compute_engine)
-        tables = [summary_table(result)]
-        tables += [corpus_table(result, metric) for metric in result.metrics if by_corpus]
-        tables += [example_table(result, metric, examples) for metric in result.metrics if examples]
+        tables = [robustness_table(result)]
+        tables += [robustness_by_corpus_table(result, metric) for metric in result.metrics if by_corpus]
+        tables += [worst_case_table(result, metric, examples) for metric in result.metrics if examples]
         click.echo(join_tables(tables, form))
         if output is not None:
             with atomic_write(output) as target:

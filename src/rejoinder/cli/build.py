@@ -154,12 +154,12 @@ def command(set_: str | None, output: str | None, **values: Any) -> None:
 
 def make_settings(options: BuildOptions) -> SelectionSettings:
     """Return the settings of the test set."""
-    from rejoinder.selection.settings import JUDGE, SelectionSettings, parse_position
+    from rejoinder.selection.settings import JUDGE, SelectionSettings, parse_reply_position
 
     judge = options.judge_with or JUDGE
     return SelectionSettings(
         context_turns=options.context_turns,
-        position=parse_position(options.position),
+        position=parse_reply_position(options.position),
         sources=options.sources or default_sources(options),
         pool=options.pool,
         share=options.share,
@@ -268,13 +268,13 @@ def _search(
 def read_people_scores(path: str, pools: Sequence[Question]) -> HumanScores:
     """Read people's judgements of pools: from a sheet, ratings, or an annotation project."""
     if path.lower().endswith((".csv", ".tsv")):
-        from rejoinder.selection.sheet import read_sheet
+        from rejoinder.selection.sheet import read_scoring_sheet
 
-        return read_sheet(path, pools)
+        return read_scoring_sheet(path, pools)
     from rejoinder.annotation.judgements import read_judged_records
-    from rejoinder.selection.human_scores import collect_scores
+    from rejoinder.selection.human_scores import collect_human_scores
 
-    return collect_scores(read_judged_records(path).records, pools)
+    return collect_human_scores(read_judged_records(path).records, pools)
 
 
 @contextmanager
@@ -296,13 +296,13 @@ def open_pool_engine(options: BuildOptions, output: str) -> Iterator[Engine | No
 def write_for_people(pools: PoolSet, output: str, options: BuildOptions) -> None:
     """Write pools with a sheet or a project."""
     from rejoinder.selection.pool_files import pools_path, write_pools, write_scoring_project
-    from rejoinder.selection.sheet import write_sheet
+    from rejoinder.selection.sheet import write_scoring_sheet
 
     path = pools_path(output)
     write_pools(pools, path)
     click.echo(f"written: {path} with {len(pools.questions):,} pools", err=True)
     if options.write_csv:
-        n = write_sheet(pools.questions, options.write_csv)
+        n = write_scoring_sheet(pools.questions, options.write_csv)
         click.echo(f"written: {options.write_csv} with {n:,} rows to score", err=True)
     if options.write_project:
         write_scoring_project(options.write_project, path)
@@ -313,12 +313,12 @@ def write_for_people(pools: PoolSet, output: str, options: BuildOptions) -> None
 def write_set(built: BuiltTestSet, output: str, form: str) -> None:
     """Write a set with its cards, and print what each step left out."""
     from rejoinder.data.writer import write
-    from rejoinder.selection.card import render_card, step_table, write_card
+    from rejoinder.selection.card import render_selection_card, selection_step_table, write_test_set_card
     from rejoinder.table import FORMATS
 
     write(built.questions, output)
-    card, page = write_card(built.card, output, render_card)
-    click.echo(FORMATS[form](step_table(built.card)))
+    card, page = write_test_set_card(built.card, output, render_selection_card)
+    click.echo(FORMATS[form](selection_step_table(built.card)))
     click.echo(f"written: {output}, {card.name} and {page.name}", err=True)
 
 

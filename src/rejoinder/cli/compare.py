@@ -46,9 +46,9 @@ def command(run: str, metrics: tuple[str, ...], preferences: bool, seed: int, fo
 
 
 def _has_preferences(folder: Path) -> bool:
-    from rejoinder.scoring.folder import read_about
+    from rejoinder.scoring.folder import read_run_about
 
-    return bool(read_about(folder)["counts"].get("preference"))
+    return bool(read_run_about(folder)["counts"].get("preference"))
 
 
 def _compare_metrics(run: Path, metrics: tuple[str, ...], seed: int) -> list[Result]:

@@ -86,14 +86,14 @@ def _print_accuracy(testset: str | None, form: str) -> None:
 def _write_label_sheet(testset: str, file: str, suggest: bool) -> None:
     from rejoinder.data.writer import write
     from rejoinder.files import atomic_write
-    from rejoinder.selection.label_files import label, to_annotation_records, to_spreadsheet
+    from rejoinder.selection.label_files import label, make_label_records, make_label_sheet
 
     questions = label(testset, suggest=suggest).questions
     if file.endswith(".csv"):
         with atomic_write(file) as target:
-            target.write(to_spreadsheet(questions))
+            target.write(make_label_sheet(questions))
     else:
-        write(to_annotation_records(questions), file)
+        write(make_label_records(questions), file)
     click.echo(f"written: {file}", err=True)
 
 

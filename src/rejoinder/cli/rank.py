@@ -108,11 +108,11 @@ def _write_rankings(run: RankingRun, file: str) -> None:
     import orjson
 
     from rejoinder.files import atomic_write
-    from rejoinder.selection.ranking.result import to_lines
+    from rejoinder.selection.ranking.result import ranking_lines
 
     with atomic_write(file) as target:
         for ranked in run.ranked.values():
-            for line in to_lines(ranked):
+            for line in ranking_lines(ranked):
                 target.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
 
 
@@ -120,7 +120,7 @@ def _make_tables(run: RankingRun, overlap: TrainOverlap | None, show: int, every
     from rejoinder.reports import ranking as report
     from rejoinder.selection.ranking.evaluation import evaluate_ranking
 
-    orders = [report.order_table(ranked, show) for ranked in run.ranked.values()] if show else []
+    orders = [report.ranking_order_table(ranked, show) for ranked in run.ranked.values()] if show else []
     kinds = overlap.kinds if overlap else None
     results = {name: evaluate_ranking(ranked, everything, kinds, seed) for name, ranked in run.ranked.items()}
     evaluated = {name: result for name, result in results.items() if result.ranked.questions}
@@ -128,7 +128,7 @@ def _make_tables(run: RankingRun, overlap: TrainOverlap | None, show: int, every
     if first is not None and not first.ranked.questions:
         reasons = "; ".join(f"{n:,} with {reason}" for reason, n in first.left_out.items())
         click.echo(f"nothing to evaluate: {reasons}", err=True)
-    tables = [table for result in evaluated.values() for table in report.evaluation_tables(result)]
+    tables = [table for result in evaluated.values() for table in report.ranking_tables(result)]
     curve = report.distractor_table(evaluated)
     if overlap is not None and evaluated:
         tables.append(report.train_overlap_table(overlap.count(next(iter(evaluated.values())).ranked.questions)))

@@ -109,12 +109,12 @@ def command(
 def _fail_without_scores(folder: Path) -> None:
     """Print why no reply of a run has a score, and exit with status 1."""
     from rejoinder.reports.findings import load_outcomes
-    from rejoinder.reports.missing import explain_missing
+    from rejoinder.reports.missing import explain_missing_scores
     from rejoinder.scoring.reader import load_data
     from rejoinder.scoring.run import load
 
     scores, data, outcomes = load(folder), load_data(folder), load_outcomes(folder)
-    reasons = ", ".join(f"{spec} ({explain_missing(scores, data, spec, outcomes)})" for spec in scores.metrics)
+    reasons = ", ".join(f"{spec} ({explain_missing_scores(scores, data, spec, outcomes)})" for spec in scores.metrics)
     click.echo(f"rejoinder: none of {len(scores):,} replies has a score under {reasons}", err=True)
     raise click.exceptions.Exit(1)
 

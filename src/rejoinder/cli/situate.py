@@ -73,9 +73,9 @@ def build(
     """
     from rejoinder.cli._progress import progress_bar
     from rejoinder.data.writer import write
-    from rejoinder.selection.card import write_card
+    from rejoinder.selection.card import write_test_set_card
     from rejoinder.situation.build import situate
-    from rejoinder.situation.card import render_card, step_table
+    from rejoinder.situation.card import render_situation_card, situation_step_table
     from rejoinder.situation.settings import SituationSettings
     from rejoinder.table import FORMATS
 
@@ -93,8 +93,8 @@ def build(
     with progress_bar("filtering") as progress:
         result = situate(seeds, settings, contradictions, progress=progress)
     write(result.questions, output)
-    card, page = write_card(result.card, output, render_card)
-    click.echo(FORMATS[form](step_table(result.card)))
+    card, page = write_test_set_card(result.card, output, render_situation_card)
+    click.echo(FORMATS[form](situation_step_table(result.card)))
     click.echo(f"written: {output}, {card.name} and {page.name}", err=True)
     click.echo(f"next: rejoinder situate project grade {output} -o PROJECT.toml", err=True)
 
@@ -153,18 +153,24 @@ def grade(set_: str, people: str, output: str, aggregation: str, keep: bool) -> 
     """Set the grades of the candidates of a situated set from people's ratings."""
     from rejoinder.annotation.judgements import read_judged_records
     from rejoinder.data.writer import write
-    from rejoinder.selection.card import write_card
-    from rejoinder.selection.sheet import read_sheet
+    from rejoinder.selection.card import write_test_set_card
+    from rejoinder.selection.sheet import read_scoring_sheet
     from rejoinder.situation import grades
-    from rejoinder.situation.card import read_card, render_card
+    from rejoinder.situation.card import read_situation_card, render_situation_card
 
     questions = _read_questions([set_])
     is_sheet = people.lower().endswith((".csv", ".tsv"))
-    ratings = grades.to_ratings(read_sheet(people, questions)) if is_sheet else read_judged_records(people).records
+    ratings = (
+        grades.grading_sheet_to_ratings(read_scoring_sheet(people, questions))
+        if is_sheet
+        else read_judged_records(people).records
+    )
     graded = grades.grade_questions(questions, ratings, aggregation, keep)
     write(graded.questions, output)
-    if card := read_card(set_):
-        write_card({**card, "questions": len(graded.questions), "grades": graded.facts}, output, render_card)
+    if card := read_situation_card(set_):
+        write_test_set_card(
+            {**card, "questions": len(graded.questions), "grades": graded.facts}, output, render_situation_card
+        )
     click.echo(f"written: {output} with {len(graded.questions):,} graded questions", err=True)
     if graded.again:
         ids = ", ".join(graded.again[:8]) + (" …" if len(graded.again) > 8 else "")

@@ -34,7 +34,7 @@ from rejoinder.stats.correlation import Method
 from rejoinder.stats.holm import holm
 from rejoinder.stats.interval import Interval
 from rejoinder.stats.levels import Level
-from rejoinder.stats.pairwise import PairwiseAccuracy, calibrated_accuracy
+from rejoinder.stats.pairwise_accuracy import PairwiseAccuracy, calibrated_accuracy
 from rejoinder.stats.permutation import permutation_test
 from rejoinder.stats.resampling import IntervalKind, bootstrap_p_value
 

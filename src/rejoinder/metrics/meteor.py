@@ -19,7 +19,7 @@ from typing import NamedTuple
 from rejoinder.errors import SpecError
 from rejoinder.metric import NAN, Metric
 from rejoinder.metrics._alignment import NO_CANDIDATES, WordCandidates, align_words
-from rejoinder.text.english.synonyms import Meaning, find_meanings, table_digest
+from rejoinder.text.english.synonyms import Meaning, find_word_meanings, synonym_table_digest
 from rejoinder.types import Pair
 
 _MAX_TEXTS = 2**14
@@ -91,7 +91,7 @@ class _Vocabulary(dict[str, tuple[MeteorWord, ...]]):
 
     def _add(self, text: str) -> MeteorWord:
         stem = stem_of(text) if self._stems else text
-        means = find_meanings(text) if self._synonyms else frozenset[Meaning]()
+        means = find_word_meanings(text) if self._synonyms else frozenset[Meaning]()
         self._words[text] = word = MeteorWord(text, is_content_word(text), stem, means | {f"{stem}-"})
         return word
 
@@ -182,7 +182,7 @@ class Meteor(Metric):
         """Return where synonyms, stems and function words come from."""
         sources = {"function_words": "enwiki>0.001", "paraphrases": "none"}
         if self.synonym:
-            sources["synonyms"] = f"wordnet-3.0 {table_digest()}"
+            sources["synonyms"] = f"wordnet-3.0 {synonym_table_digest()}"
         if self.stem:
             sources["snowballstemmer"] = version("snowballstemmer")
         return sources

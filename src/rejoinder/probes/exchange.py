@@ -13,7 +13,7 @@ _TRIES = 100
 
 
 @dataclass(frozen=True, eq=False)
-class Pool:
+class ReplyPool:
     """The replies of a corpus, each with its dialogue: the texts and words that attacks borrow."""
 
     replies: tuple[tuple[str, str], ...]
@@ -49,7 +49,7 @@ class Exchange:
     references: tuple[Reference, ...] = ()
     future: tuple[Turn, ...] = ()
     situation: tuple[Statement, ...] = ()
-    pool: Pool = field(default=Pool(()), repr=False, compare=False)
+    pool: ReplyPool = field(default=ReplyPool(()), repr=False, compare=False)
 
     def item(self) -> Item:
         """The item that a metric sees; the true reply is not among its references."""

@@ -74,7 +74,7 @@ def explanation_table(explanation: Explanation) -> Table:
     return Table(title, heads, rows, explanation.notes, decimals=4)
 
 
-def to_json(explanation: Explanation) -> str:
+def explanation_to_json(explanation: Explanation) -> str:
     """The explanation as JSON, with what the reply leans on and its costliest spans; NaN is null."""
     selected: dict[str, Sequence[ContextPart | Span]] = {
         "answers": explanation.answers(),

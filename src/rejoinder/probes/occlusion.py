@@ -21,8 +21,8 @@ from rejoinder.probes.segments import (
     group_pieces,
     join_pieces,
     remove_piece,
-    split_parts,
-    split_reply,
+    split_reply_pieces,
+    split_sentence_or_clause_pieces,
 )
 from rejoinder.scoring import compute
 from rejoinder.scoring.api import score_pairs
@@ -96,7 +96,7 @@ def explain_pair(metric: Metric | str, pair: Pair) -> Explanation:
     metric = parse(metric) if isinstance(metric, str) else metric
     _check_metric(metric, pair)
     variants = _Variants(pair)
-    unit, pieces = split_reply(pair.response.text)
+    unit, pieces = split_reply_pieces(pair.response.text)
     whole = variants.add(pair.item.context, pair.response.text)
     parts = list(_context_variants(pair.item.context, variants)) if "context" in metric.needs else []
     spans = [(piece, variants.add(pair.item.context, remove_piece(pair.response.text, piece))) for piece in pieces]
@@ -172,7 +172,7 @@ def _context_variants(context: tuple[Turn, ...], variants: _Variants) -> Iterato
 
 
 def _split_turn(text: str) -> list[Piece]:
-    pieces = split_parts(text)
+    pieces = split_sentence_or_clause_pieces(text)
     return group_pieces(text, pieces, MAX_PARTS) if pieces else []
 
 
@@ -208,5 +208,5 @@ def _notes(metric: Metric, pair: Pair, unit: Unit, n_pieces: int) -> Iterator[st
         yield "The reply is a single word: nothing of it can be left out."
     if len(pair.item.context) > MAX_TURNS:
         yield f"Of {len(pair.item.context)} utterances, all but the last {MAX_TURNS} are left out together."
-    if any(compute.cut(metric, [pair])):
+    if any(compute.find_cut_pairs(metric, [pair])):
         yield f"{metric} cannot read all of this pair; what it did not read has no share."

@@ -18,7 +18,7 @@ from rejoinder.stats.resampling import percentile_interval, resample_counts
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TrialOutcome:
     """One figure: a metric under one trial, in a corpus or (None) averaged over corpora.
 
     For an attack, ``value`` is the share of contexts whose true reply wins, ties counting half; for an edit, the mean
@@ -37,7 +37,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Example:
+class WorstCase:
     """A case where a metric did badly: the true reply, the other text, and both scores."""
 
     metric: str
@@ -53,7 +53,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class MetricFacts:
+class AttackedMetric:
     """What one must know about a metric to read its figures; changes are divided by ``unit``."""
 
     signature: str
@@ -71,14 +71,14 @@ class MetricFacts:
 class Robustness:
     """The figures and the worst cases of one or more metrics."""
 
-    metrics: dict[str, MetricFacts]
+    metrics: dict[str, AttackedMetric]
     contexts: dict[str, int]
     plan: dict[str, Any]
-    outcomes: Sequence[Outcome]
-    examples: Sequence[Example] = ()
+    outcomes: Sequence[TrialOutcome]
+    examples: Sequence[WorstCase] = ()
     notes: Sequence[str] = ()
 
-    def outcome(self, metric: str, trial: str, corpus: str | None = None) -> Outcome:
+    def outcome(self, metric: str, trial: str, corpus: str | None = None) -> TrialOutcome:
         """The figure of a metric under a trial."""
         for one in self.outcomes:
             if (one.metric, one.trial, one.corpus) == (metric, trial, corpus):
@@ -100,17 +100,17 @@ class Robustness:
         return values
 
     def __str__(self) -> str:
-        from rejoinder.probes.tables import summary_table
+        from rejoinder.probes.tables import robustness_table
 
-        return str(summary_table(self))
+        return str(robustness_table(self))
 
     def _repr_html_(self) -> str:
-        from rejoinder.probes.tables import summary_table
+        from rejoinder.probes.tables import robustness_table
 
-        return summary_table(self)._repr_html_()
+        return robustness_table(self)._repr_html_()
 
 
-def _figure_object(outcome: Outcome) -> dict[str, Any]:
+def _figure_object(outcome: TrialOutcome) -> dict[str, Any]:
     value = outcome.value
     figure: dict[str, Any] = {
         "metric": outcome.metric,

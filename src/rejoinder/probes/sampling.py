@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from rejoinder.errors import InputError
-from rejoinder.probes.exchange import Exchange, Pool
+from rejoinder.probes.exchange import Exchange, ReplyPool
 from rejoinder.types import Dialogue, Item, Turn
 
 MAX_TURNS = 5  # turns of a context
@@ -78,7 +78,7 @@ def draw_exchanges(records: Iterable[Dialogue | Item], contexts: int, split: str
         )
     exchanges = []
     for name, n in share_evenly(sizes, contexts).items():
-        pool = Pool(tuple((f"{name}/{dialogue}", text) for dialogue, text in corpora[name].replies))
+        pool = ReplyPool(tuple((f"{name}/{dialogue}", text) for dialogue, text in corpora[name].replies))
         sample = corpora[name].sample(n, random.Random(f"{seed}/{name}"))
         exchanges += [_exchange(name, dialogue, place, pool) for dialogue, place in sample]
     return exchanges
@@ -105,7 +105,7 @@ def _is_short(place: ExchangePlace) -> bool:
     return (len(record.context) if isinstance(record, Item) else number) < _MIN_TURNS
 
 
-def _exchange(corpus: str, dialogue: str, place: ExchangePlace, pool: Pool) -> Exchange:
+def _exchange(corpus: str, dialogue: str, place: ExchangePlace, pool: ReplyPool) -> Exchange:
     record, number = place
     if isinstance(record, Item):
         name, context, reply = record.id, record.context, Turn(record.references[0].text)

@@ -32,7 +32,7 @@ class Piece(NamedTuple):
     end: int
 
 
-def split_words(text: str) -> list[Piece]:
+def split_word_pieces(text: str) -> list[Piece]:
     """The words of a text; punctuation belongs to the word before it, or to the first word."""
     pieces: list[Piece] = []
     leading: int | None = None
@@ -54,7 +54,7 @@ def sentence_pieces(text: str) -> list[Piece]:
     return _locate(text, split_sentences(text))
 
 
-def split_parts(text: str) -> list[Piece]:
+def split_sentence_or_clause_pieces(text: str) -> list[Piece]:
     """The sentences of an utterance, or the clauses of its only sentence; none if it is one clause."""
     pieces = sentence_pieces(text)
     if len(pieces) < 2:
@@ -62,9 +62,9 @@ def split_parts(text: str) -> list[Piece]:
     return pieces if len(pieces) > 1 else []
 
 
-def split_reply(text: str) -> tuple[Unit, list[Piece]]:
+def split_reply_pieces(text: str) -> tuple[Unit, list[Piece]]:
     """The words of a reply; for a long one its sentences, or groups of words if it has only one sentence."""
-    by_word = split_words(text)
+    by_word = split_word_pieces(text)
     if len(by_word) <= MAX_PIECES:
         return "word", by_word
     by_sentence = sentence_pieces(text)

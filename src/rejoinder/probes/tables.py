@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rejoinder.probes.result import Outcome, Robustness
+from rejoinder.probes.result import Robustness, TrialOutcome
 from rejoinder.probes.variants import TRIALS
 from rejoinder.stats.interval import Interval
 from rejoinder.table import Cell, Estimate, Table
@@ -17,7 +17,7 @@ _READING = (
 )
 
 
-def summary_table(robustness: Robustness) -> Table:
+def robustness_table(robustness: Robustness) -> Table:
     """One line per trial, one column per metric: means over corpora with their intervals, in percent."""
     rows: list[list[Cell]] = []
     for trial in TRIALS:
@@ -30,7 +30,7 @@ def summary_table(robustness: Robustness) -> Table:
     return Table(title, ["kind", "trial", "contexts", *robustness.metrics], rows, _notes(robustness), decimals=1)
 
 
-def corpus_table(robustness: Robustness, metric: str) -> Table:
+def robustness_by_corpus_table(robustness: Robustness, metric: str) -> Table:
     """One metric: one line per corpus, one column per trial, in percent."""
     rows: list[list[Cell]] = []
     for corpus in (*robustness.contexts, None):
@@ -41,7 +41,7 @@ def corpus_table(robustness: Robustness, metric: str) -> Table:
     return Table(f"{metric} by corpus", heads, rows, decimals=1)
 
 
-def example_table(robustness: Robustness, metric: str, n: int) -> Table:
+def worst_case_table(robustness: Robustness, metric: str, n: int) -> Table:
     """The worst cases of a metric, some of each trial."""
     rows: list[list[Cell]] = []
     for trial in TRIALS:
@@ -96,11 +96,11 @@ def _notes(robustness: Robustness) -> list[str]:
     return [*notes, *robustness.notes]
 
 
-def _unscored_share(outcome: Outcome) -> float:
+def _unscored_share(outcome: TrialOutcome) -> float:
     return outcome.value.n_missing / max(1, outcome.value.n + outcome.value.n_missing)
 
 
-def _list_shares(what: str, form: str, shares: Sequence[tuple[Outcome, float]]) -> list[str]:
+def _list_shares(what: str, form: str, shares: Sequence[tuple[TrialOutcome, float]]) -> list[str]:
     """A sentence with the shares that are large enough to mention."""
     least = 0.005 if form == ".0%" else 0.0005
     listing = ", ".join(f"{outcome.trial} {share:{form}}" for outcome, share in shares if abs(share) >= least)

@@ -10,7 +10,7 @@ from rejoinder.comparison.agreement import AspectAgreement, SuspectRater
 from rejoinder.comparison.judgements import Judgements
 from rejoinder.stats.agreement_interval import MIN_SHARED
 from rejoinder.stats.interval import Interval
-from rejoinder.stats.quality import DEFAULT
+from rejoinder.stats.rater_quality import DEFAULT
 from rejoinder.table import Cell, Estimate, Table, format_count
 
 MAX_CLASSES = 20

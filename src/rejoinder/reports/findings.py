@@ -15,7 +15,7 @@ from rejoinder.comparison.trust import Trust, trust
 from rejoinder.comparison.trust_tables import metric_agreement_table
 from rejoinder.data.collection import Collection
 from rejoinder.errors import InputError, nearest
-from rejoinder.scoring.folder import SCORES, read_about
+from rejoinder.scoring.folder import SCORES, read_run_about
 from rejoinder.scoring.reader import load_data, load_scores
 from rejoinder.scoring.result import Scores
 from rejoinder.scoring.sharded.reader import list_run_parts
@@ -51,7 +51,7 @@ class Findings:
 
 def compute_findings(folder: Path, aspect: str | None = None, seed: int = 0) -> Findings:
     """Read a run folder, compare its systems, and compare its metrics with its ratings (of one aspect, or of all)."""
-    about = read_about(folder)
+    about = read_run_about(folder)
     scores, data = load_scores(folder, about), load_data(folder)
     known = list_rated_aspects(data)
     if aspect is not None and aspect not in known:

@@ -24,7 +24,7 @@ from rejoinder.judges.settings import read_token_prices
 from rejoinder.metric import name_of, parse
 from rejoinder.metrics.judge import Judge
 from rejoinder.reports.findings import JUDGE
-from rejoinder.scoring.folder import check_files, read_about
+from rejoinder.scoring.folder import check_run_files, read_run_about
 from rejoinder.scoring.reader import load_data
 from rejoinder.scoring.sharded.reader import list_run_parts
 from rejoinder.table import Cell, Table, format_count
@@ -102,7 +102,7 @@ def read_raw_answers(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def _remote_judges(folder: Path) -> Iterator[tuple[Judge, list[Pair]]]:
-    specs_in_run = (metric["spec"] for metric in read_about(folder)["metrics"])
+    specs_in_run = (metric["spec"] for metric in read_run_about(folder)["metrics"])
     # By name: parsing a user's own metric would run its file, and a run folder may come from anybody.
     metrics = [parse(spec) for spec in specs_in_run if specs.parse_spec(spec, "metric").name == name_of(Judge)]
     judges = [metric for metric in metrics if isinstance(metric, Judge)]
@@ -114,7 +114,7 @@ def _remote_judges(folder: Path) -> Iterator[tuple[Judge, list[Pair]]]:
 
 def _read_answers(folder: Path, metric: Judge, pairs: list[Pair]) -> list[list[RawAnswer]]:
     """The answers about each pair: from the run folder if it has them, else from the cache."""
-    check_files(folder, {JUDGE})
+    check_run_files(folder, {JUDGE})
     files = [part / JUDGE for part in list_run_parts(folder)]
     if not all(path.is_file() for path in files):
         return [[RawAnswer.of(record) for record in records] for records in metric.trace(pairs)]

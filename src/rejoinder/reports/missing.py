@@ -33,12 +33,12 @@ def missing_table(findings: Findings) -> Table:
     rows: list[list[Cell]] = []
     for spec, column in findings.scores.values.items():
         missing = int(np.isnan(column).sum())
-        reasons = explain_missing(findings.scores, findings.data, spec, findings.outcomes) or None
+        reasons = explain_missing_scores(findings.scores, findings.data, spec, findings.outcomes) or None
         rows.append([spec, len(column) - missing, missing, reasons])
     return Table("Replies with and without a score", ["metric", "scored", "missing", "why"], rows)
 
 
-def explain_missing(scores: Scores, data: Collection, spec: str, outcomes: JudgeOutcomes) -> str:
+def explain_missing_scores(scores: Scores, data: Collection, spec: str, outcomes: JudgeOutcomes) -> str:
     """Why replies have no score under a metric, with numbers; empty where all have one."""
     needs = scores.facts[spec].needs
     reasons: Counter[str] = Counter()

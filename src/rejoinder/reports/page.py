@@ -81,7 +81,7 @@ def make_environment() -> Environment:
         keep_trailing_newline=True,
     )
     environment.filters["number"] = cell_text
-    environment.filters["exact"] = format_exact
+    environment.filters["exact"] = format_exact_score
     environment.filters["count"] = lambda n: f"{n:,}"
     return environment
 
@@ -96,7 +96,7 @@ def _finalize(value: Any) -> Any:
     return replace_control_characters(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
-def format_exact(score: float) -> str:
+def format_exact_score(score: float) -> str:
     """One reply's score: as in a table, but a small score is not rounded to 0."""
     return f"{score:.1e}" if 0 < abs(score) < 0.0005 else cell_text(score)
 

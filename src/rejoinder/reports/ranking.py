@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from rejoinder.data.questions import DISTRACTORS, RELEVANT, limit_situation
 from rejoinder.selection.ranking.breakdown import CATEGORY, SEEN, QuestionGroup
 from rejoinder.selection.ranking.evaluation import ALPHA, RankingEvaluation
-from rejoinder.selection.ranking.result import MEASURES, RankingResult, order_places
+from rejoinder.selection.ranking.result import MEASURES, RankingResult, order_candidate_places
 from rejoinder.selection.ranking.train_overlap import OverlapCounts
 from rejoinder.table import Cell, Probability, Table, format_count
 
 _MAX_TEXT = 60  # characters of a text in a table
 
 
-def order_table(ranked: RankingResult, max_questions: int) -> Table:
+def ranking_order_table(ranked: RankingResult, max_questions: int) -> Table:
     """The first questions with their candidates in ranked order, and the statements read for each."""
     questions = limit_situation(ranked.questions[:max_questions], ranked.given)
     rows: list[list[Cell]] = []
@@ -22,7 +22,7 @@ def order_table(ranked: RankingResult, max_questions: int) -> Table:
         request = _shorten_text(question.context[-1].text) if question.context else None
         for name in ranked.rankers:
             scores = ranked.scores[name][number]
-            for rank, index in enumerate(order_places(scores), start=1):
+            for rank, index in enumerate(order_candidate_places(scores), start=1):
                 candidate = question.candidates[index]
                 read_statements = ranked.used[name][number][index] if name in ranked.used else None
                 statements = (
@@ -39,18 +39,20 @@ def order_table(ranked: RankingResult, max_questions: int) -> Table:
     return Table(f"The first questions, input {ranked.given}", heads, rows, keys=keys)
 
 
-def evaluation_tables(evaluation: RankingEvaluation) -> list[Table]:
+def ranking_tables(evaluation: RankingEvaluation) -> list[Table]:
     """All non-empty tables of one input."""
-    tables = [measure_table(evaluation)]
+    tables = [ranking_measure_table(evaluation)]
     if evaluation.differences:
-        tables.append(difference_table(evaluation))
-    tables += [breakdown_table(name, groups, evaluation.ranked.given) for name, groups in evaluation.parts.items()]
+        tables.append(ranking_difference_table(evaluation))
+    tables += [
+        ranking_breakdown_table(name, groups, evaluation.ranked.given) for name, groups in evaluation.parts.items()
+    ]
     if evaluation.readings:
         tables.append(statement_table(evaluation))
     return tables
 
 
-def measure_table(evaluation: RankingEvaluation) -> Table:
+def ranking_measure_table(evaluation: RankingEvaluation) -> Table:
     """One line per ranker."""
     rows: list[list[Cell]] = []
     for standing in evaluation.standings:
@@ -76,7 +78,7 @@ def measure_table(evaluation: RankingEvaluation) -> Table:
     )
 
 
-def difference_table(evaluation: RankingEvaluation) -> Table:
+def ranking_difference_table(evaluation: RankingEvaluation) -> Table:
     """One line per pair of rankers and measure."""
     rows: list[list[Cell]] = []
     for difference in evaluation.differences:
@@ -94,7 +96,7 @@ def difference_table(evaluation: RankingEvaluation) -> Table:
     return Table(title, heads, rows, notes, keys={"minus": "less"})
 
 
-def breakdown_table(name: str, groups: Sequence[QuestionGroup], input_name: str) -> Table:
+def ranking_breakdown_table(name: str, groups: Sequence[QuestionGroup], input_name: str) -> Table:
     """One line per kind of question and ranker."""
     rows: list[list[Cell]] = [
         [group.name, group.ranker, group.n, *(group.measures[measure].estimate for measure in MEASURES)]

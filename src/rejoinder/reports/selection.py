@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from rejoinder.selection.accuracy import ALPHA, accuracy_over_all, format_rank_range, summarise_differences
+from rejoinder.selection.accuracy import ALPHA, accuracy_over_all, format_rank_range, summarise_lead
 from rejoinder.selection.breakdown import CandidateGroup
 from rejoinder.selection.evaluate import SUGGESTED_LABEL, DisputedQuestion, SelectionEvaluation
 from rejoinder.selection.label_rules import measure_suggestions
@@ -20,8 +20,8 @@ def selection_tables(evaluation: SelectionEvaluation) -> list[Table]:
     """All non-empty tables."""
     tables = [accuracy_table(evaluation)]
     if evaluation.differences:
-        tables.append(difference_table(evaluation))
-    tables += [group_table(name, groups) for name, groups in evaluation.groups.items()]
+        tables.append(selection_difference_table(evaluation))
+    tables += [candidate_group_table(name, groups) for name, groups in evaluation.groups.items()]
     tables.append(position_table(evaluation))
     if evaluation.disputed:
         tables.append(disputed_table(evaluation))
@@ -46,7 +46,7 @@ def accuracy_table(evaluation: SelectionEvaluation) -> Table:
         "Accuracy of selection",
         heads,
         rows,
-        [summarise_differences(evaluation.order, evaluation.differences), *_notes(evaluation)],
+        [summarise_lead(evaluation.order, evaluation.differences), *_notes(evaluation)],
     )
 
 
@@ -75,7 +75,7 @@ def _notes(evaluation: SelectionEvaluation) -> list[str]:
     return notes
 
 
-def difference_table(evaluation: SelectionEvaluation) -> Table:
+def selection_difference_table(evaluation: SelectionEvaluation) -> Table:
     """One line per pair of systems."""
     rows: list[list[Cell]] = []
     for difference in evaluation.differences:
@@ -97,7 +97,7 @@ def difference_table(evaluation: SelectionEvaluation) -> Table:
     return Table("Differences in accuracy", heads, rows, notes, keys=keys)
 
 
-def group_table(name: str, groups: Sequence[CandidateGroup]) -> Table:
+def candidate_group_table(name: str, groups: Sequence[CandidateGroup]) -> Table:
     """One line per group and system: the accuracy where such a candidate is offered, and how often it is selected."""
     rows: list[list[Cell]] = [
         [group.name, group.system, group.n, group.unanswered, group.accuracy, group.selected, group.blind]

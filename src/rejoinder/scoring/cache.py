@@ -39,12 +39,12 @@ class ScoreStore:
         self._files.put(address, orjson.dumps(values, option=orjson.OPT_SERIALIZE_NUMPY))
 
 
-def address(signature: str, content: str) -> str:
+def score_address(signature: str, content: str) -> str:
     """Return the address of the values of a signature over some content."""
     return f"{hashlib.blake2b(signature.encode(), digest_size=10).hexdigest()}/{content}"
 
 
-def content_digest(pairs: Sequence[Pair], needs: Iterable[str]) -> str:
+def pairs_digest(pairs: Sequence[Pair], needs: Iterable[str]) -> str:
     """Return the digest of all that a metric with these needs reads of the pairs."""
     parts = sorted(needs)
     content = hashlib.blake2b(digest_size=20)

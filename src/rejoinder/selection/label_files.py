@@ -22,10 +22,10 @@ from rejoinder.selection.label_rules import suggest_labels
 from rejoinder.selection.labels import (
     LABELS,
     accept_suggestions,
-    attach_labels,
-    check_labels,
+    attach_error_labels,
+    candidate_response_id,
+    check_error_labels,
     find_false_places,
-    response_id,
 )
 from rejoinder.selection.result import check_questions
 from rejoinder.types import Item, Question, Rating, Record, Response
@@ -65,7 +65,7 @@ def label(
     questions = read_test_set(testset) if isinstance(testset, str | Path) else list(testset)
     labelled = LabelledQuestions(questions, 0, Counter())
     if source is not None:
-        labelled = read_labels(questions, Path(source))
+        labelled = read_label_file(questions, Path(source))
     questions = labelled.questions
     if suggest:
         questions = [suggest_labels(question) for question in questions]
@@ -81,17 +81,17 @@ def read_test_set(testset: str | Path) -> list[Question]:
     return questions
 
 
-def to_annotation_records(questions: Iterable[Question]) -> Iterator[Record]:
+def make_label_records(questions: Iterable[Question]) -> Iterator[Record]:
     """Yield items and responses for a project with the form ``errors``: every false candidate becomes a response."""
     for question in questions:
         yield Item(question.id, question.context, situation=question.situation, dialogue=question.dialogue)
         for place in find_false_places(question):
             candidate = question.candidates[place]
             system = candidate.source or "candidate"
-            yield Response(response_id(question, place), question.id, system, candidate.text)
+            yield Response(candidate_response_id(question, place), question.id, system, candidate.text)
 
 
-def to_spreadsheet(questions: Iterable[Question]) -> bytes:
+def make_label_sheet(questions: Iterable[Question]) -> bytes:
     """Return a CSV table with one row per false candidate; people write labels, with commas, in the last column."""
     return to_csv(SHEET_COLUMNS, (row for question in questions for row in _list_rows(question)))
 
@@ -103,10 +103,10 @@ def _list_rows(question: Question) -> Iterator[tuple[str, ...]]:
         candidate = question.candidates[place]
         suggested = ", ".join(map(str, candidate.meta.get("suggested_labels", ())))
         labels = ", ".join(candidate.labels)
-        yield question.id, response_id(question, place), context, truth, candidate.text, suggested, labels
+        yield question.id, candidate_response_id(question, place), context, truth, candidate.text, suggested, labels
 
 
-def read_labels(questions: Sequence[Question], path: Path) -> LabelledQuestions:
+def read_label_file(questions: Sequence[Question], path: Path) -> LabelledQuestions:
     """Return the questions with the labels of a file: ratings or CSV from the annotation page, or our table.
 
     A candidate gets a label if more than half of those who judged it gave that label.
@@ -120,7 +120,7 @@ def read_labels(questions: Sequence[Question], path: Path) -> LabelledQuestions:
         if content.lstrip()[:1] == b"{"
         else _read_table_votes(content, path.name)
     )
-    places = {response_id(q, place): (q.id, place) for q in questions for place in range(len(q.candidates))}
+    places = {candidate_response_id(q, place): (q.id, place) for q in questions for place in range(len(q.candidates))}
     by_question: dict[str, dict[int, Sequence[str]]] = {}
     label_counts: Counter[str] = Counter()
     for name, raters in votes.items():
@@ -138,7 +138,7 @@ def read_labels(questions: Sequence[Question], path: Path) -> LabelledQuestions:
         else f"people ({max(rater_counts, default=0)} a candidate)"
     )
     return LabelledQuestions(
-        [attach_labels(q, by_question.get(q.id, {}), labelled_by) for q in questions], len(votes), label_counts
+        [attach_error_labels(q, by_question.get(q.id, {}), labelled_by) for q in questions], len(votes), label_counts
     )
 
 
@@ -194,4 +194,4 @@ def _read_table_votes(content: bytes, name: str) -> LabelVotes:
 
 
 def _parse_votes(words: Iterable[str], where: str) -> set[str]:
-    return set(check_labels((word for word in words if word != NONE), where))
+    return set(check_error_labels((word for word in words if word != NONE), where))

@@ -60,11 +60,11 @@ class Annotation:
     def serve(self, host: str = "127.0.0.1", port: int = 8700, url: str | None = None) -> None:
         """Serve the annotation pages until Ctrl+C."""
         try:
-            from rejoinder.server.server import listen, serve, socket_url
+            from rejoinder.server.server import open_listening_socket, serve_project, socket_url
         except ModuleNotFoundError as error:
             raise MissingExtraError(error.name or "starlette", "web", "annotate") from None
-        sock = listen(host, port)
-        serve(self.project, self.store, sock, url or socket_url(sock))
+        sock = open_listening_socket(host, port)
+        serve_project(self.project, self.store, sock, url or socket_url(sock))
 
     def ratings(self) -> list[Rating | Preference]:
         """Return the ratings and preferences collected so far."""

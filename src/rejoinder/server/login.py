@@ -25,7 +25,7 @@ _AGAIN_PARAMETER = "again"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
-async def enter(request: Request) -> Response:
+async def login_page(request: Request) -> Response:
     """Log in by a personal link, or by a shared link with a participant's id."""
     return await run_in_threadpool(_enter, request)
 
@@ -81,7 +81,7 @@ def _ask_for_id(site: Site, token: str, participant: str) -> Response:
     return render_html("entrance.html", status, project=site.project, **values)
 
 
-async def style(request: Request) -> Response:
+async def login_style(request: Request) -> Response:
     """Serve the style of that page, to visitors who have no cookie yet."""
     return await run_in_threadpool(_style, request)
 

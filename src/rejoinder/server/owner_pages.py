@@ -53,47 +53,47 @@ def compute_agreement(store: Store, resamples: int = RESAMPLES) -> AgreementTabl
 _DAY = 24 * 3600.0
 
 
-def progress(visit: Visit) -> Response:
+def progress_page(visit: Visit) -> Response:
     """Show the progress of the project, in total and per rater."""
     return visit.page("owner_progress.html", here="progress", progress=visit.store.progress())
 
 
-def agreement(visit: Visit) -> Response:
+def agreement_page(visit: Visit) -> Response:
     """Show how far raters agree, per aspect and per rater, and which raters to look at."""
     return visit.page("owner_agreement.html", here="agreement", agreement=compute_agreement(visit.store))
 
 
-def raters(visit: Visit) -> Response:
+def raters_page(visit: Visit) -> Response:
     """Show who has a link, and forms to create, renew and revoke links."""
-    return _raters_page(visit)
+    return _render_raters(visit)
 
 
-def change_raters(visit: Visit) -> Response:
+def change_raters_page(visit: Visit) -> Response:
     """Create, renew or revoke links; new links are shown only once."""
     action, expires = visit.form_value("action"), _link_expiry(visit)
     try:
         if action == "revoke":
             visit.store.revoke(visit.form_value("name"))
-            return _raters_page(visit, message=f"The link of {visit.form_value('name')} has been revoked.")
+            return _render_raters(visit, message=f"The link of {visit.form_value('name')} has been revoked.")
         if action == "renew":
             name = visit.form_value("name")
-            return _raters_page(visit, links={name: make_link(visit.site.url, visit.store.renew(name, expires))})
+            return _render_raters(visit, links={name: make_link(visit.site.url, visit.store.renew(name, expires))})
         if action == "add":
             role: Role = "entrance" if visit.form_value("role") == "entrance" else "rater"
-            return _raters_page(
+            return _render_raters(
                 visit, links=make_links(visit.store, visit.site.url, visit.form_value("names"), role, expires)
             )
     except RejoinderError as error:
-        return _raters_page(visit, problem=str(error))
-    return _raters_page(visit, problem="Nothing was changed")
+        return _render_raters(visit, problem=str(error))
+    return _render_raters(visit, problem="Nothing was changed")
 
 
-def exports(visit: Visit) -> Response:
+def exports_page(visit: Visit) -> Response:
     """List the export formats."""
     return visit.page("owner_export.html", here="export", formats=list_judgement_formats(), problem="")
 
 
-def download(visit: Visit) -> Response:
+def download_page(visit: Visit) -> Response:
     """Download the judgements in one format."""
     name = str(visit.request.path_params["name"])
     if name not in list_judgement_formats():
@@ -110,7 +110,7 @@ def _link_expiry(visit: Visit) -> float | None:
     return visit.site.clock() + int(days) * _DAY if days.isdecimal() and 0 < len(days) < 5 and int(days) else None
 
 
-def _raters_page(
+def _render_raters(
     visit: Visit, links: Mapping[str, str] | None = None, message: str = "", problem: str = ""
 ) -> Response:
     """Return the page of raters; after a refusal the form keeps what was entered."""

@@ -29,7 +29,7 @@ class AnswerChoice(NamedTuple):
     chosen: bool
 
 
-class Prompt(NamedTuple):
+class FieldPrompt(NamedTuple):
     """One question, with the answer so far and what is wrong with it."""
 
     id: str
@@ -44,19 +44,19 @@ class Prompt(NamedTuple):
         return all(choice.label.lstrip("-").isdecimal() for choice in self.choices)
 
 
-class Panel(NamedTuple):
+class ReplyPanel(NamedTuple):
     """A reply with the questions about it; ``text`` is None for questions about the whole unit."""
 
     title: str
     text: str | None
-    asks: tuple[Prompt, ...]
+    asks: tuple[FieldPrompt, ...]
 
 
 class UnitPage(NamedTuple):
     """Everything that a unit's page shows."""
 
     unit: Unit
-    panels: tuple[Panel, ...]
+    panels: tuple[ReplyPanel, ...]
     problems: dict[str, str]  # those that do not belong to a field
 
     @property
@@ -88,9 +88,9 @@ def make_unit_page(
     panels = []
     for number, reply in enumerate(replies, start=1):
         about = tuple(ask for ask in asks if ask.field.reply == reply["key"])
-        panels.append(Panel(_panel_title(unit, number, len(replies)), reply["text"], about))
+        panels.append(ReplyPanel(_panel_title(unit, number, len(replies)), reply["text"], about))
     if whole := tuple(ask for ask in asks if ask.field.reply is None):
-        panels.append(Panel("", None, whole))
+        panels.append(ReplyPanel("", None, whole))
     return UnitPage(unit, tuple(panels), problems)
 
 
@@ -100,19 +100,19 @@ def _panel_title(unit: Unit, number: int, count: int) -> str:
     return "Reply" if count == 1 else f"Reply {number}"
 
 
-def _make_prompt(number: int, field: Field, answer: Mapping[str, Any] | None, problem: str) -> Prompt:
+def _make_prompt(number: int, field: Field, answer: Mapping[str, Any] | None, problem: str) -> FieldPrompt:
     name = f"f{number}"
     value = None if answer is None else answer.get(field.name)
     if field.kind in ("text", "lines"):
         text = value if isinstance(value, str) else field.initial if answer is None or field.only_if else ""
-        return Prompt(name, field, (), text, problem)
+        return FieldPrompt(name, field, (), text, problem)
     chosen = {str(item) for item in (value if isinstance(value, list | tuple) else [value]) if item is not None}
     keys = option_keys(field.options)
     choices = tuple(
         AnswerChoice(f"{name}-{n}", str(option.value), option.label, option.anchor, key, str(option.value) in chosen)
         for n, (option, key) in enumerate(zip(field.options, keys, strict=True))
     )
-    return Prompt(name, field, choices, "", problem)
+    return FieldPrompt(name, field, choices, "", problem)
 
 
 def option_keys(options: Sequence[Option]) -> list[str]:
@@ -124,12 +124,12 @@ def option_keys(options: Sequence[Option]) -> list[str]:
     return [str(n) if n < 10 else "" for n in range(1, len(labels) + 1)]
 
 
-def welcome(visit: Visit) -> Response:
+def welcome_page(visit: Visit) -> Response:
     """Show the instructions, the notice, and where to start."""
     return visit.page("welcome.html", standing=visit.store.standing(visit.me))
 
 
-def work(visit: Visit) -> Response:
+def work_page(visit: Visit) -> Response:
     """Show the current unit or the next one; if there is none, say why."""
     assignment = visit.store.next_unit(visit.me)
     if assignment is None:
@@ -137,7 +137,7 @@ def work(visit: Visit) -> Response:
     return _unit_response(visit, assignment, assignment.previous)
 
 
-def submit(visit: Visit) -> Response:
+def submit_page(visit: Visit) -> Response:
     """Store an answer and continue; after an exercise question, first say whether it was right."""
     assignment = visit.store.find_assignment(visit.me, visit.form_value("assignment"))
     unit = assignment.unit if assignment else _placeholder_unit(visit)
@@ -154,13 +154,13 @@ def submit(visit: Visit) -> Response:
     return visit.page("feedback.html", submission=submission, standing=visit.store.standing(visit.me))
 
 
-def undo(visit: Visit) -> Response:
+def undo_page(visit: Visit) -> Response:
     """Reopen the latest answer."""
     visit.store.undo(visit.me)
     return redirect_to("/work")
 
 
-def leave(visit: Visit) -> Response:
+def leave_page(visit: Visit) -> Response:
     """End this browser's session; a personal link still works."""
     visit.site.known.drop(token_digest(visit.token))
     response = left_page(visit.site.project.contact if visit.me.by else None)

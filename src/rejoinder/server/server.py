@@ -78,7 +78,7 @@ class TimeoutProtocol(H11Protocol):
             self.transport.close()
 
 
-def listen(host: str, port: int) -> socket.socket:
+def open_listening_socket(host: str, port: int) -> socket.socket:
     """Return a listening socket; port 0 means any free port."""
     with contextlib.ExitStack() as stack:
         try:
@@ -108,7 +108,7 @@ def is_loopback(sock: socket.socket) -> bool:
     return host.startswith("127.") or host == "::1"
 
 
-def serve(
+def serve_project(
     project: Project,
     store: Store,
     sock: socket.socket,

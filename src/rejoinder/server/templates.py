@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, Response
 
 from rejoinder.files import sha256_of_bytes
 from rejoinder.reports.chart import cell_text
-from rejoinder.reports.page import format_exact, read_template
+from rejoinder.reports.page import format_exact_score, read_template
 
 STATIC = {"annotate.css": "text/css", "annotate.js": "text/javascript", "icon.svg": "image/svg+xml"}
 STATIC |= {"report.css": "text/css", "explore.css": "text/css", "try.js": "text/javascript"}
@@ -86,7 +86,7 @@ def _make_environment() -> Environment:
     }
     environment.filters |= {
         "number": cell_text,
-        "exact": format_exact,
+        "exact": format_exact_score,
         "count": lambda n: f"{n:,}",
         "size": format_size,
     }

@@ -18,7 +18,7 @@ from typing import Any
 from rejoinder.comparison.aggregation import aggregate_ratings
 from rejoinder.errors import InputError, brief
 from rejoinder.selection.human_scores import HumanScores
-from rejoinder.selection.sheet import write_sheet
+from rejoinder.selection.sheet import write_scoring_sheet
 from rejoinder.stats.agreement import krippendorff_alpha
 from rejoinder.types import Candidate, Question, Rating, Record, Turn
 
@@ -77,7 +77,7 @@ def grade_questions(
     return GradedQuestions(chosen, facts, undecided)
 
 
-def to_ratings(scores: HumanScores) -> list[Rating]:
+def grading_sheet_to_ratings(scores: HumanScores) -> list[Rating]:
     """Return the scores of a sheet as ratings; each column is a rater, 0 is Bad, 1 Acceptable, 2 Best."""
     return [
         Rating(f"column {n}", ASPECT, float(score), f"{question}/{candidate}")
@@ -141,7 +141,7 @@ RATERS = 3
 
 def write_grading_sheet(questions: Sequence[Question], path: str | Path, raters: int = RATERS) -> int:
     """Write a sheet with one column per rater, and return its number of rows."""
-    return write_sheet([_show_situation(question) for question in questions], path, raters)
+    return write_scoring_sheet([_show_situation(question) for question in questions], path, raters)
 
 
 def _show_situation(question: Question) -> Question:

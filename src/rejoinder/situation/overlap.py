@@ -22,7 +22,7 @@ def find_content_words(text: str) -> frozenset[str]:
     return content_words(_PLACEHOLDER.sub(" ", text))
 
 
-def overlap(first: str, second: str) -> float:
+def overlap_coefficient(first: str, second: str) -> float:
     """Shared content words divided by those of the text with fewer; 0 if a text has none, but 1 for equal texts."""
     if _normalise(first) == _normalise(second):
         return 1.0

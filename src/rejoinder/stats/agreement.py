@@ -13,7 +13,7 @@ import numpy as np
 from rejoinder.errors import InputError
 from rejoinder.stats.arrays import NAN, Floats, Ints, Numbers, as_floats, as_paired_floats, check_one_of, sum_by_code
 from rejoinder.stats.correlation import midranks
-from rejoinder.stats.pairwise import pairs_within
+from rejoinder.stats.pairwise_accuracy import pairs_within
 
 Weights: TypeAlias = Literal["none", "linear", "quadratic"]
 

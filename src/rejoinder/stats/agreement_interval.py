@@ -28,8 +28,8 @@ from rejoinder.stats.arrays import (
     make_generator,
 )
 from rejoinder.stats.interval import Interval
-from rejoinder.stats.pairwise import pairs_within
-from rejoinder.stats.rating_matrix import unit_interval
+from rejoinder.stats.pairwise_accuracy import pairs_within
+from rejoinder.stats.rating_matrix import rating_unit_interval
 from rejoinder.stats.resampling import IntervalKind, percentile_interval, resample_counts
 
 MAX_CATEGORIES = 200
@@ -155,7 +155,7 @@ def alpha_interval(
     part, unit, code, values, left_out = encode_units(matrix)
     cluster_codes = used_clusters(matrix, clusters)
     if len(values) > MAX_CATEGORIES:
-        return unit_interval(
+        return rating_unit_interval(
             part,
             lambda m: krippendorff_alpha(m, scale).value,
             cluster_codes,
@@ -244,7 +244,7 @@ def _distances(scale: Scale, values: Floats, totals: Floats) -> Floats:
 MIN_SHARED = 10
 
 
-class RaterAgreement(NamedTuple):
+class CohenAgreement(NamedTuple):
     """Cohen's kappa over pairs of raters, and of each rater with the others.
 
     ``mean`` is over the ``n_pairs`` pairs of raters with enough common units, weighted by how many. ``raters`` has one
@@ -267,7 +267,7 @@ def cohen_intervals(
     n_resamples: int = 1000,
     seed: int = 0,
     level: float = 0.95,
-) -> RaterAgreement:
+) -> CohenAgreement:
     """Cohen's kappa of all pairs of raters that share enough units, and of each rater against the rest."""
     check_one_of(weights, Weights, "weighting")
     matrix = as_floats(ratings, "ratings", ndim=2)
@@ -276,7 +276,7 @@ def cohen_intervals(
     n_raters, size = matrix.shape[1], len(values)
     if size > MAX_CATEGORIES:
         empty = Interval(NAN, NAN, NAN, len(unit), left_out, len(part), TOO_MANY_CATEGORIES)
-        return RaterAgreement(empty, 0, [empty] * n_raters, np.zeros(n_raters, dtype=np.int64))
+        return CohenAgreement(empty, 0, [empty] * n_raters, np.zeros(n_raters, dtype=np.int64))
     cluster_codes = used_clusters(matrix, clusters)
     first, second = ordered_pairs(unit)
     shared = np.bincount(np.unique(unit[first] * n_raters + rater[first]) % n_raters, minlength=n_raters)
@@ -307,7 +307,7 @@ def cohen_intervals(
 
     intervals = counts.interval(kappas, n_resamples=n_resamples, seed=seed, level=level)
     mean = intervals[0] if len(frequent) else intervals[0]._replace(reason=f"no two raters share {least_shared} units")
-    return RaterAgreement(mean, len(frequent), intervals[1:], shared)
+    return CohenAgreement(mean, len(frequent), intervals[1:], shared)
 
 
 def _costs(weights: Weights, size: int) -> Floats:

@@ -127,7 +127,7 @@ class Strength(NamedTuple):
     n: int
 
 
-class Ranking(NamedTuple):
+class StrengthRanking(NamedTuple):
     """Systems from the strongest to the weakest (by share of points where there are no strengths)."""
 
     strengths: tuple[Strength, ...]
@@ -145,7 +145,7 @@ def rank_systems(
     *,
     shrinkage: float = 0.0,
     level: float = 0.95,
-) -> Ranking:
+) -> StrengthRanking:
     """Bradley-Terry strengths from the points (1, 0.5 or 0) that the first system got against the second."""
     y, (a, b), groups, names, n_missing = _drop_missing(first, second, points, clusters)
     check_probability(level, "level")
@@ -161,7 +161,7 @@ def rank_systems(
         strengths = fit_strengths(won, shrinkage)
         errors = robust_errors(strengths, shrinkage, y, a, b, groups)
         reason = "no interval: fewer than 2 clusters" if n_clusters < 2 else None
-    return Ranking(
+    return StrengthRanking(
         _list_systems(names, won, strengths, errors, n_clusters, level), len(y), n_missing, n_clusters, reason
     )
 

@@ -22,7 +22,7 @@ from rejoinder.stats.arrays import (
     make_generator,
     sum_by_code,
 )
-from rejoinder.stats.bradley_terry import Ranking
+from rejoinder.stats.bradley_terry import StrengthRanking
 from rejoinder.stats.correlation import Correlation, Method, correlate
 from rejoinder.stats.rating_matrix import compact_ratings
 from rejoinder.stats.resampling import resample_counts
@@ -199,7 +199,7 @@ def order_uncertainty(table: Floats, *, n_resamples: int = 1000, seed: int = 0) 
     return uncertain
 
 
-def strength_uncertainty(ranking: Ranking) -> dict[tuple[str, str], float]:
+def strength_uncertainty(ranking: StrengthRanking) -> dict[tuple[str, str], float]:
     """For every two systems, the two-sided p-value of their difference in strength; 1 where there are no strengths.
 
     The two errors are treated as independent, which is accurate enough to choose what to ask next.

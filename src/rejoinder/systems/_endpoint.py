@@ -75,7 +75,7 @@ class Endpoint:
         return _open_store(cache_home() / "systems" / f"{name}.jsonl")
 
 
-def request(body: dict[str, Any], again: dict[str, Any] | None = None) -> EndpointRequest:
+def make_endpoint_request(body: dict[str, Any], again: dict[str, Any] | None = None) -> EndpointRequest:
     """Return a request whose key is the digest of its body."""
     raw = orjson.dumps(body)
     key = hashlib.blake2b(raw, digest_size=16).hexdigest()

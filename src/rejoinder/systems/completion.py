@@ -19,9 +19,9 @@ from rejoinder.metric import NAN
 from rejoinder.models.language_model.prompt_format import clean_turn_text
 from rejoinder.spec import check_between
 from rejoinder.systems._base import System
-from rejoinder.systems._endpoint import Endpoint, check_endpoint, request
+from rejoinder.systems._endpoint import Endpoint, check_endpoint, make_endpoint_request
 from rejoinder.systems._likelihood import CITATION, Normalise, check_normalise, minus_loss
-from rejoinder.systems._texts import distinct_texts, place_scores, spoken_turns
+from rejoinder.systems._texts import distinct_texts, place_scores, spoken_question_turns
 from rejoinder.types import Question
 
 VERSION = 1  # of how an answer is read
@@ -33,7 +33,7 @@ class UnechoedError(Exception):
     """An answer without the log-probabilities of the prompt; the message says what is missing."""
 
 
-def response_log_probabilities(content: str | None) -> list[float]:
+def echoed_log_probabilities(content: str | None) -> list[float]:
     """Return the natural log-probabilities of the tokens in the prompt's last line, from a prompt and its answer.
 
     ``text_offset`` has the start of each token in the echoed text. A token that starts before the last line and reaches
@@ -200,19 +200,21 @@ class Completion(System):
         for answer, reply in self._endpoint().answers(one.request):
             if answer.outcome != "refused":
                 try:
-                    return minus_loss(response_log_probabilities(reply.content), self.normalise)
+                    return minus_loss(echoed_log_probabilities(reply.content), self.normalise)
                 except UnechoedError as error:
                     problem = error
         return problem
 
     def _requests(self, question: Question) -> Iterator[_CandidateRequest]:
-        lines = [clean_turn_text(turn.text, "newline") for turn in spoken_turns(question)] or [
+        lines = [clean_turn_text(turn.text, "newline") for turn in spoken_question_turns(question)] or [
             ""
         ]  # a first token needs one before it
         for text in distinct_texts(question):
             prompt = "\n".join([*lines, clean_turn_text(text, "newline")])
             body = {"model": self.model, "prompt": prompt, "echo": True, "logprobs": 1}
-            yield _CandidateRequest(text, request({**body, "max_tokens": self.max_tokens, "temperature": 0}))
+            yield _CandidateRequest(
+                text, make_endpoint_request({**body, "max_tokens": self.max_tokens, "temperature": 0})
+            )
 
     def _endpoint(self) -> Endpoint:
         return Endpoint(str(self), self.url, self.key, ("completion", VERSION, self.model, self.max_tokens))
@@ -220,6 +222,6 @@ class Completion(System):
 
 def _is_readable(content: str | None) -> bool:
     try:
-        return bool(response_log_probabilities(content))
+        return bool(echoed_log_probabilities(content))
     except UnechoedError:
         return False

@@ -11,7 +11,7 @@ from typing import Any
 from rejoinder.errors import InputError, RejoinderError, SpecError, brief, nearest
 from rejoinder.metric import NAN
 from rejoinder.systems._base import System
-from rejoinder.systems._texts import distinct_texts, place_scores, spoken_turns
+from rejoinder.systems._texts import distinct_texts, place_scores, spoken_question_turns
 from rejoinder.types import Question
 from rejoinder.user_file import load_user_file
 
@@ -58,7 +58,7 @@ class Function(System):
             return place_scores(question, {})
         where = f"{self.path}, question {question.id}"
         try:
-            result = user_function([turn.text for turn in spoken_turns(question)], list(texts))
+            result = user_function([turn.text for turn in spoken_question_turns(question)], list(texts))
             values = result.tolist() if hasattr(result, "tolist") else list(result)
         except RejoinderError:
             raise

@@ -12,7 +12,7 @@ from typing import Any
 from rejoinder.errors import RejoinderError, SpecError, brief
 from rejoinder.metric import NAN, Metric, Row, SetMetric, Statistic, parse, signature
 from rejoinder.systems._base import System
-from rejoinder.systems._texts import distinct_texts, place_scores, spoken_turns
+from rejoinder.systems._texts import distinct_texts, place_scores, spoken_question_turns
 from rejoinder.types import Item, Pair, Question, Response
 
 _UNAVAILABLE = ("references", "future")
@@ -118,5 +118,5 @@ class Measured(System):
 
 
 def _pair(question: Question, text: str, number: int) -> Pair:
-    item = Item(question.id, spoken_turns(question), situation=question.situation, dialogue=question.dialogue)
+    item = Item(question.id, spoken_question_turns(question), situation=question.situation, dialogue=question.dialogue)
     return Pair(item, Response(f"{question.id}/{number}", question.id, "candidate", text))

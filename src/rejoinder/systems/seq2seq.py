@@ -16,9 +16,9 @@ from rejoinder.models.language_model.likelihood import Values
 from rejoinder.models.language_model.prompt_format import Ids
 from rejoinder.models.translation import Translator, open_translator
 from rejoinder.systems._base import System
-from rejoinder.systems._likelihood import CITATION, Normalise, batch_limits, check_normalise, minus_loss
+from rejoinder.systems._likelihood import CITATION, Normalise, check_normalise, minus_loss, network_batch_limits
 from rejoinder.systems._model_names import find_model_folder
-from rejoinder.systems._texts import score_texts, spoken_turns
+from rejoinder.systems._texts import score_texts, spoken_question_turns
 from rejoinder.types import Question
 
 _WINDOW = 512  # tokens on each side, if neither the network nor its tokeniser has a limit
@@ -69,7 +69,7 @@ class SequenceModel:
         for request in by_request:
             if request.reply:
                 of_source.setdefault(request.source, []).append(request)
-        sources, device, most = list(of_source), self.network.device, batch_limits(self.network)
+        sources, device, most = list(of_source), self.network.device, network_batch_limits(self.network)
         with torch.no_grad():
             for batch in split_into_batches([len(source) for source in sources], *most):
                 together = [sources[i] for i in batch]
@@ -192,7 +192,9 @@ class Seq2Seq(System):
     def _scores(self, pairs: Sequence[tuple[Question, str]]) -> list[float]:
         model = self._open()
         requests = [
-            model.request([turn.text for turn in spoken_turns(question)], text, self.separator, self.prefix, self.end)
+            model.request(
+                [turn.text for turn in spoken_question_turns(question)], text, self.separator, self.prefix, self.end
+            )
             for question, text in pairs
         ]
         return [minus_loss(values, self.normalise) for values in model.log_probabilities(requests)]

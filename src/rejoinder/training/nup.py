@@ -27,11 +27,11 @@ from rejoinder.models.encoder.tokenization import TextTokenizer
 from rejoinder.models.nup.network import NextUtteranceNetwork, export_nup
 from rejoinder.training.aptness.recipe import training_device
 from rejoinder.training.base_encoder import open_base_encoder, open_trunk
-from rejoinder.training.batch import FIRST, LAST
 from rejoinder.training.licence import weights_licence
 from rejoinder.training.next_turns import NextTurn, sample_next_turns
 from rejoinder.training.optimizer import Schedule
 from rejoinder.training.recipes import NupRecipe
+from rejoinder.training.token_rows import FIRST, LAST
 from rejoinder.training.tokens import BETWEEN
 from rejoinder.types import Dialogue
 
@@ -108,7 +108,7 @@ class NupTokenizer:
         ]
 
 
-def make_batch(rows: Sequence[PairRow], device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+def make_nup_batch(rows: Sequence[PairRow], device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
     """Return ids, mask and kinds of some rows."""
     ids, mask = pad_token_ids([row.ids for row in rows])
     kinds = mask * (np.arange(mask.shape[1]) >= np.array([row.reply_at for row in rows])[:, None])
@@ -144,7 +144,7 @@ def _train(
         order = random.permutation(len(rows))
         for step in range(steps):
             at = order[step * recipe.batch : (step + 1) * recipe.batch]
-            odds = network(*make_batch([rows[i] for i in at], device))
+            odds = network(*make_nup_batch([rows[i] for i in at], device))
             loss = functional.binary_cross_entropy_with_logits(odds, labels[torch.from_numpy(at).to(device)])
             schedule.step(loss, network)
             if (step + 1) % _REPORT_STEPS == 0 or step + 1 == steps:
@@ -172,6 +172,6 @@ def _measure_held_out(
     for replies in ([place.reply for place in next_turns], others):
         rows = pieces.rows(contexts, replies)
         parts = [rows[i : i + 32] for i in range(0, len(rows), 32)]
-        scores.append(torch.cat([network(*make_batch(part, device)) for part in parts]))
+        scores.append(torch.cat([network(*make_nup_batch(part, device)) for part in parts]))
     won = (scores[0] > scores[1]).float() + 0.5 * (scores[0] == scores[1]).float()
     return {"pairs": round(float(won.mean()), 4), "contexts": len(next_turns)}

@@ -66,7 +66,7 @@ def train_statements(
         "epoch": 1 + int(np.argmin(losses)),
     }
     if recipe.written:
-        measured |= measure_hits(LoraStatementWriter(model, LoraCard("", "", "")), valid, recipe)
+        measured |= measure_statement_hits(LoraStatementWriter(model, LoraCard("", "", "")), valid, recipe)
     say("held out: " + ", ".join(f"{name} {value}" for name, value in measured.items()))
     about = {"recipe": asdict(recipe), "data": dict(data), "licence": licence, "measured": measured}
     write_lora(target, STATEMENTS_LORA, extract_lora(model.network), model, about)
@@ -121,7 +121,9 @@ def _train(
     return losses
 
 
-def measure_hits(writer: LoraStatementWriter, seeds: Sequence[Seed], recipe: StatementRecipe) -> dict[str, Any]:
+def measure_statement_hits(
+    writer: LoraStatementWriter, seeds: Sequence[Seed], recipe: StatementRecipe
+) -> dict[str, Any]:
     """Return how often one of the three statements is one that people wrote, over sampled seeds and categories."""
     human_texts: dict[StatementRequest, set[str]] = {}
     for seed in seeds:

@@ -26,7 +26,7 @@ from rejoinder.training.recipes import (
     RankerRecipe,
     StatementRecipe,
 )
-from rejoinder.training.speaker.trainer import CORPORA, ScorerRecipe, make_recipe, train_scorer
+from rejoinder.training.speaker.trainer import CORPORA, ScorerRecipe, make_scorer_recipe, train_scorer
 from rejoinder.types import Question
 
 Trainable: TypeAlias = Literal[
@@ -234,7 +234,7 @@ def _train_comet(job: _Job, leave_out: Sequence[str | Path] = ()) -> Any:
 
 
 def _train_generator(job: _Job, vocabulary: str | Path | None = None, snapshots: Sequence[int] = ()) -> Any:
-    from rejoinder.models.generator.model import CARD_FILE, TOKENIZER
+    from rejoinder.models.generator.model import CARD_FILE, TOKENIZER, read_generator_card
     from rejoinder.training.generator.checkpoint import NOTE
     from rejoinder.training.generator.recipe import train_generator
 
@@ -243,7 +243,7 @@ def _train_generator(job: _Job, vocabulary: str | Path | None = None, snapshots:
     if (job.folder / CARD_FILE).exists() and not (job.folder / NOTE).exists():
         raise InputError(f"{job.folder}: already has a finished generator; name a new folder")
     if vocabulary is not None:
-        size = read_aptness_card(Path(vocabulary)).shape.vocabulary
+        size = read_generator_card(Path(vocabulary)).shape.vocabulary
         recipe = replace(recipe, shape=replace(recipe.shape, vocabulary=size))
         pieces = (Path(vocabulary) / TOKENIZER).read_text(encoding="utf-8")
     return train_generator(
@@ -315,7 +315,7 @@ def _train_statements(job: _Job, licence: str | None = None) -> Any:
 
 def _train_scorer(job: _Job, reference: str | None = None, resume: bool = False) -> Any:
     kind, encoder = cast(Kind, job.model), job.base or "aptness"
-    recipe = _choose_recipe(job, ScorerRecipe) if job.recipe is not None else make_recipe(kind, encoder)
+    recipe = _choose_recipe(job, ScorerRecipe) if job.recipe is not None else make_scorer_recipe(kind, encoder)
     if recipe.kind != kind:
         raise InputError(f"the recipe is for {recipe.kind}, not for {kind}; give one for {kind}")
     corpora = job.corpora if job.files or job.corpora else CORPORA

@@ -30,7 +30,7 @@ from rejoinder.papers.idk.variants import Runs, Variant, train_all_variants
 from rejoinder.papers.loader import load_notes
 from rejoinder.papers.own.relevance.relevance import split_usable
 from rejoinder.papers.own.relevance.rows import FIVE
-from rejoinder.training.idk import Regression
+from rejoinder.training.idk import IdkRegression
 from rejoinder.types import Dialogue
 
 SUMMARY = (
@@ -57,7 +57,7 @@ class IdkMeasures:
     runs: Runs
     test: Sequence[RatedColumn]
     valid: RatedColumn
-    head: Regression
+    head: IdkRegression
     masked: Mapping[str, MaskedAccuracy]
     specs: Mapping[str, str]  # printed row -> the metric of ours that was measured for it
     sampled: frozenset[str] = frozenset()  # the rows that were measured on a sample

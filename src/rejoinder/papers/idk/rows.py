@@ -23,7 +23,7 @@ from rejoinder.scoring import compute
 from rejoinder.stats.bootstrap import BootstrapPlan, correlation_intervals
 from rejoinder.stats.correlation import Method, pearson, spearman
 from rejoinder.stats.interval import Interval
-from rejoinder.training.idk import Regression
+from rejoinder.training.idk import IdkRegression
 from rejoinder.types import Pair, Turn
 
 SPEARMAN, PEARSON = "S", "P"  # in the names of cells, as "HUMOD S"
@@ -64,7 +64,7 @@ def _measure(metrics: Sequence[Metric], pairs: Sequence[Pair]) -> dict[Metric, S
     for model in dict.fromkeys(metric.model for metric in feds):
         same_model = [metric for metric in feds if metric.model == model]
         statistics.update(zip(same_model, score_together(same_model, pairs), strict=True))
-    statistics.update({metric: compute.measure(metric, pairs) for metric in metrics if metric not in statistics})
+    statistics.update({metric: compute.measure_pairs(metric, pairs) for metric in metrics if metric not in statistics})
     return statistics
 
 
@@ -72,7 +72,7 @@ def _settle(metric: Metric, pairs: Sequence[Pair], known: Mapping[_Text, Statist
     names = [pair.response.id for pair in pairs]
     values = [known[_pair_texts(pair)] for pair in pairs]
     if isinstance(metric, SetMetric):
-        values = compute.settle(metric, [Row(name, name, "", v) for name, v in zip(names, values, strict=True)])
+        values = compute.settle_set(metric, [Row(name, name, "", v) for name, v in zip(names, values, strict=True)])
     return {name: NAN if value is None else value for name, value in zip(names, values, strict=True)}
 
 
@@ -113,7 +113,7 @@ class RatedColumn:
                 by_spec[spec][f"{self.name} {kind}"] = interval
         return by_spec
 
-    def scores(self, fitted: Regression) -> Values:
+    def scores(self, fitted: IdkRegression) -> Values:
         """Return the probabilities that a regression gives the replies."""
         return regression_probabilities(self.features, fitted.weights, fitted.bias)
 

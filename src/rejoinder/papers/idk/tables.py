@@ -18,7 +18,7 @@ from rejoinder.papers.own.relevance.rows import FIVE
 from rejoinder.papers.own.relevance.tables import PUBLISHED
 from rejoinder.stats.interval import Interval
 from rejoinder.stats.sensitivity import domain_sensitivity
-from rejoinder.training.idk import Regression
+from rejoinder.training.idk import IdkRegression
 
 PRIOR, OWN, RATIO = (
     "Table 2: prior metrics, test rows",
@@ -68,7 +68,7 @@ def correlate_all_runs(runs: Runs, judged: Sequence[RatedColumn]) -> Correlation
     return {variant: [correlate_run(fitted, judged) for fitted in fits] for variant, fits in runs.items()}
 
 
-def correlate_run(fitted: Regression, judged: Sequence[RatedColumn]) -> RunCorrelations:
+def correlate_run(fitted: IdkRegression, judged: Sequence[RatedColumn]) -> RunCorrelations:
     """The correlations of one regression in every column."""
     return {cell: value for one in judged for cell, value in one.correlations(one.scores(fitted)).items()}
 

@@ -15,12 +15,12 @@ from rejoinder.models.encoder.pair_encoder import PairEncoder
 from rejoinder.training.idk import (
     DEFAULT_CONTEXTS,
     IdkRecipe,
+    IdkRegression,
     Loss,
     Negative,
-    Regression,
     Regularization,
-    fit_regression,
-    pair_vectors,
+    fit_idk_regression,
+    idk_training_vectors,
 )
 from rejoinder.training.next_turns import sample_next_turns
 from rejoinder.types import Dialogue
@@ -69,18 +69,18 @@ def list_variants() -> Iterator[Variant]:
         yield Variant(data, "ok")
 
 
-Runs = Mapping[Variant, Sequence[Regression]]
+Runs = Mapping[Variant, Sequence[IdkRegression]]
 
 
 def train_all_variants(encoder: PairEncoder, dialogues: Sequence[Dialogue], contexts: int = DEFAULT_CONTEXTS) -> Runs:
     """Three runs of every variant."""
-    runs: dict[Variant, list[Regression]] = {}
+    runs: dict[Variant, list[IdkRegression]] = {}
     for data, corpus in SETS.items():
         places = sample_next_turns(dialogues, 2 * contexts, corpus)
         variants = [variant for variant in list_variants() if variant.data == data]
         for negative in dict.fromkeys(variant.negative for variant in variants):
-            true, false = pair_vectors(encoder, places, IdkRecipe(negative=negative, contexts=contexts))
+            true, false = idk_training_vectors(encoder, places, IdkRecipe(negative=negative, contexts=contexts))
             for variant in (v for v in variants if v.negative == negative):
                 recipes = [IdkRecipe("paper", negative, variant.regularization, variant.loss, seed=s) for s in SEEDS]
-                runs[variant] = [fit_regression(true, false, recipe) for recipe in recipes]
+                runs[variant] = [fit_idk_regression(true, false, recipe) for recipe in recipes]
     return runs

@@ -14,8 +14,8 @@ from rejoinder.errors import InputError
 from rejoinder.metric import NAN, Metric, parse
 from rejoinder.papers.base import Figure, Reproduction
 from rejoinder.papers.loader import load_notes
-from rejoinder.probes.attack import records_of
-from rejoinder.probes.attacks import other_dialogue
+from rejoinder.probes.attack import read_attack_records
+from rejoinder.probes.attacks import pick_from_other_dialogue
 from rejoinder.probes.result import score_wins
 from rejoinder.probes.sampling import draw_exchanges
 from rejoinder.scoring.api import score_pairs
@@ -38,8 +38,8 @@ def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
     named = [parse(spec) for spec in metrics or SPECS]  # a wrong name is an error before anything is read
     rng = random.Random(SEED)
     pairs, corpora, dialogues = [], [], []
-    for exchange in draw_exchanges(records_of(()), CONTEXTS, "test", SEED):
-        other = other_dialogue(rng, exchange)
+    for exchange in draw_exchanges(read_attack_records(()), CONTEXTS, "test", SEED):
+        other = pick_from_other_dialogue(rng, exchange)
         if other is None:  # a corpus of one dialogue has none
             continue
         item = exchange.item()

@@ -22,7 +22,7 @@ from rejoinder.models.speaker.model import CARD_FILE, FORMAT, open_scorer
 from rejoinder.models.speaker.network import Kind
 from rejoinder.models.speaker.vectors import open_turn_encoder
 from rejoinder.paths import cache_home
-from rejoinder.training.speaker.trainer import make_recipe, train_scorer
+from rejoinder.training.speaker.trainer import make_scorer_recipe, train_scorer
 from rejoinder.types import Dialogue
 
 KIND_LABELS: dict[Kind, str] = {"ruber": "RUBER", "rsrem": "RSREM", "ssrem": "SSREM"}
@@ -118,7 +118,7 @@ def train_or_load(scorer: Scorer, dialogues: Sequence[Dialogue], **chosen: Any) 
     """Return the scorer, training it unless it is cached; ``chosen`` overrides parts of its recipe."""
     if scorer.reading.shipped:
         return TrainedScorer(scorer, None)
-    recipe = make_recipe(scorer.kind, scorer.reading.encoder, copies=scorer.copies, **chosen)
+    recipe = make_scorer_recipe(scorer.kind, scorer.reading.encoder, copies=scorer.copies, **chosen)
     training = [dialogue for dialogue in dialogues if dialogue.corpus in scorer.on]
     features = open_turn_encoder(scorer.reading.encoder).digest
     facts = [recipe.plain(), features, scorer.reference, digest_dialogues(training), FORMAT]

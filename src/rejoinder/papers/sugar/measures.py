@@ -21,12 +21,12 @@ from rejoinder.selection.ranking.evaluation import (
     RankerStanding,
     RankingEvaluation,
     evaluate_ranking,
-    merge_folds,
-    standings,
+    merge_ranking_folds,
+    ranker_standings,
 )
-from rejoinder.selection.ranking.measures import get_gains
-from rejoinder.selection.ranking.result import RankingResult, explain_exclusion, order_places
-from rejoinder.selection.ranking.train_overlap import OverlapCounts, sum_counts
+from rejoinder.selection.ranking.measures import get_candidate_gains
+from rejoinder.selection.ranking.result import RankingResult, explain_exclusion, order_candidate_places
+from rejoinder.selection.ranking.train_overlap import OverlapCounts, sum_overlap_counts
 from rejoinder.selection.result import ScoreLine
 from rejoinder.systems.tfidf import Tfidf
 from rejoinder.text.normalise import normalise_text
@@ -46,7 +46,7 @@ def rank_by_texts() -> list[RankerStanding]:
             for name, rule in rules.items()
         }
         folds[fold] = RankingResult(questions, "u", scores)
-    return standings(merge_folds(folds).evaluated())
+    return ranker_standings(merge_ranking_folds(folds).evaluated())
 
 
 def _make_new_rule(fold: int) -> Callable[[str], float]:
@@ -57,7 +57,7 @@ def _make_new_rule(fold: int) -> Callable[[str], float]:
 def _make_memory_rule(fold: int) -> Callable[[str], float]:
     grades: Mapping[str, list[float]] = defaultdict(list)
     for question in known.fold_questions(fold, "train"):
-        for candidate, gain in zip(question.candidates, get_gains(question), strict=True):
+        for candidate, gain in zip(question.candidates, get_candidate_gains(question), strict=True):
             grades[normalise_text(candidate.text)].append(gain)
     means = {text: mean(values) for text, values in grades.items()}
     return lambda text: means.get(text, 0.0)
@@ -85,9 +85,9 @@ def measure_rankers() -> SugarMeasures:
         test = _rank_all(input_name, "test")
         by_input[input_name] = evaluate_ranking(test, seen=lambda question: kinds[question.id])
         alone = dataclasses.replace(test, scores={AS_PUBLISHED: break_ties_by_place(test.scores[TFIDF])}, used={})
-        (as_published[input_name],) = standings(alone.evaluated())
-        validation[input_name] = standings(_rank_all(input_name, "dev").evaluated())
-    shared = sum_counts(
+        (as_published[input_name],) = ranker_standings(alone.evaluated())
+        validation[input_name] = ranker_standings(_rank_all(input_name, "dev").evaluated())
+    shared = sum_overlap_counts(
         [
             known.read_train_overlap(f).count(
                 [q for q in known.fold_questions(f, "test") if explain_exclusion(q) is None]
@@ -109,7 +109,7 @@ def break_ties_by_place(lines: Sequence[ScoreLine]) -> list[ScoreLine]:
     """Return scores with ties broken by position: the reference, which is first in the file, wins."""
     ranked = []
     for line in lines:
-        order = order_places(line)
+        order = order_candidate_places(line)
         ranked.append(tuple(-float(order.index(place)) for place in range(len(line))))
     return ranked
 
@@ -131,7 +131,7 @@ def _rank_all(input_name: str, split: str) -> RankingResult:
         scores = {name: lines for one in results for name, lines in one.scores.items()}
         used = {name: lines for one in results for name, lines in one.used.items()}
         folds[fold] = RankingResult(results[0].questions, input_name, scores, used)
-    return merge_folds(folds)
+    return merge_ranking_folds(folds)
 
 
 def _tfidf(fold: int, split: str, input_name: str) -> RankingResult:

@@ -26,7 +26,7 @@ from rejoinder.errors import InputError, RunError, SpecError, brief
 from rejoinder.metric import SetMetric, parse, signature
 from rejoinder.scoring.flags import MEANINGS
 from rejoinder.scoring.run import Plan
-from rejoinder.scoring.sharded.results import ABOUT, SHARDS, Results, open_results
+from rejoinder.scoring.sharded.results import ABOUT, SHARDS, ShardedResults, open_sharded_results
 from rejoinder.scoring.sharded.worker import CONVERSATIONS, ITEMS
 from rejoinder.stats.interval import Moments
 from rejoinder.table import Cell, Estimate, Table
@@ -131,9 +131,9 @@ def _check_plan(plan: Plan) -> None:
         raise SpecError("a run over shards has no default metrics, because shards may differ; name the metrics")
 
 
-def _claim_results(plan: Plan, where: str) -> Results:
+def _claim_results(plan: Plan, where: str) -> ShardedResults:
     """Return the folder for results; raise where it holds a run with other metrics."""
-    results = open_results(where)
+    results = open_sharded_results(where)
     try:
         raw = results.read(ABOUT)
         about = None if raw is None else orjson.loads(raw)
@@ -167,7 +167,7 @@ def _check_duplicates(shards: Sequence[Mapping[str, Any]]) -> None:
             )
 
 
-def _check_conversations(shards: Sequence[Mapping[str, Any]], results: Results) -> None:
+def _check_conversations(shards: Sequence[Mapping[str, Any]], results: ShardedResults) -> None:
     """Raise where two shards have replies of one system in one conversation: intervals would be too narrow."""
     clash = _find_clash(shards, results, CONVERSATIONS, conversations.find_shared)
     if clash is None:
@@ -180,7 +180,7 @@ def _check_conversations(shards: Sequence[Mapping[str, Any]], results: Results) 
     )
 
 
-def _check_items(shards: Sequence[Mapping[str, Any]], results: Results) -> None:
+def _check_items(shards: Sequence[Mapping[str, Any]], results: ShardedResults) -> None:
     """Raise where two shards have one id for different items: replies to them would be compared with each other."""
     clash = _find_clash(shards, results, ITEMS, conversations.find_contradiction)
     if clash is None:
@@ -197,7 +197,7 @@ def _check_items(shards: Sequence[Mapping[str, Any]], results: Results) -> None:
 
 def _find_clash(
     shards: Sequence[Mapping[str, Any]],
-    results: Results,
+    results: ShardedResults,
     name: str,
     compare: Callable[[Sequence[Path]], conversations.SharedDigest | None],
 ) -> tuple[Mapping[str, Any], Mapping[str, Any], int] | None:
@@ -210,7 +210,7 @@ def _find_clash(
     return None if shared is None else (nonempty[shared.first], nonempty[shared.second], shared.digest)
 
 
-def _find_conversation(results: Results, address: str, digest: int) -> tuple[str, str]:
+def _find_conversation(results: ShardedResults, address: str, digest: int) -> tuple[str, str]:
     """Return the system and the conversation of a digest."""
     with results.files([f"{SHARDS}/{address}/scores.jsonl"]) as (path,), path.open("rb") as lines:
         for line in map(orjson.loads, lines):

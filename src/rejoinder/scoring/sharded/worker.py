@@ -21,10 +21,10 @@ from rejoinder.engines import request_counts
 from rejoinder.metric import PARTS, parse
 from rejoinder.scoring.folder import write_json
 from rejoinder.scoring.index import NoResponsesError
-from rejoinder.scoring.reader import write_table
+from rejoinder.scoring.reader import write_score_parquet
 from rejoinder.scoring.result import Scores
 from rejoinder.scoring.run import Plan, run
-from rejoinder.scoring.sharded.results import SHARDS, SUMS, open_results
+from rejoinder.scoring.sharded.results import SHARDS, SUMS, open_sharded_results
 from rejoinder.stats.interval import compute_moments
 
 CONVERSATIONS, ITEMS = "conversations.npy", "items.npy"
@@ -44,7 +44,7 @@ class ShardWorker:
     def __init__(self, specs: Sequence[str], empty: Any, matched: bool, where: str, table: bool = False) -> None:
         self._plan = Plan(tuple(specs), empty, matched)
         self._without = PARTS - frozenset().union(*(parse(spec).needs for spec in specs))
-        self._results = open_results(where)
+        self._results = open_sharded_results(where)
         self._table = table
 
     def compute(self, task: Sequence[Any]) -> dict[str, Any]:
@@ -99,7 +99,7 @@ class ShardWorker:
         items = item_digests(_read_items(folder / "data.jsonl"), self._without, is_whole)
         save_digests(items, folder / ITEMS)
         if self._table:
-            write_table(folder)
+            write_score_parquet(folder)
         stored = sum(p.stat().st_size for p in folder.rglob("*") if p.is_file() and p.name != "timings.json")
         write_json(folder / SUMS, {**_summarise(scores), "items": len(items), "stored": stored})
 

@@ -28,10 +28,10 @@ from rejoinder.server.templates import render_html
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 Paths: TypeAlias = Mapping[str, Mapping[str, Endpoint]]
 VERBS: dict[str, Verb] = {
-    "score": score.score,
-    "rank": rank.rank,
-    "augment": augment.augment,
-    "select": select.select,
+    "score": score.answer_score,
+    "rank": rank.answer_rank,
+    "augment": augment.answer_augment,
+    "select": select.answer_select,
     "try": try_reply.try_reply,
     "explain": try_reply.explain_reply,
     "attack": try_reply.attack_reply,

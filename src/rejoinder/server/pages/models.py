@@ -21,7 +21,7 @@ README = "README.md"
 _MAX_CARD = 200_000  # characters of a card
 
 
-async def all_models(context: PageContext, request: Request, query: Query) -> PageContent:
+async def models_page(context: PageContext, request: Request, query: Query) -> PageContent:
     """List the catalog, and the weights included in the package."""
     lines = [_model_line(context, model) for model in MODELS.values()]
     shipped = [
@@ -51,7 +51,7 @@ def _shipped_folders() -> dict[str, Path]:
     return {path.name: path for path in folders}
 
 
-async def one_model(context: PageContext, request: Request, query: Query) -> PageContent:
+async def model_page(context: PageContext, request: Request, query: Query) -> PageContent:
     """Show a model: its card and its files."""
     name = request.path_params["model"]
     shipped = _shipped_folders()

@@ -14,13 +14,13 @@ from rejoinder.reports.findings import Findings
 from rejoinder.reports.people import aspect_sections
 from rejoinder.reports.scatter import LinkTarget, Scatter, draw_scatter
 from rejoinder.server.pages.context import PageContent, PageContext, Query, table_object
-from rejoinder.server.pages.replies import RunResponses, shorten_text
+from rejoinder.server.pages.run_responses import RunResponses, shorten_text
 from rejoinder.server.pages.runs import load_findings
 
 MAX_POINTS = 800
 
 
-async def people(context: PageContext, request: Request, query: Query) -> PageContent:
+async def people_page(context: PageContext, request: Request, query: Query) -> PageContent:
     """Show how far metrics can be trusted in one aspect, and one metric against the ratings."""
     name = request.path_params["run"]
     findings = await load_findings(context, name)

@@ -13,7 +13,7 @@ from rejoinder.server.api.rank import json_number
 from rejoinder.server.api.select import estimate_object
 from rejoinder.server.pages.context import PageContent, PageContext, Query
 from rejoinder.server.pages.people import choose_name, select_trust
-from rejoinder.server.pages.replies import (
+from rejoinder.server.pages.run_responses import (
     MIN_DISAGREEMENT,
     ORDERS,
     RunResponses,
@@ -24,7 +24,7 @@ from rejoinder.server.pages.replies import (
 from rejoinder.server.pages.runs import load_findings
 
 
-async def replies(context: PageContext, request: Request, query: Query) -> PageContent:
+async def replies_page(context: PageContext, request: Request, query: Query) -> PageContent:
     """List the replies of a run, filtered by system or by whether metric and people disagree."""
     name = request.path_params["run"]
     findings = await load_findings(context, name)
@@ -54,7 +54,7 @@ async def replies(context: PageContext, request: Request, query: Query) -> PageC
     )
 
 
-async def reply(context: PageContext, request: Request, query: Query) -> PageContent:
+async def reply_page(context: PageContext, request: Request, query: Query) -> PageContent:
     """Show one reply in its conversation."""
     name, number = request.path_params["run"], request.path_params["reply"]
     findings = await load_findings(context, name)
@@ -67,7 +67,7 @@ async def reply(context: PageContext, request: Request, query: Query) -> PageCon
     return PageContent("reply.html", data)
 
 
-async def compare(context: PageContext, request: Request, query: Query) -> PageContent:
+async def compare_page(context: PageContext, request: Request, query: Query) -> PageContent:
     """Compare two systems reply by reply on the items that both answered, largest differences first."""
     name = request.path_params["run"]
     findings = await load_findings(context, name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from rejoinder.text.english.replacement import match_case
+from rejoinder.text.english.synonym_replacement import match_case
 
 # Each with "not"; can't and won't change their stem.
 _NEGATED = "do does did is are was were has have had could would should must need".split()
@@ -55,20 +55,20 @@ _CONTRACTIONS = _compile_rules(
 )
 
 
-def expand(text: str) -> str:
+def expand_contractions(text: str) -> str:
     """Return the text with its contractions written out."""
     return _apply_rules(_EXPANSIONS, text)
 
 
-def contract(text: str) -> str:
+def contract_words(text: str) -> str:
     """Return the text with "do not", "I am" and the like contracted."""
     return _apply_rules(_CONTRACTIONS, text)
 
 
 def toggle_contractions(text: str) -> str:
     """Return the text with its contractions written out or, if it has none, with all possible contractions."""
-    expanded = expand(text)
-    return expanded if expanded != text else contract(text)
+    expanded = expand_contractions(text)
+    return expanded if expanded != text else contract_words(text)
 
 
 def _apply_rules(rules: list[tuple[re.Pattern[str], str]], text: str) -> str:

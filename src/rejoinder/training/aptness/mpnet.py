@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from rejoinder.training.aptness.layers import apply_dropout, apply_linear, apply_norm
-from rejoinder.training.batch import FIRST, LAST, MASKED, PairRows, TokenRows, add_special_tokens
+from rejoinder.training.token_rows import FIRST, LAST, MASKED, PairRows, TokenRows, add_special_tokens
 
 _OFFSET = 4  # of a word's id from BERT's
 _MARKS = {0: 1, FIRST: 0, LAST: 2, MASKED: 30_526}  # <pad>, <s>, </s>, <mask>
@@ -81,7 +81,7 @@ def compute_group_states(trunk: Any, ids: Tensor, mask: Tensor) -> Tensor:
     return x
 
 
-def mean_vectors(trunk: Any, texts: TokenRows) -> Tensor:
+def mpnet_mean_vectors(trunk: Any, texts: TokenRows) -> Tensor:
     """Return the mean token vector of each text, with special tokens, in float32."""
     texts = add_special_tokens(texts)
     means, order = [], []
@@ -92,7 +92,7 @@ def mean_vectors(trunk: Any, texts: TokenRows) -> Tensor:
     return torch.cat(means)[torch.argsort(torch.cat(order))]
 
 
-def pair_vectors(trunk: Any, pairs: PairRows) -> tuple[Tensor, Tensor, Tensor]:
+def mpnet_pair_vectors(trunk: Any, pairs: PairRows) -> tuple[Tensor, Tensor, Tensor]:
     """Return the first token's vector of each pair, and the means of its context and of its reply, in float32."""
     parts, order = [], []
     for rows in group_by_length(pairs.lengths):

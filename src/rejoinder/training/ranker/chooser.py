@@ -29,7 +29,7 @@ from rejoinder.models.ranker.statement_choice import (
 )
 from rejoinder.training.ranker.examples import RankerExample
 from rejoinder.training.ranker.start import RankerStart
-from rejoinder.training.ranker.steps import RankerOptimizer, autocast_half, freeze_words, split_batch
+from rejoinder.training.ranker.steps import RankerOptimizer, autocast_half, freeze_words, split_ranker_batch
 from rejoinder.training.recipes import RankerRecipe
 
 _SIMILARITY_MARGIN = 0.1  # how much more similar to the best candidate a statement must be to count
@@ -93,7 +93,7 @@ def _losses(
     """Yield the parts of a batch's loss."""
     known = sum(label == label for row_labels in labels for label in row_labels)
     network.train()
-    for part in split_batch([[len(row.ids)] for row in rows], device):
+    for part in split_ranker_batch([[len(row.ids)] for row in rows], device):
         with autocast_half(device):
             odds = network(*chooser_tensors([rows[n] for n in part], padding, device)).float()
         yield _loss(odds, [labels[n] for n in part], known)

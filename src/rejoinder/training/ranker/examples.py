@@ -47,7 +47,7 @@ class RankerExample:
     situations: dict[str, tuple[StatementExample, ...]]
 
 
-def build_examples(
+def build_ranker_examples(
     questions: Sequence[Question], encode: Encode, tokens: SpecialTokens, limits: RankerLimits
 ) -> tuple[list[RankerExample], int]:
     """Return the examples of questions, and how many were left out because all their candidates have one grade."""

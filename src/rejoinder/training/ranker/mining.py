@@ -61,7 +61,7 @@ def mine_pursuits(
             for goal, need in _goal_pairs(triple.head, triple.relation, triple.tail):
                 needs[goal].add(need)
     phrases = {_key(need): need for pursuits in needs.values() for need in pursuits}
-    counts = request_counts(dialogues, set(phrases))
+    counts = count_requested_phrases(dialogues, set(phrases))
     pursuits = []
     for goal, helps in sorted(needs.items()):
         requested = tuple(sorted(need for need in helps if counts[_key(need)] >= min_requests))
@@ -74,7 +74,7 @@ def mine_pursuits(
     return pursuits
 
 
-def request_counts(dialogues: Iterable[Dialogue], wanted: set[str]) -> Counter[str]:
+def count_requested_phrases(dialogues: Iterable[Dialogue], wanted: set[str]) -> Counter[str]:
     """Return how often each wanted phrase (without its small words) begins a request."""
     counts: Counter[str] = Counter()
     for dialogue in dialogues:

@@ -41,7 +41,7 @@ class RankerStart:
         return self.tokenizer.pieces
 
 
-def open_start(recipe: RankerRecipe) -> RankerStart:
+def open_ranker_start(recipe: RankerRecipe) -> RankerStart:
     """Return what a recipe starts from."""
     shipped = require_model("aptness")
     card = aptness_card.read_aptness_card(shipped)
@@ -64,7 +64,7 @@ def open_start(recipe: RankerRecipe) -> RankerStart:
     )
 
 
-def write_ranker(
+def write_trained_ranker(
     start: RankerStart, reading: ReadingPlan, recipe: RankerRecipe, about: dict[str, Any], target: Path
 ) -> None:
     """Write the trained ranker."""

@@ -117,7 +117,7 @@ def auc(true: Array, other: Array) -> float:
     return float((ranks[: len(true)].sum() - len(true) * (len(true) + 1) / 2) / (len(true) * len(other)))
 
 
-def card_figures(measured: ScorerEvaluation) -> dict[str, Any]:
+def scorer_card_figures(measured: ScorerEvaluation) -> dict[str, Any]:
     """Return the figures of an evaluation for a card."""
     return {
         "places": measured.places,
@@ -139,7 +139,7 @@ _PLACES = 20_000  # for f
 _REFERENCED = 400  # for g, which costs more
 
 
-def compute_bounds(
+def compute_scorer_bounds(
     scorer: SpeakerScorer, vectors: TurnVectors, train: Numbers, reference: str, seed: int
 ) -> dict[str, tuple[float, float]]:
     """Return the bounds of f, and of g under its spec, over the true replies and one reply from each speaker set."""

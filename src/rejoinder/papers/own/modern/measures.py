@@ -15,7 +15,7 @@ from rejoinder.metric import NAN, Metric
 from rejoinder.scoring.api import score_pairs
 from rejoinder.stats.arrays import Floats
 from rejoinder.stats.bootstrap import BootstrapPlan
-from rejoinder.stats.bradley_terry import POINTS, Ranking, rank_systems
+from rejoinder.stats.bradley_terry import POINTS, StrengthRanking, rank_systems
 from rejoinder.stats.correlation import kendall, spearman
 from rejoinder.stats.interval import Interval
 from rejoinder.stats.resampling import Design
@@ -176,7 +176,7 @@ def duel_mean_interval(values: Floats, items: Sequence[str], plan: BootstrapPlan
     return plan.interval(value, samples, len(known), len(values) - len(known), design.n_units("items"))
 
 
-def rank_by_metric(preferences: MetricPreferences, rows: DuelSet) -> Ranking:
+def rank_by_metric(preferences: MetricPreferences, rows: DuelSet) -> StrengthRanking:
     """Bradley-Terry strengths of the systems from the metric's preferences."""
     points = (np.sign(preferences.advantages) + 1) / 2
     duels = rows.duels
@@ -184,14 +184,14 @@ def rank_by_metric(preferences: MetricPreferences, rows: DuelSet) -> Ranking:
     return rank_systems(*names, points, [d.item.id for d in duels])
 
 
-def rank_by_people(rows: DuelSet) -> Ranking:
+def rank_by_people(rows: DuelSet) -> StrengthRanking:
     """Bradley-Terry strengths of the systems from every person's choices."""
     votes = [(d, choice) for d in rows.duels for choice in d.choices]
     first, second = [d.first.system for d, _ in votes], [d.second.system for d, _ in votes]
     return rank_systems(first, second, [POINTS[c] for _, c in votes], [d.item.id for d, _ in votes])
 
 
-def strength_by_system(ranking: Ranking) -> dict[str, float]:
+def strength_by_system(ranking: StrengthRanking) -> dict[str, float]:
     """The strength of each system."""
     return {str(one.system): one.value for one in ranking.strengths}
 
