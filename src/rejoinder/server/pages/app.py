@@ -16,7 +16,7 @@ from rejoinder.server.api.openapi import PageDescription
 from rejoinder.server.api.response_schemas import array_schema, mapping_schema
 from rejoinder.server.limits import Limits
 from rejoinder.server.login import log_in
-from rejoinder.server.pages import models, people, reading, runs, sets, try_page
+from rejoinder.server.pages import models, people, replies, runs, sets, try_page
 from rejoinder.server.pages.context import PageContext, View, page_endpoint
 from rejoinder.server.pages.run_responses import ORDERS
 from rejoinder.server.templates import asset_response, compile_templates, not_found_page
@@ -54,7 +54,7 @@ PAGES: dict[str, PageRoute] = {
         {"aspect": _WORD, "metric": _WORD},
     ),
     "/runs/{run}/replies": PageRoute(
-        reading.replies_page,
+        replies.replies_page,
         "The replies of a run, or those on which a metric and people disagree.",
         {"replies": _ROWS, **_PAGED},
         {
@@ -66,9 +66,9 @@ PAGES: dict[str, PageRoute] = {
             "page": _NUMBER,
         },
     ),
-    "/runs/{run}/replies/{reply}": PageRoute(reading.reply_page, "One reply in its conversation.", {"replies": _ROWS}),
+    "/runs/{run}/replies/{reply}": PageRoute(replies.reply_page, "One reply in its conversation.", {"replies": _ROWS}),
     "/runs/{run}/compare": PageRoute(
-        reading.compare_page,
+        replies.compare_page,
         "Two systems, reply by reply.",
         {"items": _ROWS, "difference": {"type": ["object", "null"]}, **_PAGED},
         {"first": _WORD, "second": _WORD, "metric": _WORD, "page": _NUMBER},
