@@ -18,7 +18,8 @@ from rejoinder.models.comet import model as comet  # noqa: E402
 from rejoinder.models.language_model import lora_folder  # noqa: E402
 from rejoinder.models.language_model.lora import attach_lora, extract_lora, merge_lora  # noqa: E402
 from rejoinder.models.language_model.model import load_language_model  # noqa: E402
-from rejoinder.training.comet import CometRecipe, mean_loss, tokenize_triples, train_comet  # noqa: E402
+from rejoinder.training.comet import CometRecipe, tokenize_triples, train_comet  # noqa: E402
+from rejoinder.training.prompt_rows import mean_loss  # noqa: E402
 
 TRIPLES = [
     KnowledgeTriple("PersonX calls PersonY", "oReact", "happy"),

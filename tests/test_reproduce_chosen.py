@@ -21,7 +21,8 @@ from rejoinder.papers.chosen.answers import (
     make_loss_request,
     save_answers,
 )
-from rejoinder.papers.chosen.chosen import draw_boxes, list_chosen_notes
+from rejoinder.papers.chosen.chosen import list_chosen_notes
+from rejoinder.papers.chosen.figures import draw_boxes
 from rejoinder.papers.chosen.measures import CandidateKind, Ladder
 from rejoinder.papers.chosen.sets import ChosenSets
 from rejoinder.selection.build import BuiltTestSet

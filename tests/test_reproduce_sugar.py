@@ -19,9 +19,10 @@ from rejoinder.papers.base import Reproduction, write_reproduction
 from rejoinder.papers.base import reproduction_tables as shown_tables
 from rejoinder.papers.loader import load_published
 from rejoinder.papers.sugar import answers, folds, jobs, measures, statistics, sugar, tables
+from rejoinder.papers.sugar.figures import draw_bars, draw_curves
 from rejoinder.papers.sugar.rankers import CROSS, OURS, TFIDF, VARIANTS, RankerJob, find_ranker_job
 from rejoinder.papers.sugar.rankers import list_ranker_jobs as all_jobs
-from rejoinder.papers.sugar.sugar import draw_bars, draw_curves, list_sugar_notes
+from rejoinder.papers.sugar.sugar import list_sugar_notes
 from rejoinder.selection.ranking.result import NDCG, PRECISION, RankingResult
 from rejoinder.systems import System
 from rejoinder.types import Question

@@ -33,13 +33,14 @@ from rejoinder.scoring.compute import (
     missing_part,
     reads_whole,
 )
-from rejoinder.scoring.flags import find_flags, looks_english
+from rejoinder.scoring.flags import find_flags
 from rejoinder.scoring.folder import read_run_about
 from rejoinder.scoring.index import DataFile, ResponseIndex, index_inputs
 from rejoinder.scoring.result import Scores, ScoresBuilder, _reduce_groups
 from rejoinder.scoring.sharded.reader import ABOUT, SHARDS, list_run_parts, merge_run_parts
 from rejoinder.scoring.worker import score_pairs_with_engine
 from rejoinder.table import Estimate
+from rejoinder.text.english.detection import looks_english
 from rejoinder.types import Item, Pair, Record, Reference, Response, Statement, Turn
 
 NAN = math.nan

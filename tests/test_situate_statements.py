@@ -32,7 +32,7 @@ from rejoinder.models.statements.model import (  # noqa: E402
     open_statement_writer,
 )
 from rejoinder.situation.statement_writer import add_statements  # noqa: E402
-from rejoinder.training.comet import mean_loss  # noqa: E402
+from rejoinder.training.prompt_rows import mean_loss  # noqa: E402
 from rejoinder.training.statements import StatementRecipe, measure_statement_hits, tokenize_statements, train_statements  # noqa: E402
 
 WATER = Seed(

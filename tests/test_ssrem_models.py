@@ -15,7 +15,7 @@ from rejoinder.indexes.corpus import Corpus
 from rejoinder.models.speaker.network import build_scorer_network, centre_vectors, join_views
 from rejoinder.models.speaker.vectors import WeightedVectors, context_vectors, open_turn_encoder
 from rejoinder.models.tensors import read_tensors, write_tensors
-from rejoinder.training.speaker.evaluation import auc
+from rejoinder.stats.auc import auc
 from rejoinder.training.speaker.places import sample_copies, sample_negatives
 from rejoinder.training.speaker.steps import (
     MARGIN,

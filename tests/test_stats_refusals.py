@@ -14,11 +14,13 @@ from rejoinder.stats.agreement_interval import alpha_interval, cohen_intervals
 from rejoinder.stats.bootstrap import BootstrapPlan, correlation_difference, correlation_intervals
 from rejoinder.stats.bradley_terry import rank_systems
 from rejoinder.stats.calibration import brier, calibration
-from rejoinder.stats.ceiling import order_uncertainty, reachable_by_labels, reachable_by_means, split_half
+from rejoinder.stats.ceiling import reachable_by_labels, reachable_by_means, split_half
 from rejoinder.stats.correlation import correlate
 from rejoinder.stats.grouped import correlate_at_levels, correlate_between, correlate_within
-from rejoinder.stats.interval import compute_moments, mean_interval
+from rejoinder.stats.interval import mean_interval
 from rejoinder.stats.mcnemar import mcnemar_from_counts, mcnemar_test
+from rejoinder.stats.moments import compute_moments
+from rejoinder.stats.order_uncertainty import order_uncertainty
 from rejoinder.stats.paired_difference import difference_interval, sign_flip_test
 from rejoinder.stats.pairwise_accuracy import calibrated_accuracy, pairwise_accuracy
 from rejoinder.stats.permutation import permutation_test

@@ -30,12 +30,10 @@ from rejoinder.types import Dialogue, Item, Record, Turn
 torch = pytest.importorskip("torch", reason="the torch extra is not installed")
 
 from rejoinder.data.inputs import read_dialogues  # noqa: E402
+from rejoinder.models.device import training_device  # noqa: E402
 from rejoinder.training.aptness.calibration import calibrate_aptness, measure_calibration  # noqa: E402
 from rejoinder.training.aptness.evaluation import NEGATIVES, RawAptnessScores  # noqa: E402
-from rejoinder.training.aptness.recipe import (  # noqa: E402
-    AptnessRecipe,
-    training_device,
-)
+from rejoinder.training.aptness.recipe import AptnessRecipe  # noqa: E402
 from rejoinder.training.base_encoder import open_base_encoder  # noqa: E402
 from rejoinder.training.licence import PERMISSIVE  # noqa: E402
 from rejoinder.training.recipes import scale_recipe  # noqa: E402

@@ -71,7 +71,7 @@ def command(
     from rejoinder.files import atomic_write
     from rejoinder.probes import AttackPlan, attack
     from rejoinder.probes.tables import robustness_by_corpus_table, robustness_table, worst_case_table
-    from rejoinder.reports.output import join_tables
+    from rejoinder.table import join_tables
 
     plan = AttackPlan(contexts, split, seed, examples=max(examples, _EXAMPLES))
     with caching_engine(choose_engine(engine, processes, address), output) as compute_engine:

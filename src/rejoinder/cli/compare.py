@@ -31,7 +31,7 @@ def command(run: str, metrics: tuple[str, ...], preferences: bool, seed: int, fo
     Where people compared replies, systems are also ranked by their preferences (Bradley-Terry); for that alone, RUN may
     be a JSONL file, - for standard input, or dataset:NAME.
     """
-    from rejoinder.reports.output import format_tables, join_tables
+    from rejoinder.table import format_tables, join_tables
 
     folder = Path(run)
     is_file = run == "-" or run.startswith("dataset:") or folder.is_file()

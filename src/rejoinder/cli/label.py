@@ -67,10 +67,10 @@ def command(
 
 
 def _print_accuracy(testset: str | None, form: str) -> None:
-    from rejoinder.reports.output import join_tables
     from rejoinder.reports.selection import OWN_EXAMPLES_NOTE, label_accuracy_table
     from rejoinder.selection.label_files import read_test_set
     from rejoinder.selection.labels import read_labelled_questions
+    from rejoinder.table import join_tables
 
     if testset is None:
         parts = {"reported on": read_labelled_questions("test"), "developed on": read_labelled_questions("valid")}

@@ -73,8 +73,8 @@ def command(
     reads the statements of the situation that matter. Rankers that already answered are skipped.
     """
     from rejoinder.cli._progress import progress_bar
-    from rejoinder.reports.output import join_tables
     from rejoinder.selection.ranking.rank import rank
+    from rejoinder.table import join_tables
 
     overlap = _read_train_overlap(train)
     with progress_bar("ranking") as progress:

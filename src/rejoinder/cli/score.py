@@ -70,8 +70,8 @@ def command(
     from rejoinder.data.shards.files import is_sharded
     from rejoinder.engines.factory import open_engine
     from rejoinder.errors import SpecError
-    from rejoinder.reports.output import format_tables
     from rejoinder.scoring.run import Plan, run
+    from rejoinder.table import format_tables
 
     plan = Plan.of(metrics, empty, matched)
     if processes is None and engine == "local" and _uses_gpu(plan):

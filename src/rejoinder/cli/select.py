@@ -75,10 +75,11 @@ def command(
     TESTSET is a file of questions (JSONL, gzip or not, or dataset:NAME), or the folder of an earlier run, which is then
     printed again. Systems that already answered the same questions are skipped.
     """
-    from rejoinder.reports.output import join_tables, save_report
+    from rejoinder.reports.output import save_report
     from rejoinder.reports.selection import selection_tables
     from rejoinder.reports.selection_page import render_selection_page
     from rejoinder.selection.evaluate import evaluate_selection
+    from rejoinder.table import join_tables
 
     run, reporter = _run(testset, systems, output, turned, (engine, processes, address))
     result = evaluate_selection(run.selected, disputed, seed)

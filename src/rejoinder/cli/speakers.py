@@ -60,8 +60,8 @@ def command(
     """
     from rejoinder.files import atomic_write
     from rejoinder.indexes.speaker_similarity import speakers
-    from rejoinder.reports.output import join_tables
     from rejoinder.reports.speakers import coverage_table, plot_similarity, similarity_table
+    from rejoinder.table import join_tables
 
     reports = speakers(
         file, corpus=corpus, split=split, encoder=encoder, sets=sets, size=size, lasting=lasting, seed=seed

@@ -57,10 +57,9 @@ def command(
     from rejoinder.comparison.rated_scores import list_rated_aspects
     from rejoinder.comparison.trust import LEVELS, trust
     from rejoinder.comparison.trust_tables import metric_agreement_table, trust_advice
-    from rejoinder.reports.output import format_tables
     from rejoinder.scoring.reader import load_data
     from rejoinder.scoring.run import load
-    from rejoinder.table import FORMATS
+    from rejoinder.table import FORMATS, format_tables
 
     scores, data = load(run), load_data(run)
     wanted: list[str | None] = [aspect] if aspect else [*list_rated_aspects(data)]

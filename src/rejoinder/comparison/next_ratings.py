@@ -24,8 +24,8 @@ from rejoinder.scoring.reader import load_data
 from rejoinder.scoring.result import Scores
 from rejoinder.scoring.run import load
 from rejoinder.stats.arrays import Floats
-from rejoinder.stats.ceiling import order_uncertainty, strength_uncertainty
 from rejoinder.stats.correlation import midranks
+from rejoinder.stats.order_uncertainty import order_uncertainty, strength_uncertainty
 from rejoinder.table import Cell, Table
 from rejoinder.types import Item, Response
 

@@ -15,9 +15,12 @@ from contextlib import contextmanager, redirect_stderr
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from rejoinder.errors import InputError, SpecError
+
+if TYPE_CHECKING:
+    import torch
 
 Device: TypeAlias = Literal["cpu", "cuda"]
 Runtime: TypeAlias = Literal["onnxruntime", "torch"]
@@ -173,3 +176,19 @@ def silence_transformers() -> Iterator[None]:
         logging.set_verbosity(level)
         if bars:
             logging.enable_progress_bar()
+
+
+def training_device(name: str | None) -> torch.device:
+    """Return the device of a name; without one, that of $REJOINDER_DEVICE, else a GPU where there is one."""
+    import torch
+
+    if name is None:
+        return torch.device(torch_device())
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError):  # no such name; no such device; a torch without CUDA
+        device = None
+    if device is None or device.type not in ("cpu", "cuda"):
+        raise InputError(f"the device {name!r} is not available; name cuda (where there is one) or cpu")
+    return device

@@ -6,19 +6,15 @@ the page, which knows whether it is dark.
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from rejoinder.table import Estimate, Table
+from rejoinder.escape import escape_html
+from rejoinder.table import Estimate, format_cell
 
 _MIDDLE = 11  # half the height of a bar, in pixels
 _MAX_STEPS = 5
-# What must not appear in a page unchanged: control characters (except tab and newline) become visible symbols, and
-# characters that would reverse the text direction become a replacement mark.
-_REPLACEMENTS = {code: 0x2400 + code for code in range(32) if code not in (9, 10)} | {127: 0x2421}
-_REPLACEMENTS |= dict.fromkeys((*range(0x80, 0xA0), 0x202D, 0x202E, 0xFFFE, 0xFFFF), 0xFFFD)
 
 
 class Markup(str):
@@ -27,21 +23,6 @@ class Markup(str):
     def __html__(self) -> str:
         """The markup itself (templates call this before they escape a value)."""
         return self
-
-
-def replace_control_characters(text: str) -> str:
-    """The text with control characters made visible and harmless."""
-    return text.translate(_REPLACEMENTS)
-
-
-def escape_html(text: str) -> str:
-    """The text escaped for an element or a quoted attribute."""
-    return html.escape(replace_control_characters(text))
-
-
-def cell_text(cell: Estimate | float) -> str:
-    """A number, or an estimate with its interval, as every table shows it."""
-    return Table("", (), ()).text(cell)
 
 
 @dataclass(frozen=True)
@@ -104,7 +85,9 @@ def interval_bar(name: str, estimate: Estimate, axis: Axis, mark: float | None =
         parts.append(f'<line class="interval" x1="{low}" x2="{high}" y1="{_MIDDLE}" y2="{_MIDDLE}"/>')
         parts += [f'<line class="interval" x1="{x}" x2="{x}" y1="6" y2="16"/>' for x in (low, high)]
     parts.append(f'<circle class="dot" cx="{_percent(axis, estimate.value)}" cy="{_MIDDLE}" r="4.5"/>')
-    label = escape_html(f"{name}: {cell_text(estimate)}, drawn from {tick_label(axis.low)} to {tick_label(axis.high)}")
+    label = escape_html(
+        f"{name}: {format_cell(estimate)}, drawn from {tick_label(axis.low)} to {tick_label(axis.high)}"
+    )
     head = f'<svg class="bar" width="100%" height="{2 * _MIDDLE}" role="img" aria-label="{label}" focusable="false">'
     return Markup(f"{head}{grid}{''.join(parts)}</svg>")
 

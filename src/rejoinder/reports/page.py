@@ -13,7 +13,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import rejoinder
-from rejoinder.reports.chart import Markup, cell_text, replace_control_characters
+from rejoinder.escape import replace_control_characters
+from rejoinder.reports.chart import Markup
 from rejoinder.reports.examples import select_examples
 from rejoinder.reports.findings import Findings
 from rejoinder.reports.leaderboard import list_leaderboards
@@ -27,6 +28,7 @@ from rejoinder.reports.summary import (
     repeat_commands,
     verdict_sentences,
 )
+from rejoinder.table import format_cell
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -80,7 +82,7 @@ def make_environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["number"] = cell_text
+    environment.filters["number"] = format_cell
     environment.filters["exact"] = format_exact_score
     environment.filters["count"] = lambda n: f"{n:,}"
     return environment
@@ -98,7 +100,7 @@ def _finalize(value: Any) -> Any:
 
 def format_exact_score(score: float) -> str:
     """One reply's score: as in a table, but a small score is not rounded to 0."""
-    return f"{score:.1e}" if 0 < abs(score) < 0.0005 else cell_text(score)
+    return f"{score:.1e}" if 0 < abs(score) < 0.0005 else format_cell(score)
 
 
 def csp_hash(text: str) -> str:

@@ -10,12 +10,12 @@ import numpy as np
 
 from rejoinder.comparison.trust import MetricAgreement, Trust
 from rejoinder.comparison.trust_tables import format_halves_range, metric_agreement_table, trust_advice
-from rejoinder.reports.chart import Markup, axis_labels, cell_text, interval_bar, make_axis
+from rejoinder.reports.chart import Markup, axis_labels, interval_bar, make_axis
 from rejoinder.reports.findings import Findings
 from rejoinder.reports.leaderboard import Leaderboard, rating_leaderboard
 from rejoinder.reports.scatter import MAX_DOTS, Scatter, draw_scatter
 from rejoinder.stats.levels import Level
-from rejoinder.table import Estimate, Table, format_count
+from rejoinder.table import Estimate, Table, format_cell, format_count
 
 _MAX_DOTS_IN_ALL = 60_000
 
@@ -99,14 +99,14 @@ def _list_facts(trust: Trust) -> list[RatingFact]:
         RatingFact(f"one rater against the rest ({trust.method.capitalize()})", *_value_or_reason(trust.one_rater)),
         RatingFact(
             "systems ranked by half of the ratings against the other half",
-            cell_text(halves.value),
+            format_cell(halves.value),
             halves.reason or format_halves_range(trust),
         ),
     ]
 
 
 def _value_or_reason(statistic: object) -> tuple[str, str]:
-    return cell_text(getattr(statistic, "value", math.nan)), getattr(statistic, "reason", None) or ""
+    return format_cell(getattr(statistic, "value", math.nan)), getattr(statistic, "reason", None) or ""
 
 
 def _make_bars(trust: Trust, level: Level) -> tuple[list[AgreementBar], Markup | None]:
@@ -153,10 +153,10 @@ def _describe_figure(agreement: MetricAgreement, trust: Trust, scatter: Scatter,
         parts[0] += f", {scatter.drawn:,} of them drawn (a fixed sample; the numbers are for all)"
     if scatter.line is not None:
         parts.append(f"slope {scatter.line.slope:.3g} per rating point")
-    parts.append(f"{trust.method.capitalize()} {cell_text(_estimate(agreement, 'pooled'))} pooled")
+    parts.append(f"{trust.method.capitalize()} {format_cell(_estimate(agreement, 'pooled'))} pooled")
     within = _estimate(agreement, "within_system")
     if not math.isnan(within.value) and len(set(trust.evidence.systems)) > 1:
-        parts.append(f"{cell_text(within)} within systems")
+        parts.append(f"{format_cell(within)} within systems")
     return "; ".join(parts) + (
         " (lower is better: the correlation is with the negative score)." if lower_is_better else "."
     )

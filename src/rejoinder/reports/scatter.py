@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.reports.chart import Axis, Markup, escape_html, make_axis, tick_label
+from rejoinder.escape import escape_html
+from rejoinder.reports.chart import Axis, Markup, make_axis, tick_label
 
 Values = NDArray[np.float64]
 MAX_DOTS = 2000

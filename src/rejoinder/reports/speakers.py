@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from rejoinder.escape import escape_html
 from rejoinder.indexes.speaker_coverage import Coverage
 from rejoinder.indexes.speaker_sets import Design
 from rejoinder.indexes.speaker_similarity import Similarity, are_first_and_last_apart, is_similarity_decreasing
 from rejoinder.indexes.speakers import SpeakerSet
-from rejoinder.reports.chart import Axis, escape_html, make_axis, tick_label
+from rejoinder.reports.chart import Axis, make_axis, tick_label
 from rejoinder.stats.interval import Interval
 from rejoinder.table import Cell, Estimate, Table
 

@@ -15,7 +15,7 @@ import orjson
 
 from rejoinder.data.shape import fits_shape
 from rejoinder.errors import InputError, RunError, shorten_path
-from rejoinder.files import atomic_write, is_part
+from rejoinder.files import is_part
 from rejoinder.scoring.sharded.reader import list_run_parts, merge_run_parts
 
 FORMAT = 1
@@ -117,12 +117,6 @@ def _clear_folder(folder: Path, traces: Iterable[str], chunks: bool = True) -> N
             entry.unlink()
     if chunks:
         shutil.rmtree(folder / CHUNKS, ignore_errors=True)
-
-
-def write_json(path: Path, value: Any) -> None:
-    """Write a JSON file that appears whole or not at all."""
-    with atomic_write(path) as file:
-        file.write(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
 
 
 def describe_run_files(folder: Path, names: Iterable[str]) -> dict[str, dict[str, Any]]:

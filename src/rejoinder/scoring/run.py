@@ -26,7 +26,7 @@ from rejoinder.engines import request_counts
 from rejoinder.engines.base import Engine
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import SpecError
-from rejoinder.files import sha256_of_bytes
+from rejoinder.files import sha256_of_bytes, write_json
 from rejoinder.metric import parse, signature
 from rejoinder.paths import cache_home
 from rejoinder.scoring.api import default_metrics
@@ -41,7 +41,6 @@ from rejoinder.scoring.folder import (
     describe_run_files,
     read_finished_run,
     read_run_about,
-    write_json,
 )
 from rejoinder.scoring.index import ResponseIndex, index_inputs
 from rejoinder.scoring.result import Scores

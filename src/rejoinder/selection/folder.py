@@ -21,7 +21,7 @@ from rejoinder.data.objects import turn_object
 from rejoinder.data.shape import fits_shape
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError, RunError
-from rejoinder.scoring.folder import write_json
+from rejoinder.files import write_json
 from rejoinder.types import Question
 
 FORMAT = 1

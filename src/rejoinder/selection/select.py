@@ -15,7 +15,8 @@ from rejoinder.data.inputs import Input
 from rejoinder.data.validation import IdChecker
 from rejoinder.engines.base import Engine
 from rejoinder.errors import RunError, SpecError
-from rejoinder.scoring.folder import check_described_files, describe_run_files, write_json
+from rejoinder.files import write_json
+from rejoinder.scoring.folder import check_described_files, describe_run_files
 from rejoinder.selection import folder as run_folder
 from rejoinder.selection.answers import answer_file_name, complete_answers, read_system_answers, system_name
 from rejoinder.selection.result import SelectionResult, check_questions

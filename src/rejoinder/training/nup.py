@@ -22,10 +22,9 @@ from rejoinder.models.aptness.card import TOKENIZER, AptnessLimits, SpecialToken
 from rejoinder.models.aptness.cross_encoder import PairRow, build_pair_row
 from rejoinder.models.batching import pad_token_ids
 from rejoinder.models.catalog.manifest import require_model
-from rejoinder.models.device import count_threads
+from rejoinder.models.device import count_threads, training_device
 from rejoinder.models.encoder.tokenization import TextTokenizer
 from rejoinder.models.nup.network import NextUtteranceNetwork, export_nup
-from rejoinder.training.aptness.recipe import training_device
 from rejoinder.training.base_encoder import open_base_encoder, open_trunk
 from rejoinder.training.licence import weights_licence
 from rejoinder.training.next_turns import NextTurn, sample_next_turns

@@ -21,8 +21,8 @@ from rejoinder.models.language_model.lora import attach_lora, extract_lora
 from rejoinder.models.language_model.lora_folder import LoraCard, write_lora
 from rejoinder.models.language_model.model import LanguageModel, load_language_model
 from rejoinder.models.statements.model import BEAM_WIDTH, STATEMENTS_LORA, LoraStatementWriter, StatementRequest
-from rejoinder.training.comet import PromptRow, batch_by_length, batch_loss, mean_loss
 from rejoinder.training.optimizer import Schedule, build_optimizer
+from rejoinder.training.prompt_rows import PromptRow, batch_by_length, batch_loss, mean_loss
 from rejoinder.training.recipes import StatementRecipe
 
 MAX_TOKENS = 320  # of prompt and statement; a longer one is left out and counted

@@ -28,7 +28,7 @@ from rejoinder.scoring.flags import MEANINGS
 from rejoinder.scoring.run import Plan
 from rejoinder.scoring.sharded.results import ABOUT, SHARDS, ShardedResults, open_sharded_results
 from rejoinder.scoring.sharded.worker import CONVERSATIONS, ITEMS
-from rejoinder.stats.interval import Moments
+from rejoinder.stats.moments import Moments
 from rejoinder.table import Cell, Estimate, Table
 
 Sums = dict[str, dict[str, Moments]]  # by system and spec

@@ -18,14 +18,14 @@ from rejoinder.data.remote import is_remote, split_address
 from rejoinder.data.shards.conversations import item_digests, save_digests, sort_digests
 from rejoinder.data.shards.files import Shard, check_shard, fetch_local
 from rejoinder.engines import request_counts
+from rejoinder.files import write_json
 from rejoinder.metric import PARTS, parse
-from rejoinder.scoring.folder import write_json
 from rejoinder.scoring.index import NoResponsesError
 from rejoinder.scoring.reader import write_score_parquet
 from rejoinder.scoring.result import Scores
 from rejoinder.scoring.run import Plan, run
 from rejoinder.scoring.sharded.results import SHARDS, SUMS, open_sharded_results
-from rejoinder.stats.interval import compute_moments
+from rejoinder.stats.moments import compute_moments
 
 CONVERSATIONS, ITEMS = "conversations.npy", "items.npy"
 _ITEM = b'{"kind":"item"'

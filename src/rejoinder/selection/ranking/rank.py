@@ -19,7 +19,7 @@ import orjson
 from rejoinder.data.inputs import Input
 from rejoinder.data.questions import WHOLE, limit_situation, rank_grades
 from rejoinder.errors import InputError, RunError
-from rejoinder.scoring.folder import write_json
+from rejoinder.files import write_json
 from rejoinder.selection import folder as run_folder
 from rejoinder.selection import select
 from rejoinder.selection.answers import SystemAnswers, answer_file_name, complete_answers, read_system_answers

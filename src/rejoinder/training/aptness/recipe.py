@@ -18,7 +18,7 @@ from rejoinder.errors import InputError
 from rejoinder.models.aptness.card import AptnessLimits
 from rejoinder.models.aptness.export import export_pair
 from rejoinder.models.aptness.network import UTTERANCES, BiEncoder, CrossEncoder
-from rejoinder.models.device import torch_device
+from rejoinder.models.device import training_device
 from rejoinder.training.aptness.bi_encoder import encode_turns, train_bi_encoder
 from rejoinder.training.aptness.calibration import calibrate_aptness, measure_calibration
 from rejoinder.training.aptness.cross_encoder import train_cross_encoder
@@ -106,20 +106,6 @@ def train_networks(
     report = _step_reporter("cross-encoder", recipe.cross.steps, say)
     train_cross_encoder(cross, corpus, weights, words, recipe.cross, generator, report)
     return bi, cross
-
-
-def training_device(name: str | None) -> torch.device:
-    """Return the device of a name; without one, that of $REJOINDER_DEVICE, else a GPU where there is one."""
-    if name is None:
-        return torch.device(torch_device())
-    try:
-        device = torch.device(name)
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError):  # no such name; no such device; a torch without CUDA
-        device = None
-    if device is None or device.type not in ("cpu", "cuda"):
-        raise InputError(f"the device {name!r} is not available; name cuda (where there is one) or cpu")
-    return device
 
 
 def _make_folder(folder: Path) -> None:

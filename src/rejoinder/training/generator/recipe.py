@@ -17,11 +17,10 @@ import torch
 from torch.nn import functional
 
 from rejoinder.errors import InputError
-from rejoinder.models.device import count_threads
+from rejoinder.models.device import count_threads, training_device
 from rejoinder.models.generator.model import save_generator
 from rejoinder.models.generator.network import GeneratorNetwork
 from rejoinder.models.generator.text import PADDING, TurnTokenizer, train_tokenizer
-from rejoinder.training.aptness.recipe import training_device
 from rejoinder.training.generator.checkpoint import GeneratorTrainingState, resume_checkpoint, save_checkpoint
 from rejoinder.training.generator.data import (
     BatchLoader,

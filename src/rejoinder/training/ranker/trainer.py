@@ -22,9 +22,9 @@ import torch
 from rejoinder.data.questions import REQUEST, limit_situation
 from rejoinder.errors import InputError
 from rejoinder.models.aptness.cross_encoder import PairRow
+from rejoinder.models.device import training_device
 from rejoinder.models.ranker.rows import candidate_row
 from rejoinder.stats.ndcg import ndcg
-from rejoinder.training.aptness.recipe import training_device
 from rejoinder.training.ranker.chooser import ReadingPlan, plan_situated_reading, read_every_statement
 from rejoinder.training.ranker.examples import (
     RankerExample,

@@ -14,7 +14,7 @@ from rejoinder.indexes.speakers import SETS, SpeakerSet
 from rejoinder.metric import parse
 from rejoinder.models.speaker.model import F_BOUNDS, SpeakerScorer
 from rejoinder.models.speaker.network import Array
-from rejoinder.stats.correlation import midranks
+from rejoinder.stats.auc import auc
 from rejoinder.training.speaker.places import context_views, select_split_turns
 from rejoinder.training.turn_vectors import TurnVectors
 from rejoinder.types import Item, Pair, Reference, Response
@@ -109,12 +109,6 @@ def _measure_set(true: Array, other: Array) -> SetDistance:
     return SetDistance(
         n, float(other.mean()), float(true.mean()), gap / spread if spread else 0.0, auc(true, other), won
     )
-
-
-def auc(true: Array, other: Array) -> float:
-    """Return how probable it is that one of ``true`` is above one of ``other``; ties count half (Mann-Whitney 1947)."""
-    ranks = midranks(np.concatenate([true, other]).astype(np.float64))
-    return float((ranks[: len(true)].sum() - len(true) * (len(true) + 1) / 2) / (len(true) * len(other)))
 
 
 def scorer_card_figures(measured: ScorerEvaluation) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from rejoinder.models.speaker import model as cards
 from rejoinder.models.speaker.model import F_BOUNDS, ContextView, ScorerCard, SpeakerScorer
 from rejoinder.models.speaker.network import Array, Kind, ScorerNetwork, build_scorer_network
 from rejoinder.models.speaker.vectors import TurnEncoder, open_turn_encoder
-from rejoinder.training.licence import LICENCES, weights_licence
+from rejoinder.training.licence import LICENCES, derived_licence
 from rejoinder.training.speaker.checkpoint import CHECKPOINT, ScorerState, load_scorer_state, save_scorer_state
 from rejoinder.training.speaker.evaluation import (
     compute_scorer_bounds,
@@ -256,14 +256,6 @@ def assign_split(name: str, seed: int = 0) -> str:
     """Return the split of a dialogue that has none: of ten, eight are for train, one for valid, one for test."""
     number = int.from_bytes(hashlib.blake2b(f"{seed} {name}".encode(), digest_size=8).digest(), "little")
     return ("valid", "test", *["train"] * 8)[number % 10]
-
-
-def derived_licence(corpora: Sequence[str], vectors: TurnEncoder) -> str:
-    """Return the licence of weights that derive from corpora and from vectors: the stricter one, if both are known."""
-    of_data = weights_licence(corpora)
-    if "not known" in (of_data, vectors.licence):
-        return "not known"
-    return "CC-BY-NC-SA-4.0" if "CC-BY-NC-SA-4.0" in (of_data, vectors.licence) else of_data
 
 
 def evaluate_scorer_by_corpus(scorer: SpeakerScorer, vectors: TurnVectors) -> dict[str, object]:
