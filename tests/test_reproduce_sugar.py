@@ -116,7 +116,7 @@ def test_tfidf_is_as_near_to_the_paper_as_asked(published: Path) -> None:
 
 def test_folds_share_no_example_but_requests_and_texts(published: Path) -> None:
     test = [question for question in folds.fold_questions(0, "test") if question.meta["has_bad"]]
-    counts = folds.read_train_overlap(0).count(test)
+    counts = folds.read_fold_overlap(0).count(test)
     assert counts == (308, 0, 130, 6, 183, 272, 137, 306)
 
 

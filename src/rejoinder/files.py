@@ -10,7 +10,7 @@ import re
 import stat
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -149,3 +149,8 @@ def write_json(path: Path, value: Any) -> None:
 def size_on_disk(path: Path) -> int:
     """Return the size of a file, or of all files in a folder, in bytes."""
     return sum(file.stat().st_size for file in (path.rglob("*") if path.is_dir() else [path]) if file.is_file())
+
+
+def sha256_of_files(paths: Sequence[Path]) -> str:
+    """Return one sha256 of several files, in order."""
+    return sha256_of_parts([sha256_of(path) for path in paths])

@@ -253,3 +253,9 @@ def format_tables(tables: list[Table], form: str) -> str:
 def format_cell(cell: Estimate | float) -> str:
     """A number, or an estimate with its interval, as every table shows it."""
     return Table("", (), ()).text(cell)
+
+
+def shorten_text(text: str, most: int = 140) -> str:
+    """A text on one line, cut to a number of characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1] + "…"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,10 +26,8 @@ if TYPE_CHECKING:
     from rejoinder.engines.base import Engine
     from rejoinder.selection.acceptability import Acceptability
     from rejoinder.selection.build import BuiltTestSet, PoolSet
-    from rejoinder.selection.human_scores import HumanScores
     from rejoinder.selection.settings import SelectionSettings
     from rejoinder.table import Table
-    from rejoinder.types import Question
 
 GROUP = _help.TEST_SETS
 RESUMABLE = "always"
@@ -132,12 +130,12 @@ def command(set_: str | None, output: str | None, **values: Any) -> None:
         raise click.UsageError("name the test set to write once, with -o SET.jsonl")
     path, options = output or set_ or "", BuildOptions(**values)
     if options.measure_acceptability:
-        measure_judge(path, options.judge_with or JUDGE, options.form)
+        write_judge_measurements(path, options.judge_with or JUDGE, options.form)
         return
     records_output().check(path)
     check_options(options)
     settings = make_settings(options)
-    known = load_acceptability(settings, options.acceptability)
+    known = load_known_acceptability(settings, options.acceptability)
     print_sources(settings, options)
     with open_pool_engine(options, path) as engine:
         if options.write_csv or options.write_project:
@@ -207,7 +205,7 @@ def check_options(options: BuildOptions) -> None:
         raise click.UsageError("a random set has no judges: leave out --random, or the options for people")
 
 
-def load_acceptability(settings: SelectionSettings, path: str | None) -> Acceptability | None:
+def load_known_acceptability(settings: SelectionSettings, path: str | None) -> Acceptability | None:
     """Load the measurements of the judge."""
     from rejoinder.metric import parse
     from rejoinder.selection import acceptability_file as file
@@ -234,10 +232,11 @@ def make_set(
 ) -> BuiltTestSet:
     """Build the test set."""
     from rejoinder.selection.build import build, make_questions
+    from rejoinder.selection.human_scores import read_human_scores
 
     if options.pools or options.people:
         pools = find_or_read_pools(settings, known, options, reporter)
-        scores = read_people_scores(options.people, pools.questions) if options.people else None
+        scores = read_human_scores(options.people, pools.questions) if options.people else None
         return make_questions(pools, settings, scores, known)
     return _search(build, settings, known, options, reporter)
 
@@ -263,18 +262,6 @@ def _search(
         progress=reporter.progress,
         elsewhere=workers,
     )
-
-
-def read_people_scores(path: str, pools: Sequence[Question]) -> HumanScores:
-    """Read people's judgements of pools: from a sheet, ratings, or an annotation project."""
-    if path.lower().endswith((".csv", ".tsv")):
-        from rejoinder.selection.sheet import read_scoring_sheet
-
-        return read_scoring_sheet(path, pools)
-    from rejoinder.annotation.judgements import read_judged_records
-    from rejoinder.selection.human_scores import collect_human_scores
-
-    return collect_human_scores(read_judged_records(path).records, pools)
 
 
 @contextmanager
@@ -322,7 +309,7 @@ def write_set(built: BuiltTestSet, output: str, form: str) -> None:
     click.echo(f"written: {output}, {card.name} and {page.name}", err=True)
 
 
-def measure_judge(output: str, spec: str, form: str) -> None:
+def write_judge_measurements(output: str, spec: str, form: str) -> None:
     """Measure a judge on DailyDialog++, and write the measurements."""
     from rejoinder.cli._progress import progress_bar
     from rejoinder.selection import acceptability_file as file

@@ -61,7 +61,10 @@ def command(
     if for_people:
         if source or accept or output:
             raise click.UsageError("--for-people writes one file only: leave out --from, --accept and -o")
-        _write_label_sheet(testset, for_people, suggest)
+        from rejoinder.selection.label_files import label, write_label_sheet
+
+        write_label_sheet(label(testset, suggest=suggest).questions, for_people)
+        click.echo(f"written: {for_people}", err=True)
         return
     _write_labels(testset, output or "-", suggest, accept, source)
 
@@ -81,20 +84,6 @@ def _print_accuracy(testset: str | None, form: str) -> None:
     else:
         tables = [label_accuracy_table(read_test_set(testset), testset)]
     click.echo(join_tables(tables, form))
-
-
-def _write_label_sheet(testset: str, file: str, suggest: bool) -> None:
-    from rejoinder.data.writer import write
-    from rejoinder.files import atomic_write
-    from rejoinder.selection.label_files import label, make_label_records, make_label_sheet
-
-    questions = label(testset, suggest=suggest).questions
-    if file.endswith(".csv"):
-        with atomic_write(file) as target:
-            target.write(make_label_sheet(questions))
-    else:
-        write(make_label_records(questions), file)
-    click.echo(f"written: {file}", err=True)
 
 
 def _write_labels(testset: str, output: str, suggest: bool, accept: bool, source: Path | None) -> None:

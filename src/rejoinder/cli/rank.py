@@ -74,13 +74,15 @@ def command(
     """
     from rejoinder.cli._progress import progress_bar
     from rejoinder.selection.ranking.rank import rank
+    from rejoinder.selection.ranking.result import write_rankings
+    from rejoinder.selection.ranking.train_overlap import read_train_overlap
     from rejoinder.table import join_tables
 
-    overlap = _read_train_overlap(train)
+    overlap = None if train is None else read_train_overlap(train)
     with progress_bar("ranking") as progress:
         run = rank(questions, rankers, inputs, output, progress and (lambda _, done, total: progress(done, total)))
     if file is not None:
-        _write_rankings(run, file)
+        write_rankings(run.ranked.values(), file)
     if file != "-":
         click.echo(join_tables(_make_tables(run, overlap, show, everything, seed), form))
     for name, signature in next(iter(run.ranked.values())).signatures.items():
@@ -88,32 +90,6 @@ def command(
     total = len(run.ranked) * len(next(iter(run.ranked.values())).rankers)
     note = f" (rankings computed earlier: {total - run.fresh} of {total})" if run.fresh < total else ""
     click.echo(f"results: {run.folder}{note}", err=True)
-
-
-def _read_train_overlap(train: str | None) -> TrainOverlap | None:
-    if train is None:
-        return None
-    from rejoinder.data.inputs import Input
-    from rejoinder.selection.ranking.rank import read_gradable_questions
-    from rejoinder.selection.ranking.train_overlap import TrainOverlap
-
-    data = Input(train)
-    try:
-        return TrainOverlap.of(read_gradable_questions(data))
-    finally:
-        data.close()
-
-
-def _write_rankings(run: RankingRun, file: str) -> None:
-    import orjson
-
-    from rejoinder.files import atomic_write
-    from rejoinder.selection.ranking.result import ranking_lines
-
-    with atomic_write(file) as target:
-        for ranked in run.ranked.values():
-            for line in ranking_lines(ranked):
-                target.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
 
 
 def _make_tables(run: RankingRun, overlap: TrainOverlap | None, show: int, everything: bool, seed: int) -> list[Table]:

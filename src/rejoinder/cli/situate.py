@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -18,7 +17,7 @@ from rejoinder.cli._options import (
 )
 
 if TYPE_CHECKING:
-    from rejoinder.types import Question
+    pass
 
 GROUP = _help.TEST_SETS
 
@@ -134,9 +133,9 @@ def project(step: str, files: tuple[str, ...], output: str, write_csv: str | Non
     n = write_step_project(step, files, output)
     click.echo(f"written: {output} with {n:,} records; serve it with: rejoinder annotate {output} --raters 3", err=True)
     if write_csv:
-        from rejoinder.situation.grades import write_grading_sheet
+        from rejoinder.situation.grades import read_situated_questions, write_grading_sheet
 
-        rows = write_grading_sheet(_read_questions(files), write_csv)
+        rows = write_grading_sheet(read_situated_questions(files), write_csv)
         click.echo(f"written: {write_csv} with {rows:,} rows: 0 is Bad, 1 Acceptable, 2 Best", err=True)
 
 
@@ -158,7 +157,7 @@ def grade(set_: str, people: str, output: str, aggregation: str, keep: bool) -> 
     from rejoinder.situation import grades
     from rejoinder.situation.card import read_situation_card, render_situation_card
 
-    questions = _read_questions([set_])
+    questions = grades.read_situated_questions([set_])
     is_sheet = people.lower().endswith((".csv", ".tsv"))
     ratings = (
         grades.grading_sheet_to_ratings(read_scoring_sheet(people, questions))
@@ -175,16 +174,6 @@ def grade(set_: str, people: str, output: str, aggregation: str, keep: bool) -> 
     if graded.again:
         ids = ", ".join(graded.again[:8]) + (" …" if len(graded.again) > 8 else "")
         click.echo(f"{len(graded.again):,} questions need more ratings (too few, or all grades equal): {ids}", err=True)
-
-
-def _read_questions(files: Sequence[str]) -> list[Question]:
-    from rejoinder.data.collection import read_files
-    from rejoinder.errors import InputError
-
-    questions = list(read_files(files).questions.values())
-    if not questions:
-        raise InputError(f"{', '.join(files)}: has no questions; build some with: rejoinder situate build")
-    return questions
 
 
 @click.command("statements", short_help="Let a model write more statements")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import chain
@@ -19,6 +19,7 @@ from typing import NamedTuple
 from rejoinder.errors import SpecError
 from rejoinder.metric import NAN, Metric
 from rejoinder.metrics._alignment import NO_CANDIDATES, WordCandidates, align_words
+from rejoinder.text.english.grammar import stem_english_word
 from rejoinder.text.english.synonyms import Meaning, find_word_meanings, synonym_table_digest
 from rejoinder.types import Pair
 
@@ -90,7 +91,7 @@ class _Vocabulary(dict[str, tuple[MeteorWord, ...]]):
         return words
 
     def _add(self, text: str) -> MeteorWord:
-        stem = stem_of(text) if self._stems else text
+        stem = stem_english_word(text) if self._stems else text
         means = find_word_meanings(text) if self._synonyms else frozenset[Meaning]()
         self._words[text] = word = MeteorWord(text, is_content_word(text), stem, means | {f"{stem}-"})
         return word
@@ -111,21 +112,6 @@ def is_content_word(word: str) -> bool:
     """Whether a word is neither a function word (``'s`` counts as ``s``) nor punctuation."""
     bare = word.lstrip("'")
     return bare not in FUNCTION_WORDS and any(map(str.isalnum, bare))
-
-
-@functools.lru_cache(_MAX_PIECES)
-def stem_of(word: str) -> str:
-    """Return the stem of a lower-case English word by Porter's second algorithm, Snowball's English stemmer."""
-    return _stemmer()(word)
-
-
-@functools.cache
-def _stemmer() -> Callable[[str], str]:
-    # Not snowballstemmer.stemmer(), which would use another package's stemmer if one is installed.
-    from snowballstemmer.english_stemmer import EnglishStemmer
-
-    stem: Callable[[str], str] = EnglishStemmer().stemWord
-    return stem
 
 
 EXACT, STEM, SYNONYM = range(3)

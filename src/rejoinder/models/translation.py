@@ -15,6 +15,7 @@ from typing import Any
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.models.batching import pad_token_ids, split_into_batches
 from rejoinder.models.card import folder_digest
+from rejoinder.models.catalog.hub import find_in_hub_cache
 from rejoinder.models.device import Device, silence_transformers, torch_device
 from rejoinder.models.language_model.generation import Decoding, logits_rules
 from rejoinder.models.language_model.prompt_format import Ids
@@ -88,7 +89,11 @@ class Translator:
 
 def open_translator(name: str) -> Translator:
     """Open the translator in a folder, or of a name in the hub's local cache, once unless it changes."""
-    folder = Path(name) if Path(name).is_dir() else _find_in_hub_cache(name)
+    folder = Path(name) if Path(name).is_dir() else find_in_hub_cache(name)
+    if folder is None:
+        raise InputError(
+            f"no translation model is called {name!r}: it is neither a folder nor in the hub's local cache"
+        )
     if not (folder / "config.json").is_file():
         raise InputError(f"{folder}: is not a model folder (it has no config.json)")
     return _open(folder, (folder / "config.json").stat().st_mtime_ns)
@@ -119,16 +124,3 @@ def _open(folder: Path, changed: int, device: Device | None = None) -> Translato
         raise InputError(f"{folder}: lacks weights ({len(missing)}, such as {missing[0]}); get the model again")
     network.requires_grad_(False).eval().to(torch_device(device))
     return Translator(folder.name, folder_digest(folder), network, tokenizer)
-
-
-def _find_in_hub_cache(name: str) -> Path:
-    """Return the folder of a model that another program downloaded from the hub."""
-    problem = f"no translation model is called {name!r}: it is neither a folder nor in the hub's local cache"
-    try:
-        from huggingface_hub import snapshot_download
-
-        return Path(snapshot_download(name, local_files_only=True))
-    except ImportError:
-        raise InputError(problem) from None
-    except Exception:  # not there, or not a valid name: the library has a class for each
-        raise InputError(problem) from None

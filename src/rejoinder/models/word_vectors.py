@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import InputError, SpecError
+from rejoinder.files import sha256_of_files
 from rejoinder.models.base import Vectors, WordVectors
-from rejoinder.models.card import files_digest, join_digests
+from rejoinder.models.card import join_digests
 from rejoinder.models.catalog.entries import MODELS, find_model
 from rejoinder.models.catalog.manifest import read_model_manifest, require_model
 
@@ -30,7 +31,7 @@ class MappedVectors:
                 f"{folder}: has {len(self._rows):,} words for {len(self._matrix):,} vectors; each row needs one word"
             )
         self.dimensions = int(self._matrix.shape[1])
-        self.digest = digest or files_digest([folder / MATRIX, folder / VOCABULARY])
+        self.digest = digest or sha256_of_files([folder / MATRIX, folder / VOCABULARY])
 
     def __contains__(self, word: str) -> bool:
         return word in self._rows

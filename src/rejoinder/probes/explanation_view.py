@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from rejoinder.escape import escape_terminal
 from rejoinder.probes.explanation import ContextPart, Explanation, Span
-from rejoinder.table import Table, format_decimal
+from rejoinder.table import Table, format_decimal, shorten_text
 
 _LONGEST = 200  # characters of an utterance that are shown
 _STRONG = 1 / 3  # of the strongest mark: weaker words stay unmarked in plain text
@@ -35,7 +35,7 @@ def render_lines(explanation: Explanation) -> Iterator[list[MarkedText]]:
     yield [MarkedText("  "), *_render_reply(explanation)]
     yield []
     for head, spans in (("cost most", explanation.costly()), ("earned most", explanation.earning())):
-        listed = ", ".join(f"“{_shorten(span.text, 60)}” {_format_signed(span.worth)}" for span in spans)
+        listed = ", ".join(f"“{shorten_text(span.text, 60)}” {_format_signed(span.worth)}" for span in spans)
         yield [MarkedText(f"{head}: {listed or 'nothing'}")]
     for note in explanation.notes:
         yield [MarkedText(note)]
@@ -95,9 +95,9 @@ def _render_context(explanation: Explanation) -> Iterator[list[MarkedText]]:
         speaker = f"{part.speaker}: " if part.speaker and not part.is_piece else ""
         place = "    · " if part.is_piece else f"{_format_place(part)}  {speaker}"
         numbers = f"{arrow} {_format_signed(part.share):>8} {_format_number(part.alone):>8}  {place}"
-        yield [MarkedText(numbers), MarkedText(_shorten(part.text, _LONGEST), _mark(part.share, strongest))]
+        yield [MarkedText(numbers), MarkedText(shorten_text(part.text, _LONGEST), _mark(part.share, strongest))]
     if answers:
-        yield [MarkedText(f"It leans most on “{_shorten(answers[-1].text, 80)}”.")]
+        yield [MarkedText(f"It leans most on “{shorten_text(answers[-1].text, 80)}”.")]
     elif sum(not part.is_piece for part in explanation.context) > 1 and not math.isnan(explanation.score):
         yield [MarkedText("No single utterance is needed: leaving out any one of them does not make the score worse.")]
 
@@ -135,11 +135,6 @@ def _style(mark: float) -> str:
 def _format_place(part: ContextPart) -> str:
     first = part.utterance - part.n_utterances + 2
     return f"{first}" if part.n_utterances == 1 else f"{first}-{part.utterance + 1}"
-
-
-def _shorten(text: str, longest: int) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def _format_number(value: float) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rejoinder.probes.result import Robustness, TrialOutcome
 from rejoinder.probes.variants import TRIALS
 from rejoinder.stats.interval import Interval
-from rejoinder.table import Cell, Estimate, Table
+from rejoinder.table import Cell, Estimate, Table, shorten_text
 
 _LONGEST = 100  # characters of a text in a table
 _READING = (
@@ -51,16 +51,10 @@ def worst_case_table(robustness: Robustness, metric: str, n: int) -> Table:
         rows += [
             [trial.name, example.corpus, *texts[:2], example.reply_score, texts[2], example.text_score]
             for example in worst
-            if (texts := [_shorten(text) for text in (example.context[-1], example.reply, example.text)])
+            if (texts := [shorten_text(text, _LONGEST) for text in (example.context[-1], example.reply, example.text)])
         ]
     heads = ["trial", "corpus", "last turn", "true reply", "score", "other text", "its score"]
     return Table(f"{metric}: worst cases", heads, rows)
-
-
-def _shorten(text: str) -> str:
-    """A text on one line, cut to a length."""
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 
 
 def _percent(value: Interval) -> Estimate:

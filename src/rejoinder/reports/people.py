@@ -14,6 +14,7 @@ from rejoinder.reports.chart import Markup, axis_labels, interval_bar, make_axis
 from rejoinder.reports.findings import Findings
 from rejoinder.reports.leaderboard import Leaderboard, rating_leaderboard
 from rejoinder.reports.scatter import MAX_DOTS, Scatter, draw_scatter
+from rejoinder.stats.interval import interval_estimate
 from rejoinder.stats.levels import Level
 from rejoinder.table import Estimate, Table, format_cell, format_count
 
@@ -131,8 +132,7 @@ def _number(value: float) -> float:
 
 
 def _estimate(agreement: MetricAgreement, level: Level) -> Estimate:
-    interval = agreement.levels[level]
-    return Estimate(interval.value, interval.low, interval.high)
+    return interval_estimate(agreement.levels[level])
 
 
 def _make_figure(agreement: MetricAgreement, trust: Trust, name: str, seed: int, max_dots: int) -> ScatterFigure:

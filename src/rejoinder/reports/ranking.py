@@ -9,7 +9,7 @@ from rejoinder.selection.ranking.breakdown import CATEGORY, SEEN, QuestionGroup
 from rejoinder.selection.ranking.evaluation import ALPHA, RankingEvaluation
 from rejoinder.selection.ranking.result import MEASURES, RankingResult, order_candidate_places
 from rejoinder.selection.ranking.train_overlap import OverlapCounts
-from rejoinder.table import Cell, Probability, Table, format_count
+from rejoinder.table import Cell, Probability, Table, format_count, shorten_text
 
 _MAX_TEXT = 60  # characters of a text in a table
 
@@ -19,7 +19,7 @@ def ranking_order_table(ranked: RankingResult, max_questions: int) -> Table:
     questions = limit_situation(ranked.questions[:max_questions], ranked.given)
     rows: list[list[Cell]] = []
     for number, question in enumerate(questions):
-        request = _shorten_text(question.context[-1].text) if question.context else None
+        request = shorten_text(question.context[-1].text, _MAX_TEXT) if question.context else None
         for name in ranked.rankers:
             scores = ranked.scores[name][number]
             for rank, index in enumerate(order_candidate_places(scores), start=1):
@@ -28,11 +28,21 @@ def ranking_order_table(ranked: RankingResult, max_questions: int) -> Table:
                 statements = (
                     None
                     if read_statements is None
-                    else " ".join(_shorten_text(question.situation[n].text) for n in read_statements) or "nothing"
+                    else " ".join(shorten_text(question.situation[n].text, _MAX_TEXT) for n in read_statements)
+                    or "nothing"
                 )
                 grade = None if candidate.grade is None else str(candidate.grade)
                 rows.append(
-                    [question.id, request, name, rank, _shorten_text(candidate.text), scores[index], grade, statements]
+                    [
+                        question.id,
+                        request,
+                        name,
+                        rank,
+                        shorten_text(candidate.text, _MAX_TEXT),
+                        scores[index],
+                        grade,
+                        statements,
+                    ]
                 )
     heads = ["question", "request", "ranker", "rank", "candidate", "score", "grade", "statements read"]
     keys = {"rank": "place", "statements read": "read"}
@@ -162,8 +172,3 @@ def train_overlap_table(counts: OverlapCounts) -> Table:
         [name, n, n / counts.questions if counts.questions else None] for name, n in shared.items()
     ]
     return Table("Seen in training", ["what", "questions", "share"], rows, ["Texts are compared by their words."])
-
-
-def _shorten_text(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _MAX_TEXT else line[: _MAX_TEXT - 1] + "…"

@@ -10,7 +10,7 @@ from rejoinder.selection.breakdown import CandidateGroup
 from rejoinder.selection.evaluate import SUGGESTED_LABEL, DisputedQuestion, SelectionEvaluation
 from rejoinder.selection.label_rules import measure_suggestions
 from rejoinder.selection.labels import LABELS, MEANINGS, find_false_places
-from rejoinder.table import Cell, Probability, Table, format_count
+from rejoinder.table import Cell, Probability, Table, format_count, shorten_text
 from rejoinder.types import Question
 
 _MAX_TEXT = 80  # characters of a text in a table
@@ -153,15 +153,10 @@ def _disputed_row(evaluation: SelectionEvaluation, disputed: DisputedQuestion) -
     texts, by = [], []
     for place, candidate in enumerate(question.candidates):
         if disputed.convinced[place]:
-            texts.append(f"{'+' if place in right else '-'} {_shorten_text(candidate.text)}")
+            texts.append(f"{'+' if place in right else '-'} {shorten_text(candidate.text, _MAX_TEXT)}")
             by.append(f"{'+' if place in right else '-'} {', '.join(disputed.convinced[place])}")
-    last = _shorten_text(question.context[-1].text) if question.context else None
+    last = shorten_text(question.context[-1].text, _MAX_TEXT) if question.context else None
     return [question.id, last, " | ".join(texts), " | ".join(by)]
-
-
-def _shorten_text(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _MAX_TEXT else line[: _MAX_TEXT - 1] + "…"
 
 
 UNLABELLED_NOTE = "A candidate without labels counts as one that people checked and gave no label."

@@ -10,8 +10,8 @@ from rejoinder.indexes.speaker_sets import Design
 from rejoinder.indexes.speaker_similarity import Similarity, are_first_and_last_apart, is_similarity_decreasing
 from rejoinder.indexes.speakers import SpeakerSet
 from rejoinder.reports.chart import Axis, make_axis, tick_label
-from rejoinder.stats.interval import Interval
-from rejoinder.table import Cell, Estimate, Table
+from rejoinder.stats.interval import interval_estimate
+from rejoinder.table import Cell, Table
 
 _WIDTH, _LEFT, _RIGHT, _LINE, _HEAD = 720, 210, 30, 24, 34
 _COLOURS = ("#1b6ca8", "#2a9d8f", "#e9a23b", "#8a8a8a")
@@ -88,11 +88,6 @@ def similarity_verdict(similarities: Sequence[Similarity]) -> str:
     lies = "lies" if are_first_and_last_apart(similarities) else "does not lie"
     rest = f" (there is no {' and no '.join(missing)})" if missing else ""
     return f"The mean cosine {order} from set to set{rest}; the interval of the first {lies} above that of the last."
-
-
-def interval_estimate(interval: Interval) -> Estimate:
-    """An interval as a table cell."""
-    return Estimate(interval.value, interval.low, interval.high)
 
 
 def plot_similarity(by_corpus: Mapping[str, Sequence[Similarity]], encoder: str) -> str:

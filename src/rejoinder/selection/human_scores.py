@@ -97,3 +97,14 @@ def measure_human_agreement(
     classes: Floats = np.where(np.isnan(matrix), np.nan, matrix > APPROPRIATE)
     six, two = (fleiss_interval(one, n_resamples=resamples, seed=seed) for one in (matrix, classes))
     return HumanScoreAgreement(len(rows), (min(map(len, rows)), max(map(len, rows))), six, two)
+
+
+def read_human_scores(path: str, pools: Sequence[Question]) -> HumanScores:
+    """Read people's judgements of pools: from a sheet, ratings, or an annotation project."""
+    if path.lower().endswith((".csv", ".tsv")):
+        from rejoinder.selection.sheet import read_scoring_sheet
+
+        return read_scoring_sheet(path, pools)
+    from rejoinder.annotation.judgements import read_judged_records
+
+    return collect_human_scores(read_judged_records(path).records, pools)

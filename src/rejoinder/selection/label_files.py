@@ -9,15 +9,17 @@ from typing import NamedTuple, TypeAlias
 
 import orjson
 
-from rejoinder.annotation.exports.csv import read_rows, to_csv
 from rejoinder.annotation.exports.texts import majority_size
 from rejoinder.annotation.fields import NONE
 from rejoinder.data.inputs import read
 from rejoinder.data.questions import find_right_candidates
 from rejoinder.data.reader import Line, decode_json_line
 from rejoinder.data.schema import Place, from_object
+from rejoinder.data.spreadsheet import decode_spreadsheet, encode_spreadsheet
+from rejoinder.data.writer import write
 from rejoinder.errors import InputError, brief
 from rejoinder.escape import unescape_cell
+from rejoinder.files import atomic_write
 from rejoinder.selection.label_rules import suggest_labels
 from rejoinder.selection.labels import (
     LABELS,
@@ -93,7 +95,7 @@ def make_label_records(questions: Iterable[Question]) -> Iterator[Record]:
 
 def make_label_sheet(questions: Iterable[Question]) -> bytes:
     """Return a CSV table with one row per false candidate; people write labels, with commas, in the last column."""
-    return to_csv(SHEET_COLUMNS, (row for question in questions for row in _list_rows(question)))
+    return encode_spreadsheet(SHEET_COLUMNS, (row for question in questions for row in _list_rows(question)))
 
 
 def _list_rows(question: Question) -> Iterator[tuple[str, ...]]:
@@ -173,7 +175,7 @@ def _read_rating_votes(content: bytes, name: str) -> LabelVotes:
 def _read_table_votes(content: bytes, name: str) -> LabelVotes:
     by_candidate: LabelVotes = {}
     try:
-        rows = list(read_rows(content, ()))
+        rows = list(decode_spreadsheet(content, ()))
         columns: Mapping[str, str] = rows[0][1] if rows else {}
         if "labels" in columns and "candidate" in columns:
             for number, row in rows:
@@ -182,7 +184,7 @@ def _read_table_votes(content: bytes, name: str) -> LabelVotes:
                 ]
                 by_candidate[unescape_cell(row["candidate"])] = {"people": _parse_votes(words, f"{name} line {number}")}
             return by_candidate
-        for number, row in read_rows(content, ("response", "rater", "value")):
+        for number, row in decode_spreadsheet(content, ("response", "rater", "value")):
             if row.get("kind", "unit") == "unit" and row["value"].startswith("["):
                 votes = _parse_votes(orjson.loads(row["value"]), f"{name} line {number}")
                 by_candidate.setdefault(unescape_cell(row["response"]), {})[unescape_cell(row["rater"])] = votes
@@ -195,3 +197,12 @@ def _read_table_votes(content: bytes, name: str) -> LabelVotes:
 
 def _parse_votes(words: Iterable[str], where: str) -> set[str]:
     return set(check_error_labels((word for word in words if word != NONE), where))
+
+
+def write_label_sheet(questions: Sequence[Question], path: str) -> None:
+    """Write candidates for people to label: a CSV table, or records for the annotation page."""
+    if path.endswith(".csv"):
+        with atomic_write(path) as target:
+            target.write(make_label_sheet(questions))
+    else:
+        write(make_label_records(questions), path)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.comparison.aggregation import aggregate_ratings
+from rejoinder.data.collection import read_files
 from rejoinder.errors import InputError, brief
 from rejoinder.selection.human_scores import HumanScores
 from rejoinder.selection.sheet import write_scoring_sheet
@@ -149,3 +150,11 @@ def _show_situation(question: Question) -> Question:
     if isinstance(goal := question.meta.get("goal"), str):
         turns.insert(0, Turn(goal, "goal"))
     return dataclasses.replace(question, context=(*turns, *question.context))
+
+
+def read_situated_questions(files: Sequence[str]) -> list[Question]:
+    """Return the questions of files; raise an error if there are none."""
+    questions = list(read_files(files).questions.values())
+    if not questions:
+        raise InputError(f"{', '.join(files)}: has no questions; build some with: rejoinder situate build")
+    return questions

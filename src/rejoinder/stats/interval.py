@@ -25,6 +25,7 @@ from rejoinder.stats.arrays import (
     check_same_length,
     encode_labels,
 )
+from rejoinder.table import Estimate
 
 
 class Interval(NamedTuple):
@@ -114,3 +115,8 @@ def scaled_mean(x: Floats) -> float:
     with np.errstate(over="ignore"):
         mean = float(x.mean())
     return mean if math.isfinite(mean) else float((x / len(x)).sum())
+
+
+def interval_estimate(interval: Interval) -> Estimate:
+    """An interval as a table cell."""
+    return Estimate(interval.value, interval.low, interval.high)

@@ -13,13 +13,13 @@ from typing import Any, TypeAlias
 
 from rejoinder.annotation.errors import AnnotationError
 from rejoinder.annotation.exports._external import ExternalJudgement, ImportSummary, record_judgements, set_answer_field
-from rejoinder.annotation.exports.csv import read_rows, to_csv
 from rejoinder.annotation.fields import TIE, list_fields
 from rejoinder.annotation.form import FORMS
 from rejoinder.annotation.project import Project
 from rejoinder.annotation.results import ProjectResults, label_choices, order_pair_for_rater, split_answer
 from rejoinder.annotation.store.base import Store
 from rejoinder.annotation.unit import Unit
+from rejoinder.data.spreadsheet import decode_spreadsheet, encode_spreadsheet
 from rejoinder.escape import unescape_cell
 
 _LabelPlace: TypeAlias = tuple[str, str, dict[str, Any]]  # unit, field, and values by label
@@ -28,8 +28,8 @@ _LabelPlace: TypeAlias = tuple[str, str, dict[str, Any]]  # unit, field, and val
 def write(results: ProjectResults) -> bytes:
     """Return the table, without checks and exercises."""
     if _check_form(results.project) == "preference":
-        return to_csv(("aspect", "worker", "left", "right", "label"), _list_pairs(results))
-    return to_csv(("aspect", "task", "worker", "label"), _list_labels(results))
+        return encode_spreadsheet(("aspect", "worker", "left", "right", "label"), _list_pairs(results))
+    return encode_spreadsheet(("aspect", "task", "worker", "label"), _list_labels(results))
 
 
 def _check_form(project: Project) -> str:
@@ -76,7 +76,7 @@ def read(store: Store, content: bytes) -> ImportSummary:
     required = ("worker", "left", "right", "label") if pairs else ("task", "worker", "label")
     left_out: Counter[str] = Counter()
     answers: dict[tuple[str, str], dict[str, Any]] = {}
-    for _, row in read_rows(content, required):
+    for _, row in decode_spreadsheet(content, required):
         cells = {name: unescape_cell(cell) for name, cell in row.items()}
         place = places.get(_pair_key(project, cells) if pairs else cells["task"])
         if place is None:

@@ -22,10 +22,10 @@ from rejoinder.annotation.exports._external import (
     record_judgements,
 )
 from rejoinder.annotation.exports._shape import UnitShape, find_shape, list_lines
-from rejoinder.annotation.exports.csv import read_rows
 from rejoinder.annotation.results import ProjectResults, read_results
 from rejoinder.annotation.store.base import Store
 from rejoinder.annotation.unit import Field, Unit
+from rejoinder.data.spreadsheet import decode_spreadsheet
 from rejoinder.errors import InputError
 
 _FORMULA = "=+-@\t\r"
@@ -143,7 +143,7 @@ def _read_judgements(
     store: Store, shape: UnitShape, content: bytes, left_out: Counter[str]
 ) -> Iterator[ExternalJudgement]:
     reply_keys = {unit.id: {reply["key"] for reply in unit.payload["replies"]} for unit in shape.units}
-    for number, row in read_rows(content, _REQUIRED_COLUMNS):
+    for number, row in decode_spreadsheet(content, _REQUIRED_COLUMNS):
         if row.get("AssignmentStatus") == "Rejected":
             left_out["rejected"] += 1
             continue

@@ -163,3 +163,13 @@ def _git_digest(path: Path) -> str:
     """Return git's digest of a file."""
     content = path.read_bytes()
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+def find_in_hub_cache(name: str) -> Path | None:
+    """Return the folder of a model that another program downloaded from the hub; None if there is none."""
+    try:
+        from huggingface_hub import snapshot_download
+
+        return Path(snapshot_download(name, local_files_only=True))
+    except Exception:  # not installed, not in the cache, or not a valid name: the library has a class for each
+        return None

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rejoinder.errors import InputError, MissingExtraError
+from rejoinder.files import sha256_of_files
 from rejoinder.models.batching import pad_token_ids
-from rejoinder.models.card import files_digest
 from rejoinder.models.checkpoint import checkpoint_folder, fill_network, find_checkpoint_file, read_checkpoint_weights
 from rejoinder.models.device import count_threads
 from rejoinder.models.encoder.architecture import read_encoder_shape as encoder_shape
@@ -57,7 +57,7 @@ class DynaEvalModel:
         self._encoder = _open_roberta(config, weights)
         self._tokenizer = load_tokenizer(encoder, shape.max_tokens)
         tokens = sorted(p for p in encoder.iterdir() if p.suffix in (".json", ".txt") and p != config)
-        self.digest = files_digest([checkpoint, config, weights, *tokens])
+        self.digest = sha256_of_files([checkpoint, config, weights, *tokens])
         dimensions = int(self._encoder.config.hidden_size)
         if dimensions != self._network.narrow[0].in_features:
             raise InputError(

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rejoinder.errors import InputError, MissingExtraError
+from rejoinder.files import sha256_of_files
 from rejoinder.models.batching import pad_token_ids, split_into_batches
-from rejoinder.models.card import files_digest
 from rejoinder.models.checkpoint import (
     checkpoint_folder,
     find_checkpoint_file,
@@ -109,7 +109,7 @@ class GradeModel:
             folder, ("vocab.txt", "bert/vocab.txt"), "the vocabulary of bert-base-uncased"
         )
         files = [checkpoint, vocabulary, *concept_files(folder), *keyword_files(folder), *language_files(folder)]
-        self.digest = files_digest(files)
+        self.digest = sha256_of_files(files)
         self._tokens = read_pair_tokenizer(vocabulary)
         self._rarity = read_rarity(folder)
         self._english = EnglishTagger(folder)

@@ -22,7 +22,7 @@ def fold_questions(fold: int, split: str) -> tuple[Question, ...]:
     return tuple(record for record in read_dataset(f"sugar/{fold}/{split}") if isinstance(record, Question))
 
 
-def read_train_overlap(fold: int) -> TrainOverlap:
+def read_fold_overlap(fold: int) -> TrainOverlap:
     """Return the texts of a fold's training split, to compare with."""
     return TrainOverlap.of(fold_questions(fold, "train"))
 
@@ -31,7 +31,7 @@ def find_seen_kinds() -> dict[str, tuple[str, ...]]:
     """Return, for each test question, what was seen in the training split of its fold."""
     kinds_by_question: dict[str, tuple[str, ...]] = {}
     for fold in FOLDS:
-        known = read_train_overlap(fold)
+        known = read_fold_overlap(fold)
         kinds_by_question |= {question.id: tuple(known.kinds(question)) for question in fold_questions(fold, "test")}
     return kinds_by_question
 

@@ -50,7 +50,7 @@ def rank_by_texts() -> list[RankerStanding]:
 
 
 def _make_new_rule(fold: int) -> Callable[[str], float]:
-    references = known.read_train_overlap(fold).references
+    references = known.read_fold_overlap(fold).references
     return lambda text: -float(text in references)
 
 
@@ -89,7 +89,7 @@ def measure_rankers() -> SugarMeasures:
         validation[input_name] = ranker_standings(_rank_all(input_name, "dev").evaluated())
     shared = sum_overlap_counts(
         [
-            known.read_train_overlap(f).count(
+            known.read_fold_overlap(f).count(
                 [q for q in known.fold_questions(f, "test") if explain_exclusion(q) is None]
             )
             for f in known.FOLDS

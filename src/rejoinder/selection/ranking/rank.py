@@ -93,7 +93,7 @@ def rank(
             {a.name: a.used for a in answers if a.used is not None},
             {a.name: a.answers.signature for a in answers},
         )
-        write_rankings(results[input_name], folder / input_name / RANKED)
+        write_rankings([results[input_name]], folder / input_name / RANKED)
     signatures = {name: system_signature(system) for name, system in parsed.items()}
     write_json(folder / ABOUT, _describe_run(folder, source, len(questions), list(by_input), signatures))
     return RankingRun(folder, results, fresh)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -152,11 +153,11 @@ def ranking_lines(ranked: RankingResult) -> Iterator[dict[str, Any]]:
             }
 
 
-def write_rankings(ranked: RankingResult, path: str | Path) -> int:
-    """Write all lines, and return their number."""
+def write_rankings(results: Iterable[RankingResult], path: str | Path) -> int:
+    """Write all lines of some results, and return their number."""
     count = 0
     with atomic_write(path) as file:
-        for line in ranking_lines(ranked):
+        for line in chain.from_iterable(map(ranking_lines, results)):
             file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
             count += 1
     return count

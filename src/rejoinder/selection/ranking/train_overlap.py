@@ -11,7 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from rejoinder.data.inputs import Input
 from rejoinder.selection.ranking.measures import find_best_candidates
+from rejoinder.selection.ranking.rank import read_gradable_questions
 from rejoinder.selection.ranking.result import normalise_request
 from rejoinder.text.normalise import normalise_text
 from rejoinder.types import Question
@@ -99,3 +101,12 @@ def _example_key(question: Question) -> tuple[str, ...]:
     candidates = sorted(normalise_text(candidate.text) for candidate in question.candidates)
     statements = sorted(normalise_text(statement.text) for statement in question.situation)
     return (normalise_request(question), *candidates, "", *statements)
+
+
+def read_train_overlap(train: str) -> TrainOverlap:
+    """Return the texts seen in training, from the questions of a file or a published set."""
+    data = Input(train)
+    try:
+        return TrainOverlap.of(read_gradable_questions(data))
+    finally:
+        data.close()

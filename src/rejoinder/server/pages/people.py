@@ -14,8 +14,9 @@ from rejoinder.reports.findings import Findings
 from rejoinder.reports.people import aspect_sections
 from rejoinder.reports.scatter import LinkTarget, Scatter, draw_scatter
 from rejoinder.server.pages.context import PageContent, PageContext, Query, table_object
-from rejoinder.server.pages.run_responses import RunResponses, shorten_text
+from rejoinder.server.pages.run_responses import RunResponses
 from rejoinder.server.pages.runs import load_findings
+from rejoinder.table import shorten_text
 
 MAX_POINTS = 800
 

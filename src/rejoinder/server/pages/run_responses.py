@@ -14,17 +14,11 @@ from rejoinder.errors import SpecError
 from rejoinder.reports.findings import Findings
 from rejoinder.server.api.rank import json_number
 from rejoinder.stats.correlation import midranks
+from rejoinder.table import shorten_text
 
 PAGE_SIZE = 50
 MIN_DISAGREEMENT = 0.3  # difference of the two percentiles from which it is called disagreement
 ORDERS = ("score", "rating", "apart")
-_MAX_SHORT = 140
-
-
-def shorten_text(text: str) -> str:
-    """Shorten a text for a list."""
-    line = " ".join(text.split())
-    return line if len(line) <= _MAX_SHORT else line[: _MAX_SHORT - 1] + "…"
 
 
 class RunResponses:

@@ -51,12 +51,13 @@ def find_answer(text: str) -> Literal["yes", "no"] | None:
 
 
 def stem_english_word(word: str) -> str:
-    """Return the stem of a word."""
+    """Return the stem of a lower-case English word by Porter's second algorithm, Snowball's English stemmer."""
     return _stemmer()(word)
 
 
 @functools.cache
 def _stemmer() -> Callable[[str], str]:
+    # Not snowballstemmer.stemmer(), which would use another package's stemmer if one is installed.
     from snowballstemmer.english_stemmer import EnglishStemmer
 
     stemmer = EnglishStemmer()
