@@ -12,10 +12,10 @@ from rejoinder.probes import ATTACKS, EDITS, Exchange, ReplyPool
 from rejoinder.probes.attacks import make_attack_text, pick_from_other_dialogue, read_generic_replies
 from rejoinder.probes.edits import make_edit_text, remove_punctuation
 from rejoinder.probes.sampling import draw_exchanges
-from rejoinder.probes.words import change_words, find_words, repeat_text, reverse_words
 from rejoinder.text.english.contractions import contract_words, expand_contractions, toggle_contractions
 from rejoinder.text.english.synonym_replacement import load_replacements, replace_with_synonyms
 from rejoinder.text.english.synonyms import find_word_meanings
+from rejoinder.text.words import change_words, find_words, repeat_text, reverse_words
 from rejoinder.types import Dialogue, Turn
 
 ATTACK = {attack.name: attack for attack in ATTACKS}

@@ -12,8 +12,8 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from rejoinder.probes.exchange import Exchange
-from rejoinder.probes.words import change_words, repeat_text, reverse_words
 from rejoinder.text.normalise import normalise_text
+from rejoinder.text.words import change_words, repeat_text, reverse_words
 
 Make = Callable[[random.Random, Exchange], str | None]
 

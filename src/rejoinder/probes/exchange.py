@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
-from rejoinder.probes.words import find_words
 from rejoinder.text.normalise import normalise_text
+from rejoinder.text.words import find_words
 from rejoinder.types import Item, Reference, Statement, Turn
 
 _TRIES = 100
