@@ -59,7 +59,7 @@ def test_f_and_g_are_scaled_and_mixed_by_hand(folder: Path, mix: str) -> None:
 def test_f_by_hand_from_the_files_alone(folder: Path) -> None:
     scorer = open_scorer("ssrem", folder)
     opened = open_turn_encoder(WORDS)
-    vectors, counts = opened.utterances(["dog ran fast", "the cat sat", "cat sat on the mat"])
+    vectors, counts = opened.encode_turns(["dog ran fast", "the cat sat", "cat sat on the mat"])
     last, all_of_it = (
         vectors[0],
         (counts[0] * vectors[0] + 0.7 * counts[1] * vectors[1]) / (counts[0] + 0.7 * counts[1]),

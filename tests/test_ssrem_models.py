@@ -114,12 +114,12 @@ def test_vectors_are_centred_and_of_length_one_but_for_the_mean_itself() -> None
 def test_a_context_by_words_is_the_mean_over_all_of_its_words(own_cache: Path) -> None:
     tiny_models.install(own_cache)
     opened = open_turn_encoder("glove-6b-50d")
-    first, second, both = opened.utterances(["the cat sat", "a dog zzzzunknown", "the cat sat a dog"]).vectors
-    newest = [opened.utterances(["a dog zzzzunknown"]), opened.utterances(["the cat sat"])]
+    first, second, both = opened.encode_turns(["the cat sat", "a dog zzzzunknown", "the cat sat a dog"]).vectors
+    newest = [opened.encode_turns(["a dog zzzzunknown"]), opened.encode_turns(["the cat sat"])]
     assert context_vectors(newest, 1.0).vectors[0] == pytest.approx(both, abs=1e-6)
     halved = (2 * second + 0.5 * 3 * first) / 3.5
     assert context_vectors(newest, 0.5).vectors[0] == pytest.approx(halved, abs=1e-6)
-    assert opened.utterances(["zzzzunknown", ""]).weights.tolist() == [0, 0]
+    assert opened.encode_turns(["zzzzunknown", ""]).weights.tolist() == [0, 0]
 
 
 def test_a_blank_utterance_weighs_nothing() -> None:
@@ -139,7 +139,7 @@ def test_the_vectors_of_turns_are_computed_once_and_found_again(own_cache: Path)
     again = open_turn_vectors(corpus, opened, lambda line: pytest.fail("computed again"))
     turns = np.arange(corpus.n_turns)
     assert (again.replies(turns).vectors == first.replies(turns).vectors).all()
-    direct = opened.utterances(corpus.texts(turns)).vectors
+    direct = opened.encode_turns(corpus.texts(turns)).vectors
     assert first.replies(turns).vectors == pytest.approx(direct, abs=1e-6)
     assert len(first.matrix) == len(set(corpus.texts(turns)))
     context = first.contexts(np.array([4]), 0.7, 3).vectors[0]

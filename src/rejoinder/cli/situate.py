@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+
 
 import click
 
@@ -15,9 +15,6 @@ from rejoinder.cli._options import (
     sheet_output,
     table_format_option,
 )
-
-if TYPE_CHECKING:
-    pass
 
 GROUP = _help.TEST_SETS
 

@@ -93,7 +93,7 @@ def _build(folder: Path, corpus: Corpus, turns: Numbers, vectors: TurnEncoder, s
         weights = np.zeros(len(turns), np.float32)
         for start in range(0, len(turns), _CHUNK):
             part = slice(start, start + _CHUNK)
-            matrix[part], weights[part] = vectors.utterances(corpus.texts(turns[part]))
+            matrix[part], weights[part] = vectors.encode_turns(corpus.texts(turns[part]))
             say(f"vectors of {min(start + _CHUNK, len(turns)):,} of {len(turns):,} distinct turns by {vectors.name}")
         matrix.flush()
         np.save(scratch / _WEIGHTS, weights)

@@ -132,7 +132,7 @@ class SpeakerScorer:
         newest_first = [list(self._last_turns(context))[::-1] for context in contexts]
         distinct = list(dict.fromkeys([*(text for texts in newest_first for text in texts), *replies, ""]))
         index = {text: i for i, text in enumerate(distinct)}
-        vectors = self.vectors.utterances(distinct)
+        vectors = self.vectors.encode_turns(distinct)
 
         def rows(texts: Sequence[str]) -> WeightedVectors:
             indices = [index[text] for text in texts]

@@ -36,7 +36,7 @@ class TurnEncoder(Protocol):
     dimensions: int
     licence: str
 
-    def utterances(self, texts: Sequence[str]) -> WeightedVectors:
+    def encode_turns(self, texts: Sequence[str]) -> WeightedVectors:
         """Return the vector and the weight of each text, in order."""
         ...
 
@@ -60,7 +60,7 @@ class WordAverages:
         self.name, self.digest, self.dimensions = name, self._words.digest, self._words.dimensions
         self.licence = _find_licence(name)
 
-    def utterances(self, texts: Sequence[str]) -> WeightedVectors:
+    def encode_turns(self, texts: Sequence[str]) -> WeightedVectors:
         """Return the mean vector of each text; its weight is its number of known words."""
         tokens_of = get_tokenizer("words")
         rows: dict[str, int] = {}
@@ -87,7 +87,7 @@ class EncoderVectors:
         self.name, self.digest, self.dimensions = name, self._encoder.digest, self._encoder.dimensions
         self.licence = _find_licence(name)
 
-    def utterances(self, texts: Sequence[str]) -> WeightedVectors:
+    def encode_turns(self, texts: Sequence[str]) -> WeightedVectors:
         """Return the vector of each text; its weight is 1, or 0 if the text is blank."""
         has_text = np.array([bool(text.strip()) for text in texts], bool)
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
