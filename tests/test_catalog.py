@@ -239,7 +239,7 @@ def test_an_interrupted_preparation_leaves_no_model_and_does_not_download_again(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(convert, "_link", interrupted)
+        patch.setattr(convert, "_link_or_copy", interrupted)
         with pytest.raises(KeyboardInterrupt):
             fetch_model("made-up")
     assert not (own_cache / "models" / "made-up").exists()

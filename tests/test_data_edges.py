@@ -95,13 +95,13 @@ def test_stretches_hold_about_equally_many(tmp_path: Path, monkeypatch: pytest.M
     from rejoinder.data.shards import conversations
 
     sizes = []
-    inner = conversations._shared
+    inner = conversations._shared_digest
 
     def counted(parts: Any) -> Any:
         sizes.append(sum(map(len, parts)))
         return inner(parts)
 
-    monkeypatch.setattr(conversations, "_shared", counted)
+    monkeypatch.setattr(conversations, "_shared_digest", counted)
     numbers = [n * 2**54 for n in range(1024)]  # evenly spread
     assert find_shared(saved(tmp_path, numbers[::2], numbers[1::2]), 256) is None
     assert sizes == [256] * 4

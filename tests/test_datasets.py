@@ -17,7 +17,7 @@ import pytest
 
 from rejoinder.data.collection import Collection, collect
 from rejoinder.data.datasets import Dataset, dataset, datasets_under, list_datasets, read_dataset
-from rejoinder.data.datasets._page import render_page
+from rejoinder.data.datasets._page import render_datasets_page
 from rejoinder.data.schema import Place, from_object
 from rejoinder.data.writer import encode_record
 from rejoinder.errors import InputError, SpecError
@@ -628,7 +628,7 @@ def test_one_path_means_one_file() -> None:
 
 def test_the_page_is_made_from_the_sets() -> None:
     written = Path(__file__).parent.parent / "docs" / "datasets.md"
-    assert written.read_text("utf-8") == render_page(), (
+    assert written.read_text("utf-8") == render_datasets_page(), (
         "run: python -m rejoinder.data.datasets._page > docs/datasets.md"
     )
 

@@ -141,7 +141,7 @@ def test_torch_computes_aptness_to_the_written_decimals(
 
     def computed() -> list[Any]:
         monkeypatch.setenv("REJOINDER_CACHE", str(tmp_path / str(device.graph_backend().runtime)))
-        factory._open.cache_clear()
+        factory._open_encoder_folder.cache_clear()
         model = AptnessModel(folder)
         assert isinstance(model._cross._session, TorchGraph) == (device.graph_backend().runtime == "torch")
         found = [model.bi_scores, model.cross_scores, model.probabilities, model.cross_features]
@@ -151,7 +151,7 @@ def test_torch_computes_aptness_to_the_written_decimals(
     monkeypatch.setattr(device, "_choose_backend", lambda asked: Backend("cpu", "onnxruntime"))
     for ours, theirs in zip(by_it, computed(), strict=True):
         assert np.abs(ours - theirs).max() < 2e-5
-    factory._open.cache_clear()
+    factory._open_encoder_folder.cache_clear()
 
 
 def test_torch_computes_the_shipped_graphs_as_onnxruntime_does() -> None:

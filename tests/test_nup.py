@@ -83,7 +83,7 @@ def test_it_learns_which_reply_belongs_to_which_context(torch: Any) -> None:
     from rejoinder.models.aptness.card import AptnessLimits
     from rejoinder.models.nup.network import NextUtteranceNetwork
     from rejoinder.training.next_turns import NextTurn
-    from rejoinder.training.nup import NupTokenizer, _train, make_nup_batch
+    from rejoinder.training.nup import NupTokenizer, _train_nup_network, make_nup_batch
     from rejoinder.training.recipes import NupRecipe
 
     threads = torch.get_num_threads()
@@ -93,7 +93,7 @@ def test_it_learns_which_reply_belongs_to_which_context(torch: Any) -> None:
     found = [NextTurn((context,), reply) for context, reply in texts]
     network, device = NextUtteranceNetwork(tiny_training.trunk(), dropout=0.0), torch.device("cpu")
     pieces = NupTokenizer(tiny_training.tokenizer(), AptnessLimits(context_tokens=25, reply_tokens=25))
-    _train(network, pieces, found, NupRecipe(epochs=150, batch=8, rate=5e-3), device, lambda line: None)
+    _train_nup_network(network, pieces, found, NupRecipe(epochs=150, batch=8, rate=5e-3), device, lambda line: None)
     network.eval()
     rows = [pieces.rows([place.context] * 4, [other.reply for other in found]) for place in found]
     with torch.no_grad():

@@ -24,7 +24,7 @@ torch = pytest.importorskip("torch", reason="the torch extra is not installed")
 
 from rejoinder.models.ranker import card  # noqa: E402
 from rejoinder.training.ranker import chooser  # noqa: E402
-from rejoinder.training.ranker.chooser import _loss as chooser_loss  # noqa: E402
+from rejoinder.training.ranker.chooser import _statement_loss as chooser_loss  # noqa: E402
 from rejoinder.training.ranker.chooser import label_statements, plan_situated_reading, read_every_statement  # noqa: E402
 from rejoinder.training.ranker.examples import (  # noqa: E402
     CandidateExample,
@@ -37,7 +37,7 @@ from rejoinder.training.ranker.examples import (  # noqa: E402
 )
 from rejoinder.training.ranker.start import RankerStart  # noqa: E402
 from rejoinder.training.ranker.steps import RankerOptimizer, ranker_margin_loss, split_ranker_batch  # noqa: E402
-from rejoinder.training.ranker.trainer import _losses, measure_ranker_held_out  # noqa: E402
+from rejoinder.training.ranker.trainer import _reader_losses, measure_ranker_held_out  # noqa: E402
 from rejoinder.training.recipes import RankerRecipe  # noqa: E402
 
 CPU = torch.device("cpu")
@@ -95,7 +95,7 @@ def test_a_batch_in_parts_has_the_loss_of_the_whole(monkeypatch: pytest.MonkeyPa
     reading, liked = read_every_statement("u+S"), {30: 0.3, 31: 0.1, 32: 0.4}
 
     def parts() -> list[float]:
-        found = _losses(start(Prefers(liked)), batch, reading, RankerRecipe(), CPU, random.Random(0))
+        found = _reader_losses(start(Prefers(liked)), batch, reading, RankerRecipe(), CPU, random.Random(0))
         return [float(loss.detach()) for loss in found]
 
     [whole] = parts()
@@ -148,11 +148,11 @@ def test_questions_can_be_asked_by_their_goal() -> None:
     reader = Prefers({30: 0.0, 31: 0.25})
     one = example("a", (1, 0), goal=(77, 78), situations={"u+S": (StatementExample((40,), True),)})
     reading, drawn = read_every_statement("u+S"), random.Random(0)
-    [loss] = _losses(start(reader), [one], reading, RankerRecipe(goal=1.0), CPU, drawn)
+    [loss] = _reader_losses(start(reader), [one], reading, RankerRecipe(goal=1.0), CPU, drawn)
     assert float(loss.detach()) == pytest.approx(1.25)
     assert reader.rows == [[101, 40, 1, 77, 78, 102, 30 + n, 102] for n in (0, 1)]
     reader.rows.clear()
-    list(_losses(start(reader), [replace(one, goal=())], reading, RankerRecipe(goal=1.0), CPU, drawn))
+    list(_reader_losses(start(reader), [replace(one, goal=())], reading, RankerRecipe(goal=1.0), CPU, drawn))
     assert reader.rows[0] == [101, 40, 1, 20, 102, 30, 102], "who has no goal is asked by the request"
 
 

@@ -376,7 +376,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     [item] = restore_spelling([ITEM], {"test-7": TALK})
     other = Dialogue("train-1", tuple(map(Turn, ["I lost my bag .", "Oh no ! That is bad .", "Help me , please ."])))
     monkeypatch.setattr(scarce, "items_to_augment", lambda: [item])
-    monkeypatch.setattr(scarce, "_dialogues", lambda split: {"train-1": other})
+    monkeypatch.setattr(scarce, "_read_daily_dialogues", lambda split: {"train-1": other})
     monkeypatch.setattr(scarce, "match_proposals", lambda items: [proposals("I want to run .") for _ in items])
 
 

@@ -46,7 +46,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folds, "fold_questions", questions)
     monkeypatch.setattr(
         measures,
-        "_tfidf",
+        "_rank_by_tfidf",
         lambda fold, split, given: RankingResult(
             questions(fold, split), given, {TFIDF: [(1.0, 1.0, 0.0)] * SIZES[split]}
         ),
@@ -80,7 +80,7 @@ def fill(folder: Path, wanted: Sequence[RankerJob], most: int = 3) -> None:
 def test_tables_2_and_3_come_out_exactly(published: Path) -> None:
     rows = statistics.read_sugar_examples(published)
     assert len(rows) == 1760
-    found = [*statistics.table_2(rows), *statistics.table_3(rows)]
+    found = [*statistics.sugar_table_2(rows), *statistics.sugar_table_3(rows)]
     exact = [figure for figure in found if figure.table.startswith("Table")]
     assert len(exact) == 12 + 2 + 6
     for figure in exact:
@@ -99,7 +99,7 @@ def test_figure_4_is_counted(published: Path) -> None:
         (1, 0, 2): 85,
         (0, 1, 2): 40,
     }
-    told = {figure.row: figure for figure in statistics.figure_4(rows)}
+    told = {figure.row: figure for figure in statistics.sugar_figure_4(rows)}
     assert told["more than one candidate is Best or Acceptable"].measured == pytest.approx(1045 / 1760)
 
 

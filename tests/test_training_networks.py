@@ -302,7 +302,9 @@ def bi_loss(network: BiEncoder, corpus: TokenCorpus, words: TokenProperties) -> 
     """On the same draws for every network, without dropout and without the base's similarities."""
     scale = torch.tensor(math.log(BI.scale))
     which, draws = torch.tensor([1]), generator(99)
-    losses = [bi_encoder._loss(network.eval(), corpus, which, words, BI, draws, None, scale) for _ in range(5)]
+    losses = [
+        bi_encoder._bi_encoder_loss(network.eval(), corpus, which, words, BI, draws, None, scale) for _ in range(5)
+    ]
     return float(sum(losses)) / 5
 
 
@@ -376,7 +378,11 @@ def test_the_similarities_of_the_base_are_kept(corpus: TokenCorpus, words: Token
     def loss(kept: Any, weight: float) -> float:
         changed = BiRecipe(**{**vars(recipe), "similarity": weight})
         with torch.no_grad():
-            return float(bi_encoder._loss(network, corpus, torch.tensor([0]), words, changed, generator(), kept, scale))
+            return float(
+                bi_encoder._bi_encoder_loss(
+                    network, corpus, torch.tensor([0]), words, changed, generator(), kept, scale
+                )
+            )
 
     plain = loss(None, 10.0)
     assert loss(base, 0.0) == plain
@@ -406,7 +412,11 @@ def test_a_student_bi_encoder_comes_near_its_teacher(corpus: TokenCorpus, words:
     @torch.no_grad()
     def distance(network: BiEncoder) -> float:
         which = torch.tensor([1])
-        return float(bi_encoder._loss(network.eval(), corpus, which, words, recipe, generator(9), None, scale, teacher))
+        return float(
+            bi_encoder._bi_encoder_loss(
+                network.eval(), corpus, which, words, recipe, generator(9), None, scale, teacher
+            )
+        )
 
     student = bi_network(1)
     before = distance(student)

@@ -57,7 +57,7 @@ def load_user_file(file: str, called: str) -> UserFile:
 def _run_file(file: str, main: _Source, modules: Sequence[tuple[str, _Source]]) -> UserFile:
     for name, source in modules:
         _FINDER.serve(file, name, source)
-    digest = _digest(main, modules)
+    digest = _digest_modules(main, modules)
     suffix = hashlib.sha256(str(main.path).encode() + digest.encode()).hexdigest()[:12]
     module = ModuleType(f"{PREFIX}{main.path.stem}_{suffix}")
     module.__file__ = str(main.path)
@@ -71,7 +71,7 @@ def _run_file(file: str, main: _Source, modules: Sequence[tuple[str, _Source]]) 
     return UserFile(module, digest)
 
 
-def _digest(main: _Source, modules: Sequence[tuple[str, _Source]]) -> str:
+def _digest_modules(main: _Source, modules: Sequence[tuple[str, _Source]]) -> str:
     digest = hashlib.sha256(main.content)
     for name, source in modules:
         digest.update(f"\n{name}:{hashlib.sha256(source.content).hexdigest()}".encode())

@@ -113,8 +113,8 @@ def parse_answer_form(fields: Sequence[Field], pairs: Iterable[tuple[str, Any]])
 
 def is_accepted_answer(accepted: Mapping[str, Sequence[int | str]], answer: Mapping[str, Value]) -> bool:
     """Whether a check accepts an answer: labels must match exactly, other fields must have one of the values."""
-    return all(_fits(values, answer.get(name)) for name, values in accepted.items())
+    return all(_is_accepted_value(values, answer.get(name)) for name, values in accepted.items())
 
 
-def _fits(accepted: Sequence[int | str], value: Value | None) -> bool:
+def _is_accepted_value(accepted: Sequence[int | str], value: Value | None) -> bool:
     return set(value) == set(accepted) if isinstance(value, list) else value in accepted

@@ -22,12 +22,12 @@ def list_fields(project: Project, unit: Unit) -> tuple[Field, ...]:
     return tuple(fields)
 
 
-def _replies(unit: Unit) -> list[dict[str, str]]:
+def _unit_replies(unit: Unit) -> list[dict[str, str]]:
     return list(unit.payload.get("replies", ()))
 
 
 def _option_fields(project: Project, unit: Unit) -> Iterator[Field]:
-    for reply in _replies(unit):
+    for reply in _unit_replies(unit):
         key = reply["key"]
         for aspect in project.aspects:
             yield Field(f"{aspect.name}.{key}", "choice", aspect.name, aspect.question, key, aspect.options)
@@ -36,14 +36,14 @@ def _option_fields(project: Project, unit: Unit) -> Iterator[Field]:
 def _label_fields(project: Project, unit: Unit) -> Iterator[Field]:
     aspect = project.aspects[0]
     options = (*(Option(label, label) for label in project.labels), Option(NONE, "Nothing"))
-    for reply in _replies(unit):
+    for reply in _unit_replies(unit):
         key = reply["key"]
         yield Field(f"{aspect.name}.{key}", "labels", aspect.name, aspect.question, key, options)
 
 
 def _verdict_fields(project: Project, unit: Unit) -> Iterator[Field]:
     aspect = project.aspects[0]
-    for reply in _replies(unit):
+    for reply in _unit_replies(unit):
         name = f"{aspect.name}.{reply['key']}"
         yield Field(name, "choice", aspect.name, aspect.question, reply["key"], aspect.options)
         yield Field(
@@ -75,7 +75,7 @@ def _line_fields(project: Project, unit: Unit) -> Iterator[Field]:
 
 
 def _preference_fields(project: Project, unit: Unit) -> Iterator[Field]:
-    options = [Option(reply["key"], place) for reply, place in zip(_replies(unit), _PLACES, strict=True)]
+    options = [Option(reply["key"], place) for reply, place in zip(_unit_replies(unit), _PLACES, strict=True)]
     if project.ties:
         options.insert(1, Option(TIE, "Both alike"))
     for aspect in project.aspects:

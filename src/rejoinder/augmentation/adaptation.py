@@ -112,14 +112,14 @@ def _adapt_jobs(
         ]
         rows, tokens = model_batch_limits(model)
         scores = model.log_probabilities(*zip(*scored, strict=True), most_rows=rows, most_tokens=tokens)
-        likelihoods = [_likelihood(one) for one in scores]
+        likelihoods = [_adaptation_likelihood(one) for one in scores]
         store.put(
             (keys[i], Adaptation(result.text, result.rounds, before, after))
             for (i, result), before, after in zip(batch, likelihoods[::2], likelihoods[1::2], strict=True)
         )
 
 
-def _likelihood(scores: TokenScores) -> Likelihood | None:
+def _adaptation_likelihood(scores: TokenScores) -> Likelihood | None:
     return Likelihood(scores.mean, float(scores.log_probabilities.min())) if scores.tokens else None
 
 
@@ -132,10 +132,10 @@ def _store_path(model: str) -> Path:
     """The path of a model's store; different models of the same name have different ones."""
     folder = model_folder(MODELS[model]) if model in MODELS else Path(model)
     here = (folder / "config.json").is_file()
-    digest = _digest(folder, (folder / "config.json").stat().st_mtime_ns)[:12] if here else "absent"
+    digest = _language_model_digest(folder, (folder / "config.json").stat().st_mtime_ns)[:12] if here else "absent"
     return cache_home() / "adaptations" / f"{Path(model).name}-{digest}.jsonl"
 
 
 @lru_cache(maxsize=4)
-def _digest(folder: Path, changed: int) -> str:
+def _language_model_digest(folder: Path, changed: int) -> str:
     return folder_digest(folder)

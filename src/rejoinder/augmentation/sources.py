@@ -92,9 +92,11 @@ def _open_comet(sources: Sources, plan: AugmentationPlan) -> None:
         return
     if plan.comet is None:
         sources.notes.append("comet runs a language model on every item, which takes some seconds per item on a CPU")
-    source = GeneratedKnowledge(_generator(plan.comet_model))
+    source = GeneratedKnowledge(_open_tail_generator(plan.comet_model))
     # No relation is better than another, so the first tails of all relations come first.
-    sources.propose.append(lambda items: [_interleave(_group_by_relation(of_item)) for of_item in source.infer(items)])
+    sources.propose.append(
+        lambda items: [_interleave_proposals(_group_by_relation(of_item)) for of_item in source.infer(items)]
+    )
 
 
 def _explain_missing_comet() -> str | None:
@@ -106,7 +108,7 @@ def _explain_missing_comet() -> str | None:
     return None
 
 
-def _generator(name: str | None) -> TailGenerator:
+def _open_tail_generator(name: str | None) -> TailGenerator:
     from rejoinder.augmentation.store import cached_comet
     from rejoinder.models.comet.model import CARD_FILE, load_sequence_comet, open_comet
 
@@ -124,7 +126,7 @@ def _open_paraphrase(sources: Sources, plan: AugmentationPlan, spec: str) -> Non
         """Return paraphrases of the items' own references, the first ones of each reference first."""
         texts = [[r.text for r in item.references if not is_generated_reference(r)] for item in items]
         paraphrases = iter(paraphrased([text for of_item in texts for text in of_item], method, plan.paraphrases))
-        return [_interleave([next(paraphrases) for _ in of_item]) for of_item in texts]
+        return [_interleave_proposals([next(paraphrases) for _ in of_item]) for of_item in texts]
 
     sources.propose.append(propose)
 
@@ -137,5 +139,5 @@ def _group_by_relation(proposals: Sequence[Proposal]) -> list[list[Proposal]]:
     return list(groups.values())
 
 
-def _interleave(lists: Sequence[Sequence[Proposal]]) -> list[Proposal]:
+def _interleave_proposals(lists: Sequence[Sequence[Proposal]]) -> list[Proposal]:
     return [one for row in zip_longest(*lists) for one in row if one is not None]

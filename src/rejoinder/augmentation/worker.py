@@ -90,14 +90,14 @@ def _collect_items(result: Sequence[Any], tally: AugmentationTally) -> list[Item
 def augmentation_plan_from_values(values: Mapping[str, Any]) -> AugmentationPlan:
     """Return a plan from plain values."""
     parts = {
-        "retrieval": None if values["retrieval"] is None else _construct(Retrieval, values["retrieval"]),
-        "delorean": _construct(DeloreanSettings, values["delorean"]),
-        "acceptance": _construct(Acceptance, values["acceptance"]),
+        "retrieval": None if values["retrieval"] is None else _plan_part_from_values(Retrieval, values["retrieval"]),
+        "delorean": _plan_part_from_values(DeloreanSettings, values["delorean"]),
+        "acceptance": _plan_part_from_values(Acceptance, values["acceptance"]),
         "knowledge": tuple(values["knowledge"]),
     }
     return AugmentationPlan(**{**values, **parts})
 
 
-def _construct(kind: Any, values: Mapping[str, Any]) -> Any:
+def _plan_part_from_values(kind: Any, values: Mapping[str, Any]) -> Any:
     """Return a value of a class; JSON has lists instead of tuples."""
     return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})

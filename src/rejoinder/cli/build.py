@@ -224,7 +224,7 @@ def find_or_read_pools(
 
     if options.pools:
         return read_pools(options.pools)
-    return _search(find_pools, settings, known, options, reporter)
+    return _search_pools(find_pools, settings, known, options, reporter)
 
 
 def make_set(
@@ -238,10 +238,10 @@ def make_set(
         pools = find_or_read_pools(settings, known, options, reporter)
         scores = read_human_scores(options.people, pools.questions) if options.people else None
         return make_questions(pools, settings, scores, known)
-    return _search(build, settings, known, options, reporter)
+    return _search_pools(build, settings, known, options, reporter)
 
 
-def _search(
+def _search_pools(
     search: Callable[..., Result],
     settings: SelectionSettings,
     known: Acceptability | None,

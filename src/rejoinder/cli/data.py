@@ -37,7 +37,7 @@ def get(name: str, yes: bool, mirror: str | None) -> None:
     from rejoinder.paths import data_home
 
     root, sets = data_home(), datasets_under(name)
-    files = _files(sets)
+    files = _list_dataset_files(sets)
     missing = []
     for file in files:
         if is_intact(file, root / file.path):
@@ -46,7 +46,7 @@ def get(name: str, yes: bool, mirror: str | None) -> None:
             dataset_file_url(file, mirror)  # a wrong mirror is an error before the user is asked
             missing.append(file)
     if missing:
-        _confirm(sets, missing, root, yes)
+        _confirm_dataset_download(sets, missing, root, yes)
     for file in missing:
         fetch_dataset_file(file, root, mirror, progress=_make_progress(file))
         click.echo(f"{root / file.path}: downloaded and checked, {_format_size(file.size)}")
@@ -89,7 +89,7 @@ def write(name: str, output: str, no_verify: bool) -> None:
     click.echo(f"{name}: {count:,} records written to {'standard output' if output == '-' else output}", err=True)
 
 
-def _confirm(sets: Iterable[Dataset], files: list[DatasetFile], root: Path, yes: bool) -> None:
+def _confirm_dataset_download(sets: Iterable[Dataset], files: list[DatasetFile], root: Path, yes: bool) -> None:
     from rejoinder.errors import RejoinderError
 
     for dataset in sets:
@@ -114,7 +114,7 @@ def _refuse_unavailable(files: list[DatasetFile], root: Path) -> None:
             raise RejoinderError(f"{root / file.path}: cannot be downloaded: {file.reason}")
 
 
-def _files(sets: Iterable[Dataset]) -> list[DatasetFile]:
+def _list_dataset_files(sets: Iterable[Dataset]) -> list[DatasetFile]:
     return list({file.path: file for dataset in sets for file in dataset.files}.values())
 
 

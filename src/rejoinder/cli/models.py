@@ -51,7 +51,7 @@ def get(name: str, yes: bool, mirror: str | None) -> None:
         click.echo(f"{manifest.model_folder(model)}: already here")
         return
     convert.check_libraries(model)
-    _confirm(model, yes)
+    _confirm_model_download(model, yes)
     with progress_bar(name) as progress:
         folder = fetch.fetch_model(name, mirror, talk=sys.stderr.isatty(), progress=progress)
     fetched = manifest.read_model_manifest(folder)
@@ -95,7 +95,7 @@ def path(name: str) -> None:
     click.echo(str(require_model(name)))
 
 
-def _confirm(model: Model, yes: bool) -> None:
+def _confirm_model_download(model: Model, yes: bool) -> None:
     from rejoinder.errors import RejoinderError
     from rejoinder.reports.listing import format_model_size
 

@@ -81,7 +81,7 @@ def command(
     from rejoinder.selection.evaluate import evaluate_selection
     from rejoinder.table import join_tables
 
-    run, reporter = _run(testset, systems, output, turned, (engine, processes, address))
+    run, reporter = _run_selection(testset, systems, output, turned, (engine, processes, address))
     result = evaluate_selection(run.selected, disputed, seed)
     click.echo(join_tables(selection_tables(result), form))
     for name, signature in run.selected.signatures.items():
@@ -98,7 +98,7 @@ def command(
     click.echo(f"results: {run.folder}{note}", err=True)
 
 
-def _run(
+def _run_selection(
     testset: str,
     systems: tuple[str, ...],
     output: Path | None,

@@ -89,12 +89,13 @@ def reachable_with_aggregated(ratings: Sequence[Rating]) -> ReachableCorrelation
     """The highest correlation that any metric could reach with aggregated ratings, by their own uncertainty."""
     values = [rating.value for rating in ratings]
     expected, spread, errors = (
-        [_number(rating.meta.get(key)) for rating in ratings] for key in ("expected", "spread", "standard_error")
+        [_certainty_number(rating.meta.get(key)) for rating in ratings]
+        for key in ("expected", "spread", "standard_error")
     )
     if any(not math.isnan(number) for number in spread):
         return reachable_by_labels(values, expected, spread)
     return reachable_by_means(values, errors)
 
 
-def _number(value: object) -> float:
+def _certainty_number(value: object) -> float:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan

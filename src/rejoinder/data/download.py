@@ -133,7 +133,7 @@ def _attempt_download(url: str, part: Path, size: int, policy: RetryPolicy, prog
         except OSError as error:
             raise FetchError(f"{part}: cannot be written ({error.strerror})") from None
         with out:
-            offset = _copy(answer, out, offset, size, policy, progress)
+            offset = _copy_answer(answer, out, offset, size, policy, progress)
     if offset > size:
         part.unlink(missing_ok=True)
         raise FetchError(f"{url}: is not the published file: longer than its {size:,} bytes; nothing was saved")
@@ -141,7 +141,7 @@ def _attempt_download(url: str, part: Path, size: int, policy: RetryPolicy, prog
         raise TransientError(f"the connection ended after {offset:,} of {size:,} bytes")
 
 
-def _copy(
+def _copy_answer(
     answer: http.client.HTTPResponse,
     out: IO[bytes],
     offset: int,

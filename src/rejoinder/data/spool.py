@@ -52,7 +52,7 @@ def spool_input(path: str | Path) -> Path:
     with tempfile.NamedTemporaryFile(prefix="rejoinder-stdin-", delete=False) as file:
         _SPOOLS.add(Path(file.name))
         try:
-            _copy(path, file)
+            _copy_input(path, file)
         except BaseException:
             remove_spool(Path(file.name))
             raise
@@ -63,7 +63,7 @@ def copy_pipe(path: str | Path) -> IO[bytes]:
     """Copy a pipe to an open file without a name."""
     with contextlib.ExitStack() as stack:
         file = stack.enter_context(tempfile.TemporaryFile())
-        _copy(path, file)
+        _copy_input(path, file)
         file.seek(0)
         stack.pop_all()
     return file
@@ -75,7 +75,7 @@ def remove_spool(path: Path) -> None:
     _SPOOLS.discard(path)
 
 
-def _copy(path: str | Path, target: IO[bytes]) -> None:
+def _copy_input(path: str | Path, target: IO[bytes]) -> None:
     """Copy standard input or a pipe to an open file."""
     try:
         if str(path) == "-":

@@ -50,8 +50,8 @@ class TurnPools:
 
 def draw_keys(names: NDArray[np.integer], seed: int, salt: int = 0) -> Keys:
     """Return a key for each row from the row's number, the seed, and a number for the source that draws."""
-    base = _mix(np.array([seed & (2**64 - 1)], dtype=np.uint64) + np.uint64((salt * _GOLDEN) & (2**64 - 1)))
-    return _mix(names.astype(np.uint64) ^ base)
+    base = _mix_keys(np.array([seed & (2**64 - 1)], dtype=np.uint64) + np.uint64((salt * _GOLDEN) & (2**64 - 1)))
+    return _mix_keys(names.astype(np.uint64) ^ base)
 
 
 def draw_turns(pools: TurnPools, k: int, keys: Keys, text_codes: Codes, allowed: Allowed) -> Numbers:
@@ -78,7 +78,7 @@ def _draw_by_trying(
     for slot in range(k if len(rows) else 0):
         pending = rows
         for attempt in range(_ROUNDS):
-            random = _mix(keys[pending] + np.uint64(((slot * _ROUNDS + attempt + 1) * _GOLDEN) & (2**64 - 1)))
+            random = _mix_keys(keys[pending] + np.uint64(((slot * _ROUNDS + attempt + 1) * _GOLDEN) & (2**64 - 1)))
             numbers = ((random >> np.uint64(32)) * size[pending]) >> np.uint64(32)
             turns = pools.turns(pending, numbers.astype(np.int64))
             good = allowed(pending, turns)
@@ -101,7 +101,7 @@ def _draw_by_sorting(
     line = np.repeat(np.arange(len(rows)), size)
     numbers = np.arange(len(line)) - np.repeat(np.cumsum(size) - size, size)
     turns = pools.turns(rows[line], numbers)
-    random = _mix(keys[rows[line]] ^ _mix((numbers + 1).astype(np.uint64)))
+    random = _mix_keys(keys[rows[line]] ^ _mix_keys((numbers + 1).astype(np.uint64)))
     good = allowed(rows[line], turns)
     line, turns, random = line[good], turns[good], random[good]
     order = np.lexsort((random, line))
@@ -124,7 +124,7 @@ def _split_rows(rows: Numbers, sizes: Numbers) -> Iterator[Numbers]:
         yield from np.split(rows, np.flatnonzero(np.diff(portion)) + 1)
 
 
-def _mix(numbers: Keys) -> Keys:
+def _mix_keys(numbers: Keys) -> Keys:
     mixed = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     last: Keys = mixed ^ (mixed >> np.uint64(31))

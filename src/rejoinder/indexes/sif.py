@@ -106,7 +106,7 @@ def fit_sif(
     counts, total = word_counts if word_counts is not None else _count_words(corpus, words)
     averages = SifAverages(words, a, counts, total)
     products = np.zeros((words.dimensions, words.dimensions))
-    for texts in _blocks(corpus):
+    for texts in _text_blocks(corpus):
         means = averages.means(texts)
         products += means.T @ means
     return SifFit(counts, total, np.linalg.eigh(products)[1][:, -1])
@@ -115,13 +115,13 @@ def fit_sif(
 def _count_words(corpus: Corpus, words: WordVectors) -> tuple[dict[str, int], int]:
     tokens_of = get_tokenizer("words")
     counts: Counter[str] = Counter()
-    for texts in _blocks(corpus):
+    for texts in _text_blocks(corpus):
         for text in texts:
             counts.update(tokens_of(text))
     return {word: n for word, n in sorted(counts.items()) if word in words}, counts.total()
 
 
-def _blocks(corpus: Corpus) -> Iterator[list[str]]:
+def _text_blocks(corpus: Corpus) -> Iterator[list[str]]:
     for start in range(0, corpus.n_turns, _BATCH_TEXTS):
         yield corpus.texts(np.arange(start, min(start + _BATCH_TEXTS, corpus.n_turns)))
 

@@ -46,10 +46,10 @@ class GreedyMatching(Metric):
         bags = bags_of(texts, self.vectors)
         vectors = scale_to_unit_length(bags.vectors)
         words = {text: vectors[rows] for text, rows in zip(texts, bags.rows, strict=True)}
-        return np.array([_match(words[a], words[b]) for a, b in zip(replies, references, strict=True)])
+        return np.array([_match_words_greedily(words[a], words[b]) for a, b in zip(replies, references, strict=True)])
 
 
-def _match(reply: Similarities, reference: Similarities) -> float:
+def _match_words_greedily(reply: Similarities, reference: Similarities) -> float:
     if not len(reply) or not len(reference):
         return NAN
     near = reply @ reference.T

@@ -212,12 +212,12 @@ class _Matches(dict[MeteorWord, WordCandidates]):
 
     def __missing__(self, word: MeteorWord) -> WordCandidates:
         is_unrelated = word.keys.isdisjoint
-        stages = [(i, _stage(word, other)) for i, other in enumerate(self._reply) if not is_unrelated(other.keys)]
+        stages = [(i, _match_stage(word, other)) for i, other in enumerate(self._reply) if not is_unrelated(other.keys)]
         candidates = self[word] = WordCandidates(sum([1 << i for i, _ in stages]), stages)
         return candidates
 
 
-def _stage(word: MeteorWord, other: MeteorWord) -> int:
+def _match_stage(word: MeteorWord, other: MeteorWord) -> int:
     """Return the first stage that matches two words that share a key."""
     if word.text == other.text:
         return EXACT

@@ -138,7 +138,7 @@ def _best_similarity(reply: WeightedParts, references: Sequence[WeightedParts]) 
     known = [reference for reference in references if len(reference.weights)]
     if not len(reply.weights) or not known:
         return NAN
-    distances = [_distances(reply, reference) for reference in known]
+    distances = [_part_distances(reply, reference) for reference in known]
     bounds = [distance_lower_bound(reply.weights, o.weights, d) for o, d in zip(known, distances, strict=True)]
     least = math.inf
     for index in sorted(range(len(known)), key=bounds.__getitem__):
@@ -148,7 +148,7 @@ def _best_similarity(reply: WeightedParts, references: Sequence[WeightedParts]) 
     return min(1.0, math.exp(-least))
 
 
-def _distances(first: WeightedParts, second: WeightedParts) -> NDArray[np.float64]:
+def _part_distances(first: WeightedParts, second: WeightedParts) -> NDArray[np.float64]:
     differences = first.vectors[:, None] - second.vectors[None]
     distances: NDArray[np.float64] = np.sqrt(np.einsum("ijk,ijk->ij", differences, differences))
     return distances

@@ -97,11 +97,11 @@ class NextSentence:
 
 def open_next_sentence(folder: Path, name: str) -> NextSentence:
     """Open the head in a folder, once per process unless the folder changes."""
-    return _open(folder, name, (folder / "config.json").stat().st_mtime_ns)
+    return _open_next_sentence_folder(folder, name, (folder / "config.json").stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=2)
-def _open(folder: Path, name: str, changed: int) -> NextSentence:
+def _open_next_sentence_folder(folder: Path, name: str, changed: int) -> NextSentence:
     return NextSentence(folder, name)
 
 

@@ -96,11 +96,11 @@ def open_translator(name: str) -> Translator:
         )
     if not (folder / "config.json").is_file():
         raise InputError(f"{folder}: is not a model folder (it has no config.json)")
-    return _open(folder, (folder / "config.json").stat().st_mtime_ns)
+    return _open_translator_folder(folder, (folder / "config.json").stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=2)  # there and back
-def _open(folder: Path, changed: int, device: Device | None = None) -> Translator:
+def _open_translator_folder(folder: Path, changed: int, device: Device | None = None) -> Translator:
     try:
         import torch
         import transformers

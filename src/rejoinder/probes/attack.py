@@ -167,7 +167,7 @@ def _measure_trials(metric: str, scores: TrialScores, variants: Variants, plan: 
     """The figures of all trials, over corpora and in each."""
     corpora, names = encode_labels([exchange.corpus for exchange in variants.exchanges], "corpora")
     dialogues = [exchange.dialogue for exchange in variants.exchanges]
-    column_pairs = [_columns(trial, scores) for trial in TRIALS]
+    column_pairs = [_trial_columns(trial, scores) for trial in TRIALS]
     columns = np.stack([column for pair in column_pairs for column in pair], axis=1)
     means = average_by_corpus(columns, corpora, dialogues, plan.n_resamples, plan.seed)
     outcomes = []
@@ -192,7 +192,7 @@ def _measure_trials(metric: str, scores: TrialScores, variants: Variants, plan: 
     return outcomes
 
 
-def _columns(trial: Trial, scores: TrialScores) -> tuple[Floats, Floats]:
+def _trial_columns(trial: Trial, scores: TrialScores) -> tuple[Floats, Floats]:
     """The two columns to average for a trial: wins and ties, or absolute and signed changes."""
     if trial.kind == "edit":
         change = scores.change(trial.name)

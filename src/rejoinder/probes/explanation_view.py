@@ -44,7 +44,7 @@ def render_lines(explanation: Explanation) -> Iterator[list[MarkedText]]:
 def render_plain(explanation: Explanation) -> str:
     """The lines as plain text: ``[-cost-]`` and ``{+earned+}``."""
     return escape_terminal(
-        "\n".join("".join(_bracket(segment) for segment in line) for line in render_lines(explanation))
+        "\n".join("".join(_bracket_marked(segment) for segment in line) for line in render_lines(explanation))
     )
 
 
@@ -55,9 +55,9 @@ def print_explanation(explanation: Explanation) -> None:
 
     console = Console(highlight=False)
     for line in render_lines(explanation):
-        segments = ((escape_terminal(segment.text), _style(segment.mark)) for segment in line)
+        segments = ((escape_terminal(segment.text), _mark_style(segment.mark)) for segment in line)
         console.print(Text.assemble(*segments))
-    legend = ((" earned ", _style(1)), " ", (" cost ", _style(-1)))
+    legend = ((" earned ", _mark_style(1)), " ", (" cost ", _mark_style(-1)))
     console.print(Text.assemble(*legend))
 
 
@@ -95,7 +95,10 @@ def _render_context(explanation: Explanation) -> Iterator[list[MarkedText]]:
         speaker = f"{part.speaker}: " if part.speaker and not part.is_piece else ""
         place = "    · " if part.is_piece else f"{_format_place(part)}  {speaker}"
         numbers = f"{arrow} {_format_signed(part.share):>8} {_format_number(part.alone):>8}  {place}"
-        yield [MarkedText(numbers), MarkedText(shorten_text(part.text, _LONGEST), _mark(part.share, strongest))]
+        yield [
+            MarkedText(numbers),
+            MarkedText(shorten_text(part.text, _LONGEST), _mark_strength(part.share, strongest)),
+        ]
     if answers:
         yield [MarkedText(f"It leans most on “{shorten_text(answers[-1].text, 80)}”.")]
     elif sum(not part.is_piece for part in explanation.context) > 1 and not math.isnan(explanation.score):
@@ -107,7 +110,7 @@ def _render_reply(explanation: Explanation) -> Iterator[MarkedText]:
     end = 0
     for word in explanation.words:
         yield MarkedText(explanation.reply[end : word.start])
-        yield MarkedText(word.text, _mark(word.worth, strongest))
+        yield MarkedText(word.text, _mark_strength(word.worth, strongest))
         end = word.end
     yield MarkedText(explanation.reply[end:])
 
@@ -116,17 +119,17 @@ def _strongest(values: Sequence[float]) -> float:
     return max((abs(value) for value in values if not math.isnan(value)), default=0.0)
 
 
-def _mark(value: float, strongest: float) -> float:
+def _mark_strength(value: float, strongest: float) -> float:
     return 0.0 if math.isnan(value) or strongest < 1e-9 else value / strongest
 
 
-def _bracket(segment: MarkedText) -> str:
+def _bracket_marked(segment: MarkedText) -> str:
     if abs(segment.mark) < _STRONG:
         return segment.text
     return f"{{+{segment.text}+}}" if segment.mark > 0 else f"[-{segment.text}-]"
 
 
-def _style(mark: float) -> str:
+def _mark_style(mark: float) -> str:
     if abs(mark) < 0.1:
         return ""
     return _SHADES[1 if mark > 0 else -1][min(2, int(abs(mark) * 3))]

@@ -102,7 +102,7 @@ def explain_pair(metric: Metric | str, pair: Pair) -> Explanation:
     spans = [(piece, variants.add(pair.item.context, remove_piece(pair.response.text, piece))) for piece in pieces]
     neighbours = [
         (piece, variants.add(pair.item.context, remove_piece(pair.response.text, piece)))
-        for piece in (_neighbours(pair.response.text, pieces) if unit == "word" else ())
+        for piece in (_neighbouring_pieces(pair.response.text, pieces) if unit == "word" else ())
     ]
     values = score_pairs(metric, variants.pairs).tolist()
     score, sign = values[whole], -1 if metric.higher_is_better is False else 1
@@ -130,7 +130,7 @@ def explain_pair(metric: Metric | str, pair: Pair) -> Explanation:
         unit,
         tuple(span(*one) for one in spans),
         tuple(span(*one) for one in neighbours),
-        tuple(_notes(metric, pair, unit, len(pieces))),
+        tuple(_explanation_notes(metric, pair, unit, len(pieces))),
     )
 
 
@@ -176,7 +176,7 @@ def _split_turn(text: str) -> list[Piece]:
     return group_pieces(text, pieces, MAX_PARTS) if pieces else []
 
 
-def _neighbours(text: str, pieces: Sequence[Piece]) -> Iterator[Piece]:
+def _neighbouring_pieces(text: str, pieces: Sequence[Piece]) -> Iterator[Piece]:
     """Two and three neighbouring pieces, but never all of them."""
     for size in (size for size in _NEIGHBOURS if size < len(pieces)):
         for i in range(len(pieces) - size + 1):
@@ -196,7 +196,7 @@ def _check_metric(metric: Metric, pair: Pair) -> None:
         )
 
 
-def _notes(metric: Metric, pair: Pair, unit: Unit, n_pieces: int) -> Iterator[str]:
+def _explanation_notes(metric: Metric, pair: Pair, unit: Unit, n_pieces: int) -> Iterator[str]:
     missing = compute.missing_part(metric, pair)
     if missing is not None:
         yield f"No score: the {missing} is blank." if missing == "reply" else f"No score: there is no {missing}."

@@ -87,7 +87,7 @@ class Robustness:
 
     def to_object(self) -> dict[str, Any]:
         """All results as JSON values; unknown numbers are null."""
-        values: dict[str, Any] = _plain(
+        values: dict[str, Any] = _plain_robustness_value(
             {
                 "plan": self.plan,
                 "contexts": self.contexts,
@@ -123,13 +123,13 @@ def _figure_object(outcome: TrialOutcome) -> dict[str, Any]:
     return figure | {"n": value.n, "n_without_score": value.n_missing, "n_left_out": outcome.left_out}
 
 
-def _plain(value: Any) -> Any:
+def _plain_robustness_value(value: Any) -> Any:
     """Values for JSON: rounded to six decimals, None for NaN."""
     if isinstance(value, float):
         return round(value, 6) if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
+        return {key: _plain_robustness_value(one) for key, one in value.items()}
+    return [_plain_robustness_value(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 class TrialScores(NamedTuple):

@@ -80,7 +80,7 @@ def draw_exchanges(records: Iterable[Dialogue | Item], contexts: int, split: str
     for name, n in share_evenly(sizes, contexts).items():
         pool = ReplyPool(tuple((f"{name}/{dialogue}", text) for dialogue, text in corpora[name].replies))
         sample = corpora[name].sample(n, random.Random(f"{seed}/{name}"))
-        exchanges += [_exchange(name, dialogue, place, pool) for dialogue, place in sample]
+        exchanges += [_make_exchange(name, dialogue, place, pool) for dialogue, place in sample]
     return exchanges
 
 
@@ -105,7 +105,7 @@ def _is_short(place: ExchangePlace) -> bool:
     return (len(record.context) if isinstance(record, Item) else number) < _MIN_TURNS
 
 
-def _exchange(corpus: str, dialogue: str, place: ExchangePlace, pool: ReplyPool) -> Exchange:
+def _make_exchange(corpus: str, dialogue: str, place: ExchangePlace, pool: ReplyPool) -> Exchange:
     record, number = place
     if isinstance(record, Item):
         name, context, reply = record.id, record.context, Turn(record.references[0].text)
@@ -119,7 +119,7 @@ def _exchange(corpus: str, dialogue: str, place: ExchangePlace, pool: ReplyPool)
         f"{corpus}/{dialogue}",
         context[-MAX_TURNS:],
         reply.text,
-        _following(reply, future),
+        _next_by_other_speaker(reply, future),
         references,
         future[:MAX_TURNS],
         situation,
@@ -127,7 +127,7 @@ def _exchange(corpus: str, dialogue: str, place: ExchangePlace, pool: ReplyPool)
     )
 
 
-def _following(reply: Turn, future: tuple[Turn, ...]) -> str | None:
+def _next_by_other_speaker(reply: Turn, future: tuple[Turn, ...]) -> str | None:
     """What another speaker says next; without speakers, the next turn."""
     if not future or (reply.speaker is not None and future[0].speaker == reply.speaker):
         return None

@@ -51,14 +51,14 @@ def split_word_pieces(text: str) -> list[Piece]:
 
 def sentence_pieces(text: str) -> list[Piece]:
     """The sentences of a text."""
-    return _locate(text, split_sentences(text))
+    return _locate_pieces(text, split_sentences(text))
 
 
 def split_sentence_or_clause_pieces(text: str) -> list[Piece]:
     """The sentences of an utterance, or the clauses of its only sentence; none if it is one clause."""
     pieces = sentence_pieces(text)
     if len(pieces) < 2:
-        pieces = _locate(text, [part for part in _CLAUSE_END.split(text.strip()) if part])
+        pieces = _locate_pieces(text, [part for part in _CLAUSE_END.split(text.strip()) if part])
     return pieces if len(pieces) > 1 else []
 
 
@@ -99,7 +99,7 @@ def _is_dependent(text: str) -> bool:
     return all(unicodedata.category(c)[0] == "P" for c in text) or unicodedata.category(text[0])[0] == "M"
 
 
-def _locate(text: str, parts: Sequence[str]) -> list[Piece]:
+def _locate_pieces(text: str, parts: Sequence[str]) -> list[Piece]:
     pieces, start = [], 0
     for part in parts:
         start = text.index(part, start)

@@ -23,11 +23,13 @@ def robustness_table(robustness: Robustness) -> Table:
     for trial in TRIALS:
         outcomes = [robustness.outcome(metric, trial.name) for metric in robustness.metrics]
         has_text = sum(robustness.contexts.values()) - outcomes[0].left_out if outcomes else 0
-        rows.append([trial.kind, trial.name, has_text, *(_percent(outcome.value) for outcome in outcomes)])
+        rows.append([trial.kind, trial.name, has_text, *(_percent_estimate(outcome.value) for outcome in outcomes)])
     n, corpora = sum(robustness.contexts.values()), len(robustness.contexts)
     over = f"mean over {corpora} corpora" if corpora > 1 else next(iter(robustness.contexts))
     title = f"Robustness: {n:,} contexts, {over}"
-    return Table(title, ["kind", "trial", "contexts", *robustness.metrics], rows, _notes(robustness), decimals=1)
+    return Table(
+        title, ["kind", "trial", "contexts", *robustness.metrics], rows, _robustness_notes(robustness), decimals=1
+    )
 
 
 def robustness_by_corpus_table(robustness: Robustness, metric: str) -> Table:
@@ -57,11 +59,11 @@ def worst_case_table(robustness: Robustness, metric: str, n: int) -> Table:
     return Table(f"{metric}: worst cases", heads, rows)
 
 
-def _percent(value: Interval) -> Estimate:
+def _percent_estimate(value: Interval) -> Estimate:
     return Estimate(100 * value.value, 100 * value.low, 100 * value.high)
 
 
-def _notes(robustness: Robustness) -> list[str]:
+def _robustness_notes(robustness: Robustness) -> list[str]:
     notes = list(_READING)
     for metric, facts in robustness.metrics.items():
         outcomes = [robustness.outcome(metric, trial.name) for trial in TRIALS]

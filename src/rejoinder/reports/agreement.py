@@ -32,10 +32,12 @@ def aspect_table(aspects: Sequence[AspectAgreement], judgements: Judgements) -> 
             ]
         )
     heads = ["aspect", "units", "raters", "ratings per unit", "Krippendorff's alpha", "Fleiss' kappa", "Cohen's kappa"]
-    return Table("Agreement", heads, rows, _notes(aspects, judgements), keys={"ratings per unit": "ratings a unit"})
+    return Table(
+        "Agreement", heads, rows, _agreement_notes(aspects, judgements), keys={"ratings per unit": "ratings a unit"}
+    )
 
 
-def _notes(aspects: Sequence[AspectAgreement], judgements: Judgements) -> list[str]:
+def _agreement_notes(aspects: Sequence[AspectAgreement], judgements: Judgements) -> list[str]:
     unit = "whole dialogues" if any(aspect.judged.dialogues for aspect in aspects) else "units"
     notes = [f"[low, high]: 95% bootstrap over {unit}. 1 is perfect, 0 is chance level."]
     for scale in dict.fromkeys(aspect.scale for aspect in aspects):

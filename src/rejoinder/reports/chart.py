@@ -72,7 +72,7 @@ def tick_label(value: float) -> str:
 
 def axis_labels(axis: Axis) -> Markup:
     """The numbers of an axis, to go under its bars."""
-    texts = "".join(f'<text x="{_percent(axis, t)}" y="14">{tick_label(t)}</text>' for t in axis.ticks)
+    texts = "".join(f'<text x="{_axis_percent(axis, t)}" y="14">{tick_label(t)}</text>' for t in axis.ticks)
     return Markup(f'<svg class="axis" width="100%" height="18" aria-hidden="true" focusable="false">{texts}</svg>')
 
 
@@ -81,10 +81,10 @@ def interval_bar(name: str, estimate: Estimate, axis: Axis, mark: float | None =
     grid = "".join(_vertical_line(axis, tick, "mark" if tick == mark else "grid") for tick in axis.ticks)
     parts = []
     if not (math.isnan(estimate.low) or math.isnan(estimate.high)):
-        low, high = _percent(axis, estimate.low), _percent(axis, estimate.high)
+        low, high = _axis_percent(axis, estimate.low), _axis_percent(axis, estimate.high)
         parts.append(f'<line class="interval" x1="{low}" x2="{high}" y1="{_MIDDLE}" y2="{_MIDDLE}"/>')
         parts += [f'<line class="interval" x1="{x}" x2="{x}" y1="6" y2="16"/>' for x in (low, high)]
-    parts.append(f'<circle class="dot" cx="{_percent(axis, estimate.value)}" cy="{_MIDDLE}" r="4.5"/>')
+    parts.append(f'<circle class="dot" cx="{_axis_percent(axis, estimate.value)}" cy="{_MIDDLE}" r="4.5"/>')
     label = escape_html(
         f"{name}: {format_cell(estimate)}, drawn from {tick_label(axis.low)} to {tick_label(axis.high)}"
     )
@@ -93,9 +93,9 @@ def interval_bar(name: str, estimate: Estimate, axis: Axis, mark: float | None =
 
 
 def _vertical_line(axis: Axis, value: float, kind: str) -> str:
-    x = _percent(axis, value)
+    x = _axis_percent(axis, value)
     return f'<line class="{kind}" x1="{x}" x2="{x}" y1="0" y2="{2 * _MIDDLE}"/>'
 
 
-def _percent(axis: Axis, value: float) -> str:
+def _axis_percent(axis: Axis, value: float) -> str:
     return f"{100 * axis.share(value):.4g}%"

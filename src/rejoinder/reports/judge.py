@@ -86,7 +86,7 @@ def judge_table(summaries: Sequence[JudgeSummary]) -> Table:
         line: list[Cell] = [summary.metric, summary.replies, counts.answers, counts.unreadable, counts.refused]
         line += [counts.input_tokens, counts.output_tokens, summary.cost]
         rows.append([*line, consistency.n, consistency.same, consistency.mean_difference, consistency.alpha])
-        notes += _notes(summary)
+        notes += _judge_notes(summary)
     notes.append(
         "Repeats send the same request again; alpha is Krippendorff's (interval scale), 1 where they always agree."
     )
@@ -125,7 +125,7 @@ def _read_answers(folder: Path, metric: Judge, pairs: list[Pair]) -> list[list[R
     return [by_response.get(pair.response.id, []) for pair in pairs]
 
 
-def _notes(summary: JudgeSummary) -> Iterator[str]:
+def _judge_notes(summary: JudgeSummary) -> Iterator[str]:
     if n := summary.answers.uncounted:
         yield f"{summary.metric}: {format_count(n, 'answer')} without a valid token count, so the cost is unknown."
     if summary.unanswered:

@@ -9,7 +9,7 @@ from rejoinder.errors import RunError
 from rejoinder.files import atomic_write
 from rejoinder.reports.findings import compute_findings
 from rejoinder.reports.missing import matched_table
-from rejoinder.reports.page import render_page
+from rejoinder.reports.page import render_run_page
 from rejoinder.selection.folder import is_selection_run as is_selection
 from rejoinder.table import join_tables
 
@@ -64,7 +64,7 @@ def render_report(run: Path, form: str, aspect: str | None = None, seed: int = 0
         return _render_selection(run, form, aspect, seed)
     findings = compute_findings(run, aspect, seed)
     if form == "html":
-        return render_page(findings)
+        return render_run_page(findings)
     matched = matched_table(findings)
     return join_tables([*findings.tables(), *([matched] if matched else [])], form).rstrip("\n") + "\n"
 

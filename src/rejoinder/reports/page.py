@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 GENERATOR = f"rejoinder {rejoinder.__version__}"
 
 
-def render_page(findings: Findings) -> str:
+def render_run_page(findings: Findings) -> str:
     """The report page of a run."""
     style, script = (Markup(read_template(name)) for name in ("page.css", "page.js"))
     return (
@@ -77,7 +77,7 @@ def make_environment() -> Environment:
         loader=FunctionLoader(read_template),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_finalize,
+        finalize=_finalise_template_value,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
@@ -93,7 +93,7 @@ def read_template(name: str) -> str:
     return (files("rejoinder.reports") / "templates" / name).read_text(encoding="utf-8")
 
 
-def _finalize(value: Any) -> Any:
+def _finalise_template_value(value: Any) -> Any:
     """What a template prints: plain text with control characters made visible, anything else unchanged."""
     return replace_control_characters(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 

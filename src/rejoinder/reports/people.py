@@ -112,8 +112,8 @@ def _value_or_reason(statistic: object) -> tuple[str, str]:
 
 def _make_bars(trust: Trust, level: Level) -> tuple[list[AgreementBar], Markup | None]:
     """Metrics, best first, then baselines; 0 is always on the axis."""
-    metrics = sorted(trust.metrics, key=lambda agreement: -_number(agreement.levels[level].value))
-    estimates = {agreement.name: _estimate(agreement, level) for agreement in [*metrics, *trust.baselines]}
+    metrics = sorted(trust.metrics, key=lambda agreement: -_agreement_sort_key(agreement.levels[level].value))
+    estimates = {agreement.name: _agreement_estimate(agreement, level) for agreement in [*metrics, *trust.baselines]}
     along = make_axis([0.0, *(end for estimate in estimates.values() for end in estimate)], (-1.0, 1.0))
     bars = []
     for agreement in [*metrics, *trust.baselines]:
@@ -127,11 +127,11 @@ def _make_bars(trust: Trust, level: Level) -> tuple[list[AgreementBar], Markup |
     return bars, axis_labels(along) if along else None
 
 
-def _number(value: float) -> float:
+def _agreement_sort_key(value: float) -> float:
     return -math.inf if math.isnan(value) else value
 
 
-def _estimate(agreement: MetricAgreement, level: Level) -> Estimate:
+def _agreement_estimate(agreement: MetricAgreement, level: Level) -> Estimate:
     return interval_estimate(agreement.levels[level])
 
 
@@ -153,8 +153,8 @@ def _describe_figure(agreement: MetricAgreement, trust: Trust, scatter: Scatter,
         parts[0] += f", {scatter.drawn:,} of them drawn (a fixed sample; the numbers are for all)"
     if scatter.line is not None:
         parts.append(f"slope {scatter.line.slope:.3g} per rating point")
-    parts.append(f"{trust.method.capitalize()} {format_cell(_estimate(agreement, 'pooled'))} pooled")
-    within = _estimate(agreement, "within_system")
+    parts.append(f"{trust.method.capitalize()} {format_cell(_agreement_estimate(agreement, 'pooled'))} pooled")
+    within = _agreement_estimate(agreement, "within_system")
     if not math.isnan(within.value) and len(set(trust.evidence.systems)) > 1:
         parts.append(f"{format_cell(within)} within systems")
     return "; ".join(parts) + (

@@ -46,11 +46,11 @@ def accuracy_table(evaluation: SelectionEvaluation) -> Table:
         "Accuracy of selection",
         heads,
         rows,
-        [summarise_lead(evaluation.order, evaluation.differences), *_notes(evaluation)],
+        [summarise_lead(evaluation.order, evaluation.differences), *_selection_notes(evaluation)],
     )
 
 
-def _notes(evaluation: SelectionEvaluation) -> list[str]:
+def _selection_notes(evaluation: SelectionEvaluation) -> list[str]:
     selected = evaluation.selected
     n, clusters = len(selected.questions), selected.n_clusters
     unit = "questions" if clusters == n else f"the {clusters:,} dialogues or contexts of the {n:,} questions"

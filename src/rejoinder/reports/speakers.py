@@ -106,8 +106,8 @@ def plot_similarity(by_corpus: Mapping[str, Sequence[Similarity]], encoder: str)
             y += _LINE
         y += _LINE // 2
     grid = [
-        f'<line x1="{_x(axis, tick)}" x2="{_x(axis, tick)}" y1="{_HEAD}" y2="{y}" stroke="#dddddd"/>'
-        f'<text x="{_x(axis, tick)}" y="{y + 16}" text-anchor="middle">{tick_label(tick)}</text>'
+        f'<line x1="{_axis_x(axis, tick)}" x2="{_axis_x(axis, tick)}" y1="{_HEAD}" y2="{y}" stroke="#dddddd"/>'
+        f'<text x="{_axis_x(axis, tick)}" y="{y + 16}" text-anchor="middle">{tick_label(tick)}</text>'
         for tick in axis.ticks
     ]
     title = escape_html(f"Mean cosine within speaker sets, with 95% intervals ({encoder})")
@@ -123,7 +123,9 @@ def plot_similarity(by_corpus: Mapping[str, Sequence[Similarity]], encoder: str)
 def _draw_interval(similarity: Similarity, axis: Axis, y: int) -> list[str]:
     """A dot for the mean and a line for its interval, after the set's name."""
     colour = _COLOURS[("same_conversation", "same_partner", "same_speaker", "random").index(similarity.of)]
-    low, value, high = (_x(axis, v) for v in (similarity.cosine.low, similarity.cosine.value, similarity.cosine.high))
+    low, value, high = (
+        _axis_x(axis, v) for v in (similarity.cosine.low, similarity.cosine.value, similarity.cosine.high)
+    )
     name = escape_html(similarity.of.replace("_", " "))
     cosine = similarity.cosine
     label = escape_html(f"{cosine.value:.3f} [{cosine.low:.3f}, {cosine.high:.3f}], {similarity.n_sets:,} sets")
@@ -134,5 +136,5 @@ def _draw_interval(similarity: Similarity, axis: Axis, y: int) -> list[str]:
     ]
 
 
-def _x(axis: Axis, value: float) -> str:
+def _axis_x(axis: Axis, value: float) -> str:
     return f"{_LEFT + axis.share(value) * (_WIDTH - _LEFT - _RIGHT):.1f}"

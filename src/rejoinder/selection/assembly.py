@@ -125,7 +125,7 @@ class QuestionAssembler:
         if not accepted or self.settings.second != ("people" if self.by_people else "model"):
             return None
         if self.by_people:
-            return max(accepted, key=lambda one: (_mean(get_human_scores(one)), -_pool_place(one)))
+            return max(accepted, key=lambda one: (_mean_human_score(get_human_scores(one)), -_pool_place(one)))
         return max(accepted, key=lambda one: (one.meta[ACCEPTABILITY_KEY], -_pool_place(one)))
 
     def _make_question(self, pool: Question, name: str, truth: Candidate, false: Sequence[Candidate]) -> Question:
@@ -151,7 +151,7 @@ def find_true_reply(pool: Question) -> Candidate:
     return true_candidates[0]
 
 
-def _mean(scores: Sequence[int]) -> float:
+def _mean_human_score(scores: Sequence[int]) -> float:
     return sum(scores) / len(scores)
 
 

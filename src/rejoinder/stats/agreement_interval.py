@@ -106,10 +106,10 @@ def used_clusters(matrix: Floats, clusters: Labels | None) -> Ints | None:
     if clusters is None:
         return None
     check_same_length(ratings=matrix, clusters=clusters)
-    return np.unique(encode_labels(clusters, "clusters")[0][_used(matrix)], return_inverse=True)[1]
+    return np.unique(encode_labels(clusters, "clusters")[0][_used_units(matrix)], return_inverse=True)[1]
 
 
-def _used(matrix: Floats) -> Bools:
+def _used_units(matrix: Floats) -> Bools:
     used: Bools = np.isfinite(matrix).sum(axis=1) >= 2
     return used
 
@@ -117,7 +117,7 @@ def _used(matrix: Floats) -> Bools:
 def encode_units(matrix: Floats) -> tuple[Floats, Ints, Ints, Floats, int]:
     """The units with two or more ratings: their rows, each rating's unit and category, the categories, n left out."""
     known = np.isfinite(matrix)
-    used = _used(matrix)
+    used = _used_units(matrix)
     part = np.where(known, matrix, NAN)[used]
     unit, rater = np.nonzero(known[used])
     values, code = np.unique(part[unit, rater], return_inverse=True)
@@ -175,7 +175,7 @@ def alpha_interval(
         coincidences = rows.reshape(-1, size, size)
         totals = coincidences.sum(axis=2)
         n = totals.sum(axis=1)
-        distance = _distances(scale, values, totals)
+        distance = _category_distances(scale, values, totals)
         observed = (coincidences * distance).sum(axis=(1, 2)) * (n - 1)
         expected = np.einsum("bc,bck,bk->b", totals, np.broadcast_to(distance, coincidences.shape), totals)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -222,7 +222,7 @@ def fleiss_interval(
     return counts.interval(kappas, n_resamples=n_resamples, seed=seed, level=level)[0]
 
 
-def _distances(scale: Scale, values: Floats, totals: Floats) -> Floats:
+def _category_distances(scale: Scale, values: Floats, totals: Floats) -> Floats:
     """Squared differences of the categories, one matrix per resample (or one for all)."""
     a, b = values[:, None], values[None, :]
     if scale == "nominal":
@@ -280,7 +280,7 @@ def cohen_intervals(
     cluster_codes = used_clusters(matrix, clusters)
     first, second = ordered_pairs(unit)
     shared = np.bincount(np.unique(unit[first] * n_raters + rater[first]) % n_raters, minlength=n_raters)
-    cost = _costs(weights, size)
+    cost = _kappa_costs(weights, size)
     # Each rater's table has their ratings in its rows and all others' in its columns; the tables of pairs follow.
     pair = np.minimum(rater[first], rater[second]) * n_raters + np.maximum(rater[first], rater[second])
     pairs, pair_codes, pair_counts = np.unique(pair, return_inverse=True, return_counts=True)
@@ -310,7 +310,7 @@ def cohen_intervals(
     return CohenAgreement(mean, len(frequent), intervals[1:], shared)
 
 
-def _costs(weights: Weights, size: int) -> Floats:
+def _kappa_costs(weights: Weights, size: int) -> Floats:
     distance = np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(np.float64)
     costs: dict[str, Floats] = {"none": (distance > 0).astype(np.float64), "linear": distance, "quadratic": distance**2}
     return costs[weights]

@@ -71,7 +71,7 @@ def fit_strengths(won: Floats, shrinkage: float) -> Floats:
     for _ in range(_MAX_STEPS):
         expected = _expected_points(strengths[:, None] - strengths[None, :])
         gradient = (won - played * expected).sum(axis=1) - shrinkage * strengths
-        step = np.linalg.solve(_information(strengths, played, shrinkage), gradient)
+        step = np.linalg.solve(_information_matrix(strengths, played, shrinkage), gradient)
         before, scale = objective(strengths), 1.0
         while objective(strengths + scale * step) > before + 1e-12 and scale > 1e-10:
             scale /= 2
@@ -89,7 +89,7 @@ def _expected_points(ahead: Floats) -> Floats:
     return share
 
 
-def _information(strengths: Floats, played: Floats, shrinkage: float) -> Floats:
+def _information_matrix(strengths: Floats, played: Floats, shrinkage: float) -> Floats:
     """The negative second derivative, made invertible along the one direction without meaning."""
     expected = _expected_points(strengths[:, None] - strengths[None, :])
     weights = played * expected * (1 - expected)
@@ -107,7 +107,7 @@ def robust_errors(strengths: Floats, shrinkage: float, y: Floats, a: Ints, b: In
     scores -= sum_by_code(groups * size + b, residuals, size * n_groups)
     played = np.bincount(a * size + b, minlength=size**2).reshape(size, size).astype(np.float64)
     centre = np.eye(size) - 1 / size
-    bread = centre @ np.linalg.inv(_information(strengths, played + played.T, shrinkage))
+    bread = centre @ np.linalg.inv(_information_matrix(strengths, played + played.T, shrinkage))
     spread = bread @ scores.reshape(n_groups, size).T
     errors: Floats = np.sqrt((spread**2).sum(axis=1) * n_groups / (n_groups - 1))
     return errors

@@ -91,7 +91,7 @@ def split_half(
     empty = SplitHalf(NAN, NAN, NAN, n_splits, n_systems, int(used.sum()), int((~used).sum()))
     if n_systems < 3:
         return empty._replace(reason="fewer than 3 systems with two ratings on a unit")
-    first, second = _halves(matrix[used], codes, n_systems, n_splits, seed)
+    first, second = _split_half_means(matrix[used], codes, n_systems, n_splits, seed)
     values = pairwise_correlation(method, first, second, np.ones(first.shape, dtype=np.int64))
     values = values[~np.isnan(values)]
     if not len(values):
@@ -100,7 +100,7 @@ def split_half(
     return empty._replace(value=float(values.mean()), low=float(low), high=float(high))
 
 
-def _halves(matrix: Floats, codes: Ints, n_systems: int, n_splits: int, seed: int) -> tuple[Floats, Floats]:
+def _split_half_means(matrix: Floats, codes: Ints, n_systems: int, n_splits: int, seed: int) -> tuple[Floats, Floats]:
     """The systems' means over the first and over the second half of every unit's ratings: (splits, systems)."""
     random = make_generator(seed)
     missing = np.isnan(matrix)

@@ -202,7 +202,7 @@ def percentile_interval(
     off_centre = empty._replace(reason="the resamples miss the estimate; resample other units")
     if not _OFF_CENTRE <= below <= 1 - _OFF_CENTRE:
         return off_centre
-    low, high = np.quantile(defined, _probabilities(below, n_units, level, kind))
+    low, high = np.quantile(defined, _interval_probabilities(below, n_units, level, kind))
     if not low - 1e-12 <= value <= high + 1e-12:
         return off_centre
     return empty._replace(low=float(low), high=float(high), reason=reason)
@@ -226,7 +226,7 @@ def bootstrap_p_value(samples: Floats, n_units: int, kind: IntervalKind = "expan
     return 2 * share
 
 
-def _probabilities(below: float, n_units: int, level: float, kind: IntervalKind) -> tuple[float, float]:
+def _interval_probabilities(below: float, n_units: int, level: float, kind: IntervalKind) -> tuple[float, float]:
     from scipy.special import ndtr, ndtri, stdtrit
 
     reach = float(-ndtri((1 - level) / 2))

@@ -44,7 +44,7 @@ class Endpoint:
     def ask(self, requests: Iterable[EndpointRequest], readable: Readable, plain: ChatConverter | None = None) -> None:
         """Send every unanswered request; with ``plain``, send them to /completions and convert the answers."""
         try:
-            settings, store = _settings(self.url, self.key), self.store
+            settings, store = _endpoint_settings(self.url, self.key), self.store
             with store.claim():
                 send_requests(requests, settings, store, readable, plain)
         except JudgeError as error:
@@ -97,12 +97,12 @@ def check_endpoint(system: str, model: str, url: str, key: str | None) -> None:
         raise SpecError(f"{system}: key must name the environment variable that holds the key, not be the key itself")
 
 
-def _settings(url: str, key: str | None) -> EndpointSettings:
+def _endpoint_settings(url: str, key: str | None) -> EndpointSettings:
     if not url:
         return read_endpoint_settings()
     return EndpointSettings(
         url.rstrip("/"),
-        _key(url.rstrip("/"), key),
+        _endpoint_key(url.rstrip("/"), key),
         in_flight=int(_read_number("IN_FLIGHT", 32, 1, 1024)),
         timeout=_read_number("TIMEOUT", 60.0, 0.01, 3600),
         retries=int(_read_number("RETRIES", 6, 0, 100)),
@@ -110,7 +110,7 @@ def _settings(url: str, key: str | None) -> EndpointSettings:
     )
 
 
-def _key(url: str, variable: str | None) -> str:
+def _endpoint_key(url: str, variable: str | None) -> str:
     """Return the key in the named variable; without one, the environment's key if it is for this endpoint."""
     if variable is not None:
         key = os.environ.get(variable, "")

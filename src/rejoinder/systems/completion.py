@@ -58,7 +58,7 @@ def echoed_log_probabilities(content: str | None) -> list[float]:
     # Non-ASCII characters may be split between tokens, and each server writes the pieces in its own way.
     if prompt[start:].isascii() and not spelling.endswith(prompt[start:]):
         raise UnechoedError("its text_offset does not match the text that it echoes")
-    return [_number(values[i]) for i in own]
+    return [_log_probability_number(values[i]) for i in own]
 
 
 def _parse_answer(content: str | None) -> tuple[str, dict[str, Any]]:
@@ -81,7 +81,7 @@ def _token_starts(text: str, tokens: Sequence[str], offsets: Sequence[int]) -> l
     return [max(0, place - first - shift) for place in offsets]
 
 
-def _number(value: Any) -> float:
+def _log_probability_number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise UnechoedError("it returns no log-probability for a token of the reply")
     return float(value)

@@ -59,7 +59,7 @@ class Measured(System):
         rows: list[Row] = []
         for start in range(0, len(texts), _MOST_PAIRS):
             part = texts[start : start + _MOST_PAIRS]
-            pairs = [_pair(questions[number], text, start + k) for k, (number, text) in enumerate(part)]
+            pairs = [_candidate_pair(questions[number], text, start + k) for k, (number, text) in enumerate(part)]
             known = [k for k, pair in enumerate(pairs) if self._has_all(pair)]
             for k, statistic in zip(known, self._statistics([pairs[k] for k in known]), strict=True):
                 if statistic is not None:
@@ -117,6 +117,6 @@ class Measured(System):
         return rounded if self._metric.higher_is_better else -rounded
 
 
-def _pair(question: Question, text: str, number: int) -> Pair:
+def _candidate_pair(question: Question, text: str, number: int) -> Pair:
     item = Item(question.id, spoken_question_turns(question), situation=question.situation, dialogue=question.dialogue)
     return Pair(item, Response(f"{question.id}/{number}", question.id, "candidate", text))

@@ -232,7 +232,9 @@ class Tfidf(System):
         context = self._vector(text, frequencies) if turns else None
         if context is None:
             return [NAN] * len(question.candidates)
-        scores = {text: _cosine(context, self._vector(text, frequencies) or {}) for text in distinct_texts(question)}
+        scores = {
+            text: _tfidf_cosine(context, self._vector(text, frequencies) or {}) for text in distinct_texts(question)
+        }
         return place_scores(question, scores)
 
     def _vector(self, text: str, frequencies: DocumentFrequencies) -> Vector | None:
@@ -247,7 +249,7 @@ def _shared_statements(candidate: Vector, statements: Sequence[Vector]) -> tuple
     return tuple(place for place, statement in enumerate(statements) if heavy & statement.keys())
 
 
-def _cosine(first: Vector, second: Vector) -> float:
+def _tfidf_cosine(first: Vector, second: Vector) -> float:
     """The cosine, 0 if one of the vectors is zero; summed exactly, so that the order of words does not matter."""
     dot = math.fsum(value * second[word] for word, value in first.items() if word in second)
     lengths = [math.fsum(value * value for value in vector.values()) for vector in (first, second)]

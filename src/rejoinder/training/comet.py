@@ -53,7 +53,7 @@ def train_comet(
     rows, held_rows = (tokenize_triples(model, part) for part in (used, held_out))
     before = mean_loss(model, held_rows, recipe.batch)
     parameters = attach_lora(model.network, recipe.rank, recipe.scale, recipe.seed)
-    _train(model, parameters, rows, recipe, say)
+    _train_comet_lora(model, parameters, rows, recipe, say)
     model.network.eval()
     after = mean_loss(model, held_rows, recipe.batch)
     say(f"held out: loss per token {before:.3f} before, {after:.3f} after")
@@ -71,7 +71,7 @@ def tokenize_triples(model: LanguageModel, triples: Sequence[KnowledgeTriple]) -
     return [PromptRow((*p, *t), len(p)) for p, t in zip(prompts, tails, strict=True)]
 
 
-def _train(
+def _train_comet_lora(
     model: LanguageModel, parameters: list[Any], rows: list[PromptRow], recipe: CometRecipe, say: Callable[[str], None]
 ) -> None:
     network = model.network

@@ -60,7 +60,7 @@ def train_nup(
     torch.manual_seed(recipe.seed)
     torch.set_num_threads(count_threads())
     network = NextUtteranceNetwork(trunk, recipe.dropout).to(torch_device)
-    _train(network, pieces, next_turns, recipe, torch_device, say)
+    _train_nup_network(network, pieces, next_turns, recipe, torch_device, say)
     measured = _measure_held_out(network, pieces, all_dialogues, corpus, recipe, torch_device)
     if measured["contexts"]:
         say(f"on valid: the true reply beats another in {100 * measured['pairs']:.1f}% of {measured['contexts']}")
@@ -121,7 +121,7 @@ def sample_other_responses(next_turns: Sequence[NextTurn], random: np.random.Gen
     return [next_turns[(i + step) % len(next_turns)].reply for i, step in enumerate(steps.tolist())]
 
 
-def _train(
+def _train_nup_network(
     network: NextUtteranceNetwork,
     pieces: NupTokenizer,
     next_turns: Sequence[NextTurn],

@@ -55,7 +55,7 @@ def train_statements(
     say(f"{summary}, {len(held_rows):,} held out")
     before = mean_loss(model, held_rows, recipe.batch)
     parameters = attach_lora(model.network, recipe.rank, recipe.scale, recipe.seed)
-    losses = _train(model, parameters, rows, held_rows, recipe, say)
+    losses = _train_statement_lora(model, parameters, rows, held_rows, recipe, say)
     measured: dict[str, Any] = {
         "statements": len(rows),
         "too_long": left_out,
@@ -89,7 +89,7 @@ def tokenize_statements(model: LanguageModel, seeds: Sequence[Seed]) -> tuple[li
     return short_rows, len(rows) - len(short_rows)
 
 
-def _train(
+def _train_statement_lora(
     model: LanguageModel,
     parameters: list[Any],
     rows: Sequence[PromptRow],

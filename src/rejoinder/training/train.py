@@ -283,7 +283,7 @@ def _train_ranker(job: _Job, knowledge: Sequence[str] = (), knowledge_corpus: st
         raise InputError("a ranker's recipe names its encoder; leave out the base")
     train, valid = _held_out(job)
     licence = _join_licences(train)
-    about: dict[str, Any] = {"train": _shown(train), "valid": _shown(valid), "licence": licence}
+    about: dict[str, Any] = {"train": _shown_files(train), "valid": _shown_files(valid), "licence": licence}
     if recipe.encoder == EMBEDDED:
         about |= _base_licence(licence)
     mined = _mine_pursuits(knowledge, knowledge_corpus, job.say) if knowledge else None
@@ -305,7 +305,7 @@ def _train_statements(job: _Job, licence: str | None = None) -> Any:
     from rejoinder.training.statements import train_statements
 
     train, valid = _held_out(job)
-    data = dict(zip(_shown(train), (_licence_of(name).replace(" ", "-") for name in train), strict=True))
+    data = dict(zip(_shown_files(train), (_licence_of(name).replace(" ", "-") for name in train), strict=True))
     licence = licence or (next(iter(data.values())) if len(train) == 1 else UNKNOWN_LICENCE)
     recipe, base = _choose_recipe(job, StatementRecipe), job.base or "smollm2-135m"
     return train_statements(
@@ -369,7 +369,7 @@ def _read_questions(names: Sequence[str]) -> list[Question]:
     return questions
 
 
-def _shown(names: Sequence[str]) -> list[str]:
+def _shown_files(names: Sequence[str]) -> list[str]:
     return [name if name.startswith("dataset:") else Path(name).name for name in names]
 
 

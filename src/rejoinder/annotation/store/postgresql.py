@@ -58,18 +58,18 @@ class _PostgresqlSession:
         self.connection = connection
 
     def rows(self, statement: str, *values: Any) -> list[Row]:
-        return self.connection.execute(_translate(statement), values).fetchall()
+        return self.connection.execute(_translate_placeholders(statement), values).fetchall()
 
     def run(self, statement: str, *values: Any) -> int:
-        return self.connection.execute(_translate(statement), values).rowcount
+        return self.connection.execute(_translate_placeholders(statement), values).rowcount
 
     def many(self, statement: str, values: Iterable[Sequence[Any]]) -> None:
         with self.connection.cursor() as cursor:
-            cursor.executemany(_translate(statement), values)
+            cursor.executemany(_translate_placeholders(statement), values)
 
 
 @functools.cache
-def _translate(statement: str) -> bytes:
+def _translate_placeholders(statement: str) -> bytes:
     return statement.replace("%", "%%").replace("?", "%s").encode()
 
 

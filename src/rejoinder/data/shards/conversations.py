@@ -81,7 +81,7 @@ def _content_digest(item: Mapping[str, Any]) -> int:
 
 def find_shared(paths: Sequence[Path], at_once: int = _DIGESTS_AT_ONCE) -> SharedDigest | None:
     """Return two files of digests that share one, or None."""
-    return next(filter(None, map(_shared, _split_ranges(paths, at_once))), None)
+    return next(filter(None, map(_shared_digest, _split_ranges(paths, at_once))), None)
 
 
 def find_contradiction(paths: Sequence[Path], at_once: int = _DIGESTS_AT_ONCE // 4) -> SharedDigest | None:
@@ -104,7 +104,7 @@ def _split_ranges(paths: Sequence[Path], at_once: int) -> Iterator[list[Digests]
         begins = ends
 
 
-def _shared(parts: Sequence[Digests]) -> SharedDigest | None:
+def _shared_digest(parts: Sequence[Digests]) -> SharedDigest | None:
     if not parts:
         return None
     whole, owners = np.concatenate(parts), _file_numbers(parts)

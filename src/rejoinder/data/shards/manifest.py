@@ -46,13 +46,13 @@ class ShardManifest(NamedTuple):
 
     def summary(self) -> str:
         """Return a summary in one line."""
-        counts = ", ".join(_count(n, kind) for kind, n in self.records().items())
-        conversations = _count(sum(e.conversations for e in self.entries), "conversation")
-        size = _count(sum(e.bytes for e in self.entries), "byte")
-        return f"{_count(len(self.entries), 'shard')}: {counts or 'no records'} of {conversations} in {size}"
+        counts = ", ".join(_count_noun(n, kind) for kind, n in self.records().items())
+        conversations = _count_noun(sum(e.conversations for e in self.entries), "conversation")
+        size = _count_noun(sum(e.bytes for e in self.entries), "byte")
+        return f"{_count_noun(len(self.entries), 'shard')}: {counts or 'no records'} of {conversations} in {size}"
 
 
-def _count(n: int, noun: str) -> str:
+def _count_noun(n: int, noun: str) -> str:
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 

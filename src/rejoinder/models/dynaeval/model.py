@@ -36,11 +36,11 @@ def open_dynaeval(folder: str | None = None) -> DynaEvalModel:
     """Open the model in a folder, by default ``<cache>/models/dynaeval``, once per process."""
     location = checkpoint_folder("dynaeval", folder, SOURCE)
     path = find_checkpoint_file(location, ("best.pt", "output/*/best.pt"), "the checkpoint")
-    return _open(location, path, path.stat().st_mtime_ns)
+    return _open_dynaeval_folder(location, path, path.stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=2)
-def _open(folder: Path, path: Path, changed: int) -> DynaEvalModel:
+def _open_dynaeval_folder(folder: Path, path: Path, changed: int) -> DynaEvalModel:
     return DynaEvalModel(folder, path)
 
 

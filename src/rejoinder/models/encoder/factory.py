@@ -32,7 +32,7 @@ def load_encoder(name: str, cache: bool = True) -> Encoder:
     (1, 384)
     """
     folder, mark = find_encoder_folder(name)
-    encoder = _open(name, folder, mark, (folder / mark).stat().st_mtime_ns)
+    encoder = _open_encoder_folder(name, folder, mark, (folder / mark).stat().st_mtime_ns)
     return CachedEncoder(encoder, cache_home() / "embeddings") if cache else encoder
 
 
@@ -62,7 +62,7 @@ def find_encoder_folder(name: str) -> tuple[Path, str]:
 
 
 @lru_cache(maxsize=4)
-def _open(name: str, folder: Path, mark: str, changed: int) -> Encoder:
+def _open_encoder_folder(name: str, folder: Path, mark: str, changed: int) -> Encoder:
     """Open an encoder, once per process unless its folder changes."""
     if mark == card.CARD_FILE:
         from rejoinder.models.aptness.encoder import AptnessEncoder

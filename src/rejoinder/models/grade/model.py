@@ -92,11 +92,11 @@ def open_grade(folder: str | None = None) -> GradeModel:
     """Open the model in a folder, by default ``<cache>/models/grade``, once per process."""
     location = checkpoint_folder("grade", folder, SOURCE)
     path = find_checkpoint_file(location, (_CHECKPOINT, f"output/*/GRADE_K2_N10_N10/{_CHECKPOINT}"), "the checkpoint")
-    return _open(location, path, path.stat().st_mtime_ns)
+    return _open_grade_folder(location, path, path.stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=2)
-def _open(folder: Path, path: Path, changed: int) -> GradeModel:
+def _open_grade_folder(folder: Path, path: Path, changed: int) -> GradeModel:
     return GradeModel(folder, path)
 
 

@@ -260,11 +260,11 @@ def open_language_model(name: str) -> LanguageModel:
         changed = (folder / "config.json").stat().st_mtime_ns
     except OSError:
         changed = 0  # opening it will report what is wrong
-    return _open(name, folder, changed)
+    return _open_language_model_once(name, folder, changed)
 
 
 @lru_cache(maxsize=1)  # they are large
-def _open(name: str, folder: Path, changed: int) -> LanguageModel:
+def _open_language_model_once(name: str, folder: Path, changed: int) -> LanguageModel:
     model = load_language_model(name)
     import torch
 

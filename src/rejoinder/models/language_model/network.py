@@ -48,9 +48,9 @@ def read_token_rows(network: Any, rows: Sequence[Sequence[int]]) -> Reading:
     import torch
 
     ids, mask = pad_left(rows, network.device)
-    arguments = {"logits_to_keep": 1} if _accepts(network, "logits_to_keep") else {}
+    arguments = {"logits_to_keep": 1} if _accepts_parameter(network, "logits_to_keep") else {}
     with torch.no_grad():
-        output = network(input_ids=ids, use_cache=True, **_positions(network, mask, ids.shape[1]), **arguments)
+        output = network(input_ids=ids, use_cache=True, **_position_arguments(network, mask, ids.shape[1]), **arguments)
     return Reading(output.past_key_values, mask, _to_float32(output.logits[:, -1]))
 
 
@@ -67,7 +67,7 @@ def extend_reading(
     rows, tokens = next(iter(inputs.values())).shape[:2]
     mask = torch.cat([reading.mask, reading.mask.new_ones(rows, tokens)], dim=1)
     cache = _copy_cache(reading.cache)
-    output = network(past_key_values=cache, use_cache=True, **inputs, **_positions(network, mask, tokens))
+    output = network(past_key_values=cache, use_cache=True, **inputs, **_position_arguments(network, mask, tokens))
     logits = _to_float32(output.logits)
     return logits, Reading(output.past_key_values, mask, logits[:, -1])
 
@@ -82,15 +82,15 @@ def is_causal(network: Any) -> bool:
     return bool(torch.allclose(first, second, rtol=1e-2, atol=1e-2))
 
 
-def _positions(network: Any, mask: torch.Tensor, last: int) -> dict[str, Any]:
+def _position_arguments(network: Any, mask: torch.Tensor, last: int) -> dict[str, Any]:
     """Return the positions of the last tokens and, if there is padding, the attention mask."""
 
     positions = (mask.long().cumsum(dim=1) - 1).clamp(min=0)[:, -last:]
     arguments: dict[str, torch.Tensor] = {} if bool(mask.all()) else {"attention_mask": mask.long()}
-    return {**arguments, "position_ids": positions} if _accepts(network, "position_ids") else arguments
+    return {**arguments, "position_ids": positions} if _accepts_parameter(network, "position_ids") else arguments
 
 
-def _accepts(network: Any, parameter: str) -> bool:
+def _accepts_parameter(network: Any, parameter: str) -> bool:
     return parameter in inspect.signature(network.forward).parameters
 
 

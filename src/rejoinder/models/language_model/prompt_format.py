@@ -107,7 +107,7 @@ def _chat_ids(tokenizer: Any, context: Sequence[Turn]) -> Ids:
     marks = [mark for mark in tokenizer.all_special_tokens if mark.strip()]
     messages = [
         {"role": role, "content": _break_marks(clean_turn_text(turn.text, "chat"), marks)}
-        for role, turn in zip(_roles(context), context, strict=True)
+        for role, turn in zip(_chat_roles(context), context, strict=True)
     ]
     if not messages:
         messages = [{"role": "user", "content": ""}]  # templates need something to reply to
@@ -129,7 +129,7 @@ def _chat_template(tokenizer: Any) -> str:
     return _DATE + template if "strftime_now" in template else template
 
 
-def _roles(context: Sequence[Turn]) -> list[str]:
+def _chat_roles(context: Sequence[Turn]) -> list[str]:
     """Return the speakers if they are chat roles; otherwise user and assistant alternately, back from the reply."""
     speakers = [turn.speaker or "" for turn in context]
     if speakers and set(speakers) <= _ROLES:

@@ -131,9 +131,9 @@ def open_nup(folder: str | None = None) -> NupModel:
         changed = (location / CARD_FILE).stat().st_mtime_ns
     except OSError:
         changed = 0  # reading will report what is wrong
-    return _open(location, changed)
+    return _open_nup_folder(location, changed)
 
 
 @lru_cache(maxsize=2)
-def _open(folder: Path, changed: int) -> NupModel:
+def _open_nup_folder(folder: Path, changed: int) -> NupModel:
     return NupModel(folder)

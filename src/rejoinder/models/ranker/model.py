@@ -137,11 +137,11 @@ def open_ranker(folder: str | Path | None = None) -> RankerModel:
         changed = (location / cards.CARD_FILE).stat().st_mtime_ns
     except OSError:
         changed = 0  # reading the card will report what is wrong
-    return _open(location, changed)
+    return _open_ranker_folder(location, changed)
 
 
 @lru_cache(maxsize=2)
-def _open(folder: Path, changed: int) -> RankerModel:
+def _open_ranker_folder(folder: Path, changed: int) -> RankerModel:
     return RankerModel(folder)
 
 

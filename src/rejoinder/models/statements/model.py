@@ -138,11 +138,11 @@ def open_lora_writer(folder: str | Path | None = None, device: Any = None) -> Lo
     """Open the writer in a folder, or by default that of the package."""
     location = SHIPPED_FOLDER if folder is None else Path(folder)
     read_lora_card(location, STATEMENTS_LORA)
-    return _open(location, (location / STATEMENTS_LORA.card).stat().st_mtime_ns, device)
+    return _open_writer_folder(location, (location / STATEMENTS_LORA.card).stat().st_mtime_ns, device)
 
 
 @lru_cache(maxsize=1)
-def _open(folder: Path, changed: int, device: Any) -> LoraStatementWriter:
+def _open_writer_folder(folder: Path, changed: int, device: Any) -> LoraStatementWriter:
     return LoraStatementWriter(*open_lora(folder, STATEMENTS_LORA, device))
 
 

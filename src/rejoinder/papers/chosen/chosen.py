@@ -216,10 +216,10 @@ def _describe_findings(measures: ChosenMeasures) -> Iterator[str]:
         n=len(chosen),
         mean_chosen=means[0],
         mean_random=means[1],
-        mean_verdict=_judge(means[0] >= means[1]),
+        mean_verdict=_finding_verdict(means[0] >= means[1]),
         deviation_chosen=deviations[0],
         deviation_random=deviations[1],
-        deviation_verdict=_judge(deviations[0] <= deviations[1] / 2),
+        deviation_verdict=_finding_verdict(deviations[0] <= deviations[1] / 2),
     )
     agreement = {
         kind: measure_set_agreement(
@@ -234,7 +234,7 @@ def _describe_findings(measures: ChosenMeasures) -> Iterator[str]:
     )
 
 
-def _judge(reached: bool) -> str:
+def _finding_verdict(reached: bool) -> str:
     return "reached" if reached else "MISSED"
 
 

@@ -40,12 +40,12 @@ def list_idk_findings(
     others: Mapping[str, RunCorrelations],
 ) -> Iterator[str]:
     """The sentences, one per finding."""
-    yield _regularization(test)
-    yield _dimensions(masked)
-    yield _training_set(test)
-    yield _head(test, head)
-    yield _sensitivity(test, head, others)
-    yield _floors(test)
+    yield _describe_regularisation(test)
+    yield _describe_dimensions(masked)
+    yield _describe_training_set(test)
+    yield _describe_head(test, head)
+    yield _describe_sensitivity(test, head, others)
+    yield _describe_baselines(test)
 
 
 def mean_spearmans(runs: Sequence[RunCorrelations]) -> dict[str, float]:
@@ -53,11 +53,11 @@ def mean_spearmans(runs: Sequence[RunCorrelations]) -> dict[str, float]:
     return {column: mean_over_runs(runs, f"{column} {SPEARMAN}") for column in FIVE}
 
 
-def _judge(held: Sequence[bool]) -> str:
+def _finding_verdict(held: Sequence[bool]) -> str:
     return "confirmed" if all(held) else "confirmed in part" if any(held) else "refuted"
 
 
-def _regularization(test: Correlations) -> str:
+def _describe_regularisation(test: Correlations) -> str:
     parts, held = [], []
     for data in ("H", "TC-S"):
         cell = f"HUMOD {SPEARMAN}"
@@ -65,10 +65,10 @@ def _regularization(test: Correlations) -> str:
         printed = [TABLE_5[row][cell].mean for row in (f"{data}, L1, idk", f"{data}, idk")]
         held.append(with_l1 - without >= _MATTERS)
         parts.append(f"{with_l1:.2f} with and {without:.2f} without on {data} (printed {printed[0]}, {printed[1]})")
-    return _NOTES.text("regularization", verdict=_judge(held), values=" and ".join(parts), limit=_MATTERS)
+    return _NOTES.text("regularization", verdict=_finding_verdict(held), values=" and ".join(parts), limit=_MATTERS)
 
 
-def _dimensions(masked: Mapping[str, MaskedAccuracy]) -> str:
+def _describe_dimensions(masked: Mapping[str, MaskedAccuracy]) -> str:
     held = [accuracy.whole - accuracy.kept <= _LOST for accuracy in masked.values()]
     values = ", ".join(
         f"{corpus} {accuracy.whole:.3f} to {accuracy.kept:.3f} (true reply ahead {accuracy.whole_ahead:.3f} to "
@@ -76,27 +76,29 @@ def _dimensions(masked: Mapping[str, MaskedAccuracy]) -> str:
         for corpus, accuracy in masked.items()
     )
     printed = ", ".join(f"{one['whole']} to {one['kept']}" for one in load_published("idk")["Table 7"].values())
-    return _NOTES.text("dimensions", kept=KEPT, verdict=_judge(held), values=values, printed=printed, limit=_LOST)
+    return _NOTES.text(
+        "dimensions", kept=KEPT, verdict=_finding_verdict(held), values=values, printed=printed, limit=_LOST
+    )
 
 
-def _training_set(test: Correlations) -> str:
+def _describe_training_set(test: Correlations) -> str:
     first, second = (mean_spearmans(test[Variant(data)]) for data in ("H", "TC-S"))
     apart = {column: abs(first[column] - second[column]) for column in FIVE}
     worst = max(apart, key=lambda column: apart[column])
-    verdict = _judge([apart[worst] <= _HARDLY])
+    verdict = _finding_verdict([apart[worst] <= _HARDLY])
     return _NOTES.text(
         "training set", verdict=verdict, column=worst, first=first[worst], second=second[worst], limit=_HARDLY
     )
 
 
-def _head(test: Correlations, head: RunCorrelations) -> str:
+def _describe_head(test: Correlations, head: RunCorrelations) -> str:
     own, bare = mean_spearmans(test[Variant("H")]), mean_spearmans([head])
     own_mean, bare_mean = (float(np.mean(list(values.values()))) for values in (own, bare))
     ahead = [column for column in FIVE if own[column] > bare[column]]
     printed = [np.mean([TABLE_11[row][f"{c} {SPEARMAN}"].mean for c in FIVE]) for row in ("IDK (H)", HEAD)]
     return _NOTES.text(
         "head",
-        verdict=_judge([own_mean - bare_mean <= _BEATS]),
+        verdict=_finding_verdict([own_mean - bare_mean <= _BEATS]),
         own=own_mean,
         head=bare_mean,
         own_printed=printed[0],
@@ -106,13 +108,13 @@ def _head(test: Correlations, head: RunCorrelations) -> str:
     )
 
 
-def _sensitivity(test: Correlations, head: RunCorrelations, others: Mapping[str, RunCorrelations]) -> str:
+def _describe_sensitivity(test: Correlations, head: RunCorrelations, others: Mapping[str, RunCorrelations]) -> str:
     ratios = {HEAD: sensitivity_ratio([head]), **{row: sensitivity_ratio([run]) for row, run in others.items()}}
     own = sensitivity_ratio(test[Variant("H")])
     better = [f"{row} ({ratio:.1f})" for row, ratio in ratios.items() if 0 < ratio < own]
     held = own > 0 and not better
     rivals = f"; lower: {', '.join(better)}" if better else f" among {len(ratios)} others measured here"
-    return _NOTES.text("sensitivity", verdict=_judge([held]), ratio=own, rivals=rivals)
+    return _NOTES.text("sensitivity", verdict=_finding_verdict([held]), ratio=own, rivals=rivals)
 
 
 def describe_large_weights(runs: Runs) -> str:
@@ -122,10 +124,12 @@ def describe_large_weights(runs: Runs) -> str:
         for negative in ("idk", "random")
     )
     n = len(runs[Variant("H")][0].weights)
-    return _NOTES.text("large weights", verdict=_judge([random > fixed]), limit=_LARGE, fixed=fixed, n=n, random=random)
+    return _NOTES.text(
+        "large weights", verdict=_finding_verdict([random > fixed]), limit=_LARGE, fixed=fixed, n=n, random=random
+    )
 
 
-def _floors(test: Correlations) -> str:
+def _describe_baselines(test: Correlations) -> str:
     own = mean_spearmans(test[Variant("H")])
     parts = [
         f"{column} {own[column]:.2f} ({'reaches' if own[column] >= floor else 'misses'} {floor:.2f})"

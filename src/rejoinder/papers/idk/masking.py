@@ -73,10 +73,10 @@ def measure_masking(
     """Next-turn prediction with whole vectors and with the few dimensions, in each held-out corpus."""
     mask = np.zeros_like(head.weights)
     mask[find_largest_weights(fitted)] = 1
-    return {corpus: _predict(encoder, dialogues, corpus, head, mask, n) for corpus in HELD_OUT}
+    return {corpus: _measure_masked_accuracy(encoder, dialogues, corpus, head, mask, n) for corpus in HELD_OUT}
 
 
-def _predict(
+def _measure_masked_accuracy(
     encoder: PairEncoder, dialogues: Sequence[Dialogue], corpus: str, head: IdkRegression, mask: Numbers, n: int
 ) -> MaskedAccuracy:
     places = sample_next_turns(dialogues, 2 * n, corpus, "test")

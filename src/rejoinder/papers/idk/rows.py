@@ -50,14 +50,14 @@ def score_samples(
     for pair in (pair for pairs in samples for pair in pairs):
         distinct.setdefault(_pair_texts(pair), pair)
     scores_by_column: list[dict[str, Mapping[str, float]]] = [{} for _ in columns]
-    for metric, statistics in _measure([parse(spec) for spec in specs], list(distinct.values())).items():
+    for metric, statistics in _measure_rows([parse(spec) for spec in specs], list(distinct.values())).items():
         known = dict(zip(distinct, statistics, strict=True))
         for scores, pairs in zip(scores_by_column, samples, strict=True):
-            scores[str(metric)] = _settle(metric, pairs, known)
+            scores[str(metric)] = _settle_rows(metric, pairs, known)
     return scores_by_column
 
 
-def _measure(metrics: Sequence[Metric], pairs: Sequence[Pair]) -> dict[Metric, Sequence[Statistic]]:
+def _measure_rows(metrics: Sequence[Metric], pairs: Sequence[Pair]) -> dict[Metric, Sequence[Statistic]]:
     """Each metric's statistics of the pairs; FED's aspects together, since reading the conversation takes most time."""
     statistics: dict[Metric, Sequence[Statistic]] = {}
     feds = [metric for metric in metrics if isinstance(metric, Fed)]
@@ -68,7 +68,7 @@ def _measure(metrics: Sequence[Metric], pairs: Sequence[Pair]) -> dict[Metric, S
     return statistics
 
 
-def _settle(metric: Metric, pairs: Sequence[Pair], known: Mapping[_Text, Statistic]) -> dict[str, float]:
+def _settle_rows(metric: Metric, pairs: Sequence[Pair], known: Mapping[_Text, Statistic]) -> dict[str, float]:
     names = [pair.response.id for pair in pairs]
     values = [known[_pair_texts(pair)] for pair in pairs]
     if isinstance(metric, SetMetric):

@@ -52,7 +52,7 @@ def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
     for relation, prompts in prompts_by_relation.items():
         ours = comet.tails([prompt.head for prompt in prompts], relation, TAILS_PER_PROMPT)
         for column, tails in ((OURS, ours), (THEIRS, [prompt.theirs for prompt in prompts])):
-            figures += _figures(
+            figures += _relation_figures(
                 relation, column, prompts, [[_normalise_tail(t) for t in of_prompt] for of_prompt in tails]
             )
     for table in (FIRST, BEST, HIT):
@@ -83,7 +83,9 @@ def _normalise_tail(tail: str) -> str:
     return normalise_persons(tail).lower().strip().rstrip(".")
 
 
-def _figures(relation: str, column: str, prompts: Sequence[TailPrompt], tails: Sequence[Sequence[str]]) -> list[Figure]:
+def _relation_figures(
+    relation: str, column: str, prompts: Sequence[TailPrompt], tails: Sequence[Sequence[str]]
+) -> list[Figure]:
     """The three figures of a relation; a prompt without a tail counts as 0."""
     metric = parse("rouge_l")
     pairs, rows = [], []

@@ -54,12 +54,12 @@ def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
     figures = []
     for metric in named:
         scores = np.asarray(score_pairs(metric, pairs)).reshape(-1, 2)
-        figures += _figures(metric, scores, np.array(corpora), np.array(dialogues))
+        figures += _held_out_figures(metric, scores, np.array(corpora), np.array(dialogues))
     notes = load_notes("own").paragraphs("held-out", n=len(corpora), seed=SEED)
     return Reproduction("held-out", "Aptness on held-out dialogues", figures, notes)
 
 
-def _figures(metric: Metric, scores: Floats, corpora: Names, dialogues: Names) -> list[Figure]:
+def _held_out_figures(metric: Metric, scores: Floats, corpora: Names, dialogues: Names) -> list[Figure]:
     """Figures of one metric; pairs without both scores are left out; only probabilities have a calibration error."""
     spec, sign = str(metric), -1.0 if metric.higher_is_better is False else 1.0
     wins = score_wins(sign * (scores[:, 0] - scores[:, 1]))
@@ -75,12 +75,12 @@ def _figures(metric: Metric, scores: Floats, corpora: Names, dialogues: Names) -
                 Figure(ERROR, str(name), spec, None, calibration(known.T.ravel(), outcomes).error, n=len(outcomes))
             )
     measured = [figure.measured for figure in figures if not math.isnan(figure.measured)]
-    figures.append(Figure(WINS, "mean of corpora", spec, None, _mean(measured), n=int((~np.isnan(wins)).sum())))
+    figures.append(Figure(WINS, "mean of corpora", spec, None, _mean_or_nan(measured), n=int((~np.isnan(wins)).sum())))
     if errors:
         largest = max((figure.measured for figure in errors if not math.isnan(figure.measured)), default=NAN)
         errors.append(Figure(ERROR, "largest", spec, None, largest))
     return figures + errors
 
 
-def _mean(values: Sequence[float]) -> float:
+def _mean_or_nan(values: Sequence[float]) -> float:
     return float(np.mean(values)) if values else NAN

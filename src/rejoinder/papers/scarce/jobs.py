@@ -73,7 +73,7 @@ def list_scarce_jobs() -> list[Job]:
             jobs += _list_inference_jobs(items)
         for place in list_adaptations({source: proposals[source]}):
             proposal = proposals[source][place.item][place.rank]
-            jobs.append({"kind": "adapt", "context": _plain(items[place.item].context), "text": proposal.text})
+            jobs.append({"kind": "adapt", "context": _plain_turns(items[place.item].context), "text": proposal.text})
     return jobs
 
 
@@ -83,7 +83,7 @@ def _list_inference_jobs(items: Sequence[Item]) -> Iterator[Job]:
         generate_proposals([item], recorder)
         questions = [(relation, n, heads[0]) for (relation, n), heads in recorder.questions.items()]
         if questions:
-            yield {"kind": "infer", "context": _plain(item.context), "questions": questions}
+            yield {"kind": "infer", "context": _plain_turns(item.context), "questions": questions}
 
 
 def run_jobs(jobs: Iterable[Job], write: Callable[[bytes], object], report: Callable[[str], object]) -> None:
@@ -173,7 +173,7 @@ def fill_caches(results: Iterable[Job]) -> dict[str, int]:
     return added
 
 
-def _plain(turns: Sequence[Turn]) -> list[tuple[str | None, str]]:
+def _plain_turns(turns: Sequence[Turn]) -> list[tuple[str | None, str]]:
     return [(turn.speaker, turn.text) for turn in turns]
 
 

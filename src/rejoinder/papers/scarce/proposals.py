@@ -67,7 +67,7 @@ def _restore_item(item: Item, dialogues: Mapping[str, Dialogue]) -> Item:
     turns = dialogue.turns if dialogue else ()
     texts = [*(turn.text for turn in item.context), item.references[0].text]
     spelled = turns[max(0, last + 1 - len(item.context)) : last + 2]
-    if [_letters(text) for text in texts] != [_letters(turn.text) for turn in spelled]:
+    if [_spelling_letters(text) for text in texts] != [_spelling_letters(turn.text) for turn in spelled]:
         raise InputError(
             f"item {item.id} differs from {item.dialogue} of dailydialog/test; the reproduction needs the "
             "copy of DailyDialog that `rejoinder data show dailydialog/test` describes"
@@ -76,7 +76,7 @@ def _restore_item(item: Item, dialogues: Mapping[str, Dialogue]) -> Item:
     return replace(item, context=tuple(context), references=(Reference(reply.text),), future=turns[last + 2 :])
 
 
-def _letters(text: str) -> str:
+def _spelling_letters(text: str) -> str:
     """A text without case, spacing and punctuation."""
     return re.sub(r"[\W_]", "", text.lower())
 

@@ -80,12 +80,12 @@ def reproduce(adapt: int | None = None) -> Reproduction:
 def items_to_augment() -> list[Item]:
     """The 100 items, in the spelling of DailyDialog's test file and with the turns that follow."""
     items = (record for record in read_dataset("gupta/single") if isinstance(record, Item))
-    return restore_spelling(items, _dialogues("test"))
+    return restore_spelling(items, _read_daily_dialogues("test"))
 
 
 def propose_from_sources(items: Sequence[Item], generator: TailGenerator) -> dict[str, list[list[Proposal]]]:
     """What every source proposes for each item."""
-    corpus = list(_dialogues("train").values())
+    corpus = list(_read_daily_dialogues("train").values())
     return {
         RETRIEVAL: retrieve_proposals(items, corpus),
         COMET: generate_proposals(items, generator),
@@ -107,17 +107,17 @@ def assemble_scarce(
     for name, references in rows.items():
         parts[name] = parts.get(name) or score_with_references(replies, references, tables.IN_TABLE_2)
     figures = [
-        *tables.table_1(replies, sets),
+        *tables.scarce_table_1(replies, sets),
         *tables.gain_figures(replies, sets),
-        *tables.table_2(replies, parts),
-        *tables.table_4(replies, sets),
-        *_appendix(replies.data.items, single, multi, released, augmented),
+        *tables.scarce_table_2(replies, parts),
+        *tables.scarce_table_4(replies, sets),
+        *_appendix_figures(replies.data.items, single, multi, released, augmented),
     ]
     sentences = list_scarce_notes(figures, {**columns, **rows}, augmented, adapt)
     return Reproduction("scarce", "SCARCE, from our own augmentation", figures, sentences)
 
 
-def _appendix(
+def _appendix_figures(
     items: Mapping[str, Item],
     single: References,
     multi: References,
@@ -143,7 +143,7 @@ def _appendix(
     return [*tables.diversity_figures(items, diverse), *tables.quality_figures(items, good)]
 
 
-def _dialogues(split: str) -> dict[str, Dialogue]:
+def _read_daily_dialogues(split: str) -> dict[str, Dialogue]:
     return {one.id: one for one in read_dataset(f"dailydialog/{split}") if isinstance(one, Dialogue)}
 
 

@@ -34,7 +34,7 @@ GAINS = (
 )
 
 
-def table_1(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -> Iterator[Figure]:
+def scarce_table_1(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -> Iterator[Figure]:
     """Table 1: the correlations of every measure with the ratings, pooled and within systems."""
     for case in CASES:
         for way, plan in CORRELATIONS.items():
@@ -45,7 +45,7 @@ def table_1(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -> Itera
                     yield Figure(f"Table 1: {way}, {case}", row, column, published, *figure)
 
 
-def table_2(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -> Iterator[Figure]:
+def scarce_table_2(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -> Iterator[Figure]:
     """Table 2: the contribution of each part, added to the single human reference."""
     for case in CASES:
         for way in (SPEARMAN, WITHIN):
@@ -56,7 +56,7 @@ def table_2(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -> Itera
                     yield Figure(f"Table 2: {way}, {case}", row, column, published.get(column), *figure)
 
 
-def table_4(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -> Iterator[Figure]:
+def scarce_table_4(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -> Iterator[Figure]:
     """Table 4: the p-value of Spearman's rho, with all replies treated as independent."""
     for case in CASES:
         for column, scored in sets.items():

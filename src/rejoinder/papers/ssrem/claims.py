@@ -72,15 +72,15 @@ def describe_similarity(figures: Sequence[Figure]) -> Iterator[str]:
 
 def describe_separation(held: HeldOutScores, readings: Sequence[TurnReading]) -> Iterator[str]:
     """Section 6: the sentences on held-out dialogues."""
-    yield _separates(held, readings)
-    yield _first(held, readings)
-    yield _floors(held, readings)
-    yield _random(held, readings)
-    yield _falls(held, readings)
-    yield _others(held, readings)
+    yield _describe_separating(held, readings)
+    yield _describe_first_places(held, readings)
+    yield _describe_baseline_separation(held, readings)
+    yield _describe_random_negatives(held, readings)
+    yield _describe_falling_scores(held, readings)
+    yield _describe_other_scorers(held, readings)
 
 
-def _separates(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
+def _describe_separating(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
     parts, holds = [], []
     for reading, corpus in iterate_cells(readings):
         own, *others = list_three_scorers(held, reading, corpus)
@@ -91,7 +91,7 @@ def _separates(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
     return NOTES.text("separation", verdict=judge_leads(holds), values="; ".join(parts))
 
 
-def _first(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
+def _describe_first_places(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
     parts, holds = [], []
     for reading, corpus in iterate_cells(readings):
         own, *others = list_three_scorers(held, reading, corpus)
@@ -102,7 +102,7 @@ def _first(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
     return NOTES.text("first of five", verdict=judge_leads(holds), values="; ".join(parts))
 
 
-def _floors(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
+def _describe_baseline_separation(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
     parts = []
     for reading, corpus in iterate_cells(readings):
         own = held[Scorer("ssrem", reading), corpus]
@@ -113,7 +113,7 @@ def _floors(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
     return NOTES.text("floors", values="; ".join(parts))
 
 
-def _random(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
+def _describe_random_negatives(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
     parts, holds = [], []
     for reading, corpus in iterate_cells(readings):
         scorers = list_three_scorers(held, reading, corpus)
@@ -128,7 +128,7 @@ def _random(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
     return NOTES.text("random", verdict=claim_verdict(holds), largest=judge_leads(largest), values="; ".join(parts))
 
 
-def _falls(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
+def _describe_falling_scores(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
     parts, holds = [], []
     for reading, corpus in iterate_cells(readings):
         own = held[Scorer("ssrem", reading), corpus]
@@ -139,7 +139,7 @@ def _falls(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
     return NOTES.text("order of sets", verdict=claim_verdict(holds), values="; ".join(parts))
 
 
-def _others(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
+def _describe_other_scorers(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
     parts, holds = [], []
     for reading, corpus in iterate_cells(readings):
         _, rsrem, ruber = list_three_scorers(held, reading, corpus)
@@ -168,37 +168,41 @@ def describe_agreement(
     whole: CorrelationsBySet, alone: CorrelationsBySet, readings: Sequence[TurnReading]
 ) -> Iterator[str]:
     """The sentences on agreement with people, by Spearman's correlation."""
-    yield _order("order of scorers", whole, readings)
-    yield _order("order of scorers, f alone", alone, readings)
-    yield _above(whole, readings)
-    yield _baselines(whole)
+    yield _describe_scorer_order("order of scorers", whole, readings)
+    yield _describe_scorer_order("order of scorers, f alone", alone, readings)
+    yield _describe_above_metrics(whole, readings)
+    yield _describe_baseline_agreement(whole)
 
 
-def _order(heading: str, correlations: CorrelationsBySet, readings: Sequence[TurnReading]) -> str:
+def _describe_scorer_order(heading: str, correlations: CorrelationsBySet, readings: Sequence[TurnReading]) -> str:
     parts, holds = [], []
     for reading in readings:
-        values = [_mean(correlations, Scorer(kind, reading).row) for kind in reversed(KINDS)]
+        values = [_mean_row_correlation(correlations, Scorer(kind, reading).row) for kind in reversed(KINDS)]
         holds += [values[0] > values[1] > values[2]] if not reading.shipped else []
         own, rsrem, _ = (Scorer(kind, reading).row for kind in reversed(KINDS))
         ahead = mean_difference(correlations, own, rsrem, "spearman")
         difference = f"SSREM minus RSREM {ahead.value:.3f} [{ahead.low:.3f}, {ahead.high:.3f}]"
-        parts.append(f"{reading.label} {_order_of(values)} ({difference})")
+        parts.append(f"{reading.label} {_format_scorer_order(values)} ({difference})")
     return NOTES.text(heading, verdict=claim_verdict(holds), n=len(correlations), values="; ".join(parts))
 
 
-def _above(correlations: CorrelationsBySet, readings: Sequence[TurnReading]) -> str:
-    best = max(BASELINES, key=lambda row: _mean(correlations, row))
+def _describe_above_metrics(correlations: CorrelationsBySet, readings: Sequence[TurnReading]) -> str:
+    best = max(BASELINES, key=lambda row: _mean_row_correlation(correlations, row))
     parts, holds = [], []
     for reading in readings:
-        value = _mean(correlations, Scorer("ssrem", reading).row)
-        holds += [value > _mean(correlations, best)] if not reading.shipped else []
+        value = _mean_row_correlation(correlations, Scorer("ssrem", reading).row)
+        holds += [value > _mean_row_correlation(correlations, best)] if not reading.shipped else []
         parts.append(f"{reading.label} {value:.3f}")
     return NOTES.text(
-        "baselines", verdict=claim_verdict(holds), values=", ".join(parts), best=_mean(correlations, best), row=best
+        "baselines",
+        verdict=claim_verdict(holds),
+        values=", ".join(parts),
+        best=_mean_row_correlation(correlations, best),
+        row=best,
     )
 
 
-def _baselines(correlations: CorrelationsBySet) -> str:
+def _describe_baseline_agreement(correlations: CorrelationsBySet) -> str:
     parts, holds = [], []
     for row in BASELINES:
         for name, rows in correlations.items():
@@ -208,11 +212,11 @@ def _baselines(correlations: CorrelationsBySet) -> str:
     return NOTES.text("baselines and people", verdict=claim_verdict(holds), values="; ".join(parts))
 
 
-def _mean(correlations: CorrelationsBySet, row: str) -> float:
+def _mean_row_correlation(correlations: CorrelationsBySet, row: str) -> float:
     return mean_correlation(correlations, row, "spearman").value
 
 
-def _order_of(values: Sequence[float]) -> str:
+def _format_scorer_order(values: Sequence[float]) -> str:
     """SSREM, RSREM, RUBER with their values and the sign between each two."""
     names = [KIND_LABELS[kind] for kind in reversed(KINDS)]
     text = f"{names[0]} {values[0]:.3f}"

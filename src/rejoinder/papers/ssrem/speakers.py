@@ -57,32 +57,32 @@ SIMILARITY_METHODS = (
 
 def reproduce(ways: Sequence[SimilarityMethod] = SIMILARITY_METHODS) -> Reproduction:
     """Measure every corpus with each method."""
-    corpora = group_by_corpus(_dialogues())
+    corpora = group_by_corpus(_read_speaker_dialogues())
     figures = [
         Figure(f"Frobenius norm / n: {SIMILARITY_METHODS[0].title}", "Twitter (the paper's)", column, value, math.nan)
         for column, value in load_published("ssrem")["Table 2"].items()
     ]
     notes = _NOTES.paragraphs("speaker sets")
     for way in ways:
-        similarities = {label: _measure(corpora[name], way) for name, label in CORPORA.items()}
+        similarities = {label: _measure_speaker_similarity(corpora[name], way) for name, label in CORPORA.items()}
         for label, kinds in similarities.items():
-            figures += _figures(label, kinds, way)
+            figures += _similarity_row_figures(label, kinds, way)
         notes.append(_describe_order(way, similarities))
     figures.sort(key=lambda figure: figure.table.startswith("mean cosine"))
     return Reproduction("speakers", "SSREM, Table 2: similarity within speaker sets", figures, notes)
 
 
-def _dialogues() -> Iterator[Dialogue]:
+def _read_speaker_dialogues() -> Iterator[Dialogue]:
     for record in read_dataset("corpus/dialogues"):
         if isinstance(record, Dialogue) and record.corpus in CORPORA and record.split == "train":
             yield record
 
 
-def _measure(corpus: Corpus, way: SimilarityMethod) -> list[Similarity]:
+def _measure_speaker_similarity(corpus: Corpus, way: SimilarityMethod) -> list[Similarity]:
     return measure_similarity(corpus, open_vectoriser(way.encoder), way.sampling, [way.design])[way.design]
 
 
-def _figures(row: str, kinds: Sequence[Similarity], way: SimilarityMethod) -> Iterator[Figure]:
+def _similarity_row_figures(row: str, kinds: Sequence[Similarity], way: SimilarityMethod) -> Iterator[Figure]:
     for column, one in zip(COLUMNS, kinds, strict=True):
         for statistic, interval in (("Frobenius norm / n", one.frobenius), ("mean cosine", one.cosine)):
             note = f"{one.n_sets} sets of {one.n_speakers} speakers, {one.n_utterances:.1f} utterances each"

@@ -123,7 +123,7 @@ def _rank_all(input_name: str, split: str) -> RankingResult:
     ]
     folds = {}
     for fold in known.FOLDS:
-        results = [_tfidf(fold, split, input_name)]
+        results = [_rank_by_tfidf(fold, split, input_name)]
         results += [
             _load_answers(variant, input_name, fold).ranked(variant.row, fold, split, input_name)
             for variant in available
@@ -134,7 +134,7 @@ def _rank_all(input_name: str, split: str) -> RankingResult:
     return merge_ranking_folds(folds)
 
 
-def _tfidf(fold: int, split: str, input_name: str) -> RankingResult:
+def _rank_by_tfidf(fold: int, split: str, input_name: str) -> RankingResult:
     system = Tfidf(fit=f"dataset:sugar/{fold}/train", situation=input_name, weights="smooth", once=True)
     questions = known.fold_questions(fold, split)
     limited = limit_situation(questions, input_name)

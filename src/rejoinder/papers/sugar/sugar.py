@@ -82,10 +82,10 @@ def _describe_missing(measures: SugarMeasures) -> Iterator[str]:
 def _describe_reached(measures: SugarMeasures) -> Iterator[str]:
     """How close our ranker came to its targets, and what distractors cost each ranker."""
     for variant in VARIANTS:
-        values = _precisions(measures, variant.row)
+        values = _row_precisions(measures, variant.row)
         if variant == OURS and values:
             parts = [
-                f"{input_name} {v:.3f} ({_compare(input_name, v)})"
+                f"{input_name} {v:.3f} ({_compare_with_target(input_name, v)})"
                 for input_name, v in values.items()
                 if input_name in FLOORS
             ]
@@ -94,13 +94,13 @@ def _describe_reached(measures: SugarMeasures) -> Iterator[str]:
         if WHOLE in values and last in values:
             lost = values[WHOLE] - values[last]
             heading = "loss, with a limit" if variant == OURS else "loss"
-            verdict = _mark(lost <= MOST_LOST)
+            verdict = _target_mark(lost <= MOST_LOST)
             yield _NOTES.text(heading, n=last, row=variant.row, loss=lost, limit=MOST_LOST, verdict=verdict)
 
 
-def _compare(input_name: str, value: float) -> str:
+def _compare_with_target(input_name: str, value: float) -> str:
     minimum, target = FLOORS[input_name], AIMS[input_name]
-    return f"minimum {minimum:g}: {_mark(value >= minimum)}; target {target:g}: {_mark(value >= target)}"
+    return f"minimum {minimum:g}: {_target_mark(value >= minimum)}; target {target:g}: {_target_mark(value >= target)}"
 
 
 def _describe_shared(measures: SugarMeasures) -> Iterator[str]:
@@ -119,7 +119,7 @@ def _describe_shared(measures: SugarMeasures) -> Iterator[str]:
     )
 
 
-def _precisions(measures: SugarMeasures, row: str) -> dict[str, float]:
+def _row_precisions(measures: SugarMeasures, row: str) -> dict[str, float]:
     return {
         input_name: one.measures[PRECISION].estimate.value
         for input_name, evaluation in measures.by_input.items()
@@ -128,5 +128,5 @@ def _precisions(measures: SugarMeasures, row: str) -> dict[str, float]:
     }
 
 
-def _mark(reached: bool) -> str:
+def _target_mark(reached: bool) -> str:
     return "reached" if reached else "MISSED"

@@ -50,7 +50,7 @@ class ShardedRun:
         for system, by_spec in self.sums.items():
             intervals = {spec: by_spec[spec].interval() for spec in self.specs}
             n = max(one.n + one.n_missing for one in by_spec.values())
-            rows.append([system, n, *(_estimate(spec, *intervals[spec][:3]) for spec in self.specs)])
+            rows.append([system, n, *(_bounded_estimate(spec, *intervals[spec][:3]) for spec in self.specs)])
         rows.sort(key=lambda row: -row[2].value if isinstance(row[2], Estimate) and row[2].value == row[2].value else 0)
         total = sum(int(one["responses"]) for one in self.shards)
         notes = [
@@ -232,7 +232,7 @@ def _add_sums(parts: Sequence[Mapping[str, Mapping[str, Any]]]) -> Sums:
     return sums
 
 
-def _estimate(spec: str, value: float, low: float, high: float) -> Estimate:
+def _bounded_estimate(spec: str, value: float, low: float, high: float) -> Estimate:
     """The interval, cut to the metric's range."""
     least, most = parse(spec).range
     return Estimate(value, max(low, least), min(high, most))

@@ -98,13 +98,13 @@ def _make_route(path: str, methods: Mapping[str, Endpoint]) -> Route:
     return Route(path, endpoint, methods=list(methods))
 
 
-def wants_page(headers: Mapping[str, str]) -> bool:
+def prefers_page(headers: Mapping[str, str]) -> bool:
     """Whether a client prefers a page to JSON, as browsers do."""
     return "text/html" in headers.get("accept", "")
 
 
 def _refuse_request(headers: Headers, status: int, sentence: str) -> Response:
-    if wants_page(headers):
+    if prefers_page(headers):
         return render_html("bare.html", status, title="Please try again later", sentence=sentence)
     return error_response(status, sentence)
 
@@ -113,7 +113,7 @@ async def _answer_refusal(request: Request, error: Exception) -> Response:
     """Answer a request that was not found, not allowed, too large or too slow."""
     if not isinstance(error, HTTPException):
         raise error
-    if wants_page(request.headers):
+    if prefers_page(request.headers):
         title = "There is nothing here" if error.status_code in (404, 405) else "This was refused"
         page = render_html("bare.html", error.status_code, title=title, sentence=_refusal_sentence(error))
         page.headers.update(error.headers or {})

@@ -127,10 +127,10 @@ async def attack_reply(service: ApiService, body: Mapping[str, Any]) -> dict[str
 
 
 def _attack_batch(metric: Metric, exchanges: list[Exchange]) -> list[list[dict[str, Any]]]:
-    return [_trials(metric, Variants.of([exchange], 0)) for exchange in exchanges]
+    return [_trial_objects(metric, Variants.of([exchange], 0)) for exchange in exchanges]
 
 
-def _trials(metric: Metric, variants: Variants) -> list[dict[str, Any]]:
+def _trial_objects(metric: Metric, variants: Variants) -> list[dict[str, Any]]:
     scores = {name: float(values[0]) for name, values in variants.scores(metric).items()}
     true_score = scores[TRUE]
     sign = -1 if metric.higher_is_better is False else 1

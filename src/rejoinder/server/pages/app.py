@@ -115,12 +115,12 @@ def make_explore_app(context: PageContext, limits: Limits | None = None) -> ASGI
         paths[path] = paths.get(path, {}) | {"GET": endpoint}
     paths["/models/{model}/get"] = {"POST": models.fetch_endpoint(context)}
     paths["/"] = {"GET": page_endpoint(context, try_page.try_page, {})}
-    paths |= {"/r/{token}": {"GET": _enter(context)}, "/static/{name}": {"GET": _static(context)}}
+    paths |= {"/r/{token}": {"GET": _login_endpoint(context)}, "/static/{name}": {"GET": _static_endpoint(context)}}
     compile_templates()
     return build_app(paths, auth, limits or serving_limits(seconds=service.load.seconds), service.counters)
 
 
-def _enter(context: PageContext) -> Endpoint:
+def _login_endpoint(context: PageContext) -> Endpoint:
     async def enter(request: Request) -> Response:
         token = str(request.path_params["token"])
         if not context.auth.is_token(token):
@@ -130,7 +130,7 @@ def _enter(context: PageContext) -> Endpoint:
     return enter
 
 
-def _static(context: PageContext) -> Endpoint:
+def _static_endpoint(context: PageContext) -> Endpoint:
     async def static(request: Request) -> Response:
         response = asset_response(str(request.path_params["name"])) if context.auth.knows(request) else None
         return response or not_found_page()

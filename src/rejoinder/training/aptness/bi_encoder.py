@@ -54,7 +54,7 @@ def train_bi_encoder(
     network.train()
     for step in range(recipe.steps):
         which = torch.multinomial(weights, 1, generator=generator)
-        loss = _loss(network, corpus, which, words, recipe, generator, base, scale, teacher)
+        loss = _bi_encoder_loss(network, corpus, which, words, recipe, generator, base, scale, teacher)
         schedule.step(loss, network)
         average.update(network)
         if step % 100 == 99 or step + 1 == recipe.steps:
@@ -128,7 +128,7 @@ def _sample_batch(
     return _Batch(turns, inside, places, corrupted_places.reply, texts)
 
 
-def _loss(
+def _bi_encoder_loss(
     network: BiEncoder,
     corpus: TokenCorpus,
     which: Tensor,

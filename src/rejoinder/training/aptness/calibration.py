@@ -25,16 +25,16 @@ Floats = NDArray[np.float64]
 
 def calibrate_aptness(raw: RawAptnessScores) -> dict[str, dict[str, float]]:
     """Return the weights of the features for ``both``, ``bi`` and ``cross``."""
-    weights = _fit(
+    weights = _fit_calibration(
         [raw.bi, raw.cross],
         np.r_[np.ones(NEGATIVES), np.full(len(CORRUPTIONS), _SPOILED_WEIGHT * NEGATIVES / len(CORRUPTIONS))],
     )
     equal_weights = np.ones(NEGATIVES)
     total = weights[0] * raw.bi + weights[1] * raw.cross
-    scale, bias = _fit([total], equal_weights)
+    scale, bias = _fit_calibration([total], equal_weights)
     fitted = {"both": {"bi": scale * weights[0], "cross": scale * weights[1], "bias": bias}}
     for name, scores in (("bi", raw.bi), ("cross", raw.cross)):
-        scale, bias = _fit([scores], equal_weights)
+        scale, bias = _fit_calibration([scores], equal_weights)
         fitted[name] = {name: scale, "bias": bias}
     return {
         model: {key: round(float(value), 5) for key, value in by_feature.items()}
@@ -42,7 +42,7 @@ def calibrate_aptness(raw: RawAptnessScores) -> dict[str, dict[str, float]]:
     }
 
 
-def _fit(scores: list[Floats], weight_of_others: Floats) -> Floats:
+def _fit_calibration(scores: list[Floats], weight_of_others: Floats) -> Floats:
     """Fit a logistic regression; true replies weigh as much as false ones, and all corpora the same."""
     from scipy.optimize import minimize
 

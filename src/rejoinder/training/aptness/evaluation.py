@@ -99,13 +99,13 @@ def _bi_scores(
     back = places.reply[:, None] - 1 - torch.arange(UTTERANCES, device=corpus.device)
     mask = back >= places.start[:, None]
     turns = torch.maximum(back, places.start[:, None])
-    turn_vectors = _vectors(bi, corpus.texts(turns.flatten(), side="left")).view(n, UTTERANCES, -1)
+    turn_vectors = _turn_vectors(bi, corpus.texts(turns.flatten(), side="left")).view(n, UTTERANCES, -1)
     contexts = bi.context(turn_vectors, mask.float())
-    scores = [(contexts * bi.reply(_vectors(bi, texts))).sum(-1) for texts in replies]
+    scores = [(contexts * bi.reply(_turn_vectors(bi, texts))).sum(-1) for texts in replies]
     return torch.stack(scores, 1).double().cpu().numpy()
 
 
-def _vectors(bi: BiEncoder, texts: TokenRows) -> torch.Tensor:
+def _turn_vectors(bi: BiEncoder, texts: TokenRows) -> torch.Tensor:
     order = torch.argsort(texts.lengths)
     vectors = []
     for part in torch.split(order, _PASS):

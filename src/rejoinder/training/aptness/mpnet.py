@@ -87,7 +87,7 @@ def mpnet_mean_vectors(trunk: Any, texts: TokenRows) -> Tensor:
     means, order = [], []
     for rows in group_by_length(texts.lengths):
         ids, mask = _pad_group(texts, rows)
-        means.append(_mean(compute_group_states(trunk, ids, mask), mask))
+        means.append(_masked_mean(compute_group_states(trunk, ids, mask), mask))
         order.append(rows)
     return torch.cat(means)[torch.argsort(torch.cat(order))]
 
@@ -99,7 +99,7 @@ def mpnet_pair_vectors(trunk: Any, pairs: PairRows) -> tuple[Tensor, Tensor, Ten
         ids, mask = _pad_group(pairs, rows)
         states = compute_group_states(trunk, ids, mask)
         kinds = _set_width(pairs.kinds, ids.shape[1])[rows].bool()
-        means = [_mean(states, mask & ~kinds), _mean(states, mask & kinds)]
+        means = [_masked_mean(states, mask & ~kinds), _masked_mean(states, mask & kinds)]
         parts.append(torch.stack([states[:, 0].float(), *means]))
         order.append(rows)
     first, context, reply = torch.cat(parts, 1)[:, torch.argsort(torch.cat(order))]
@@ -117,6 +117,6 @@ def _set_width(table: Tensor, width: int) -> Tensor:
     return functional.pad(table, (0, width - table.shape[1]))  # a negative number cuts off
 
 
-def _mean(states: Tensor, mask: Tensor) -> Tensor:
+def _masked_mean(states: Tensor, mask: Tensor) -> Tensor:
     weights = mask.float() / mask.sum(1, keepdim=True).clamp(min=1)
     return torch.einsum("rw,rwd->rd", weights, states.float())

@@ -127,7 +127,7 @@ def _run_training(
     while state.step < recipe.steps:
         batches = make_generator_batches(training.examples, recipe.tokens, recipe.seed, state.epoch)
         for at in range(state.at, len(batches)):
-            loss = _step(training, batches[at])
+            loss = _generator_step(training, batches[at])
             state.step, state.at = state.step + 1, at + 1
             if state.step in snapshots:
                 write(target / f"step-{state.step}", {"measured": {"valid_loss": held_out_loss(training)}})
@@ -139,11 +139,11 @@ def _run_training(
         state.epoch, state.at = state.epoch + 1, 0
 
 
-def _step(training: TrainingRun, which: Any) -> torch.Tensor:
+def _generator_step(training: TrainingRun, which: Any) -> torch.Tensor:
     state = training.standing
     torch.manual_seed((training.recipe.seed << 32) + state.step)  # for dropout, which a resumed training must repeat
     training.network.train()
-    loss = _loss(training.network, *training.train.batch(which))
+    loss = _generator_loss(training.network, *training.train.batch(which))
     loss.backward()  # type: ignore[no-untyped-call]
     torch.nn.utils.clip_grad_norm_(training.network.parameters(), 1.0)
     training.optimizer.step()
@@ -151,7 +151,7 @@ def _step(training: TrainingRun, which: Any) -> torch.Tensor:
     return loss.detach()
 
 
-def _loss(
+def _generator_loss(
     network: GeneratorNetwork,
     context: torch.Tensor,
     reply: torch.Tensor,
@@ -185,7 +185,7 @@ def held_out_loss(training: TrainingRun) -> float:
     training.network.eval()
     total, count = 0.0, 0
     for context, reply, lengths in training.valid.all(4 * training.recipe.tokens):
-        total += float(_loss(training.network, context, reply, lengths, "sum"))
+        total += float(_generator_loss(training.network, context, reply, lengths, "sum"))
         count += int((reply[:, 1:] != PADDING).sum())
     return total / count
 

@@ -60,11 +60,11 @@ def mine_pursuits(
         for triple in read_triples(path):
             for goal, need in _goal_pairs(triple.head, triple.relation, triple.tail):
                 needs[goal].add(need)
-    phrases = {_key(need): need for pursuits in needs.values() for need in pursuits}
+    phrases = {_phrase_key(need): need for pursuits in needs.values() for need in pursuits}
     counts = count_requested_phrases(dialogues, set(phrases))
     pursuits = []
     for goal, helps in sorted(needs.items()):
-        requested = tuple(sorted(need for need in helps if counts[_key(need)] >= min_requests))
+        requested = tuple(sorted(need for need in helps if counts[_phrase_key(need)] >= min_requests))
         if requested and len(helps) > 1:
             pursuits.append(Pursuit(goal, requested, tuple(sorted(helps))))
     if not pursuits:
@@ -97,12 +97,12 @@ def _goal_pairs(head: str, relation: str, tail: str) -> Iterator[tuple[str, str]
     }.get(relation)
     if texts is None:
         return
-    goal, need = (_phrase(text) for text in texts)
+    goal, need = (_goal_phrase(text) for text in texts)
     if goal and need and goal != need:
         yield goal, need
 
 
-def _phrase(text: str) -> str:
+def _goal_phrase(text: str) -> str:
     """Return a verb phrase without "to" and persons; "" where it is a state, too long, or has a gap."""
     phrase = " ".join(text.lower().strip().rstrip(".").split())
     without_subject = _SUBJECT.sub("", phrase)
@@ -127,7 +127,7 @@ def _base_verb(verb: str) -> str:
     return verb[:-1] if verb.endswith("s") and not verb.endswith(("ss", "us")) else verb
 
 
-def _key(phrase: str) -> str:
+def _phrase_key(phrase: str) -> str:
     return " ".join(word for word in phrase.split() if word not in _SMALL)
 
 

@@ -84,7 +84,7 @@ def train_ranker(
     if mined is not None and recipe.mined:
         say(train_on_pursuits(start, mined, recipe, torch_device, rng))
     reading = _plan_reading(start, training_examples, held_out, recipe, torch_device, rng, say)
-    measured = _fit(start, training_examples, held_out, reading, recipe, torch_device, rng, say)
+    measured = _fit_reader(start, training_examples, held_out, reading, recipe, torch_device, rng, say)
     measured |= reading.measured | {"seconds": round(time.time() - start_time), "questions": len(training_examples)}
     write_trained_ranker(start, reading, recipe, {**about, "recipe": asdict(recipe), "measured": measured}, target)
     return measured
@@ -118,7 +118,7 @@ def _plan_reading(
     return plan_situated_reading(start, examples, held_out, recipe, device, rng, say)
 
 
-def _fit(
+def _fit_reader(
     start: RankerStart,
     examples: Sequence[RankerExample],
     held_out: Sequence[RankerExample],
@@ -139,7 +139,7 @@ def _fit(
         losses = []
         for first in range(0, len(order), recipe.batch):
             batch = [add_negatives(one, others, recipe.negatives, rng) for one in order[first : first + recipe.batch]]
-            losses.append(steps.step(_losses(start, batch, reading, recipe, device, rng)))
+            losses.append(steps.step(_reader_losses(start, batch, reading, recipe, device, rng)))
         measured = measure_ranker_held_out(start, held_out, reading, recipe, device)
         mean = float(np.mean(list(measured.values())))
         figures = ", ".join(f"{input_name} {value:.3f}" for input_name, value in measured.items())
@@ -152,7 +152,7 @@ def _fit(
     return {"held_out_ndcg3": {input_name: round(value, 4) for input_name, value in best[1].items()}, "epoch": best[2]}
 
 
-def _losses(
+def _reader_losses(
     start: RankerStart,
     batch: Sequence[RankerExample],
     reading: ReadingPlan,

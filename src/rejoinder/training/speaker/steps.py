@@ -178,7 +178,7 @@ def _run_epoch(
             result = problem.loss(output.scores, rows)
             slopes = result.slopes.astype(rows.contexts.dtype)
             gradient = network.gradient(state.weights, rows.contexts, rows.replies, output, slopes)
-            _step(state, gradient, start, pace, total)
+            _adam_step(state, gradient, start, pace, total)
             state.lost += result.loss * len(places)
             state.begin += len(places)
             now = time.perf_counter()
@@ -194,7 +194,7 @@ def _run_epoch(
                 last_checkpoint = now
 
 
-def _step(state: ScorerState, gradient: Weights, start: Weights, pace: TrainingPace, total: int) -> None:
+def _adam_step(state: ScorerState, gradient: Weights, start: Weights, pace: TrainingPace, total: int) -> None:
     """Take one step of Adam; the pull back to the start is not part of the gradient (Loshchilov and Hutter 2019)."""
     rate = pace.rate * max(_LEAST_RATE, 1 - state.step / total)
     state.step += 1
