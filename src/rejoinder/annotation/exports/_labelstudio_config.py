@@ -12,7 +12,7 @@ from rejoinder.annotation.unit import Field, Option
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
 
 
-def write_labelstudio_config(results: ProjectResults) -> bytes:
+def write(results: ProjectResults) -> bytes:
     """Return the labeling configuration for Label Studio's settings."""
     shape = find_shape(results)
     view = ElementTree.Element("View")
