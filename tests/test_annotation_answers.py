@@ -11,17 +11,22 @@ from hypothesis import strategies as st
 from rejoinder.annotation.answers import check_answer, is_accepted_answer, parse_answer_form, split_answer_lines
 from rejoinder.annotation.errors import AnswerError
 from rejoinder.annotation.fields import list_fields
-from rejoinder.annotation.unit import Field, FormName, Option
+from rejoinder.annotation.unit import AnswerField, AnswerOption, FormName
 from tests.annotation_projects import NAMES, answer_to, project_of, units_for
 
-SCALE = Field("a.r1", "choice", "a", "?", "r1", tuple(Option(n, str(n)) for n in (1, 2, 3)))
-LABELS = Field(
-    "errors.r1", "labels", "errors", "?", "r1", (Option("bad", "bad"), Option("odd", "odd"), Option("none", "-"))
+SCALE = AnswerField("a.r1", "choice", "a", "?", "r1", tuple(AnswerOption(n, str(n)) for n in (1, 2, 3)))
+LABELS = AnswerField(
+    "errors.r1",
+    "labels",
+    "errors",
+    "?",
+    "r1",
+    (AnswerOption("bad", "bad"), AnswerOption("odd", "odd"), AnswerOption("none", "-")),
 )
-TEXT = Field("t", "text", "t", "?", longest=10)
-VERDICT = Field("v", "choice", "v", "?", options=(Option("accept", "A"), Option("edit", "E")))
-EDIT = Field("e", "text", "e", "?", only_if=("v", "edit"))
-LINES = (Field("x", "lines", "x", "?", required=False), Field("y", "lines", "y", "?", required=False))
+TEXT = AnswerField("t", "text", "t", "?", longest=10)
+VERDICT = AnswerField("v", "choice", "v", "?", options=(AnswerOption("accept", "A"), AnswerOption("edit", "E")))
+EDIT = AnswerField("e", "text", "e", "?", only_if=("v", "edit"))
+LINES = (AnswerField("x", "lines", "x", "?", required=False), AnswerField("y", "lines", "y", "?", required=False))
 
 
 @pytest.mark.parametrize("form", NAMES)
@@ -46,7 +51,7 @@ def test_what_a_page_sends_comes_out_as_the_answer(form: FormName) -> None:
         assert check_answer(fields, parse_answer_form(fields, pairs)) == answer
 
 
-REFUSED: dict[str, tuple[tuple[Field, ...], dict[str, Any], str, str]] = {
+REFUSED: dict[str, tuple[tuple[AnswerField, ...], dict[str, Any], str, str]] = {
     "nothing": ((SCALE,), {}, "a.r1", "please answer"),
     "off the scale": ((SCALE,), {"a.r1": 4}, "a.r1", "cannot be chosen"),
     "true for one": ((SCALE,), {"a.r1": True}, "a.r1", "cannot be chosen"),

@@ -23,7 +23,7 @@ from rejoinder.annotation.errors import AnnotationError
 from rejoinder.annotation.exports import export_judgements, import_judgements, list_judgement_formats
 from rejoinder.annotation.exports.prolific import links_csv, study_link
 from rejoinder.annotation.form import FORMS
-from rejoinder.annotation.project import Check, Exercise, Project
+from rejoinder.annotation.project import Project, ProjectCheck, RaterExercise
 from rejoinder.annotation.store import open_store
 from rejoinder.annotation.store.base import Store
 from rejoinder.annotation.unit import FormName
@@ -168,8 +168,8 @@ def test_labels_become_ratings_of_0_and_1(opened: Opened) -> None:
 
 
 def test_only_the_latest_answer_and_no_check_leaves_as_a_rating(opened: Opened) -> None:
-    gold = Check({"appropriate": 5}, "item-1/secret-beta")
-    exercise = Exercise((Check({}, None, {"context": ["Hi"], "reply": "Yes."}),), 0, 1)
+    gold = ProjectCheck({"appropriate": 5}, "item-1/secret-beta")
+    exercise = RaterExercise((ProjectCheck({}, None, {"context": ["Hi"], "reply": "Yes."}),), 0, 1)
     store = opened(project_of(gold=(gold,), exercise=exercise, checks_every=1), judged=0)
     judge(store, "ann")
     me = store.raters()[0]

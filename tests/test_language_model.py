@@ -416,7 +416,7 @@ def test_samples_are_drawn_in_the_models_proportions() -> None:
 
     def shares(**options: Any) -> Any:
         chosen = logits.clone()
-        for rule in decoding.logits_rules(contexts, decoding.Decoding(5, "sample", **options), [], 1):
+        for rule in decoding.logits_rules(contexts, decoding.DecodingSettings(5, "sample", **options), [], 1):
             chosen = rule(torch.zeros((len(contexts), 1), dtype=torch.long), chosen)
         return np.bincount(chosen.argmax(1).numpy(), minlength=4) / len(contexts)
 
@@ -430,7 +430,9 @@ def test_samples_are_drawn_in_the_models_proportions() -> None:
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_no_run_of_tokens_occurs_twice_in_a_reply(model: LanguageModel, n: int) -> None:
     contexts = [(5, 6, 7, 5, 6, 7), (9,), (8, 8, 8)]
-    for reply in generation.generate_ids(model.network, contexts, decoding.Decoding(30, no_repeat=n), [], 64, 4096):
+    for reply in generation.generate_ids(
+        model.network, contexts, decoding.DecodingSettings(30, no_repeat=n), [], 64, 4096
+    ):
         runs = [reply[i : i + n] for i in range(len(reply) - n + 1)]
         assert len(set(runs)) == len(runs)
         assert len(reply) == 30
@@ -439,7 +441,7 @@ def test_no_run_of_tokens_occurs_twice_in_a_reply(model: LanguageModel, n: int) 
 def test_a_reply_ends_at_the_first_stop_and_never_begins_with_one(model: LanguageModel) -> None:
     stops = set(range(0, 250))
     contexts = [(260,), (270, 280), (255,) * 6]
-    how = decoding.Decoding(12, "sample")
+    how = decoding.DecodingSettings(12, "sample")
     for reply in generation.generate_ids(model.network, contexts, how, sorted(stops), 64, 4096):
         assert reply[0] not in stops
         assert all(token not in stops for token in reply[:-1])

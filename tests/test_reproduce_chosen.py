@@ -74,7 +74,7 @@ def measured() -> tuple[object, ChosenSets]:
     answers = {name: answers_of(skill, asked, seed) for seed, (name, skill) in enumerate(skills.items())}
     before = dict(chosen.METRICS)
     del chosen.METRICS["aptness of the replies"]  # the networks have their own tests
-    found = chosen.Measurement(sets, asked, answers).measure()
+    found = chosen.ChosenMeasurement(sets, asked, answers).measure()
     chosen.METRICS.update(before)
     return found, sets
 

@@ -31,7 +31,7 @@ from rejoinder.papers.idk.rows import (
     score_column,
     score_samples,
 )
-from rejoinder.papers.idk.variants import SEEDS, Variant, list_variants, train_all_variants
+from rejoinder.papers.idk.variants import SEEDS, IdkVariant, list_variants, train_all_variants
 from rejoinder.papers.loader import load_published
 from rejoinder.papers.own.relevance.rows import FIVE, RelevanceColumn, RelevanceRows
 from rejoinder.papers.own.relevance.tables import PUBLISHED
@@ -131,8 +131,8 @@ def test_every_variant_has_its_printed_row() -> None:
     assert len(mine) == len(set(mine)) == 28
     assert {v.short for v in mine if v.negative in ("idk", "random")} == set(tables.TABLE_10)
     assert {v.metric for v in mine} == {row for row in tables.TABLE_11 if row.startswith("IDK")}
-    assert Variant("TC-S", "random", "l2").short == "TC-S_Rand3750_bce_L2"
-    assert Variant("H", "idk", "none", "triplet").long == "H, idk"
+    assert IdkVariant("TC-S", "random", "l2").short == "TC-S_Rand3750_bce_L2"
+    assert IdkVariant("H", "idk", "none", "triplet").long == "H, idk"
 
 
 # Measured beside printed
@@ -144,7 +144,7 @@ def test_a_figure_is_the_mean_over_seeds_of_the_correlation_of_scores_and_rating
     for column, kind, method in ((0, "S", stats.spearmanr), (3, "P", stats.pearsonr)):
         one = measured.test[column]
         values = []
-        for fitted in measured.runs[Variant("TC-S")]:
+        for fitted in measured.runs[IdkVariant("TC-S")]:
             odds = one.features.astype(float) @ fitted.weights + fitted.bias
             values.append(method(1 / (1 + np.exp(-odds)), one.ratings).statistic)
         cell = f"{FIVE[column]} {kind}"
@@ -275,10 +275,10 @@ def test_findings_follow_the_numbers() -> None:
     from rejoinder.papers.idk.claims import list_idk_findings
 
     test = {
-        Variant("H"): runs_of(0.58),
-        Variant("TC-S"): runs_of(0.50),
-        Variant("H", "idk", "none"): runs_of(0.42),
-        Variant("TC-S", "idk", "none"): runs_of(0.49),
+        IdkVariant("H"): runs_of(0.58),
+        IdkVariant("TC-S"): runs_of(0.50),
+        IdkVariant("H", "idk", "none"): runs_of(0.42),
+        IdkVariant("TC-S", "idk", "none"): runs_of(0.49),
     }
     head = runs_of(0.4)[0]
     masked = {"a": MaskedAccuracy(0.9, 0.6, 0.9, 0.8, 10), "b": MaskedAccuracy(0.9, 0.5, 0.9, 0.8, 10)}

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from rejoinder.augmentation.acceptance import AdaptationOutcome
 from rejoinder.augmentation.proposal import Proposal
-from rejoinder.augmentation.store import CachedTails, Tails, ValueStore, digest_parts
+from rejoinder.augmentation.store import CachedTails, EventTails, ValueStore, digest_parts
 from rejoinder.cli import program
 from rejoinder.data.collection import Collection
 from rejoinder.errors import InputError
@@ -356,14 +356,14 @@ def test_a_store_passes_over_what_it_cannot_read(tmp_path: Path) -> None:
     path.write_bytes(b'{"key": "a", "tails": ["x"]}\n{"key": "b"}\n[1]\n{"no\n\xff\n')
     elsewhere.write_bytes(b'{"key": "a", "tails": ["older"]}\n{"key": "c", "tails": []}\n')
 
-    def store() -> ValueStore[Tails]:
-        return ValueStore(lambda fields: Tails(**fields), "tails", path, elsewhere)
+    def store() -> ValueStore[EventTails]:
+        return ValueStore(lambda fields: EventTails(**fields), "tails", path, elsewhere)
 
-    assert store().get("a") == Tails(["x"])
+    assert store().get("a") == EventTails(["x"])
     assert store().get("b") is None
-    assert store().get("c") == Tails([])
-    store().put([("d", Tails(["y"]))])
-    assert store().get("d") == Tails(["y"])
+    assert store().get("c") == EventTails([])
+    store().put([("d", EventTails(["y"]))])
+    assert store().get("d") == EventTails(["y"])
     assert digest_parts(["half \ud800"]) != digest_parts(["half \ud801"])
 
 

@@ -46,7 +46,7 @@ from rejoinder.papers.ssrem.scorers import (
     MINILM,
     READINGS,
     SHIPPED,
-    Scorer,
+    ComparedScorer,
     TrainedScorer,
     digest_dialogues,
     list_scorers,
@@ -123,7 +123,7 @@ def made_similarity() -> list[Figure]:
 
 @pytest.fixture(scope="module")
 def found() -> Reproduction:
-    rows = [Scorer(kind, reading).row for reading in READINGS for kind in KIND_LABELS]
+    rows = [ComparedScorer(kind, reading).row for reading in READINGS for kind in KIND_LABELS]
     whole = [made_judged(column.name, i, [*BASELINES, *rows]) for i, column in enumerate((GUPTA_SET, USR_SET))]
     alone = [made_judged(column.name, column.seed + 10, rows) for column in COLUMNS]
     measured = ssrem.SsremMeasures(READINGS, made_similarity(), made_held(), whole, alone)
@@ -191,7 +191,7 @@ def test_mean_scores_are_on_the_unit_range_of_the_training_data_and_clipped() ->
 
 
 def test_a_scorer_is_trained_once_for_a_recipe_and_some_dialogues(own_cache: Path) -> None:
-    scorer = Scorer("rsrem", GLOVE)
+    scorer = ComparedScorer("rsrem", GLOVE)
     first = train_or_load(scorer, dialogues(), **QUICK)
     assert first.folder is not None
     written = (first.folder / CARD_FILE).stat().st_mtime_ns
@@ -212,7 +212,7 @@ def test_a_training_that_was_killed_is_not_taken_for_a_scorer(monkeypatch: pytes
     def killed(*given: Any, **named: Any) -> None:
         raise KeyboardInterrupt
 
-    scorer = Scorer("ruber", GLOVE)
+    scorer = ComparedScorer("ruber", GLOVE)
     with monkeypatch.context() as patch:
         patch.setattr("rejoinder.training.speaker.trainer.bounds_of", killed)
         with pytest.raises(KeyboardInterrupt):
@@ -253,12 +253,12 @@ def test_held_out_places_are_told_by_corpus_with_copies_of_the_context(
     own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = dialogues()
-    glove = train_or_load(Scorer("ssrem", GLOVE), given, **QUICK)
+    glove = train_or_load(ComparedScorer("ssrem", GLOVE), given, **QUICK)
     monkeypatch.setattr(model, "WEIGHTS", own_cache / "shipped")
     (own_cache / "shipped").mkdir()
     assert glove.folder is not None
     (own_cache / "shipped" / "ssrem").symlink_to(glove.folder)
-    shipped = TrainedScorer(Scorer("ssrem", scorers.TurnReading("own", GLOVE.encoder, shipped=True)), None)
+    shipped = TrainedScorer(ComparedScorer("ssrem", scorers.TurnReading("own", GLOVE.encoder, shipped=True)), None)
     held = score_held_out([glove, shipped], given)
     assert set(held) == {(one.scorer, corpus) for one in (glove, shipped) for corpus in CORPORA}
     for corpus in CORPORA:
@@ -315,7 +315,7 @@ def test_a_scorer_is_held_against_people_whole_and_by_f_alone() -> None:
     rows = RelevanceRows(
         RelevanceColumn("made", "made", "overall", None, 0), data, {name: r.item for name, r in data.responses.items()}
     )
-    opened = [train_or_load(Scorer(kind, GLOVE), dialogues(30), **QUICK) for kind in ("ruber", "ssrem")]
+    opened = [train_or_load(ComparedScorer(kind, GLOVE), dialogues(30), **QUICK) for kind in ("ruber", "ssrem")]
     whole = score_set(rows, {one.scorer.row: one.whole for one in opened})
     alone = score_set(rows, {one.scorer.row: one.alone for one in opened})
     assert list(whole.scores) == list(alone.scores) == ["RUBER, GloVe", "SSREM, GloVe"]
@@ -433,9 +433,9 @@ def test_the_drawings_are_well_formed_and_have_a_panel_a_scorer(found: Reproduct
 
 def test_an_empty_or_level_cloud_is_drawn_without_a_line() -> None:
     nothing = np.full(3, np.nan)
-    drawn = drawings.draw_scatters("t", {"a": drawings.Cloud(np.ones(3), nothing, np.nan)})
+    drawn = drawings.draw_scatters("t", {"a": drawings.ScatterCloud(np.ones(3), nothing, np.nan)})
     assert 'class="fit"' not in drawn
-    level = drawings.draw_scatters("t", {"a": drawings.Cloud(np.array([1.0, 2, 3]), np.ones(3), 0.0)})
+    level = drawings.draw_scatters("t", {"a": drawings.ScatterCloud(np.array([1.0, 2, 3]), np.ones(3), 0.0)})
     assert level.count('class="fit"') == 1
     missing = {"p": {"g": {name: Interval(np.nan, np.nan, np.nan, 0, 0, 0) for name in FIVE_COLUMNS}}}
     assert "<g " not in drawings.draw_points("t", missing)

@@ -18,7 +18,7 @@ from rejoinder.models.catalog import fetch
 from rejoinder.reports.findings import compute_findings
 from rejoinder.server.pages.app import PAGES
 from rejoinder.server.pages.context import PageContext
-from rejoinder.server.pages.library import Library
+from rejoinder.server.pages.library import RunLibrary
 from tests.serve_site import client_of, house_of, library_at, questions, write_lines
 
 PAGE = {"Accept": "text/html,application/xhtml+xml"}
@@ -190,7 +190,7 @@ def test_names_that_are_taken_get_a_number(tmp_path: Path, monkeypatch: pytest.M
     for part in ("a", "b"):
         (tmp_path / part).mkdir()
         write_lines(tmp_path / part / "set.jsonl", questions(1))
-    assert set(Library([str(tmp_path / "a"), str(tmp_path / "b")]).sets()) == {"set", "set-2"}
+    assert set(RunLibrary([str(tmp_path / "a"), str(tmp_path / "b")]).sets()) == {"set", "set-2"}
 
 
 def test_one_click_fetches_a_model(house: PageContext, client: Any, monkeypatch: pytest.MonkeyPatch) -> None:

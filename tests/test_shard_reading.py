@@ -78,9 +78,9 @@ def test_the_page_names_shards_as_what_was_scored(runs: tuple[Path, Path]) -> No
 
 def test_a_server_shows_a_run_over_shards(runs: tuple[Path, Path]) -> None:
     pytest.importorskip("starlette", reason="the web extra is not installed")
-    from rejoinder.server.pages.library import Library
+    from rejoinder.server.pages.library import RunLibrary
 
-    assert {name: one.kind for name, one in Library([str(runs[0].parent)]).runs().items()} == {
+    assert {name: one.kind for name, one in RunLibrary([str(runs[0].parent)]).runs().items()} == {
         "one": "scores",
         "many": "scores",
     }

@@ -24,7 +24,7 @@ from rejoinder.indexes.corpus import Corpus, group_by_corpus
 from rejoinder.indexes.speaker_coverage import measure_coverage
 from rejoinder.indexes.speaker_sets import CorpusSets, SetSampling
 from rejoinder.indexes.speaker_similarity import (
-    Similarity,
+    SpeakerSimilarity,
     Vectoriser,
     are_first_and_last_apart,
     average_word_vectors,
@@ -246,10 +246,10 @@ def test_corpora_are_told_apart_by_name() -> None:
     assert {name: len(one.ids) for name, one in group_by_corpus(dialogues).items()} == {"a": 3, "b": 2}
 
 
-def made(values: Sequence[float]) -> list[Similarity]:
+def made(values: Sequence[float]) -> list[SpeakerSimilarity]:
     kinds = ("same_conversation", "same_partner", "same_speaker", "random")
     return [
-        Similarity(kind, 3, 3, 2.0, mean_interval([v - 0.01, v, v + 0.01]), mean_interval([v, v, v]))  # type: ignore[arg-type]
+        SpeakerSimilarity(kind, 3, 3, 2.0, mean_interval([v - 0.01, v, v + 0.01]), mean_interval([v, v, v]))  # type: ignore[arg-type]
         for kind, v in zip(kinds, values, strict=True)
     ]
 

@@ -15,7 +15,7 @@ import pytest
 
 from rejoinder.augmentation.retrieval import Retrieval
 from rejoinder.errors import InputError, SpecError
-from rejoinder.indexes.three_field.bm25 import ThreeFieldIndex, ThreeFieldSettings
+from rejoinder.indexes.three_field.bm25 import Settings, ThreeFieldIndex
 from rejoinder.indexes.three_field.cache import open_three_field
 from rejoinder.indexes.three_field.dense import DenseThreeFieldIndex
 from rejoinder.indexes.three_field.hybrid import HybridThreeFieldIndex
@@ -211,9 +211,9 @@ def test_items_asked_together_find_what_each_finds_alone_and_a_reopened_index_to
 
 def test_wrong_settings_are_named(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="k1 must be"):
-        ThreeFieldSettings(k1=-1)
+        Settings(k1=-1)
     with pytest.raises(SpecError, match="window"):
-        ThreeFieldSettings(past=0)
+        Settings(past=0)
     with pytest.raises(SpecError, match="epsilon must be above 0"):
         ThreeFieldIndex.build(made_up(2), tmp_path / "index", epsilon=0)
     with pytest.raises(InputError, match="no passage"):
@@ -330,7 +330,7 @@ def test_an_index_in_the_cache_is_built_once_and_by_content(own_cache: Path) -> 
     assert open_three_field(read).search([Item("i", (Turn("cat"),))]) == first.search([Item("i", (Turn("cat"),))])
     assert len(asked) == 3
     open_three_field(lambda: made_up(6))
-    open_three_field(read, settings=ThreeFieldSettings(b=0.5))
+    open_three_field(read, settings=Settings(b=0.5))
     assert len(list((own_cache / "indexes").iterdir())) == 3
 
 

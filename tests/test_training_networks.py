@@ -27,11 +27,11 @@ from rejoinder.training.aptness.cross_encoder import (  # noqa: E402
     gold_loss,
     train_cross_encoder,
 )
-from rejoinder.training.aptness.distillation import DistillationRecipe, Teachers, distill_cross_encoders  # noqa: E402
+from rejoinder.training.aptness.distillation import AptnessTeachers, DistillationRecipe, distill_cross_encoders  # noqa: E402
 from rejoinder.training.aptness.evaluation import NEGATIVES, compute_raw_scores, sample_held_out, summarise_held_out  # noqa: E402
 from rejoinder.training.aptness.layers import keep_layers, lengthen_positions  # noqa: E402
 from rejoinder.training.aptness.recipe import AptnessRecipe  # noqa: E402
-from rejoinder.training.optimizer import Schedule, WeightAverage, build_optimizer  # noqa: E402
+from rejoinder.training.optimizer import LearningRateSchedule, WeightAverage, build_optimizer  # noqa: E402
 from rejoinder.training.sampling import (  # noqa: E402
     CONTEXT_TOKENS,
     CORRUPTIONS,
@@ -428,7 +428,7 @@ def test_a_student_bi_encoder_comes_near_its_teacher(corpus: TokenCorpus, words:
 def test_students_learn_what_the_teachers_say(corpus: TokenCorpus, words: TokenProperties) -> None:
     teacher = bi_teacher(corpus, words)
     cross = cross_trained(teacher.network, corpus, words)
-    teachers = Teachers(teacher, cross, {"bi": 2.0, "cross": 1.0, "bias": 0.5})
+    teachers = AptnessTeachers(teacher, cross, {"bi": 2.0, "cross": 1.0, "bias": 0.5})
     step = draw_cross_encoder_step(corpus, torch.ones(2), words, replace(CROSS, places=50), generator(7))
     theirs = teachers.log_odds(step)
     own = packing.packed_pair_log_odds(cross, step.pairs).view_as(theirs)
@@ -459,7 +459,7 @@ def test_the_rate_warms_up_and_goes_down_a_half_cosine() -> None:
     parameter = torch.nn.Linear(1, 1)
     for steps, expected in ((4, [1, 1, 0.75, 0.25]), (40, [0.5, 1, 1, 0.5 * (1 + math.cos(math.pi / 38))])):
         optimizer = torch.optim.SGD(parameter.parameters(), lr=0.2)
-        schedule = Schedule(optimizer, steps)
+        schedule = LearningRateSchedule(optimizer, steps)
         rates = []
         for _ in range(4):
             schedule.step(parameter(torch.ones(1, 1)).sum(), parameter)
@@ -470,7 +470,7 @@ def test_the_rate_warms_up_and_goes_down_a_half_cosine() -> None:
 def test_a_gradient_is_no_longer_than_one_and_is_used_once() -> None:
     network = torch.nn.Linear(2, 1, bias=False)
     torch.nn.init.zeros_(network.weight)
-    schedule = Schedule(torch.optim.SGD(network.parameters(), lr=1.0), 20)
+    schedule = LearningRateSchedule(torch.optim.SGD(network.parameters(), lr=1.0), 20)
     schedule.step(network(torch.tensor([[30.0, 40.0]])).sum(), network)
     assert network.weight.tolist() == [pytest.approx([-0.6, -0.8], abs=1e-5)]
     assert network.weight.grad is None

@@ -56,12 +56,12 @@ def atomic_write(path: str | Path, private: bool = False) -> Iterator[IO[bytes]]
         return
     target = Path(path)
     if _is_special(target):
-        with io.BufferedWriter(_File(target, target)) as raw:
+        with io.BufferedWriter(_NamedFile(target, target)) as raw:
             yield raw
         return
     name = _make_part(target)
     try:
-        with io.BufferedWriter(_File(name, target)) as raw:
+        with io.BufferedWriter(_NamedFile(name, target)) as raw:
             if target.suffix == ".gz":
                 # No name and no time in the header: the same records give the same bytes.
                 with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as file:
@@ -90,7 +90,7 @@ def is_part(name: str, targets: Iterable[str]) -> bool:
     return any(re.fullmatch(rf"\.{re.escape(target)}\.[a-z0-9_]{{8}}", name) for target in targets)
 
 
-class _File(io.FileIO):
+class _NamedFile(io.FileIO):
     """A file whose errors name its target."""
 
     def __init__(self, path: str | Path, target: Path) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from rejoinder.annotation.fields import NONE, TIE, list_fields
 from rejoinder.annotation.project import Project
 from rejoinder.annotation.store.base import Judgement, Store
-from rejoinder.annotation.unit import Field, Unit, Value, arrange_replies
+from rejoinder.annotation.unit import AnswerField, Unit, Value, arrange_replies
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class FieldAnswer:
 
     unit: Unit
     judgement: Judgement
-    field: Field
+    field: AnswerField
     value: Value
     response: str | None
     system: str | None

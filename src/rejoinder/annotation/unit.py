@@ -41,7 +41,7 @@ JSON: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class AnswerOption:
     """One option: its value in the answer, its label, and its meaning if one is given."""
 
     value: int | str
@@ -50,7 +50,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class AnswerField:
     """One question to a rater; its name is its key in the answer.
 
     choice: one of ``options``; the value is the option's (int or str). labels: some of ``options``; a list of strings,
@@ -64,7 +64,7 @@ class Field:
     aspect: str
     question: str
     reply: str | None = None
-    options: tuple[Option, ...] = ()
+    options: tuple[AnswerOption, ...] = ()
     initial: str = ""
     required: bool = True
     longest: int = 2000

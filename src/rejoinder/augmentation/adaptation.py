@@ -14,7 +14,7 @@ from pathlib import Path
 from rejoinder import spec as specs
 from rejoinder.augmentation.acceptance import Acceptance, AdaptationOutcome, ContextProposals, judge_adaptations
 from rejoinder.augmentation.proposal import Proposal
-from rejoinder.augmentation.store import Adaptation, AdaptationStore, Likelihood, adaptation_key
+from rejoinder.augmentation.store import Adaptation, AdaptationStore, TextLikelihood, adaptation_key
 from rejoinder.errors import SpecError
 from rejoinder.models.card import folder_digest
 from rejoinder.models.catalog.entries import MODELS
@@ -119,8 +119,8 @@ def _adapt_jobs(
         )
 
 
-def _adaptation_likelihood(scores: TokenScores) -> Likelihood | None:
-    return Likelihood(scores.mean, float(scores.log_probabilities.min())) if scores.tokens else None
+def _adaptation_likelihood(scores: TokenScores) -> TextLikelihood | None:
+    return TextLikelihood(scores.mean, float(scores.log_probabilities.min())) if scores.tokens else None
 
 
 def _open_model(name: str, join: Join) -> LanguageModel:

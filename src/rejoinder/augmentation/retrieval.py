@@ -10,7 +10,7 @@ from rejoinder import spec as specs
 from rejoinder.augmentation.proposal import Proposal
 from rejoinder.data.inputs import Input
 from rejoinder.errors import InputError, SpecError
-from rejoinder.indexes.three_field.bm25 import FieldHit, FieldIndex, ThreeFieldSettings
+from rejoinder.indexes.three_field.bm25 import FieldHit, FieldIndex, Settings
 from rejoinder.indexes.three_field.cache import Dialogues, ThreeFieldKind, open_three_field
 from rejoinder.indexes.three_field.fields import FIELD_NAMES
 from rejoinder.text.normalise import normalise_text
@@ -54,7 +54,7 @@ class Retrieval:
             dialogues if callable(dialogues) else lambda: dialogues,
             self.kind,
             digest=digest,
-            settings=ThreeFieldSettings(self.k1, self.b, self.past, self.future),
+            settings=Settings(self.k1, self.b, self.past, self.future),
             epsilon=self.epsilon,
             encoder=encoder,
             weight=self.weight,

@@ -28,7 +28,7 @@ OWN_KINDS = ("retrieval", "commonsense", "paraphrase")  # the kinds of source of
 
 
 @dataclass
-class Sources:
+class OpenedSources:
     """Functions that propose references, and notes for the user, such as what was left out."""
 
     propose: list[Propose] = field(default_factory=list)
@@ -40,9 +40,9 @@ def is_generated_reference(reference: Reference) -> bool:
     return reference.source.partition("/")[0] in OWN_KINDS
 
 
-def open_sources(plan: AugmentationPlan, records: Sequence[Record] = ()) -> Sources:
+def open_sources(plan: AugmentationPlan, records: Sequence[Record] = ()) -> OpenedSources:
     """Open the sources of a plan; ``records`` are searched if it names no corpus."""
-    sources = Sources()
+    sources = OpenedSources()
     if plan.retrieval is not None:
         _open_retrieval(sources, plan, records)
     if plan.knowledge:
@@ -55,7 +55,7 @@ def open_sources(plan: AugmentationPlan, records: Sequence[Record] = ()) -> Sour
     return sources
 
 
-def _open_retrieval(sources: Sources, plan: AugmentationPlan, records: Sequence[Record]) -> None:
+def _open_retrieval(sources: OpenedSources, plan: AugmentationPlan, records: Sequence[Record]) -> None:
     retrieval = plan.retrieval
     if retrieval is None:
         return
@@ -73,7 +73,7 @@ def _open_retrieval(sources: Sources, plan: AugmentationPlan, records: Sequence[
     sources.propose.append(lambda items: source.propose(items, plan.wanted, plan.split))
 
 
-def _open_knowledge(sources: Sources, plan: AugmentationPlan) -> None:
+def _open_knowledge(sources: OpenedSources, plan: AugmentationPlan) -> None:
     from rejoinder.models.encoder.factory import load_encoder
 
     for name in plan.knowledge:
@@ -84,7 +84,7 @@ def _open_knowledge(sources: Sources, plan: AugmentationPlan) -> None:
         sources.propose.append(MatchedKnowledge(knowledge, load_encoder("aptness")).infer)
 
 
-def _open_comet(sources: Sources, plan: AugmentationPlan) -> None:
+def _open_comet(sources: OpenedSources, plan: AugmentationPlan) -> None:
     if plan.comet is False:
         return
     if plan.comet is None and plan.comet_model is None and (missing := _explain_missing_comet()):
@@ -117,7 +117,7 @@ def _open_tail_generator(name: str | None) -> TailGenerator:
     return open_comet(name) if (Path(name) / CARD_FILE).is_file() else load_sequence_comet(name)
 
 
-def _open_paraphrase(sources: Sources, plan: AugmentationPlan, spec: str) -> None:
+def _open_paraphrase(sources: OpenedSources, plan: AugmentationPlan, spec: str) -> None:
     method = parse_paraphraser(spec)
     if "seed" not in specs.parse_spec(spec, "method of paraphrasing").arguments:
         method = replace(method, seed=plan.seed)  # type: ignore[type-var]

@@ -10,7 +10,7 @@ from rejoinder.augmentation.acceptance import Acceptance
 from rejoinder.augmentation.augment import Augmenter
 from rejoinder.augmentation.plan import AugmentationPlan
 from rejoinder.augmentation.retrieval import Retrieval
-from rejoinder.augmentation.sources import Sources, open_sources
+from rejoinder.augmentation.sources import OpenedSources, open_sources
 from rejoinder.augmentation.summary import AugmentationTally
 from rejoinder.data.objects import to_object
 from rejoinder.data.schema import Place, from_object
@@ -34,7 +34,7 @@ def explain_local_augmentation(plan: AugmentationPlan) -> str | None:
 class AugmentWorker:
     """A plan with its opened sources."""
 
-    def __init__(self, plan: Mapping[str, Any], sources: Sources | None = None) -> None:
+    def __init__(self, plan: Mapping[str, Any], sources: OpenedSources | None = None) -> None:
         self._plan = augmentation_plan_from_values(plan)
         self._sources = sources or open_sources(self._plan, [])
 
@@ -59,7 +59,7 @@ def augment_by_engine(
 
 
 def make_caching_augmenter(
-    engine: CachingEngine, plan: AugmentationPlan, sources: Sources, tally: AugmentationTally
+    engine: CachingEngine, plan: AugmentationPlan, sources: OpenedSources, tally: AugmentationTally
 ) -> Callable[[Sequence[Item]], list[Item]]:
     """Return a function that augments items in this process, with open sources, unless the results are cached."""
     worker = AugmentWorker(dataclasses.asdict(plan), sources)

@@ -8,7 +8,7 @@ import click
 
 from rejoinder.cli import _help
 from rejoinder.cli._options import (
-    Output,
+    OutputPath,
     choose_engine,
     engine_options,
     output_option,
@@ -40,7 +40,7 @@ _EXAMPLES = 5  # the fewest worst cases of each trial that a file holds
 @click.option("--by-corpus", is_flag=True, help="Also print a table of the corpora for each metric.")
 @click.option("--examples", type=click.IntRange(min=0), default=0, metavar="N", help="Also print the N worst cases.")
 @output_option(
-    Output("JSON", ".json", path_type=Path), "Also write the figures and the worst cases.", metavar="FILE.json"
+    OutputPath("JSON", ".json", path_type=Path), "Also write the figures and the worst cases.", metavar="FILE.json"
 )
 @engine_options("1 on this machine, all of a cluster")
 @table_format_option

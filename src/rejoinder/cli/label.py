@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from rejoinder.cli import _help
-from rejoinder.cli._options import Output, output_option, records_output, table_format_option
+from rejoinder.cli._options import OutputPath, output_option, records_output, table_format_option
 
 GROUP = _help.TEST_SETS
 
@@ -20,7 +20,7 @@ GROUP = _help.TEST_SETS
 @click.option("--from", "source", type=click.Path(path_type=Path), metavar="FILE", help="A file of labels from people.")
 @click.option(
     "--for-people",
-    type=Output("JSONL", ".jsonl", ".csv"),
+    type=OutputPath("JSONL", ".jsonl", ".csv"),
     metavar="FILE",
     help="Write the false candidates for people to label: *.jsonl for `rejoinder annotate`, *.csv for a spreadsheet.",
 )

@@ -12,7 +12,7 @@ from rejoinder.cli import _help
 from rejoinder.cli._options import folder_output_option, table_format_option
 
 if TYPE_CHECKING:
-    from rejoinder.models.catalog.entries import Model
+    from rejoinder.models.catalog.entries import CatalogModel
 
 GROUP = _help.MODELS_AND_DATA
 
@@ -95,7 +95,7 @@ def path(name: str) -> None:
     click.echo(str(require_model(name)))
 
 
-def _confirm_model_download(model: Model, yes: bool) -> None:
+def _confirm_model_download(model: CatalogModel, yes: bool) -> None:
     from rejoinder.errors import RejoinderError
     from rejoinder.reports.listing import format_model_size
 

@@ -7,7 +7,7 @@ from typing import Literal
 import click
 
 from rejoinder.cli import _help
-from rejoinder.cli._options import Output, engine_options, output_option
+from rejoinder.cli._options import OutputPath, engine_options, output_option
 
 GROUP = _help.MODELS_AND_DATA
 
@@ -20,7 +20,7 @@ def command() -> None:
 @command.command("write")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @output_option(
-    Output("shards", ".jsonl", ".parquet"),
+    OutputPath("shards", ".jsonl", ".parquet"),
     "The folder to write, or its address; or one file, *.jsonl, *.gz or *.parquet.",
     metavar="FOLDER",
     required=True,

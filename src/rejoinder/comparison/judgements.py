@@ -65,7 +65,7 @@ def sort_judgements(records: Iterable[Record], checks: Mapping[str, CheckTally] 
     answer took, where all ratings with the same ``unit`` are one answer.
     """
     rows: dict[tuple[str, bool], tuple[list[Any], list[str], list[float]]] = {}
-    places = _Places()
+    places = _JudgedDialogues()
     seconds: dict[str, dict[Any, float]] = {}
     tallies: dict[str, CheckTally] = dict(checks or {})
     aggregated = 0
@@ -99,7 +99,7 @@ def sort_judgements(records: Iterable[Record], checks: Mapping[str, CheckTally] 
     return Judgements({judged.name: judged for judged in aspects}, times, tallies, aggregated)
 
 
-class _Places:
+class _JudgedDialogues:
     """The dialogue that each judged unit belongs to, as far as the file says."""
 
     def __init__(self) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 from rejoinder.data.inputs import Input
 from rejoinder.errors import InputError, SpecError, nearest
 from rejoinder.indexes.corpus import Corpus, Numbers, group_by_corpus
-from rejoinder.indexes.speaker_coverage import Coverage, measure_coverage
+from rejoinder.indexes.speaker_coverage import SpeakerCoverage, measure_coverage
 from rejoinder.indexes.speaker_sets import DEFAULT_SAMPLING, DESIGNS, CorpusSets, Design, SetSample, SetSampling
 from rejoinder.indexes.speakers import SETS, SetName
 from rejoinder.models.catalog.entries import MODELS
@@ -86,7 +86,7 @@ def average_word_vectors(texts: Sequence[str], name: str) -> Matrix:
 
 
 @dataclass(frozen=True)
-class Similarity:
+class SpeakerSimilarity:
     """How similar the turns of one kind of set are, over all its sets, with intervals clustered by speaker.
 
     ``step`` is how much higher the mean cosine of the previous kind is, set by set; only if sets are matched.
@@ -105,8 +105,8 @@ class Similarity:
 class SpeakerReport:
     """The speaker sets that a corpus covers, and how similar the turns of each kind of set are."""
 
-    coverage: Coverage
-    similarity: Mapping[Design, Sequence[Similarity]]
+    coverage: SpeakerCoverage
+    similarity: Mapping[Design, Sequence[SpeakerSimilarity]]
     vectors: str  # how turns were compared
 
 
@@ -181,7 +181,7 @@ def measure_similarity(
     vectorizer: Vectoriser,
     sampling: SetSampling = DEFAULT_SAMPLING,
     designs: Sequence[Design] | None = None,
-) -> Mapping[Design, list[Similarity]]:
+) -> Mapping[Design, list[SpeakerSimilarity]]:
     """Return the similarity within each kind of set, for each design; each text is encoded only once."""
     sets = CorpusSets(corpus)
     samples = {design: list(DESIGNS[design](sets, sampling)) for design in designs or DESIGNS}
@@ -193,18 +193,20 @@ def measure_similarity(
     return {design: _summarise_sets(sets, vectors, rows, design == "matched") for design, sets in samples.items()}
 
 
-def is_similarity_decreasing(similarities: Sequence[Similarity]) -> bool:
+def is_similarity_decreasing(similarities: Sequence[SpeakerSimilarity]) -> bool:
     """Whether the mean cosine falls from each kind of set to the next; kinds without sets are skipped."""
     means = [one.cosine.value for one in similarities if one.n_sets]
     return len(means) > 1 and all(first > second for first, second in itertools.pairwise(means))
 
 
-def are_first_and_last_apart(similarities: Sequence[Similarity]) -> bool:
+def are_first_and_last_apart(similarities: Sequence[SpeakerSimilarity]) -> bool:
     """Whether the interval of the first kind of set is entirely above that of the last."""
     return similarities[0].cosine.low > similarities[-1].cosine.high
 
 
-def _summarise_sets(sets: Sequence[SetSample], vectors: Matrix, rows: Numbers, matched: bool) -> list[Similarity]:
+def _summarise_sets(
+    sets: Sequence[SetSample], vectors: Matrix, rows: Numbers, matched: bool
+) -> list[SpeakerSimilarity]:
     values = np.array([_mean_similarity(vectors[rows[sample.turns]]) for sample in sets]).reshape(-1, 2)
     speakers = np.array([sample.speaker for sample in sets], dtype=np.int64)
     kinds = np.array([SETS.index(sample.of) for sample in sets], dtype=np.int64)
@@ -218,7 +220,7 @@ def _summarise_sets(sets: Sequence[SetSample], vectors: Matrix, rows: Numbers, m
         size = float(np.mean([len(sets[i].turns) for i in members.tolist()])) if len(members) else float("nan")
         cosine, frobenius = (mean_interval(values[members, column], speakers[members]) for column in (0, 1))
         similarities.append(
-            Similarity(set_name, len(members), len(np.unique(speakers[members])), size, cosine, frobenius, step)
+            SpeakerSimilarity(set_name, len(members), len(np.unique(speakers[members])), size, cosine, frobenius, step)
         )
     return similarities
 

@@ -40,7 +40,7 @@ class Alignment(NamedTuple):
     chunks: int
 
 
-class _Row(NamedTuple):
+class _AlignmentRow(NamedTuple):
     """A word of the reference that has candidates, and what is still ahead when the search reaches it.
 
     Its group is the set of positions that words compete for, directly or through others; a group is even if all of its
@@ -85,7 +85,7 @@ def _align_unambiguous(reference: Sequence[WordCandidates]) -> Alignment | None:
     return Alignment(links, chunks)
 
 
-def _alignment_rows(reference: Sequence[WordCandidates]) -> list[_Row]:
+def _alignment_rows(reference: Sequence[WordCandidates]) -> list[_AlignmentRow]:
     """Return the words of the reference that have candidates, in order."""
     wanted = {candidates.places for candidates in reference if candidates.places}
     group_of = _candidate_groups(wanted)
@@ -99,7 +99,7 @@ def _alignment_rows(reference: Sequence[WordCandidates]) -> list[_Row]:
         if places:
             group = group_of[places]
             rows_left[group] += 1
-            rows.append(_Row(place, candidates, group, group not in uneven, rows_left[group], later))
+            rows.append(_AlignmentRow(place, candidates, group, group not in uneven, rows_left[group], later))
             later |= places
     rows.reverse()
     return rows
@@ -122,7 +122,7 @@ def _candidate_groups(wanted: set[int]) -> dict[int, int]:
     return {places: group for group in groups for places in wanted if places & group}
 
 
-def _search_alignment(rows: list[_Row]) -> Alignment:
+def _search_alignment(rows: list[_AlignmentRow]) -> Alignment:
     """Return the best alignment that the beam search finds."""
     states: _States = {(0, _NOWHERE): (0, None)}
     place = _NOWHERE
@@ -140,7 +140,7 @@ def _search_alignment(rows: list[_Row]) -> Alignment:
     return Alignment(links[::-1], cost % _LOSS // _CHUNK)
 
 
-def _extend_alignments(states: _States, row: _Row, follows: bool) -> _States:
+def _extend_alignments(states: _States, row: _AlignmentRow, follows: bool) -> _States:
     """Return the states after one more word of the reference, which is paired in every way or, if allowed, skipped.
 
     In an even group a word can be skipped without loss only while more words are left than positions are free.
@@ -163,7 +163,7 @@ def _extend_alignments(states: _States, row: _Row, follows: bool) -> _States:
     return extended
 
 
-def _extend_alignments_with_losses(states: _States, row: _Row, follows: bool) -> _States:
+def _extend_alignments_with_losses(states: _States, row: _AlignmentRow, follows: bool) -> _States:
     """The same for groups whose words do not all match each other, so that a choice now may cost a match later.
 
     At most the smaller of two numbers can still be covered: the group's words left in the reference, and the free

@@ -31,7 +31,7 @@ BATCH_LIMITS: dict[Device, tuple[int, int]] = {
 }  # maximum rows and tokens of a batch
 
 
-class Backend(NamedTuple):
+class GraphBackend(NamedTuple):
     """The device and the runtime that compute exported graphs."""
 
     device: Device
@@ -48,7 +48,7 @@ def requested_device() -> Device | None:
     return None
 
 
-def graph_backend() -> Backend:
+def graph_backend() -> GraphBackend:
     """Return where exported graphs are computed: by onnxruntime on CUDA, by torch on CUDA, or on the CPU."""
     return _choose_backend(requested_device())
 
@@ -84,18 +84,18 @@ def describe_backend() -> str:
 
 
 @cache
-def _choose_backend(requested: Device | None) -> Backend:
+def _choose_backend(requested: Device | None) -> GraphBackend:
     if requested != "cpu" and (requested or has_cuda_driver()):
         if CUDA_PROVIDER in _onnx_providers():
-            return Backend("cuda", "onnxruntime")
+            return GraphBackend("cuda", "onnxruntime")
         if find_spec("onnx") is not None and _torch_has_cuda():
-            return Backend("cuda", "torch")
+            return GraphBackend("cuda", "torch")
     if requested == "cuda":
         raise SpecError(
             "REJOINDER_DEVICE is cuda, but neither onnxruntime (install onnxruntime-gpu) nor torch with onnx finds a "
             "GPU here; unset it to compute on the CPU"
         )
-    return Backend("cpu", "onnxruntime")
+    return GraphBackend("cpu", "onnxruntime")
 
 
 @cache

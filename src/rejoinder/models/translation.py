@@ -17,7 +17,7 @@ from rejoinder.models.batching import pad_token_ids, split_into_batches
 from rejoinder.models.card import folder_digest
 from rejoinder.models.catalog.hub import find_in_hub_cache
 from rejoinder.models.device import Device, silence_transformers, torch_device
-from rejoinder.models.language_model.generation import Decoding, logits_rules
+from rejoinder.models.language_model.generation import DecodingSettings, logits_rules
 from rejoinder.models.language_model.prompt_format import Ids
 
 MAX_ROWS = 64
@@ -67,7 +67,7 @@ class Translator:
         ids, mask = (torch.from_numpy(values).to(self.network.device) for values in pad_token_ids(rows, self._filler))
         longest = [min(self._max_tokens, 2 * len(row) + 10) for row in rows]
         method: Any = {"method": "sample", "temperature": temperature} if temperature else {"method": "greedy"}
-        decoding = Decoding(max(longest), no_repeat=0, seed=seed, **method)
+        decoding = DecodingSettings(max(longest), no_repeat=0, seed=seed, **method)
         stops = self.network.generation_config.eos_token_id
         ends = list(stops) if isinstance(stops, list | tuple) else [stops]
         settings = LogitsProcessorList(logits_rules(rows, decoding, [end for end in ends if end is not None], 1))

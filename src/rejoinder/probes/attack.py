@@ -27,7 +27,7 @@ from rejoinder.probes.result import (
     score_wins,
 )
 from rejoinder.probes.sampling import draw_exchanges
-from rejoinder.probes.variants import TRIALS, TRUE, Trial, Variants
+from rejoinder.probes.variants import TRIALS, TRUE, Trial, TrialVariants
 from rejoinder.stats.arrays import NAN, Floats, check_at_least, encode_labels
 from rejoinder.types import Dialogue, Item, Record
 
@@ -130,7 +130,7 @@ def attack(
     check_at_least(plan.n_resamples, 1, "n_resamples")
     # Before anything is sampled, so that a wrong name is reported at once.
     named_metrics = [parse(one) if isinstance(one, str) else one for one in metrics or ()]
-    variants = Variants.of(draw_exchanges(_read_data(data), plan.contexts, plan.split, plan.seed), plan.seed)
+    variants = TrialVariants.of(draw_exchanges(_read_data(data), plan.contexts, plan.split, plan.seed), plan.seed)
     choice = choose_metrics(named_metrics, variants.exchanges)
     notes, units = list(choice.notes), {}
     outcomes: list[TrialOutcome] = []
@@ -163,7 +163,7 @@ def attack(
     )
 
 
-def _measure_trials(metric: str, scores: TrialScores, variants: Variants, plan: AttackPlan) -> list[TrialOutcome]:
+def _measure_trials(metric: str, scores: TrialScores, variants: TrialVariants, plan: AttackPlan) -> list[TrialOutcome]:
     """The figures of all trials, over corpora and in each."""
     corpora, names = encode_labels([exchange.corpus for exchange in variants.exchanges], "corpora")
     dialogues = [exchange.dialogue for exchange in variants.exchanges]
@@ -201,7 +201,7 @@ def _trial_columns(trial: Trial, scores: TrialScores) -> tuple[Floats, Floats]:
     return score_wins(lead), np.where(np.isnan(lead), NAN, lead == 0)
 
 
-def _find_worst(metric: str, trial: Trial, scores: TrialScores, variants: Variants, n: int) -> list[WorstCase]:
+def _find_worst(metric: str, trial: Trial, scores: TrialScores, variants: TrialVariants, n: int) -> list[WorstCase]:
     """The metric's worst cases: the true reply lost (or tied), or an edit changed the score most."""
     lead = scores.lead(trial.name)
     badness = -lead if trial.kind == "attack" else np.abs(lead)

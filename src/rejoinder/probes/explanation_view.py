@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import NamedTuple
 
 from rejoinder.escape import escape_terminal
-from rejoinder.probes.explanation import ContextPart, Explanation, Span
+from rejoinder.probes.explanation import ContextPart, Explanation, ReplySpan
 from rejoinder.table import Table, format_decimal, shorten_text
 
 _LONGEST = 200  # characters of an utterance that are shown
@@ -76,7 +76,7 @@ def explanation_table(explanation: Explanation) -> Table:
 
 def explanation_to_json(explanation: Explanation) -> str:
     """The explanation as JSON, with what the reply leans on and its costliest spans; NaN is null."""
-    selected: dict[str, Sequence[ContextPart | Span]] = {
+    selected: dict[str, Sequence[ContextPart | ReplySpan]] = {
         "answers": explanation.answers(),
         "costly": explanation.costly(),
         "earning": explanation.earning(),

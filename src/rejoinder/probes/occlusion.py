@@ -13,10 +13,10 @@ from rejoinder.data.collection import Collection, from_lists
 from rejoinder.data.inputs import read
 from rejoinder.errors import InputError, SpecError, nearest
 from rejoinder.metric import NAN, Metric, SetMetric, parse, signature
-from rejoinder.probes.explanation import ContextPart, Explanation, Span
+from rejoinder.probes.explanation import ContextPart, Explanation, ReplySpan
 from rejoinder.probes.segments import (
     MAX_PIECES,
-    Piece,
+    TextPiece,
     Unit,
     group_pieces,
     join_pieces,
@@ -95,7 +95,7 @@ def explain_pair(metric: Metric | str, pair: Pair) -> Explanation:
     """What each part of the context and each word of the reply contributes to its score under a metric."""
     metric = parse(metric) if isinstance(metric, str) else metric
     _check_metric(metric, pair)
-    variants = _Variants(pair)
+    variants = _OcclusionVariants(pair)
     unit, pieces = split_reply_pieces(pair.response.text)
     whole = variants.add(pair.item.context, pair.response.text)
     parts = list(_context_variants(pair.item.context, variants)) if "context" in metric.needs else []
@@ -107,8 +107,8 @@ def explain_pair(metric: Metric | str, pair: Pair) -> Explanation:
     values = score_pairs(metric, variants.pairs).tolist()
     score, sign = values[whole], -1 if metric.higher_is_better is False else 1
 
-    def span(piece: Piece, place: int) -> Span:
-        return Span(piece.start, piece.end, piece.text, values[place], sign * (score - values[place]))
+    def span(piece: TextPiece, place: int) -> ReplySpan:
+        return ReplySpan(piece.start, piece.end, piece.text, values[place], sign * (score - values[place]))
 
     return Explanation(
         str(metric),
@@ -134,7 +134,7 @@ def explain_pair(metric: Metric | str, pair: Pair) -> Explanation:
     )
 
 
-class _Variants:
+class _OcclusionVariants:
     """Variants of a pair with another context or reply, each of them once."""
 
     def __init__(self, pair: Pair) -> None:
@@ -151,7 +151,9 @@ class _Variants:
         return index
 
 
-def _context_variants(context: tuple[Turn, ...], variants: _Variants) -> Iterator[tuple[ContextPart, int, int]]:
+def _context_variants(
+    context: tuple[Turn, ...], variants: _OcclusionVariants
+) -> Iterator[tuple[ContextPart, int, int]]:
     """Each utterance, and each piece of the last ones, with the variants without it and with it alone."""
     reply = variants.pairs[0].response.text
     n_far = max(0, len(context) - MAX_TURNS)
@@ -171,12 +173,12 @@ def _context_variants(context: tuple[Turn, ...], variants: _Variants) -> Iterato
                 yield piece_part, variants.add(around, reply), variants.add((only,), reply)
 
 
-def _split_turn(text: str) -> list[Piece]:
+def _split_turn(text: str) -> list[TextPiece]:
     pieces = split_sentence_or_clause_pieces(text)
     return group_pieces(text, pieces, MAX_PARTS) if pieces else []
 
 
-def _neighbouring_pieces(text: str, pieces: Sequence[Piece]) -> Iterator[Piece]:
+def _neighbouring_pieces(text: str, pieces: Sequence[TextPiece]) -> Iterator[TextPiece]:
     """Two and three neighbouring pieces, but never all of them."""
     for size in (size for size in _NEIGHBOURS if size < len(pieces)):
         for i in range(len(pieces) - size + 1):

@@ -11,7 +11,7 @@ import numpy as np
 
 from rejoinder.engines.base import Engine
 from rejoinder.metric import Metric
-from rejoinder.probes.variants import TRUE, TrialKind, Variants
+from rejoinder.probes.variants import TRUE, TrialKind, TrialVariants
 from rejoinder.stats.arrays import NAN, Floats, Ints, encode_labels, make_generator
 from rejoinder.stats.interval import Interval, equal_shares_interval
 from rejoinder.stats.resampling import percentile_interval, resample_counts
@@ -151,7 +151,7 @@ class TrialScores(NamedTuple):
         return -self.lead(trial) / self.unit
 
 
-def score_variants(metric: Metric, variants: Variants, engine: Engine | None = None) -> TrialScores:
+def score_variants(metric: Metric, variants: TrialVariants, engine: Engine | None = None) -> TrialScores:
     """Score all texts with a metric, as one set."""
     scores = variants.scores(metric, engine)
     return TrialScores(scores, -1.0 if metric.higher_is_better is False else 1.0, _change_unit(metric, scores[TRUE]))

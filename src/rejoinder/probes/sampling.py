@@ -18,7 +18,7 @@ ExchangePlace: TypeAlias = tuple[Dialogue | Item, int]  # a dialogue and the num
 
 
 @dataclass
-class _Corpus:
+class _ExchangeCorpus:
     """The possible exchanges of a corpus by dialogue, and its replies."""
 
     places: dict[str, list[ExchangePlace]] = field(default_factory=dict)
@@ -59,13 +59,13 @@ def draw_exchanges(records: Iterable[Dialogue | Item], contexts: int, split: str
 
     Each corpus contributes the same number, or all that it has if that is fewer.
     """
-    corpora: dict[str, _Corpus] = {}
+    corpora: dict[str, _ExchangeCorpus] = {}
     other_splits: set[str] = set()
     for record in records:
         if isinstance(record, Dialogue) and record.split not in (None, split):
             other_splits.add(str(record.split))
             continue
-        corpora.setdefault(corpus_name(record), _Corpus()).add(record)
+        corpora.setdefault(corpus_name(record), _ExchangeCorpus()).add(record)
     sizes = {name: len(corpus.replies) for name, corpus in corpora.items() if corpus.replies}
     if not sizes and other_splits and not corpora:
         raise InputError(

@@ -26,7 +26,7 @@ class Markup(str):
 
 
 @dataclass(frozen=True)
-class Axis:
+class ChartAxis:
     """A range of numbers with round ticks, all within it."""
 
     low: float
@@ -38,7 +38,7 @@ class Axis:
         return min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
 
 
-def make_axis(values: Iterable[float], bounds: tuple[float, float] = (-math.inf, math.inf)) -> Axis | None:
+def make_axis(values: Iterable[float], bounds: tuple[float, float] = (-math.inf, math.inf)) -> ChartAxis | None:
     """An axis from tick to tick that holds all values; None where there are none (or none that can be drawn).
 
     Where all values are the same, the axis covers the bounds, or a little to both sides.
@@ -56,7 +56,7 @@ def make_axis(values: Iterable[float], bounds: tuple[float, float] = (-math.inf,
     step = _tick_step(high - low)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     ticks = tuple(float(f"{i * step:.12g}") for i in range(first, last + 1))
-    return Axis(ticks[0], ticks[-1], ticks)
+    return ChartAxis(ticks[0], ticks[-1], ticks)
 
 
 def _tick_step(span: float) -> float:
@@ -70,13 +70,13 @@ def tick_label(value: float) -> str:
     return f"{value:g}"
 
 
-def axis_labels(axis: Axis) -> Markup:
+def axis_labels(axis: ChartAxis) -> Markup:
     """The numbers of an axis, to go under its bars."""
     texts = "".join(f'<text x="{_axis_percent(axis, t)}" y="14">{tick_label(t)}</text>' for t in axis.ticks)
     return Markup(f'<svg class="axis" width="100%" height="18" aria-hidden="true" focusable="false">{texts}</svg>')
 
 
-def interval_bar(name: str, estimate: Estimate, axis: Axis, mark: float | None = None) -> Markup:
+def interval_bar(name: str, estimate: Estimate, axis: ChartAxis, mark: float | None = None) -> Markup:
     """A dot for the value and a line for its interval, over thin lines at the ticks (a strong one at ``mark``)."""
     grid = "".join(_vertical_line(axis, tick, "mark" if tick == mark else "grid") for tick in axis.ticks)
     parts = []
@@ -92,10 +92,10 @@ def interval_bar(name: str, estimate: Estimate, axis: Axis, mark: float | None =
     return Markup(f"{head}{grid}{''.join(parts)}</svg>")
 
 
-def _vertical_line(axis: Axis, value: float, kind: str) -> str:
+def _vertical_line(axis: ChartAxis, value: float, kind: str) -> str:
     x = _axis_percent(axis, value)
     return f'<line class="{kind}" x1="{x}" x2="{x}" y1="0" y2="{2 * _MIDDLE}"/>'
 
 
-def _axis_percent(axis: Axis, value: float) -> str:
+def _axis_percent(axis: ChartAxis, value: float) -> str:
     return f"{100 * axis.share(value):.4g}%"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.comparison.trust import Trust
-from rejoinder.reports.findings import Findings
+from rejoinder.reports.findings import RunFindings
 from rejoinder.reports.leaderboard import DIRECTIONS
 from rejoinder.stats.correlation import midranks
 from rejoinder.table import format_cell
@@ -54,7 +54,7 @@ class MetricExamples:
     reason: str = ""
 
 
-def select_examples(findings: Findings) -> list[MetricExamples]:
+def select_examples(findings: RunFindings) -> list[MetricExamples]:
     """The examples of every metric."""
     selector = _ExampleSelector(findings)
     return [selector.gallery(spec) for spec in findings.scores.metrics]
@@ -63,7 +63,7 @@ def select_examples(findings: Findings) -> list[MetricExamples]:
 class _ExampleSelector:
     """Chooses replies by their index in the run, and adds what is known about each."""
 
-    def __init__(self, findings: Findings) -> None:
+    def __init__(self, findings: RunFindings) -> None:
         self._findings, self._scores = findings, findings.scores
         self._place = {response: i for i, response in enumerate(findings.scores.responses)}
         self._ratings: dict[str, dict[str, str]] = {}

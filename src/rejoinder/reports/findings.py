@@ -26,7 +26,7 @@ JUDGE = "judge.jsonl"  # the judges' raw answers in a run folder
 
 
 @dataclass(frozen=True)
-class Findings:
+class RunFindings:
     """A run with its analysis; ``flags`` holds the flags of each response that has any."""
 
     about: Mapping[str, Any]
@@ -49,7 +49,7 @@ class Findings:
         return score_tables + [metric_agreement_table(one) for one in self.trusts]
 
 
-def compute_findings(folder: Path, aspect: str | None = None, seed: int = 0) -> Findings:
+def compute_findings(folder: Path, aspect: str | None = None, seed: int = 0) -> RunFindings:
     """Read a run folder, compare its systems, and compare its metrics with its ratings (of one aspect, or of all)."""
     about = read_run_about(folder)
     scores, data = load_scores(folder, about), load_data(folder)
@@ -57,7 +57,7 @@ def compute_findings(folder: Path, aspect: str | None = None, seed: int = 0) -> 
     if aspect is not None and aspect not in known:
         raise InputError(f"nobody rated responses in the aspect {aspect!r}; {nearest(aspect, known)}")
     wanted = known if aspect is None else [aspect]
-    return Findings(
+    return RunFindings(
         about,
         scores,
         data,

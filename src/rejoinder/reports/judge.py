@@ -14,7 +14,7 @@ from rejoinder import spec as specs
 from rejoinder.errors import RunError, SpecError
 from rejoinder.judges.consistency import (
     AnswerCounts,
-    Consistency,
+    RepeatConsistency,
     compute_price,
     count_answers,
     measure_consistency,
@@ -41,7 +41,7 @@ class JudgeSummary:
     metric: str
     replies: int
     answers: AnswerCounts
-    consistency: Consistency
+    consistency: RepeatConsistency
     cost: float
     unanswered: int
 

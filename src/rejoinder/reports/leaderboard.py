@@ -11,7 +11,7 @@ import numpy as np
 from rejoinder.comparison.compare import Comparison, MetricStanding, SystemDifference
 from rejoinder.comparison.trust import Trust
 from rejoinder.reports.chart import Markup, axis_labels, interval_bar, make_axis
-from rejoinder.reports.findings import Findings
+from rejoinder.reports.findings import RunFindings
 from rejoinder.stats.interval import mean_interval
 from rejoinder.stats.rank_range import rank_ranges
 from rejoinder.table import Estimate, Table
@@ -88,7 +88,7 @@ def rating_leaderboard(trust: Trust, seed: int = 0) -> Leaderboard:
     return Leaderboard(f"Ratings of {evidence.aspect!r}", DIRECTIONS[True], "", places, labels, None, None)
 
 
-def list_leaderboards(findings: Findings) -> list[Leaderboard]:
+def list_leaderboards(findings: RunFindings) -> list[Leaderboard]:
     """The leaderboard of every metric."""
     return [metric_leaderboard(comparison) for comparison in findings.comparisons]
 

@@ -16,7 +16,7 @@ import rejoinder
 from rejoinder.escape import replace_control_characters
 from rejoinder.reports.chart import Markup
 from rejoinder.reports.examples import select_examples
-from rejoinder.reports.findings import Findings
+from rejoinder.reports.findings import RunFindings
 from rejoinder.reports.leaderboard import list_leaderboards
 from rejoinder.reports.missing import count_flags, matched_table, missing_table
 from rejoinder.reports.people import aspect_sections
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 GENERATOR = f"rejoinder {rejoinder.__version__}"
 
 
-def render_run_page(findings: Findings) -> str:
+def render_run_page(findings: RunFindings) -> str:
     """The report page of a run."""
     style, script = (Markup(read_template(name)) for name in ("page.css", "page.js"))
     return (

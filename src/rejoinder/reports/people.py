@@ -11,9 +11,9 @@ import numpy as np
 from rejoinder.comparison.trust import MetricAgreement, Trust
 from rejoinder.comparison.trust_tables import format_halves_range, metric_agreement_table, trust_advice
 from rejoinder.reports.chart import Markup, axis_labels, interval_bar, make_axis
-from rejoinder.reports.findings import Findings
+from rejoinder.reports.findings import RunFindings
 from rejoinder.reports.leaderboard import Leaderboard, rating_leaderboard
-from rejoinder.reports.scatter import MAX_DOTS, Scatter, draw_scatter
+from rejoinder.reports.scatter import MAX_DOTS, ScatterDrawing, draw_scatter
 from rejoinder.stats.interval import interval_estimate
 from rejoinder.stats.levels import Level
 from rejoinder.table import Estimate, Table, format_cell, format_count
@@ -64,14 +64,14 @@ class AspectSection:
     figures: Sequence[ScatterFigure]
 
 
-def aspect_sections(findings: Findings) -> list[AspectSection]:
+def aspect_sections(findings: RunFindings) -> list[AspectSection]:
     """The section of every aspect in the report."""
     charts = max(1, len(findings.trusts) * len(findings.scores.metrics))
     max_dots = max(200, min(MAX_DOTS, _MAX_DOTS_IN_ALL // charts))
     return [_make_section(findings, trust, i, max_dots) for i, trust in enumerate(findings.trusts, start=1)]
 
 
-def _make_section(findings: Findings, trust: Trust, number: int, max_dots: int) -> AspectSection:
+def _make_section(findings: RunFindings, trust: Trust, number: int, max_dots: int) -> AspectSection:
     level: Level = "within_system" if len(set(trust.evidence.systems)) > 1 else "pooled"
     bars, labels = _make_bars(trust, level)
     return AspectSection(
@@ -147,7 +147,7 @@ def _make_figure(agreement: MetricAgreement, trust: Trust, name: str, seed: int,
     return ScatterFigure(agreement.name, scatter.svg, _describe_figure(agreement, trust, scatter, lower_is_better))
 
 
-def _describe_figure(agreement: MetricAgreement, trust: Trust, scatter: Scatter, lower_is_better: bool) -> str:
+def _describe_figure(agreement: MetricAgreement, trust: Trust, scatter: ScatterDrawing, lower_is_better: bool) -> str:
     parts = [format_count(scatter.n, "reply", "replies")]
     if scatter.drawn < scatter.n:
         parts[0] += f", {scatter.drawn:,} of them drawn (a fixed sample; the numbers are for all)"

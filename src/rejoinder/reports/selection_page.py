@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rejoinder.reports.chart import Axis, Markup, axis_labels, interval_bar, make_axis
+from rejoinder.reports.chart import ChartAxis, Markup, axis_labels, interval_bar, make_axis
 from rejoinder.reports.leaderboard import BoardRow
 
 # The page uses the same frame as every report.
@@ -80,7 +80,7 @@ def _board_rows(evaluation: SelectionEvaluation) -> tuple[list[BoardRow], Markup
     """One line per system, with its accuracy drawn on an axis where chance is marked."""
     chance = evaluation.selected.chance
     plain = make_axis([end for standing in evaluation.standings for end in standing.accuracy] + [chance], (0.0, 1.0))
-    along = Axis(plain.low, plain.high, tuple(sorted({*plain.ticks, chance}))) if plain else None
+    along = ChartAxis(plain.low, plain.high, tuple(sorted({*plain.ticks, chance}))) if plain else None
     ahead = _find_beaten(evaluation)
     places = [
         BoardRow(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rejoinder.escape import escape_html
-from rejoinder.indexes.speaker_coverage import Coverage
+from rejoinder.indexes.speaker_coverage import SpeakerCoverage
 from rejoinder.indexes.speaker_sets import Design
-from rejoinder.indexes.speaker_similarity import Similarity, are_first_and_last_apart, is_similarity_decreasing
+from rejoinder.indexes.speaker_similarity import SpeakerSimilarity, are_first_and_last_apart, is_similarity_decreasing
 from rejoinder.indexes.speakers import SpeakerSet
-from rejoinder.reports.chart import Axis, make_axis, tick_label
+from rejoinder.reports.chart import ChartAxis, make_axis, tick_label
 from rejoinder.stats.interval import interval_estimate
 from rejoinder.table import Cell, Table
 
@@ -26,7 +26,7 @@ def set_name(speaker_set: SpeakerSet) -> str:
     return speaker_set.name.replace("_", " ") + (", exclusive" if speaker_set.exclusive else "")
 
 
-def coverage_table(coverage: Coverage, corpus: str) -> Table:
+def coverage_table(coverage: SpeakerCoverage, corpus: str) -> Table:
     """How many moments of a corpus have each set, and how large the sets are."""
     rows: list[list[Cell]] = [
         [set_name(offer.of), offer.moments, 100 * offer.share, offer.median_size, offer.largest_size]
@@ -55,7 +55,7 @@ def coverage_table(coverage: Coverage, corpus: str) -> Table:
     return Table(f"{corpus}: coverage of each set", heads, rows, notes, decimals=1, keys=keys)
 
 
-def similarity_table(similarities: Sequence[Similarity], design: Design, corpus: str, encoder: str) -> Table:
+def similarity_table(similarities: Sequence[SpeakerSimilarity], design: Design, corpus: str, encoder: str) -> Table:
     """The mean similarity within each kind of set."""
     matched = design == "matched"
     heads = ["set", "sets", "speakers", "utterances", "mean cosine", "Frobenius norm / n"]
@@ -79,7 +79,7 @@ def similarity_table(similarities: Sequence[Similarity], design: Design, corpus:
     return Table(title, [*heads, *(["below the set before"] if matched else [])], rows, notes)
 
 
-def similarity_verdict(similarities: Sequence[Similarity]) -> str:
+def similarity_verdict(similarities: Sequence[SpeakerSimilarity]) -> str:
     """Whether similarity falls as SSREM claims, in one sentence."""
     if not any(similarity.n_sets for similarity in similarities[:-1]):
         return "No set has two utterances with different texts."
@@ -90,13 +90,13 @@ def similarity_verdict(similarities: Sequence[Similarity]) -> str:
     return f"The mean cosine {order} from set to set{rest}; the interval of the first {lies} above that of the last."
 
 
-def plot_similarity(by_corpus: Mapping[str, Sequence[Similarity]], encoder: str) -> str:
+def plot_similarity(by_corpus: Mapping[str, Sequence[SpeakerSimilarity]], encoder: str) -> str:
     """An SVG file with the mean cosine and interval of each kind of set, by corpus."""
     drawn_sets = {
         corpus: [similarity for similarity in kinds if similarity.n_sets] for corpus, kinds in by_corpus.items()
     }
     ends = [end for kinds in drawn_sets.values() for similarity in kinds for end in similarity.cosine[:3]]
-    axis = make_axis(ends) or Axis(0.0, 1.0, (0.0, 0.5, 1.0))
+    axis = make_axis(ends) or ChartAxis(0.0, 1.0, (0.0, 0.5, 1.0))
     parts, y = [], _HEAD + _LINE
     for corpus, kinds in drawn_sets.items():
         parts.append(f'<text x="12" y="{y + 5}" font-weight="bold">{escape_html(corpus)}</text>')
@@ -120,7 +120,7 @@ def plot_similarity(by_corpus: Mapping[str, Sequence[Similarity]], encoder: str)
     )
 
 
-def _draw_interval(similarity: Similarity, axis: Axis, y: int) -> list[str]:
+def _draw_interval(similarity: SpeakerSimilarity, axis: ChartAxis, y: int) -> list[str]:
     """A dot for the mean and a line for its interval, after the set's name."""
     colour = _COLOURS[("same_conversation", "same_partner", "same_speaker", "random").index(similarity.of)]
     low, value, high = (
@@ -136,5 +136,5 @@ def _draw_interval(similarity: Similarity, axis: Axis, y: int) -> list[str]:
     ]
 
 
-def _axis_x(axis: Axis, value: float) -> str:
+def _axis_x(axis: ChartAxis, value: float) -> str:
     return f"{_LEFT + axis.share(value) * (_WIDTH - _LEFT - _RIGHT):.1f}"

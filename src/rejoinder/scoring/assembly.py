@@ -25,7 +25,7 @@ from rejoinder.scoring.result import MetricFacts, Scores, ScoresBuilder, Values
 
 
 @dataclass(frozen=True)
-class Assembly:
+class AssembledScores:
     """The scores of a run, and how many are missing for each metric."""
 
     scores: Scores
@@ -61,7 +61,9 @@ class _StoredValues:
             yield from values
 
 
-def assemble_scores(folder: Path, job: ScoringJob, index: ResponseIndex, done: Sequence[ComputedChunk]) -> Assembly:
+def assemble_scores(
+    folder: Path, job: ScoringJob, index: ResponseIndex, done: Sequence[ComputedChunk]
+) -> AssembledScores:
     """Settle every metric over the set, write ``scores.jsonl`` and ``dialogues.jsonl``, and return the scores."""
     columns = make_score_columns(job.specs, job.matched)
     _check_signatures(columns, done)
@@ -75,7 +77,7 @@ def assemble_scores(folder: Path, job: ScoringJob, index: ResponseIndex, done: S
     cut = {str(c.metric): sum(map(bool, stored[c])) for c in columns if c.kind == "cut"}
     scores = _make_scores(columns, values, index, flag_counts, cut)
     _write_dialogues(folder / DIALOGUES, scores)
-    return Assembly(scores, {spec: int(np.isnan(column).sum()) for spec, column in values.items()})
+    return AssembledScores(scores, {spec: int(np.isnan(column).sum()) for spec, column in values.items()})
 
 
 def _check_signatures(columns: Sequence[ScoreColumn], done: Sequence[ComputedChunk]) -> None:

@@ -30,7 +30,7 @@ from rejoinder.files import sha256_of_bytes, write_json
 from rejoinder.metric import parse, signature
 from rejoinder.paths import cache_home
 from rejoinder.scoring.api import default_metrics
-from rejoinder.scoring.assembly import Assembly, assemble_scores, trace_files, write_traces
+from rejoinder.scoring.assembly import AssembledScores, assemble_scores, trace_files, write_traces
 from rejoinder.scoring.chunks import ComputedChunk, ScoringJob, compute_chunks
 from rejoinder.scoring.folder import (
     CHUNKS,
@@ -193,7 +193,7 @@ def _limit_processes(engine: Engine, chunks: int) -> Engine:
 
 
 def _describe_run(
-    identity: str, inputs: Sequence[Input], plan: Plan, index: ResponseIndex, assembly: Assembly
+    identity: str, inputs: Sequence[Input], plan: Plan, index: ResponseIndex, assembly: AssembledScores
 ) -> dict[str, Any]:
     metrics = []
     for spec in plan.specs:

@@ -13,7 +13,7 @@ from rejoinder.annotation.exports.texts import majority_size
 from rejoinder.annotation.fields import NONE
 from rejoinder.data.inputs import read
 from rejoinder.data.questions import find_right_candidates
-from rejoinder.data.reader import Line, decode_json_line
+from rejoinder.data.reader import InputLine, decode_json_line
 from rejoinder.data.schema import Place, from_object
 from rejoinder.data.spreadsheet import decode_spreadsheet, encode_spreadsheet
 from rejoinder.data.writer import write
@@ -155,7 +155,7 @@ def _read_rating_votes(content: bytes, name: str) -> LabelVotes:
         if not text.strip():
             continue
         place = Place(name, number)
-        record = from_object(decode_json_line(Line(place, text, False)), place, allow_empty=True)
+        record = from_object(decode_json_line(InputLine(place, text, False)), place, allow_empty=True)
         if not isinstance(record, Rating) or record.response is None:
             continue
         if record.aspect not in LABELS:

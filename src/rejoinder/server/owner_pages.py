@@ -14,7 +14,7 @@ from rejoinder.comparison.agreement import examine_agreement, find_suspect_rater
 from rejoinder.errors import RejoinderError
 from rejoinder.reports.agreement import aspect_table, class_table, rater_table, suspect_table
 from rejoinder.server.login import make_link, make_links
-from rejoinder.server.site import Visit
+from rejoinder.server.site import PageVisit
 from rejoinder.server.templates import not_found_page
 from rejoinder.table import Table
 
@@ -53,22 +53,22 @@ def compute_agreement(store: Store, resamples: int = RESAMPLES) -> AgreementTabl
 _DAY = 24 * 3600.0
 
 
-def progress_page(visit: Visit) -> Response:
+def progress_page(visit: PageVisit) -> Response:
     """Show the progress of the project, in total and per rater."""
     return visit.page("owner_progress.html", here="progress", progress=visit.store.progress())
 
 
-def agreement_page(visit: Visit) -> Response:
+def agreement_page(visit: PageVisit) -> Response:
     """Show how far raters agree, per aspect and per rater, and which raters to look at."""
     return visit.page("owner_agreement.html", here="agreement", agreement=compute_agreement(visit.store))
 
 
-def raters_page(visit: Visit) -> Response:
+def raters_page(visit: PageVisit) -> Response:
     """Show who has a link, and forms to create, renew and revoke links."""
     return _render_raters(visit)
 
 
-def change_raters_page(visit: Visit) -> Response:
+def change_raters_page(visit: PageVisit) -> Response:
     """Create, renew or revoke links; new links are shown only once."""
     action, expires = visit.form_value("action"), _link_expiry(visit)
     try:
@@ -88,12 +88,12 @@ def change_raters_page(visit: Visit) -> Response:
     return _render_raters(visit, problem="Nothing was changed")
 
 
-def exports_page(visit: Visit) -> Response:
+def exports_page(visit: PageVisit) -> Response:
     """List the export formats."""
     return visit.page("owner_export.html", here="export", formats=list_judgement_formats(), problem="")
 
 
-def download_page(visit: Visit) -> Response:
+def download_page(visit: PageVisit) -> Response:
     """Download the judgements in one format."""
     name = str(visit.request.path_params["name"])
     if name not in list_judgement_formats():
@@ -105,13 +105,13 @@ def download_page(visit: Visit) -> Response:
     return Response(file.content, 200, {"Content-Disposition": f'attachment; filename="{file.name}"'}, file.media)
 
 
-def _link_expiry(visit: Visit) -> float | None:
+def _link_expiry(visit: PageVisit) -> float | None:
     days = visit.form_value("days")
     return visit.site.clock() + int(days) * _DAY if days.isdecimal() and 0 < len(days) < 5 and int(days) else None
 
 
 def _render_raters(
-    visit: Visit, links: Mapping[str, str] | None = None, message: str = "", problem: str = ""
+    visit: PageVisit, links: Mapping[str, str] | None = None, message: str = "", problem: str = ""
 ) -> Response:
     """Return the page of raters; after a refusal the form keeps what was entered."""
     form_values = {name: visit.form_value(name) if problem else "" for name in ("names", "days", "role")}

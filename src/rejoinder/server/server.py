@@ -14,7 +14,7 @@ from rejoinder.annotation.project import Project
 from rejoinder.annotation.store.base import Store
 from rejoinder.errors import InputError
 from rejoinder.server.annotation_app import make_annotation_app
-from rejoinder.server.limits import Limits, client_key
+from rejoinder.server.limits import ServerLimits, client_key
 
 HEAD_SECONDS = 10.0
 CONNECTIONS = 500
@@ -113,7 +113,7 @@ def serve_project(
     store: Store,
     sock: socket.socket,
     url: str,
-    limits: Limits | None = None,
+    limits: ServerLimits | None = None,
 ) -> None:
     """Serve a project until a signal arrives."""
     run_app(make_annotation_app(project, store, url, limits), sock, url)

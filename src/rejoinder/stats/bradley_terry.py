@@ -116,7 +116,7 @@ def robust_errors(strengths: Floats, shrinkage: float, y: Floats, a: Ints, b: In
 POINTS = {"first": 1.0, "tie": 0.5, "second": 0.0}  # the first system's points for each choice of a preference
 
 
-class Strength(NamedTuple):
+class SystemStrength(NamedTuple):
     """One system's strength with its interval, its points and its judgements."""
 
     system: Any
@@ -130,7 +130,7 @@ class Strength(NamedTuple):
 class StrengthRanking(NamedTuple):
     """Systems from the strongest to the weakest (by share of points where there are no strengths)."""
 
-    strengths: tuple[Strength, ...]
+    strengths: tuple[SystemStrength, ...]
     n: int
     n_missing: int
     n_clusters: int
@@ -168,7 +168,7 @@ def rank_systems(
 
 def _list_systems(
     names: list[Any], won: Floats, strengths: Floats, errors: Floats, n_clusters: int, level: float
-) -> tuple[Strength, ...]:
+) -> tuple[SystemStrength, ...]:
     from scipy.special import stdtrit
 
     t = float(stdtrit(n_clusters - 1, (1 + level) / 2)) if n_clusters > 1 else NAN
@@ -176,7 +176,7 @@ def _list_systems(
     share = points / np.maximum(played, 1)
     order = np.lexsort((np.arange(len(names)), -share, -np.nan_to_num(strengths)))
     return tuple(
-        Strength(
+        SystemStrength(
             names[s],
             float(strengths[s]),
             float(strengths[s] - t * errors[s]),

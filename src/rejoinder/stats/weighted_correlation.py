@@ -46,7 +46,7 @@ class SortedGroups:
         return values if len(self.starts) == 1 else values.take(self.codes, axis=1)
 
 
-class Ordering(NamedTuple):
+class GroupOrdering(NamedTuple):
     """A variable sorted within groups: the order, where each run of equal values ends, and the run of each row."""
 
     order: Ints
@@ -54,7 +54,7 @@ class Ordering(NamedTuple):
     runs: Ints
 
     @classmethod
-    def of(cls, values: Floats, groups: SortedGroups) -> Ordering:
+    def of(cls, values: Floats, groups: SortedGroups) -> GroupOrdering:
         """Sort one variable; ties and groups make the runs."""
         order = np.lexsort((values, groups.codes))
         ordered, group = values[order], groups.codes[order]
@@ -113,7 +113,7 @@ def weighted_correlation(
 class _Spearman:
     def __init__(self, scores: Sequence[Floats], ratings: Floats, groups: SortedGroups) -> None:
         self.groups = groups
-        self.ratings, *self.scores = (Ordering.of(values, groups) for values in (ratings, *scores))
+        self.ratings, *self.scores = (GroupOrdering.of(values, groups) for values in (ratings, *scores))
 
     def __call__(self, counts: Ints) -> Floats:
         sizes = self.groups.sums(counts)
@@ -160,8 +160,8 @@ class _Pearson:
 class _Kendall:
     def __init__(self, scores: Sequence[Floats], ratings: Floats, groups: SortedGroups) -> None:
         self.groups = groups
-        self.ratings = Ordering.of(ratings, groups)
-        self.scores = [(Ordering.of(x, groups), _Inversions(x, self.ratings.runs, groups)) for x in scores]
+        self.ratings = GroupOrdering.of(ratings, groups)
+        self.scores = [(GroupOrdering.of(x, groups), _Inversions(x, self.ratings.runs, groups)) for x in scores]
 
     def __call__(self, counts: Ints) -> Floats:
         sizes = self.groups.sums(counts)
@@ -185,7 +185,7 @@ class _Inversions:
         x = scores[self.order]
         last = np.ones(len(x), dtype=bool)
         last[:-1] = (x[1:] != x[:-1]) | (ordered[1:] != ordered[:-1])
-        self.both = Ordering(self.order, np.flatnonzero(last), runs)
+        self.both = GroupOrdering(self.order, np.flatnonzero(last), runs)
         self.levels: list[tuple[Bools, Ints, Ints]] = []
         for bit in reversed(range(int(runs.max(initial=0)).bit_length())):
             prefix = ordered >> (bit + 1)

@@ -33,7 +33,7 @@ _OTHERS = (("OPENAI_BASE_URL", "OPENAI_API_KEY"),)
 
 
 @dataclass(frozen=True)
-class Endpoint:
+class SystemEndpoint:
     """An endpoint and one system's answers from it; ``whole`` is all that decides them besides the request."""
 
     system: str  # for errors

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rejoinder.errors import InputError, SpecError, nearest
-from rejoinder.models.catalog.entries import MODELS, Hub, Kind, Model
+from rejoinder.models.catalog.entries import MODELS, CatalogModel, Hub, Kind
 from rejoinder.models.catalog.hub import find_in_hub_cache
 from rejoinder.models.catalog.manifest import is_model_available, require_model
 
@@ -37,7 +37,7 @@ def find_model_folder(name: str, kind: Kind) -> str:
     )
 
 
-def _find_entry(name: str) -> Model | None:
+def _find_entry(name: str) -> CatalogModel | None:
     """Return the catalog's entry with that name, or with that repository."""
     if name in MODELS:
         return MODELS[name]

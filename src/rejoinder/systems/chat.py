@@ -16,7 +16,7 @@ from rejoinder.judges.prompt import RETRY_PREFIX, Messages, to_json_line
 from rejoinder.judges.requests import EndpointRequest
 from rejoinder.spec import check_between
 from rejoinder.systems._base import System
-from rejoinder.systems._endpoint import Endpoint, check_endpoint, make_endpoint_request
+from rejoinder.systems._endpoint import SystemEndpoint, check_endpoint, make_endpoint_request
 from rejoinder.systems._texts import distinct_texts, place_scores, spoken_question_turns
 from rejoinder.types import Question, Turn
 
@@ -174,9 +174,9 @@ class Chat(System):
         again = [*messages[:-1], {**messages[-1], "content": messages[-1]["content"] + "\n" + RETRY_PREFIX.strip()}]
         return make_endpoint_request(body, {"messages": again})
 
-    def _endpoint(self) -> Endpoint:
+    def _endpoint(self) -> SystemEndpoint:
         whole = ("chat", VERSION, self.model, self.temperature, self.max_tokens)
-        return Endpoint(str(self), self.url, self.key, whole)
+        return SystemEndpoint(str(self), self.url, self.key, whole)
 
 
 def _is_readable(number: int, content: str | None) -> bool:

@@ -19,7 +19,7 @@ from rejoinder.metric import NAN
 from rejoinder.models.language_model.prompt_format import clean_turn_text
 from rejoinder.spec import check_between
 from rejoinder.systems._base import System
-from rejoinder.systems._endpoint import Endpoint, check_endpoint, make_endpoint_request
+from rejoinder.systems._endpoint import SystemEndpoint, check_endpoint, make_endpoint_request
 from rejoinder.systems._likelihood import CITATION, Normalise, check_normalise, minus_loss
 from rejoinder.systems._texts import distinct_texts, place_scores, spoken_question_turns
 from rejoinder.types import Question
@@ -216,8 +216,8 @@ class Completion(System):
                 text, make_endpoint_request({**body, "max_tokens": self.max_tokens, "temperature": 0})
             )
 
-    def _endpoint(self) -> Endpoint:
-        return Endpoint(str(self), self.url, self.key, ("completion", VERSION, self.model, self.max_tokens))
+    def _endpoint(self) -> SystemEndpoint:
+        return SystemEndpoint(str(self), self.url, self.key, ("completion", VERSION, self.model, self.max_tokens))
 
 
 def _is_readable(content: str | None) -> bool:

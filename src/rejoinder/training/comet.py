@@ -20,7 +20,7 @@ from rejoinder.errors import InputError
 from rejoinder.models.comet.model import PROMPTS, build_comet_prompt, write_comet
 from rejoinder.models.language_model.lora import attach_lora, extract_lora
 from rejoinder.models.language_model.model import LanguageModel, load_language_model
-from rejoinder.training.optimizer import Schedule, build_optimizer
+from rejoinder.training.optimizer import LearningRateSchedule, build_optimizer
 from rejoinder.training.prompt_rows import PromptRow, batch_by_length, batch_loss, mean_loss
 from rejoinder.training.recipes import CometRecipe
 
@@ -78,7 +78,7 @@ def _train_comet_lora(
     optimizer = build_optimizer([(parameters, recipe.rate)])
     order = np.random.default_rng(recipe.seed)
     steps = recipe.epochs * math.ceil(len(rows) / recipe.batch)
-    schedule = Schedule(optimizer, steps)
+    schedule = LearningRateSchedule(optimizer, steps)
     network.train()
     step, start = 0, time.monotonic()
     for _ in range(recipe.epochs):

@@ -28,7 +28,7 @@ from rejoinder.models.nup.network import NextUtteranceNetwork, export_nup
 from rejoinder.training.base_encoder import open_base_encoder, open_trunk
 from rejoinder.training.licence import weights_licence
 from rejoinder.training.next_turns import NextTurn, sample_next_turns
-from rejoinder.training.optimizer import Schedule
+from rejoinder.training.optimizer import LearningRateSchedule
 from rejoinder.training.recipes import NupRecipe
 from rejoinder.training.token_rows import FIRST, LAST
 from rejoinder.training.tokens import BETWEEN
@@ -134,7 +134,7 @@ def _train_nup_network(
     contexts = [place.context for place in next_turns]
     labels = torch.cat([torch.ones(len(next_turns)), torch.zeros(len(next_turns))]).to(device)
     steps = -(-2 * len(next_turns) // recipe.batch)
-    schedule = Schedule(optimizer, recipe.epochs * steps)
+    schedule = LearningRateSchedule(optimizer, recipe.epochs * steps)
     network.train()
     for epoch in range(recipe.epochs):
         rows = pieces.rows(

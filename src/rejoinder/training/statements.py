@@ -21,7 +21,7 @@ from rejoinder.models.language_model.lora import attach_lora, extract_lora
 from rejoinder.models.language_model.lora_folder import LoraCard, write_lora
 from rejoinder.models.language_model.model import LanguageModel, load_language_model
 from rejoinder.models.statements.model import BEAM_WIDTH, STATEMENTS_LORA, LoraStatementWriter, StatementRequest
-from rejoinder.training.optimizer import Schedule, build_optimizer
+from rejoinder.training.optimizer import LearningRateSchedule, build_optimizer
 from rejoinder.training.prompt_rows import PromptRow, batch_by_length, batch_loss, mean_loss
 from rejoinder.training.recipes import StatementRecipe
 
@@ -100,7 +100,7 @@ def _train_statement_lora(
     """Train, leave the weights of the best epoch in the network, and return the held-out loss of each epoch."""
     network = model.network
     order = np.random.default_rng(recipe.seed)
-    schedule = Schedule(
+    schedule = LearningRateSchedule(
         build_optimizer([(parameters, recipe.rate)]), recipe.epochs * math.ceil(len(rows) / recipe.batch)
     )
     losses: list[float] = []

@@ -66,7 +66,7 @@ class TrainedModel:
 
 
 @dataclass(frozen=True)
-class _Job:
+class _TrainingJob:
     """What is to be trained, on what, and where to."""
 
     model: Trainable
@@ -155,7 +155,7 @@ def train(
     trainer = _find_trainer(model, options)
     folder = _check_folder(model, output, bool(resume))
     names = [files] if isinstance(files, str | Path) else files
-    job = _Job(
+    job = _TrainingJob(
         model,
         tuple(map(str, names)),
         folder,
@@ -206,7 +206,7 @@ def _check_folder(model: Trainable, output: str | Path, resume: bool) -> Path:
     return folder
 
 
-def _train_aptness(job: _Job, permissive: bool = False) -> Any:
+def _train_aptness(job: _TrainingJob, permissive: bool = False) -> Any:
     from rejoinder.training.aptness.recipe import train_aptness
 
     recipe, dialogues = _choose_recipe(job, AptnessRecipe), job.dialogues(2)
@@ -219,7 +219,7 @@ def _train_aptness(job: _Job, permissive: bool = False) -> Any:
     return train_aptness(dialogues, job.folder, recipe, job.base or "minilm", job.device, job.say)
 
 
-def _train_comet(job: _Job, leave_out: Sequence[str | Path] = ()) -> Any:
+def _train_comet(job: _TrainingJob, leave_out: Sequence[str | Path] = ()) -> Any:
     from rejoinder.training.comet import train_comet
 
     if not job.files or not job.valid:
@@ -233,7 +233,7 @@ def _train_comet(job: _Job, leave_out: Sequence[str | Path] = ()) -> Any:
     return train_comet(train, valid, job.folder, recipe, data, heads, base, job.device, job.say)
 
 
-def _train_generator(job: _Job, vocabulary: str | Path | None = None, snapshots: Sequence[int] = ()) -> Any:
+def _train_generator(job: _TrainingJob, vocabulary: str | Path | None = None, snapshots: Sequence[int] = ()) -> Any:
     from rejoinder.models.generator.model import CARD_FILE, TOKENIZER, read_generator_card
     from rejoinder.training.generator.checkpoint import NOTE
     from rejoinder.training.generator.recipe import train_generator
@@ -264,18 +264,20 @@ def _check_shape(shape: GeneratorShape) -> None:
         )
 
 
-def _train_idk(job: _Job) -> Any:
+def _train_idk(job: _TrainingJob) -> Any:
     return train_idk(job.dialogues(), job.folder, _choose_recipe(job, IdkRecipe), job.corpus(), job.base or "aptness")
 
 
-def _train_nup(job: _Job) -> Any:
+def _train_nup(job: _TrainingJob) -> Any:
     from rejoinder.training.nup import train_nup
 
     recipe = _choose_recipe(job, NupRecipe)
     return train_nup(job.dialogues(), job.folder, recipe, job.corpus(), job.base or "aptness", job.device, job.say)
 
 
-def _train_ranker(job: _Job, knowledge: Sequence[str] = (), knowledge_corpus: str = "dataset:corpus/dialogues") -> Any:
+def _train_ranker(
+    job: _TrainingJob, knowledge: Sequence[str] = (), knowledge_corpus: str = "dataset:corpus/dialogues"
+) -> Any:
     from rejoinder.training.ranker.trainer import train_ranker
 
     recipe = _choose_recipe(job, RankerRecipe)
@@ -301,7 +303,7 @@ def _mine_pursuits(knowledge: Sequence[str], corpus: str, say: Callable[[str], N
     return pursuits
 
 
-def _train_statements(job: _Job, licence: str | None = None) -> Any:
+def _train_statements(job: _TrainingJob, licence: str | None = None) -> Any:
     from rejoinder.training.statements import train_statements
 
     train, valid = _held_out(job)
@@ -313,7 +315,7 @@ def _train_statements(job: _Job, licence: str | None = None) -> Any:
     )
 
 
-def _train_scorer(job: _Job, reference: str | None = None, resume: bool = False) -> Any:
+def _train_scorer(job: _TrainingJob, reference: str | None = None, resume: bool = False) -> Any:
     kind, encoder = cast(Kind, job.model), job.base or "aptness"
     recipe = _choose_recipe(job, ScorerRecipe) if job.recipe is not None else make_scorer_recipe(kind, encoder)
     if recipe.kind != kind:
@@ -341,7 +343,7 @@ _USES = {
 }
 
 
-def _choose_recipe(job: _Job, kind: type[Any]) -> Any:
+def _choose_recipe(job: _TrainingJob, kind: type[Any]) -> Any:
     """The recipe that was given, of the kind that the model takes, or the usual one."""
     if job.recipe is None:
         return kind()
@@ -350,7 +352,7 @@ def _choose_recipe(job: _Job, kind: type[Any]) -> Any:
     return job.recipe
 
 
-def _held_out(job: _Job) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _held_out(job: _TrainingJob) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The files to train on and the held-out ones; those of SUGAR's first fold where none is named."""
     if job.files and not job.valid:
         raise InputError("no held-out files are named; name some (valid)")

@@ -20,7 +20,7 @@ class ExportFile(NamedTuple):
     content: bytes
 
 
-class _Format(NamedTuple):
+class _ExportFormat(NamedTuple):
     about: str
     module: str
     ending: str
@@ -30,48 +30,48 @@ class _Format(NamedTuple):
 
 
 _FORMATS = {
-    "ratings": _Format(
+    "ratings": _ExportFormat(
         "Ratings and preferences, one JSON record per line, as all rejoinder commands read them.",
         "ratings",
         "ratings.jsonl",
         "application/x-ndjson",
         readable=True,
     ),
-    "csv": _Format("A table with one row per answered field.", "csv", "csv", "text/csv", readable=True),
-    "texts": _Format(
+    "csv": _ExportFormat("A table with one row per answered field.", "csv", "csv", "text/csv", readable=True),
+    "texts": _ExportFormat(
         "What was written, reviewed or validated, as items and responses, one JSON record per line.",
         "texts",
         "texts.jsonl",
         "application/x-ndjson",
     ),
-    "crowdkit": _Format(
+    "crowdkit": _ExportFormat(
         "A table with Crowd-Kit's columns task, worker and label.",
         "crowdkit",
         "crowdkit.csv",
         "text/csv",
         readable=True,
     ),
-    "labelstudio": _Format(
+    "labelstudio": _ExportFormat(
         "Label Studio's tasks, with their annotations so far.",
         "labelstudio",
         "labelstudio.json",
         "application/json",
         readable=True,
     ),
-    "labelstudio-config": _Format(
+    "labelstudio-config": _ExportFormat(
         "Label Studio's labeling configuration for these tasks.",
         "_labelstudio_config",
         "labelstudio.xml",
         "application/xml",
     ),
-    "mturk": _Format(
+    "mturk": _ExportFormat(
         "Mechanical Turk's input, one row per unit; its batch results can be imported.",
         "mturk",
         "mturk.csv",
         "text/csv",
         readable=True,
     ),
-    "mturk-layout": _Format(
+    "mturk-layout": _ExportFormat(
         "Mechanical Turk's HTML layout for that input.", "mturk", "mturk.html", "text/html", "write_layout"
     ),
 }
@@ -101,11 +101,11 @@ def import_judgements(store: Store, name: str, content: bytes) -> ImportSummary:
     return read(store, content)
 
 
-def _find_format(name: str, known: dict[str, str]) -> _Format:
+def _find_format(name: str, known: dict[str, str]) -> _ExportFormat:
     if name not in known:
         raise SpecError(f"there is no format {name!r} here; {nearest(name, known)}")
     return _FORMATS[name]
 
 
-def _load_module(format_: _Format) -> Any:
+def _load_module(format_: _ExportFormat) -> Any:
     return importlib.import_module(f"rejoinder.annotation.exports.{format_.module}")

@@ -22,7 +22,7 @@ from rejoinder.annotation.results import (
     split_answer,
 )
 from rejoinder.annotation.store.base import Store
-from rejoinder.annotation.unit import Field, Value
+from rejoinder.annotation.unit import AnswerField, Value
 from rejoinder.data.spreadsheet import decode_spreadsheet, encode_spreadsheet
 from rejoinder.errors import InputError, brief
 from rejoinder.escape import unescape_cell
@@ -106,7 +106,7 @@ def read(store: Store, content: bytes) -> ImportSummary:
     return record_judgements(store, (ExternalJudgement(*key, answer, *about[key]) for key, answer in answers.items()))
 
 
-def _parse_value(field: Field, cell: str) -> Value:
+def _parse_value(field: AnswerField, cell: str) -> Value:
     """Return a cell's value for a field; an invalid one is returned as it is, to be refused later."""
     if field.kind == "choice":
         by_text = {str(option.value): option.value for option in field.options}

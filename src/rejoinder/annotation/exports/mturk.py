@@ -24,7 +24,7 @@ from rejoinder.annotation.exports._external import (
 from rejoinder.annotation.exports._shape import UnitShape, find_shape, list_lines
 from rejoinder.annotation.results import ProjectResults, read_results
 from rejoinder.annotation.store.base import Store
-from rejoinder.annotation.unit import Field, Unit
+from rejoinder.annotation.unit import AnswerField, Unit
 from rejoinder.data.spreadsheet import decode_spreadsheet
 from rejoinder.errors import InputError
 
@@ -48,7 +48,7 @@ def _list_columns(shape: UnitShape) -> list[str]:
     return ["unit", *optional, "context", *shape.replies, *_find_initial_fields(shape)]
 
 
-def _find_initial_fields(shape: UnitShape) -> dict[str, Field]:
+def _find_initial_fields(shape: UnitShape) -> dict[str, AnswerField]:
     return {f"initial_{name}": field for name, field in shape.fields.items() if field.kind in ("text", "lines")}
 
 
@@ -102,7 +102,7 @@ def _escape_for_layout(text: str) -> str:
     return _to_html(text).replace("$", "&#36;")
 
 
-def _render_field(name: str, field: Field) -> str:
+def _render_field(name: str, field: AnswerField) -> str:
     required = " required" if field.required and field.only_if is None and field.kind != "labels" else ""
     if field.kind in ("choice", "labels"):
         kind = "checkbox" if field.kind == "labels" else "radio"
@@ -173,7 +173,7 @@ def _parse_answers(row: dict[str, str], number: int) -> dict[str, Any]:
     return answers
 
 
-def _parse_value(name: str, field: Field, answers: dict[str, Any]) -> Any:
+def _parse_value(name: str, field: AnswerField, answers: dict[str, Any]) -> Any:
     if field.kind == "labels":
         boxes = [f"{name}.{n}" for n in range(len(field.options))]
         return [

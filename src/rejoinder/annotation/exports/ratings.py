@@ -25,7 +25,7 @@ from rejoinder.annotation.results import (
 )
 from rejoinder.annotation.store.base import Store
 from rejoinder.annotation.unit import Unit
-from rejoinder.data.reader import Line, decode_json_line
+from rejoinder.data.reader import InputLine, decode_json_line
 from rejoinder.data.schema import Place, from_object
 from rejoinder.data.writer import encode_record
 from rejoinder.types import Item, Preference, Rating, Record, Response, Turn
@@ -97,7 +97,7 @@ def read(store: Store, content: bytes) -> ImportSummary:
         if not text.strip():
             continue
         place = Place("ratings", number)
-        record = from_object(decode_json_line(Line(place, text, False)), place, allow_empty=True)
+        record = from_object(decode_json_line(InputLine(place, text, False)), place, allow_empty=True)
         if not isinstance(record, Rating | Preference):
             continue
         match = _find_place(record, places)

@@ -11,10 +11,10 @@ from rejoinder.annotation.answers import is_accepted_answer
 from rejoinder.annotation.store import people
 from rejoinder.annotation.store.assign import find_current_assignment, find_slot
 from rejoinder.annotation.store.base import Judgement, ProjectProgress, Rater, RaterProgress, RaterStanding, Stage
-from rejoinder.annotation.store.database import Session
+from rejoinder.annotation.store.database import DatabaseSession
 from rejoinder.annotation.store.history import (
     LATEST,
-    History,
+    RaterHistory,
     count_checks_within,
     exercise_attempt,
     is_rater_stopped,
@@ -24,7 +24,7 @@ from rejoinder.annotation.store.submit import find_undoable
 from rejoinder.annotation.store.unit_cache import UnitCache
 
 
-def compute_standing(session: Session, cache: UnitCache, rater: Rater, now: float) -> RaterStanding:
+def compute_standing(session: DatabaseSession, cache: UnitCache, rater: Rater, now: float) -> RaterStanding:
     """Return how far a rater is; see ``RaterStanding``."""
     history = read_history(session, cache, rater)
     attempt, passed = exercise_attempt(cache, history)
@@ -43,7 +43,7 @@ def compute_standing(session: Session, cache: UnitCache, rater: Rater, now: floa
     return RaterStanding(stage, done, max(total, done + (stage == "work")), answered, questions, attempt, can_undo)
 
 
-def _find_stage(session: Session, cache: UnitCache, rater: Rater, history: History, now: float) -> Stage:
+def _find_stage(session: DatabaseSession, cache: UnitCache, rater: Rater, history: RaterHistory, now: float) -> Stage:
     attempt, passed = exercise_attempt(cache, history)
     if cache.of_kind("exercise") and not passed:
         return "exercise" if attempt else "unqualified"
@@ -57,7 +57,7 @@ def _find_stage(session: Session, cache: UnitCache, rater: Rater, history: Histo
     return "waiting" if search.held_by_others else "finished"
 
 
-def compute_progress(session: Session, cache: UnitCache, now: float) -> ProjectProgress:
+def compute_progress(session: DatabaseSession, cache: UnitCache, now: float) -> ProjectProgress:
     """Return how far the project is; see ``ProjectProgress``."""
     project = cache.project
     units = set(cache.of_kind("unit"))
@@ -108,7 +108,7 @@ def _rater_progress(rater: Rater, judgements: list[Judgement], stage: Stage) -> 
     )
 
 
-def read_stored_judgements(session: Session, cache: UnitCache, superseded: bool = False) -> list[Judgement]:
+def read_stored_judgements(session: DatabaseSession, cache: UnitCache, superseded: bool = False) -> list[Judgement]:
     """Return the judgements in order of time."""
     rows = session.rows(
         "SELECT j.id, j.assignment, a.unit, u.kind, r.name, j.answer, j.seconds, j.at, j.supersedes, u.hidden "

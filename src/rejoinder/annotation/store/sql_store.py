@@ -22,7 +22,7 @@ from rejoinder.annotation.store.base import (
     RaterStanding,
     Role,
 )
-from rejoinder.annotation.store.database import Database, Session
+from rejoinder.annotation.store.database import Database, DatabaseSession
 from rejoinder.annotation.unit import Unit
 from rejoinder.errors import InputError, RunError, brief
 
@@ -52,7 +52,7 @@ def migrate_database(database: Database) -> int:
     """Migrate a database, and return the number of migrations applied; one process at a time."""
     known = read_migrations(database.dialect)
 
-    def job(session: Session) -> int:
+    def job(session: DatabaseSession) -> int:
         if database.dialect == "postgresql":
             session.run("CREATE SCHEMA IF NOT EXISTS rejoinder")
         session.run(_MIGRATIONS_TABLE)
@@ -108,7 +108,7 @@ class SqlStore:
         )
         return token
 
-    def _ensure_project(self, session: Session) -> str:
+    def _ensure_project(self, session: DatabaseSession) -> str:
         """Return the project's name, after adding the project if new: people may be added before there are units."""
         unit_cache.add_project(session, self._project, self._clock())
         return self._project.name
@@ -161,7 +161,7 @@ class SqlStore:
     def admit(self, entrance: Rater, name: str) -> Rater:
         """Return the rater of that name who used a shared link, added if new."""
 
-        def job(session: Session) -> Rater:
+        def job(session: DatabaseSession) -> Rater:
             rater = people.find_person_by_name(session, self._project.name, name)
             if rater is None:
                 return people.add_person(
@@ -196,14 +196,14 @@ class SqlStore:
         raise RunError("too many raters requested the same few units at once; try again")
 
     def _search(
-        self, session: Session, cache: unit_cache.UnitCache, rater: Rater
+        self, session: DatabaseSession, cache: unit_cache.UnitCache, rater: Rater
     ) -> tuple[Assignment | None, assign.SlotSearch]:
         now = self._clock()
         current = assign.find_current_assignment(session, cache, rater, now)
         return current, assign.SlotSearch(None) if current else assign.find_slot(session, cache, rater, now)
 
     def _assign(
-        self, session: Session, cache: unit_cache.UnitCache, rater: Rater, slot: assign.FreeSlot | None
+        self, session: DatabaseSession, cache: unit_cache.UnitCache, rater: Rater, slot: assign.FreeSlot | None
     ) -> Assignment | None:
         """Return the current assignment (another page of the same rater may have been faster), else claim the slot."""
         now = self._clock()

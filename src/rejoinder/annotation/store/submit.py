@@ -15,7 +15,7 @@ from rejoinder.annotation.fields import list_fields
 from rejoinder.annotation.store import people
 from rejoinder.annotation.store.assign import IS_FREE, assignment_from_row
 from rejoinder.annotation.store.base import Assignment, Judgement, Rater
-from rejoinder.annotation.store.database import Session
+from rejoinder.annotation.store.database import DatabaseSession
 from rejoinder.annotation.store.history import LATEST, is_rater_stopped, read_history
 from rejoinder.annotation.store.unit_cache import UnitCache, find_unit, unit_from_columns
 from rejoinder.annotation.unit import Answer, Unit, UnitKind
@@ -32,7 +32,7 @@ class _StoredJudgement(NamedTuple):
 
 
 def submit_answer(
-    session: Session,
+    session: DatabaseSession,
     cache: UnitCache,
     rater: Rater,
     id: str,
@@ -69,7 +69,7 @@ def submit_answer(
     return _to_judgement(id, unit, rater, judgement)
 
 
-def _read_latest(session: Session, assignment: str) -> _StoredJudgement | None:
+def _read_latest(session: DatabaseSession, assignment: str) -> _StoredJudgement | None:
     rows = session.rows(
         f"SELECT j.id, j.answer, j.seconds, j.at, j.supersedes FROM judgements j WHERE j.assignment = ? AND {LATEST}",
         assignment,
@@ -77,7 +77,7 @@ def _read_latest(session: Session, assignment: str) -> _StoredJudgement | None:
     return _StoredJudgement(rows[0][0], orjson.loads(rows[0][1]), *rows[0][2:]) if rows else None
 
 
-def _mark_done(session: Session, cache: UnitCache, unit: Unit, id: str) -> None:
+def _mark_done(session: DatabaseSession, cache: UnitCache, unit: Unit, id: str) -> None:
     """Mark an assignment as answered; one that has expired needs a free slot again."""
     if session.run("UPDATE assignments SET state = 'done', reopened = NULL WHERE id = ? AND state <> 'expired'", id):
         return
@@ -95,7 +95,7 @@ def _new_id(now: float) -> str:
     return f"{max(0, int(now * 1e6)):014x}{secrets.token_hex(5)}"
 
 
-def _insert_judgement(session: Session, assignment: str, judgement: _StoredJudgement) -> None:
+def _insert_judgement(session: DatabaseSession, assignment: str, judgement: _StoredJudgement) -> None:
     session.run(
         "INSERT INTO judgements (id, assignment, answer, seconds, at, supersedes) VALUES (?, ?, ?, ?, ?, ?)",
         *(
@@ -130,7 +130,7 @@ def _to_judgement(assignment: str, unit: Unit, rater: Rater, stored: _StoredJudg
     )
 
 
-def undo_answer(session: Session, cache: UnitCache, rater: Rater, now: float) -> Assignment | None:
+def undo_answer(session: DatabaseSession, cache: UnitCache, rater: Rater, now: float) -> Assignment | None:
     """Reopen the latest answer; see ``Store.undo``."""
     row = find_undoable(session, cache, rater, now)
     if row is None or is_rater_stopped(cache, read_history(session, cache, rater)):
@@ -139,7 +139,7 @@ def undo_answer(session: Session, cache: UnitCache, rater: Rater, now: float) ->
     return assignment_from_row(cache, rater, (*row[:6], now, row[7]))
 
 
-def find_undoable(session: Session, cache: UnitCache, rater: Rater, now: float) -> tuple[Any, ...] | None:
+def find_undoable(session: DatabaseSession, cache: UnitCache, rater: Rater, now: float) -> tuple[Any, ...] | None:
     """Return the latest answered assignment that can be reopened: not an exercise, and not reopened already."""
     rows = session.rows(
         "SELECT a.id, a.unit, a.attempt, a.state, a.taken, a.leased_until, a.reopened, j.answer FROM assignments a "
@@ -153,7 +153,7 @@ def find_undoable(session: Session, cache: UnitCache, rater: Rater, now: float) 
 
 
 def record_judgement(
-    session: Session,
+    session: DatabaseSession,
     cache: UnitCache,
     name: str,
     unit_id: str,
@@ -197,7 +197,7 @@ def record_judgement(
     return _to_judgement(id, unit, rater, judgement)
 
 
-def _next_slot(session: Session, cache: UnitCache, unit: Unit) -> int:
+def _next_slot(session: DatabaseSession, cache: UnitCache, unit: Unit) -> int:
     rows = session.rows(
         "SELECT slot FROM assignments WHERE project = ? AND unit = ? AND slot IS NOT NULL",
         cache.project.name,

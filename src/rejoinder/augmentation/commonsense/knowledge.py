@@ -19,7 +19,7 @@ import numpy as np
 
 from rejoinder.augmentation.commonsense.phrases import BLANK, ME, YOU, fill_persons, make_person, normalise_phrase
 from rejoinder.data.knowledge import find_knowledge_files
-from rejoinder.data.reader import InputFile, Line
+from rejoinder.data.reader import InputFile, InputLine
 from rejoinder.errors import InputError, brief
 from rejoinder.models.base import Encoder, Vectors
 
@@ -119,7 +119,7 @@ class _TripleReader:
             if triple is not None:
                 yield triple
 
-    def _triple(self, line: Line) -> LocatedTriple | None:
+    def _triple(self, line: InputLine) -> LocatedTriple | None:
         """Return the triple of a line; None if its relation is not used or it is marked as not true."""
         try:
             cells = [cell.strip() for cell in line.text.decode("utf-8").rstrip("\r\n").split("\t")]
@@ -142,7 +142,7 @@ class _TripleReader:
 _LAYOUTS = "lines must be 'head TAB relation TAB tail' (ATOMIC) or 'relation TAB head TAB tail' (ConceptNet)"
 
 
-def _detect_layout(cells: list[str], line: Line) -> KnowledgeKind:
+def _detect_layout(cells: list[str], line: InputLine) -> KnowledgeKind:
     if cells[1].lower() in _ATOMIC:
         return "atomic"
     if cells[0].isalpha() and cells[0][0].isupper() and " " not in cells[0]:

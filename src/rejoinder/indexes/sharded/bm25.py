@@ -140,7 +140,7 @@ def merge_bm25_shards(
 _WORK = "rejoinder.indexes.sharded.bm25:Bm25Shards"
 
 
-class _Shard(NamedTuple):
+class _Bm25Shard(NamedTuple):
     """The weights of a shard, and the numbers that its words have in the whole index."""
 
     weights: PostingWeights
@@ -244,9 +244,9 @@ class ShardedBm25Index(ShardedIndex[Mapping[int, int]]):
         """Return the manifest of these shards together."""
         return merge_bm25_shards(self.folder, parts, counts, self.settings, engine)
 
-    def _open(self, number: int) -> _Shard:
+    def _open(self, number: int) -> _Bm25Shard:
         folder = self._postings[number]
         weights = PostingWeights(folder, load_postings(folder), load_array(self._weights[number], "weights"))
         if len(weights.postings.lengths) != len(self.passages_of(number)):
             raise _folder.index_damage_error(folder, "it does not match its passages")
-        return _Shard(weights, load_array(self._weights[number], "numbers"))
+        return _Bm25Shard(weights, load_array(self._weights[number], "numbers"))

@@ -81,7 +81,7 @@ def _save_graph(folder: Path, store: vector_store.VectorStore, dimensions: int) 
     np.save(folder / "starts.npy", np.concatenate([[0], np.cumsum(np.bincount(nodes, minlength=len(known)))]))
 
 
-class _Graph:
+class _ShardGraph:
     """The graph of a shard, memory-mapped, and the passages of its nodes."""
 
     def __init__(self, folder: Path, passages: int) -> None:
@@ -150,8 +150,8 @@ class GraphIndex(ShardedDenseIndex):
                 cosines = np.repeat(store.cosines(firsts, vectors[number]), sizes)
                 yield numbers[allowed], cosines[allowed]
 
-    def _open_graph(self, number: int) -> _Graph:
-        return _Graph(self._graphs[number], len(self.store_of(number)))
+    def _open_graph(self, number: int) -> _ShardGraph:
+        return _ShardGraph(self._graphs[number], len(self.store_of(number)))
 
 
 def _find_allowed(

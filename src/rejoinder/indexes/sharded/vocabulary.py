@@ -40,9 +40,9 @@ def merge_words(postings: Sequence[Path], folder: Path, numbers: Path) -> int:
     count, offset = 0, 0
     with ExitStack() as stack, (folder / WORDS_FILE).open("wb") as file:
         enter = stack.enter_context
-        places = _Buffer(enter(open_column(folder, "offsets", np.int64)))
-        frequencies = _Buffer(enter(open_column(folder, "frequencies", np.int64)))
-        own = [_Buffer(enter(open_column(numbers, str(shard), np.int64))) for shard in range(len(postings))]
+        places = _NumberBuffer(enter(open_column(folder, "offsets", np.int64)))
+        frequencies = _NumberBuffer(enter(open_column(folder, "frequencies", np.int64)))
+        own = [_NumberBuffer(enter(open_column(numbers, str(shard), np.int64))) for shard in range(len(postings))]
         places.add(0)
         streams = [_read_entries(path, shard) for shard, path in enumerate(postings)]
         for word, entries in groupby(heapq.merge(*streams), key=itemgetter(0)):
@@ -59,7 +59,7 @@ def merge_words(postings: Sequence[Path], folder: Path, numbers: Path) -> int:
     return count
 
 
-class _Buffer:
+class _NumberBuffer:
     """Collects numbers for a column, which are written in blocks."""
 
     def __init__(self, column: DiskColumn) -> None:

@@ -32,13 +32,13 @@ from rejoinder.indexes.three_field.search import EPSILON, FieldSearch, Similarit
 from rejoinder.text.tokens import get_tokenizer
 from rejoinder.types import Dialogue
 
-__all__ = ["FieldHit", "FieldIndex", "ThreeFieldIndex", "ThreeFieldSettings", "write_three_field_turns"]
+__all__ = ["FieldHit", "FieldIndex", "Settings", "ThreeFieldIndex", "write_three_field_turns"]
 
 _LOG_ROUNDING = 2.0**-18  # the error of logarithms and their sum in single precision
 
 
 @dataclass(frozen=True)
-class ThreeFieldSettings:
+class Settings:
     """What determines the scores of an index besides its turns and epsilon."""
 
     k1: float = 0.5
@@ -63,7 +63,7 @@ class ThreeFieldIndex(FieldSearch):
 
     def __init__(self, folder: Path, epsilon: float = EPSILON) -> None:
         manifest = _folder.read_index_manifest(folder, self.kind)
-        self.settings = _folder.parse_index_settings(manifest, folder, ThreeFieldSettings)
+        self.settings = _folder.parse_index_settings(manifest, folder, Settings)
         super().__init__(folder, manifest, self.settings.windows(), epsilon)
         self._fields = [posting_weights.WeightMatrix(manifest.folders(folder, name)[0]) for name in FIELD_NAMES]
         if any(len(field.postings.lengths) != len(self) for field in self._fields):
@@ -75,11 +75,11 @@ class ThreeFieldIndex(FieldSearch):
         dialogues: Iterable[Dialogue],
         folder: str | Path,
         *,
-        settings: ThreeFieldSettings | None = None,
+        settings: Settings | None = None,
         epsilon: float = EPSILON,
     ) -> ThreeFieldIndex:
         """Index all turns of dialogues into a new folder."""
-        settings = settings or ThreeFieldSettings()
+        settings = settings or Settings()
         target = Path(folder)
         with _folder.new_index_folder(target) as new:
             _folder.write_index_manifest(new, _write_index(dialogues, new, settings))
@@ -126,7 +126,7 @@ class _TurnWords(NamedTuple):
     sizes: NDArray[np.int32]
 
 
-def _write_index(dialogues: Iterable[Dialogue], folder: Path, settings: ThreeFieldSettings) -> _folder.IndexManifest:
+def _write_index(dialogues: Iterable[Dialogue], folder: Path, settings: Settings) -> _folder.IndexManifest:
     """Write all parts; return the manifest."""
     vocabulary = Vocabulary()
     texts, pairs, words = write_three_field_turns(dialogues, folder, vocabulary)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar
 
 from rejoinder.errors import InputError
-from rejoinder.indexes.three_field.bm25 import ThreeFieldIndex, ThreeFieldSettings
+from rejoinder.indexes.three_field.bm25 import Settings, ThreeFieldIndex
 from rejoinder.indexes.three_field.dense import DenseThreeFieldIndex
 from rejoinder.indexes.three_field.fields import FieldIndex
 from rejoinder.indexes.three_field.hybrid import WEIGHT, HybridThreeFieldIndex
@@ -29,7 +29,7 @@ def open_three_field(
     kind: ThreeFieldKind = "bm25",
     *,
     digest: str | None = None,
-    settings: ThreeFieldSettings | None = None,
+    settings: Settings | None = None,
     epsilon: float = EPSILON,
     encoder: Encoder | None = None,
     weight: float = WEIGHT,
@@ -39,7 +39,7 @@ def open_three_field(
     ``dialogues`` is called to compute the digest (unless ``digest`` is given, such as that of their file), and again if
     the index must be built. ``encoder`` is for the dense and the hybrid index; the default is `aptness`.
     """
-    settings = settings or ThreeFieldSettings()
+    settings = settings or Settings()
     content = digest or dialogues_digest(dialogues())
     words = vectors = None
     if kind != "dense":
@@ -59,7 +59,7 @@ def open_three_field(
 
 
 def _open_dense(
-    dialogues: Dialogues, content: str, settings: ThreeFieldSettings, epsilon: float, encoder: Encoder
+    dialogues: Dialogues, content: str, settings: Settings, epsilon: float, encoder: Encoder
 ) -> DenseThreeFieldIndex:
     windows = settings.windows()
     return _open_or_build(

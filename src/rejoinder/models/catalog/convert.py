@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from rejoinder.errors import MissingExtraError
-from rejoinder.models.catalog.entries import Model, Preparation
+from rejoinder.models.catalog.entries import CatalogModel, Preparation
 
 # What each conversion needs: the extra, its modules, and what they are needed for.
 _REQUIREMENTS: dict[Preparation, tuple[str, tuple[str, ...], str]] = {
@@ -18,7 +18,7 @@ _REQUIREMENTS: dict[Preparation, tuple[str, tuple[str, ...], str]] = {
 }
 
 
-def check_libraries(model: Model) -> None:
+def check_libraries(model: CatalogModel) -> None:
     """Raise if a library for the conversion is missing, before anything is downloaded."""
     if model.preparation == "none":
         return
@@ -28,7 +28,7 @@ def check_libraries(model: Model) -> None:
             raise MissingExtraError(module, extra, f"the model {model.name!r} ({purpose})")
 
 
-def prepare_model(model: Model, published: Path, whole: Path) -> None:
+def prepare_model(model: CatalogModel, published: Path, whole: Path) -> None:
     """Convert the model in the folder ``published`` into the empty folder ``whole``."""
     if model.preparation == "gguf":
         from rejoinder.models.language_model.folder import convert_gguf

@@ -15,7 +15,7 @@ from rejoinder.data.download import DEFAULT_RETRY_POLICY, FetchError, Progress, 
 from rejoinder.files import put_in_place, sha256_of
 from rejoinder.models.catalog import convert, hub
 from rejoinder.models.catalog import manifest as manifests
-from rejoinder.models.catalog.entries import Hub, Model, ModelFile, Package, Shipped, find_model
+from rejoinder.models.catalog.entries import CatalogModel, Hub, ModelFile, Package, Shipped, find_model
 from rejoinder.models.catalog.manifest import ModelManifest, ModelMissingError, model_folder
 
 
@@ -125,7 +125,12 @@ def fetch_model(
 
 
 def _fetch_published(
-    model: Model, published: Path, mirror: str | None, talk: bool, progress: Progress | None, patience: RetryPolicy
+    model: CatalogModel,
+    published: Path,
+    mirror: str | None,
+    talk: bool,
+    progress: Progress | None,
+    patience: RetryPolicy,
 ) -> list[str]:
     """Download the published files; return the names of those whose digest was not known in advance."""
     published.mkdir(exist_ok=True)
@@ -136,7 +141,7 @@ def _fetch_published(
     return []
 
 
-def _install_model(model: Model, part: Path, target: Path, trusted: list[str]) -> None:
+def _install_model(model: CatalogModel, part: Path, target: Path, trusted: list[str]) -> None:
     """Convert the published files, write the manifest and move the folder to its final name."""
     whole = part / "whole"
     shutil.rmtree(whole, ignore_errors=True)  # left over from an interrupted conversion

@@ -12,7 +12,7 @@ from pathlib import Path
 import orjson
 
 from rejoinder.errors import RejoinderError
-from rejoinder.models.catalog.entries import MODELS, Model, Shipped, find_model
+from rejoinder.models.catalog.entries import MODELS, CatalogModel, Shipped, find_model
 from rejoinder.paths import cache_home
 
 MANIFEST_FILE = "manifest.json"
@@ -47,14 +47,14 @@ def models_home() -> Path:
     return cache_home() / "models"
 
 
-def model_folder(model: Model) -> Path:
+def model_folder(model: CatalogModel) -> Path:
     """Return the folder of a model, whether or not it exists."""
     if isinstance(model.origin, Shipped):
         return WEIGHTS / model.origin.folder
     return models_home() / model.name
 
 
-def is_model_available(model: Model) -> bool:
+def is_model_available(model: CatalogModel) -> bool:
     """Whether a model can be used."""
     if isinstance(model.origin, Shipped):
         return (model_folder(model) / model.origin.card).is_file()

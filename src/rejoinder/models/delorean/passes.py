@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rejoinder.models.delorean.settings import DeloreanSettings
-from rejoinder.models.language_model.network import Reading, extend_reading, read_soft
+from rejoinder.models.language_model.network import NetworkReading, extend_reading, read_soft
 from rejoinder.models.language_model.prompt_format import Ids
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class OutputHistory:
 
 
 def rewrite_rows(
-    network: Any, reading: Reading, target: RewriteTarget, settings: DeloreanSettings, penalties: torch.Tensor
+    network: Any, reading: NetworkReading, target: RewriteTarget, settings: DeloreanSettings, penalties: torch.Tensor
 ) -> list[OutputHistory]:
     """Alternate backward and forward passes; a row that did not change in a round leaves the batch."""
     import torch
@@ -91,7 +91,7 @@ def rewrite_rows(
 
 
 def initial_logits(
-    network: Any, reading: Reading, target: RewriteTarget, settings: DeloreanSettings, penalties: torch.Tensor
+    network: Any, reading: NetworkReading, target: RewriteTarget, settings: DeloreanSettings, penalties: torch.Tensor
 ) -> torch.Tensor:
     """Return the first logits, (rows, positions, vocabulary), always as log-probabilities.
 
@@ -137,7 +137,7 @@ def backward_pass(logits: torch.Tensor, target: RewriteTarget, settings: Delorea
 
 
 def forward_pass(
-    network: Any, reading: Reading, pulled: torch.Tensor, settings: DeloreanSettings, penalties: torch.Tensor
+    network: Any, reading: NetworkReading, pulled: torch.Tensor, settings: DeloreanSettings, penalties: torch.Tensor
 ) -> torch.Tensor:
     """Return the logits mixed, position by position, with what the language model expects (Qin et al., eq. 3)."""
     import torch

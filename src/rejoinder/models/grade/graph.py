@@ -27,7 +27,7 @@ UNREACHABLE = 20  # steps between two concepts without a path
 
 
 @dataclass(frozen=True)
-class Concepts:
+class KeywordConcepts:
     """The authors' processed data on keywords: ids, vectors of their neighbours, and steps between them."""
 
     ids: dict[str, int]
@@ -62,7 +62,7 @@ def concept_files(folder: Path) -> list[Path]:
     return [find_checkpoint_file(folder, (name, f"data/DailyDialog/{name}"), what) for name, what in wanted.items()]
 
 
-def read_concepts(folder: Path, keywords: int, dimensions: int) -> Concepts:
+def read_concepts(folder: Path, keywords: int, dimensions: int) -> KeywordConcepts:
     """Return the concepts in a folder; the number of keywords and the dimension come from the checkpoint."""
     vocabulary, hops, near, far = concept_files(folder)
     lines = read_checkpoint_lines(vocabulary)
@@ -73,7 +73,7 @@ def read_concepts(folder: Path, keywords: int, dimensions: int) -> Concepts:
             f"{vocabulary}: has {len(ids) - len(_MARKS):,} distinct keywords on {len(words) - len(_MARKS):,} lines, "
             f"but the checkpoint was trained on {keywords - len(_MARKS):,}; use the list published with it"
         )
-    return Concepts(ids, _read_vectors(near, dimensions), _read_vectors(far, dimensions), _read_steps(hops))
+    return KeywordConcepts(ids, _read_vectors(near, dimensions), _read_vectors(far, dimensions), _read_steps(hops))
 
 
 def _read_vectors(path: Path, dimensions: int) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def _read_steps(path: Path) -> dict[tuple[str, str], int]:
 
 
 def build_keyword_graph(
-    concepts: Concepts,
+    concepts: KeywordConcepts,
     context: Sequence[str],
     reply: Sequence[str],
     nodes: int,
@@ -133,7 +133,7 @@ def build_keyword_graph(
     )
 
 
-def _build_edges(concepts: Concepts, context: Sequence[str], reply: Sequence[str], nodes: int) -> Any:
+def _build_edges(concepts: KeywordConcepts, context: Sequence[str], reply: Sequence[str], nodes: int) -> Any:
     edges = np.zeros((nodes, nodes))
     for i, source in enumerate(context, start=1):
         for j, target in enumerate(reply, start=1):

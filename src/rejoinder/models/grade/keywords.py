@@ -155,7 +155,7 @@ _THRESHOLD = 0.15
 
 
 @dataclass(frozen=True)
-class Rarity:
+class KeywordRarity:
     """The words that may be keywords, each with its inverse document frequency."""
 
     idf: dict[str, float]
@@ -180,7 +180,7 @@ def keyword_files(folder: Path) -> list[Path]:
     ]
 
 
-def read_rarity(folder: Path) -> Rarity:
+def read_rarity(folder: Path) -> KeywordRarity:
     """Return the rarity of words from a folder."""
     candidates, idf = keyword_files(folder)
     try:
@@ -192,7 +192,7 @@ def read_rarity(folder: Path) -> Rarity:
     words = [line.strip() for line in read_checkpoint_lines(candidates) if line.strip()]
     if unlisted := [word for word in words if word not in content]:
         raise InputError(f"{idf}: has no number for {unlisted[0]!r}, which {candidates.name} lists")
-    return Rarity({word: float(content[word]) for word in words})
+    return KeywordRarity({word: float(content[word]) for word in words})
 
 
 def write_rarity(folder: str | Path, utterances: Iterable[str]) -> None:

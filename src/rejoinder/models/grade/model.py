@@ -26,7 +26,13 @@ from rejoinder.models.checkpoint import (
 )
 from rejoinder.models.device import count_threads, device_batch_limits
 from rejoinder.models.encoder.tokenization import TextTokenizer
-from rejoinder.models.grade.graph import Concepts, KeywordGraph, build_keyword_graph, concept_files, read_concepts
+from rejoinder.models.grade.graph import (
+    KeywordConcepts,
+    KeywordGraph,
+    build_keyword_graph,
+    concept_files,
+    read_concepts,
+)
 from rejoinder.models.grade.keywords import EnglishTagger, keyword_files, language_files, read_rarity
 
 if TYPE_CHECKING:
@@ -158,7 +164,7 @@ class GradeModel:
         return list(chain.from_iterable(map(self.keywords, context))), self.keywords(reply)
 
     @cached_property
-    def _concepts(self) -> Concepts:
+    def _concepts(self) -> KeywordConcepts:
         return read_concepts(self._folder, *self._network.keywords.weight.shape)
 
 

@@ -25,7 +25,7 @@ Method: TypeAlias = Literal["greedy", "sample"]
 
 
 @dataclass(frozen=True)
-class Decoding:
+class DecodingSettings:
     """How replies are generated.
 
     ``greedy`` takes the most likely token; ``sample`` samples one, with ``temperature`` and ``top_p`` (Holtzman et al.
@@ -56,7 +56,7 @@ class Decoding:
 
 
 def logits_rules(
-    contexts: Sequence[Ids], decoding: Decoding, stops: Sequence[int], width: int
+    contexts: Sequence[Ids], decoding: DecodingSettings, stops: Sequence[int], width: int
 ) -> list[Callable[..., Any]]:
     """Return the rules applied to the logits of each step, in order; then the largest logit wins."""
     from transformers import TemperatureLogitsWarper, TopPLogitsWarper
@@ -128,7 +128,12 @@ class _SampleToken:
 
 
 def generate_ids(
-    network: Any, contexts: Sequence[Ids], decoding: Decoding, stops: Sequence[int], most_rows: int, most_tokens: int
+    network: Any,
+    contexts: Sequence[Ids],
+    decoding: DecodingSettings,
+    stops: Sequence[int],
+    most_rows: int,
+    most_tokens: int,
 ) -> list[Ids]:
     """Return the ids of a reply to each context: at least one token, up to and including the stop token."""
     distinct = list(dict.fromkeys(contexts))
@@ -140,7 +145,9 @@ def generate_ids(
     return [replies[context] for context in contexts]
 
 
-def _generate_batch(network: Any, contexts: Sequence[Ids], decoding: Decoding, stops: Sequence[int]) -> list[Ids]:
+def _generate_batch(
+    network: Any, contexts: Sequence[Ids], decoding: DecodingSettings, stops: Sequence[int]
+) -> list[Ids]:
     import torch
     from transformers import LogitsProcessorList
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.models.batching import split_into_batches
-from rejoinder.models.language_model.network import Reading, extend_reading, read_token_rows
+from rejoinder.models.language_model.network import NetworkReading, extend_reading, read_token_rows
 from rejoinder.models.language_model.prompt_format import Ids
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def response_log_probabilities(
 
 
 def _score_rows(
-    network: Any, reading: Reading, rows: Sequence[tuple[int, LikelihoodRequest]]
+    network: Any, reading: NetworkReading, rows: Sequence[tuple[int, LikelihoodRequest]]
 ) -> Iterator[tuple[LikelihoodRequest, Values]]:
     """Score the replies of some rows of a reading in one pass."""
     import torch

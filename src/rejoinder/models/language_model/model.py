@@ -17,10 +17,16 @@ from rejoinder.models.catalog.entries import MODELS
 from rejoinder.models.catalog.manifest import model_folder
 from rejoinder.models.device import Device, count_threads
 from rejoinder.models.language_model.folder import Precision, open_language_model_folder
-from rejoinder.models.language_model.generation import Decoding, Method, end_of_text_ids, generate_ids, newline_ids
+from rejoinder.models.language_model.generation import (
+    DecodingSettings,
+    Method,
+    end_of_text_ids,
+    generate_ids,
+    newline_ids,
+)
 from rejoinder.models.language_model.likelihood import LikelihoodRequest, TokenScores, response_log_probabilities
 from rejoinder.models.language_model.network import (
-    Reading,
+    NetworkReading,
     SoftForm,
     check_soft_tokens,
     read_token_rows,
@@ -118,14 +124,14 @@ class LanguageModel:
         defaults = CUDA_LIMITS if self.network.device.type == "cuda" else (MAX_ROWS, MAX_TOKENS)
         return rows or defaults[0], tokens or defaults[1]
 
-    def read(self, context: Sequence[Turn], room: int = 0) -> Reading:
+    def read(self, context: Sequence[Turn], room: int = 0) -> NetworkReading:
         """Read a context into a key-value cache, to be continued with soft tokens; ``room`` is reserved for those."""
         if not 0 <= room < self.window:
             raise InputError(f"{self.name} reads {self.window} tokens, so it has no room for {room} after a context")
         return read_token_rows(self.network, [self._context_ids([context])[0].fit(self.window - room)])
 
     def soft_log_probabilities(
-        self, context: Sequence[Turn] | Reading, soft_tokens: torch.Tensor, form: SoftForm = "logits"
+        self, context: Sequence[Turn] | NetworkReading, soft_tokens: torch.Tensor, form: SoftForm = "logits"
     ) -> torch.Tensor:
         """Return the log-probabilities of every token at each position, differentiable with respect to the soft tokens.
 
@@ -134,7 +140,7 @@ class LanguageModel:
         context once if it is used repeatedly.
         """
         positions = check_soft_tokens(soft_tokens)
-        reading = context if isinstance(context, Reading) else self.read(context, positions)
+        reading = context if isinstance(context, NetworkReading) else self.read(context, positions)
         if reading.mask.shape[1] + positions > self.window:
             raise InputError(f"the context and {positions} soft tokens exceed the {self.window} tokens of {self.name}")
         return soft_log_probabilities(self.network, reading, soft_tokens, form)
@@ -158,7 +164,7 @@ class LanguageModel:
         A reply depends on the context and the seed, not on the batch: the same context twice gets the same reply,
         another seed gives another one.
         """
-        decoding = Decoding(max_tokens, method, temperature, top_p, no_repeat, seed)
+        decoding = DecodingSettings(max_tokens, method, temperature, top_p, no_repeat, seed)
         if max_tokens >= self.window:
             raise InputError(
                 f"max_tokens must be below the {self.window} tokens that {self.name} reads, not {max_tokens}"

@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Reading:
+class NetworkReading:
     """What a network has read: the cache, which of its positions are not padding, and the logits of the next token."""
 
     cache: Any
     mask: torch.Tensor  # (rows, positions), bool
     logits: torch.Tensor  # (rows, vocabulary)
 
-    def rows(self, indices: torch.Tensor) -> Reading:
+    def rows(self, indices: torch.Tensor) -> NetworkReading:
         """Return some of the rows, each as often as it is named, with their own cache."""
         cache = _copy_cache(self.cache)
         cache.batch_select_indices(indices)
-        return Reading(cache, self.mask[indices], self.logits[indices])
+        return NetworkReading(cache, self.mask[indices], self.logits[indices])
 
 
 def pad_left(rows: Sequence[Sequence[int]], device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
@@ -43,7 +43,7 @@ def pad_left(rows: Sequence[Sequence[int]], device: torch.device) -> tuple[torch
     return ids, torch.arange(width, device=device) >= width - lengths[:, None]
 
 
-def read_token_rows(network: Any, rows: Sequence[Sequence[int]]) -> Reading:
+def read_token_rows(network: Any, rows: Sequence[Sequence[int]]) -> NetworkReading:
     """Read rows of token ids (none of them empty), without gradients."""
     import torch
 
@@ -51,12 +51,12 @@ def read_token_rows(network: Any, rows: Sequence[Sequence[int]]) -> Reading:
     arguments = {"logits_to_keep": 1} if _accepts_parameter(network, "logits_to_keep") else {}
     with torch.no_grad():
         output = network(input_ids=ids, use_cache=True, **_position_arguments(network, mask, ids.shape[1]), **arguments)
-    return Reading(output.past_key_values, mask, _to_float32(output.logits[:, -1]))
+    return NetworkReading(output.past_key_values, mask, _to_float32(output.logits[:, -1]))
 
 
 def extend_reading(
-    network: Any, reading: Reading, *, ids: torch.Tensor | None = None, embeddings: torch.Tensor | None = None
-) -> tuple[torch.Tensor, Reading]:
+    network: Any, reading: NetworkReading, *, ids: torch.Tensor | None = None, embeddings: torch.Tensor | None = None
+) -> tuple[torch.Tensor, NetworkReading]:
     """Return the logits after each new token, (rows, tokens, vocabulary), and the longer reading; the old one stays.
 
     The tokens are ids, (rows, tokens), or their vectors, (rows, tokens, dimensions), through which gradients flow.
@@ -69,7 +69,7 @@ def extend_reading(
     cache = _copy_cache(reading.cache)
     output = network(past_key_values=cache, use_cache=True, **inputs, **_position_arguments(network, mask, tokens))
     logits = _to_float32(output.logits)
-    return logits, Reading(output.past_key_values, mask, logits[:, -1])
+    return logits, NetworkReading(output.past_key_values, mask, logits[:, -1])
 
 
 def is_causal(network: Any) -> bool:
@@ -145,8 +145,8 @@ def soft_embeddings(network: Any, soft_tokens: torch.Tensor, form: SoftForm) -> 
 
 
 def read_soft(
-    network: Any, reading: Reading, soft_tokens: torch.Tensor, form: SoftForm = "logits"
-) -> tuple[torch.Tensor, Reading]:
+    network: Any, reading: NetworkReading, soft_tokens: torch.Tensor, form: SoftForm = "logits"
+) -> tuple[torch.Tensor, NetworkReading]:
     """Return the log-probabilities of the token after each soft token, and the longer reading.
 
     (tokens, vocabulary) gives (tokens, vocabulary); with a first dimension, several rows follow one context. One token
@@ -166,7 +166,7 @@ def read_soft(
 
 
 def soft_log_probabilities(
-    network: Any, reading: Reading, soft_tokens: torch.Tensor, form: SoftForm = "logits"
+    network: Any, reading: NetworkReading, soft_tokens: torch.Tensor, form: SoftForm = "logits"
 ) -> torch.Tensor:
     """Return the log-probabilities of every token at each position, given the context and the previous soft tokens.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rejoinder.models.language_model.generation import Decoding, end_of_text_ids, generate_ids, newline_ids
+from rejoinder.models.language_model.generation import DecodingSettings, end_of_text_ids, generate_ids, newline_ids
 from rejoinder.models.language_model.model import CUDA_LIMITS, MAX_ROWS, MAX_TOKENS, LanguageModel
 from rejoinder.models.language_model.prompt_format import Ids
 
@@ -54,7 +54,7 @@ def complete_sentences(model: LanguageModel, contexts: Sequence[Ids], outputs: S
         return texts
     prefixes = [contexts[i] + outputs[i] for i in incomplete]
     continuations = generate_ids(
-        model.network, prefixes, Decoding(extra), line_stop_ids(model), *model_batch_limits(model)
+        model.network, prefixes, DecodingSettings(extra), line_stop_ids(model), *model_batch_limits(model)
     )
     for i, ids in zip(incomplete, continuations, strict=True):
         continued = decode_ids_on_one_line(model, outputs[i] + ids)

@@ -65,7 +65,7 @@ def reproduce() -> Reproduction:
     questions = [q for built in sets.chosen for q in built.questions] + [q for one in sets.random for q in one]
     request = make_loss_request(questions)
     answers = {rung.name: _read_cached_answers(rung.folder, request) for rung in list_rungs()}
-    measures = Measurement(sets, request, answers).measure()
+    measures = ChosenMeasurement(sets, request, answers).measure()
     coefficients = {
         ladder.name: (ladder.coefficients(CandidateKind.RANDOM), ladder.coefficients(CandidateKind.CHOSEN))
         for ladder in measures.ladders
@@ -100,7 +100,7 @@ def read_steps(folder: Path) -> int:
 
 
 @dataclass
-class Measurement:
+class ChosenMeasurement:
     """Computes what the tables show from sets and answers."""
 
     sets: ChosenSets

@@ -20,7 +20,7 @@ from rejoinder.papers.idk.tables import (
     mean_over_runs,
     sensitivity_ratio,
 )
-from rejoinder.papers.idk.variants import Runs, Variant
+from rejoinder.papers.idk.variants import IdkVariant, Runs
 from rejoinder.papers.loader import load_notes, load_published
 from rejoinder.papers.own.relevance.rows import FIVE
 
@@ -61,7 +61,7 @@ def _describe_regularisation(test: Correlations) -> str:
     parts, held = [], []
     for data in ("H", "TC-S"):
         cell = f"HUMOD {SPEARMAN}"
-        with_l1, without = (mean_over_runs(test[Variant(data, "idk", r)], cell) for r in ("l1", "none"))
+        with_l1, without = (mean_over_runs(test[IdkVariant(data, "idk", r)], cell) for r in ("l1", "none"))
         printed = [TABLE_5[row][cell].mean for row in (f"{data}, L1, idk", f"{data}, idk")]
         held.append(with_l1 - without >= _MATTERS)
         parts.append(f"{with_l1:.2f} with and {without:.2f} without on {data} (printed {printed[0]}, {printed[1]})")
@@ -82,7 +82,7 @@ def _describe_dimensions(masked: Mapping[str, MaskedAccuracy]) -> str:
 
 
 def _describe_training_set(test: Correlations) -> str:
-    first, second = (mean_spearmans(test[Variant(data)]) for data in ("H", "TC-S"))
+    first, second = (mean_spearmans(test[IdkVariant(data)]) for data in ("H", "TC-S"))
     apart = {column: abs(first[column] - second[column]) for column in FIVE}
     worst = max(apart, key=lambda column: apart[column])
     verdict = _finding_verdict([apart[worst] <= _HARDLY])
@@ -92,7 +92,7 @@ def _describe_training_set(test: Correlations) -> str:
 
 
 def _describe_head(test: Correlations, head: RunCorrelations) -> str:
-    own, bare = mean_spearmans(test[Variant("H")]), mean_spearmans([head])
+    own, bare = mean_spearmans(test[IdkVariant("H")]), mean_spearmans([head])
     own_mean, bare_mean = (float(np.mean(list(values.values()))) for values in (own, bare))
     ahead = [column for column in FIVE if own[column] > bare[column]]
     printed = [np.mean([TABLE_11[row][f"{c} {SPEARMAN}"].mean for c in FIVE]) for row in ("IDK (H)", HEAD)]
@@ -110,7 +110,7 @@ def _describe_head(test: Correlations, head: RunCorrelations) -> str:
 
 def _describe_sensitivity(test: Correlations, head: RunCorrelations, others: Mapping[str, RunCorrelations]) -> str:
     ratios = {HEAD: sensitivity_ratio([head]), **{row: sensitivity_ratio([run]) for row, run in others.items()}}
-    own = sensitivity_ratio(test[Variant("H")])
+    own = sensitivity_ratio(test[IdkVariant("H")])
     better = [f"{row} ({ratio:.1f})" for row, ratio in ratios.items() if 0 < ratio < own]
     held = own > 0 and not better
     rivals = f"; lower: {', '.join(better)}" if better else f" among {len(ratios)} others measured here"
@@ -120,17 +120,17 @@ def _describe_sensitivity(test: Correlations, head: RunCorrelations, others: Map
 def describe_large_weights(runs: Runs) -> str:
     """Figures 1 and 2: how many weights are large with the fixed negative and with random ones."""
     fixed, random = (
-        float(np.mean([np.sum(np.abs(fitted.weights) > _LARGE) for fitted in runs[Variant("H", negative)]]))
+        float(np.mean([np.sum(np.abs(fitted.weights) > _LARGE) for fitted in runs[IdkVariant("H", negative)]]))
         for negative in ("idk", "random")
     )
-    n = len(runs[Variant("H")][0].weights)
+    n = len(runs[IdkVariant("H")][0].weights)
     return _NOTES.text(
         "large weights", verdict=_finding_verdict([random > fixed]), limit=_LARGE, fixed=fixed, n=n, random=random
     )
 
 
 def _describe_baselines(test: Correlations) -> str:
-    own = mean_spearmans(test[Variant("H")])
+    own = mean_spearmans(test[IdkVariant("H")])
     parts = [
         f"{column} {own[column]:.2f} ({'reaches' if own[column] >= floor else 'misses'} {floor:.2f})"
         for column, floor in FLOORS.items()

@@ -26,7 +26,7 @@ from rejoinder.papers.idk.rows import (
     score_column,
     score_samples,
 )
-from rejoinder.papers.idk.variants import Runs, Variant, train_all_variants
+from rejoinder.papers.idk.variants import IdkVariant, Runs, train_all_variants
 from rejoinder.papers.loader import load_notes
 from rejoinder.papers.own.relevance.relevance import split_usable
 from rejoinder.papers.own.relevance.rows import FIVE
@@ -77,7 +77,7 @@ def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
     rows.append(read_valid_rows(rows[1]))
     samples = score_samples(rows, [specs[row] for row in specs if row in sampled])
     *test, valid = (score_column(one, encoder, whole, scores) for one, scores in zip(rows, samples, strict=True))
-    masked = measure_masking(encoder, dialogues, head, runs[Variant("H")][0])
+    masked = measure_masking(encoder, dialogues, head, runs[IdkVariant("H")][0])
     return assemble_idk(IdkMeasures(runs, test, valid, head, masked, specs, sampled), absent)
 
 
@@ -128,8 +128,8 @@ def assemble_idk(measures: IdkMeasures, absent: Mapping[str, str]) -> Reproducti
 
 def _draw_figures(measures: IdkMeasures) -> dict[str, str]:
     """Figures 1 to 7, by the suffix of their file name."""
-    own = measures.runs[Variant("H")][0]
-    ablated = measures.runs[Variant("H", "random")][0]
+    own = measures.runs[IdkVariant("H")][0]
+    ablated = measures.runs[IdkVariant("H", "random")][0]
     figures = {
         "figure-1": drawings.draw_weight_histogram("Figure 1: weights of IDK (H)", {"idk": own.weights}),
         "figure-2": drawings.draw_weight_histogram(

@@ -12,7 +12,7 @@ import numpy as np
 from rejoinder.papers.base import Figure
 from rejoinder.papers.idk.masking import KEPT, MaskedAccuracy
 from rejoinder.papers.idk.rows import PEARSON, SPEARMAN, RatedColumn
-from rejoinder.papers.idk.variants import Runs, Variant
+from rejoinder.papers.idk.variants import IdkVariant, Runs
 from rejoinder.papers.loader import load_published
 from rejoinder.papers.own.relevance.rows import FIVE
 from rejoinder.papers.own.relevance.tables import PUBLISHED
@@ -37,7 +37,7 @@ ACCURACY, AHEAD = "accuracy", "true reply ahead"
 TEST = tuple(f"{column} {kind}" for column in FIVE for kind in (SPEARMAN, PEARSON))
 VALID = tuple(f"{column} {kind}" for column in ("HUMOD", "USR-TC") for kind in (SPEARMAN, PEARSON))
 RunCorrelations = dict[str, float]  # cell -> correlation
-Correlations = Mapping[Variant, Sequence[RunCorrelations]]
+Correlations = Mapping[IdkVariant, Sequence[RunCorrelations]]
 
 
 class PrintedFigure(NamedTuple):
@@ -156,12 +156,12 @@ def own_figures(test: Correlations, head: RunCorrelations, others: Mapping[str, 
     yield from table_figures(NEGATIVES, TEST, TABLE_11, {**named, HEAD: [head]}, note)
 
 
-def _is_as_proposed(variant: Variant) -> bool:
+def _is_as_proposed(variant: IdkVariant) -> bool:
     """With L1, BCE and some fixed negative."""
     return (variant.regularization, variant.loss) == ("l1", "bce") and variant.negative != "random"
 
 
-def _is_ablation(variant: Variant) -> bool:
+def _is_ablation(variant: IdkVariant) -> bool:
     return variant.regularization != "l2" and variant.negative in ("idk", "random")
 
 

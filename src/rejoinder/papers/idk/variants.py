@@ -34,7 +34,7 @@ _PRINTED = {"idk": "IDK", "random": "Rand3750", "l1": "L1", "l2": "L2"}
 
 
 @dataclass(frozen=True)
-class Variant:
+class IdkVariant:
     """One way to train the regression."""
 
     data: str
@@ -60,21 +60,21 @@ class Variant:
         return f"{own} ({self.data})"
 
 
-def list_variants() -> Iterator[Variant]:
+def list_variants() -> Iterator[IdkVariant]:
     """All of Table 10, and the other two negatives."""
     for data in SETS:
         for loss, negative, regularization in product(_LOSSES, _NEGATIVES, _REGULARIZATIONS):
-            yield Variant(data, negative, regularization, loss)
-        yield Variant(data, "ics")
-        yield Variant(data, "ok")
+            yield IdkVariant(data, negative, regularization, loss)
+        yield IdkVariant(data, "ics")
+        yield IdkVariant(data, "ok")
 
 
-Runs = Mapping[Variant, Sequence[IdkRegression]]
+Runs = Mapping[IdkVariant, Sequence[IdkRegression]]
 
 
 def train_all_variants(encoder: PairEncoder, dialogues: Sequence[Dialogue], contexts: int = DEFAULT_CONTEXTS) -> Runs:
     """Three runs of every variant."""
-    runs: dict[Variant, list[IdkRegression]] = {}
+    runs: dict[IdkVariant, list[IdkRegression]] = {}
     for data, corpus in SETS.items():
         places = sample_next_turns(dialogues, 2 * contexts, corpus)
         variants = [variant for variant in list_variants() if variant.data == data]

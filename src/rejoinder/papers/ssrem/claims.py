@@ -15,7 +15,7 @@ from rejoinder.indexes.speakers import SETS
 from rejoinder.papers.base import Figure
 from rejoinder.papers.loader import load_notes
 from rejoinder.papers.ssrem.rows import BASELINES
-from rejoinder.papers.ssrem.scorers import BOTH, CORPORA, KIND_LABELS, KINDS, Scorer, TurnReading
+from rejoinder.papers.ssrem.scorers import BOTH, CORPORA, KIND_LABELS, KINDS, ComparedScorer, TurnReading
 from rejoinder.papers.ssrem.scores import SET_LABELS, HeldOutScores, PlaceScores
 from rejoinder.papers.ssrem.tables import CorrelationsBySet, mean_correlation, mean_difference
 from rejoinder.stats.interval import Interval
@@ -105,7 +105,7 @@ def _describe_first_places(held: HeldOutScores, readings: Sequence[TurnReading])
 def _describe_baseline_separation(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
     parts = []
     for reading, corpus in iterate_cells(readings):
-        own = held[Scorer("ssrem", reading), corpus]
+        own = held[ComparedScorer("ssrem", reading), corpus]
         for name, floor in FLOORS.items():
             value = own.auc(name).value
             reached = "reaches" if value >= floor else "misses"
@@ -131,7 +131,7 @@ def _describe_random_negatives(held: HeldOutScores, readings: Sequence[TurnReadi
 def _describe_falling_scores(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
     parts, holds = [], []
     for reading, corpus in iterate_cells(readings):
-        own = held[Scorer("ssrem", reading), corpus]
+        own = held[ComparedScorer("ssrem", reading), corpus]
         means = [own.mean(name).value for name in SET_LABELS]
         falling = all(a > b for a, b in pairwise(means))
         holds += [falling] if not reading.shipped else []
@@ -161,7 +161,7 @@ def list_three_scorers(
     held: HeldOutScores, reading: TurnReading, corpus: str, on: tuple[str, ...] = BOTH
 ) -> list[PlaceScores]:
     """Return the scores of SSREM, RSREM and RUBER, in this order."""
-    return [held[Scorer(kind, reading, on), corpus] for kind in reversed(KINDS)]
+    return [held[ComparedScorer(kind, reading, on), corpus] for kind in reversed(KINDS)]
 
 
 def describe_agreement(
@@ -177,9 +177,9 @@ def describe_agreement(
 def _describe_scorer_order(heading: str, correlations: CorrelationsBySet, readings: Sequence[TurnReading]) -> str:
     parts, holds = [], []
     for reading in readings:
-        values = [_mean_row_correlation(correlations, Scorer(kind, reading).row) for kind in reversed(KINDS)]
+        values = [_mean_row_correlation(correlations, ComparedScorer(kind, reading).row) for kind in reversed(KINDS)]
         holds += [values[0] > values[1] > values[2]] if not reading.shipped else []
-        own, rsrem, _ = (Scorer(kind, reading).row for kind in reversed(KINDS))
+        own, rsrem, _ = (ComparedScorer(kind, reading).row for kind in reversed(KINDS))
         ahead = mean_difference(correlations, own, rsrem, "spearman")
         difference = f"SSREM minus RSREM {ahead.value:.3f} [{ahead.low:.3f}, {ahead.high:.3f}]"
         parts.append(f"{reading.label} {_format_scorer_order(values)} ({difference})")
@@ -190,7 +190,7 @@ def _describe_above_metrics(correlations: CorrelationsBySet, readings: Sequence[
     best = max(BASELINES, key=lambda row: _mean_row_correlation(correlations, row))
     parts, holds = [], []
     for reading in readings:
-        value = _mean_row_correlation(correlations, Scorer("ssrem", reading).row)
+        value = _mean_row_correlation(correlations, ComparedScorer("ssrem", reading).row)
         holds += [value > _mean_row_correlation(correlations, best)] if not reading.shipped else []
         parts.append(f"{reading.label} {value:.3f}")
     return NOTES.text(

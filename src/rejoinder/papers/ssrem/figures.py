@@ -25,7 +25,7 @@ _STYLE = (
 Span = tuple[float, float]
 
 
-class Cloud(NamedTuple):
+class ScatterCloud(NamedTuple):
     """The replies of one panel."""
 
     ratings: Values
@@ -63,7 +63,7 @@ def draw_points(title: str, panels: Mapping[str, Mapping[str, Mapping[str, Inter
     return _wrap_svg(title, parts, len(panels))
 
 
-def draw_scatters(title: str, panels: Mapping[str, Cloud]) -> str:
+def draw_scatters(title: str, panels: Mapping[str, ScatterCloud]) -> str:
     """Draw panels of scores by rating; the line is fitted to the original ratings, the dots have noise added."""
     parts = []
     for place, (name, cloud) in enumerate(panels.items()):

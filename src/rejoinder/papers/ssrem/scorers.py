@@ -47,7 +47,7 @@ READINGS = (GLOVE, MINILM, SHIPPED)
 
 
 @dataclass(frozen=True)
-class Scorer:
+class ComparedScorer:
     """One scorer: what it is, how it reads, what it was trained on (of the shipped ones, their card says that)."""
 
     kind: Kind
@@ -71,7 +71,7 @@ class Scorer:
 class TrainedScorer:
     """A scorer with its folder; None for the package's own."""
 
-    scorer: Scorer
+    scorer: ComparedScorer
     folder: Path | None
 
     @property
@@ -89,14 +89,14 @@ class TrainedScorer:
         return f"{self.scorer.kind}{ending}({', '.join(f'{key}={value!r}' for key, value in parameters.items())})"
 
 
-def list_scorers(readings: Sequence[TurnReading]) -> Iterator[Scorer]:
+def list_scorers(readings: Sequence[TurnReading]) -> Iterator[ComparedScorer]:
     """Every scorer that is compared: on both corpora, on either of them, and with copies among the negatives."""
     for reading in readings:
         for kind in KINDS:
-            yield Scorer(kind, reading)
+            yield ComparedScorer(kind, reading)
             if not reading.shipped:
-                yield from (Scorer(kind, reading, (corpus,)) for corpus in BOTH)
-                yield Scorer(kind, reading, copies=True)
+                yield from (ComparedScorer(kind, reading, (corpus,)) for corpus in BOTH)
+                yield ComparedScorer(kind, reading, copies=True)
 
 
 def split_available(readings: Sequence[TurnReading]) -> tuple[list[TurnReading], list[str]]:
@@ -114,7 +114,7 @@ def split_available(readings: Sequence[TurnReading]) -> tuple[list[TurnReading],
     return available, absent
 
 
-def train_or_load(scorer: Scorer, dialogues: Sequence[Dialogue], **chosen: Any) -> TrainedScorer:
+def train_or_load(scorer: ComparedScorer, dialogues: Sequence[Dialogue], **chosen: Any) -> TrainedScorer:
     """Return the scorer, training it unless it is cached; ``chosen`` overrides parts of its recipe."""
     if scorer.reading.shipped:
         return TrainedScorer(scorer, None)

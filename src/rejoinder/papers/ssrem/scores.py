@@ -14,7 +14,7 @@ from rejoinder.indexes.corpus import Corpus, Numbers
 from rejoinder.metric import NAN
 from rejoinder.models.speaker.model import F_BOUNDS, SpeakerScorer, open_scorer
 from rejoinder.models.speaker.network import Array
-from rejoinder.papers.ssrem.scorers import CORPORA, Scorer, TrainedScorer, report
+from rejoinder.papers.ssrem.scorers import CORPORA, ComparedScorer, TrainedScorer, report
 from rejoinder.stats.correlation import midranks
 from rejoinder.stats.interval import Interval, mean_interval
 from rejoinder.training.speaker.evaluation import COLUMNS, score_sets
@@ -137,7 +137,7 @@ class PlaceScores:
         return np.clip((values - low) / (high - low), 0, 1)
 
 
-HeldOutScores = Mapping[tuple[Scorer, str], PlaceScores]  # scorer and corpus
+HeldOutScores = Mapping[tuple[ComparedScorer, str], PlaceScores]  # scorer and corpus
 
 
 def score_held_out(scorers: Sequence[TrainedScorer], dialogues: Sequence[Dialogue]) -> HeldOutScores:

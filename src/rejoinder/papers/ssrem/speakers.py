@@ -14,7 +14,7 @@ from rejoinder.data.datasets import read_dataset
 from rejoinder.indexes.corpus import Corpus, group_by_corpus
 from rejoinder.indexes.speaker_sets import Design, SetSampling
 from rejoinder.indexes.speaker_similarity import (
-    Similarity,
+    SpeakerSimilarity,
     are_first_and_last_apart,
     is_similarity_decreasing,
     measure_similarity,
@@ -78,11 +78,11 @@ def _read_speaker_dialogues() -> Iterator[Dialogue]:
             yield record
 
 
-def _measure_speaker_similarity(corpus: Corpus, way: SimilarityMethod) -> list[Similarity]:
+def _measure_speaker_similarity(corpus: Corpus, way: SimilarityMethod) -> list[SpeakerSimilarity]:
     return measure_similarity(corpus, open_vectoriser(way.encoder), way.sampling, [way.design])[way.design]
 
 
-def _similarity_row_figures(row: str, kinds: Sequence[Similarity], way: SimilarityMethod) -> Iterator[Figure]:
+def _similarity_row_figures(row: str, kinds: Sequence[SpeakerSimilarity], way: SimilarityMethod) -> Iterator[Figure]:
     for column, one in zip(COLUMNS, kinds, strict=True):
         for statistic, interval in (("Frobenius norm / n", one.frobenius), ("mean cosine", one.cosine)):
             note = f"{one.n_sets} sets of {one.n_speakers} speakers, {one.n_utterances:.1f} utterances each"
@@ -90,7 +90,7 @@ def _similarity_row_figures(row: str, kinds: Sequence[Similarity], way: Similari
             yield Figure(table, row, column, None, interval.value, interval.low, interval.high, one.n_sets, note)
 
 
-def _describe_order(way: SimilarityMethod, similarities: dict[str, list[Similarity]]) -> str:
+def _describe_order(way: SimilarityMethod, similarities: dict[str, list[SpeakerSimilarity]]) -> str:
     """On which corpora the mean cosine falls from set to set, and where the first and last are clearly apart."""
     both = [
         name

@@ -25,7 +25,7 @@ from rejoinder.papers.ssrem.scorers import (
     KIND_LABELS,
     KINDS,
     READINGS,
-    Scorer,
+    ComparedScorer,
     TrainedScorer,
     TurnReading,
     list_scorers,
@@ -125,7 +125,7 @@ def _draw_figures(measures: SsremMeasures) -> dict[str, str]:
         panels = {
             reading.label: {
                 KIND_LABELS[kind]: {
-                    s: measures.held[Scorer(kind, reading), corpus].mean(name) for name, s in SET_LABELS.items()
+                    s: measures.held[ComparedScorer(kind, reading), corpus].mean(name) for name, s in SET_LABELS.items()
                 }
                 for kind in KINDS
             }
@@ -138,16 +138,19 @@ def _draw_figures(measures: SsremMeasures) -> dict[str, str]:
     return figures
 
 
-def _make_clouds(one: RatedSet, reading: TurnReading) -> dict[str, drawings.Cloud]:
-    rows = {**{row: row for row in BASELINES}, **{KIND_LABELS[kind]: Scorer(kind, reading).row for kind in KINDS}}
-    return {name: drawings.Cloud(one.ratings, one.scores[row], one.slope(row)) for name, row in rows.items()}
+def _make_clouds(one: RatedSet, reading: TurnReading) -> dict[str, drawings.ScatterCloud]:
+    rows = {
+        **{row: row for row in BASELINES},
+        **{KIND_LABELS[kind]: ComparedScorer(kind, reading).row for kind in KINDS},
+    }
+    return {name: drawings.ScatterCloud(one.ratings, one.scores[row], one.slope(row)) for name, row in rows.items()}
 
 
 def _transfer_panels(measures: SsremMeasures) -> dict[str, dict[str, dict[str, Interval]]]:
     return {
         f"{CORPORA[on]} to {CORPORA[test]}, {reading.label}": {
             KIND_LABELS[kind]: {
-                SET_LABELS[name]: measures.held[Scorer(kind, reading, (on,)), test].mean(name)
+                SET_LABELS[name]: measures.held[ComparedScorer(kind, reading, (on,)), test].mean(name)
                 for name in ("true", "same_conversation", "random")
             }
             for kind in KINDS

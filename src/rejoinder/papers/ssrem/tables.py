@@ -14,7 +14,7 @@ from rejoinder.papers.base import Figure
 from rejoinder.papers.loader import load_published
 from rejoinder.papers.own.relevance.measures import ColumnCorrelation, macro_average
 from rejoinder.papers.ssrem.rows import METHODS, RatedSet
-from rejoinder.papers.ssrem.scorers import BOTH, CORPORA, GLOVE, KIND_LABELS, KINDS, Scorer, TurnReading
+from rejoinder.papers.ssrem.scorers import BOTH, CORPORA, GLOVE, KIND_LABELS, KINDS, ComparedScorer, TurnReading
 from rejoinder.papers.ssrem.scores import ANY, LAST, SET_LABELS, HeldOutScores
 from rejoinder.stats.bootstrap import BootstrapPlan
 from rejoinder.stats.correlation import Method
@@ -59,9 +59,9 @@ def lead_figures(held: HeldOutScores, readings: Sequence[TurnReading]) -> Iterat
     for corpus, label in CORPORA.items():
         table = f"Section 6: SSREM minus the others, {label} test"
         for reading in readings:
-            own = held[Scorer("ssrem", reading), corpus]
+            own = held[ComparedScorer("ssrem", reading), corpus]
             for kind in KINDS[:2]:
-                other = held[Scorer(kind, reading), corpus]
+                other = held[ComparedScorer(kind, reading), corpus]
                 row = f"minus {KIND_LABELS[kind]}, {reading.label}"
                 for name in SETS:
                     yield interval_figure(table, row, f"gap, {SET_LABELS[name]}", own.ahead(other, name))
@@ -75,7 +75,7 @@ def transfer_figures(held: HeldOutScores, readings: Sequence[TurnReading]) -> It
             table = f"Figure 5: trained on {CORPORA[on]}, {CORPORA[test]} test"
             for reading in readings:
                 for kind in KINDS if not reading.shipped else ():
-                    scorer = Scorer(kind, reading, (on,))
+                    scorer = ComparedScorer(kind, reading, (on,))
                     scores = held[scorer, test]
                     for name in ("true", "same_conversation", "random"):
                         yield interval_figure(table, scorer.row, SET_LABELS[name], scores.mean(name))
@@ -93,7 +93,7 @@ def copying_figures(held: HeldOutScores, readings: Sequence[TurnReading]) -> Ite
         for reading in readings:
             for copies in (False,) if reading.shipped else (False, True):
                 for kind in KINDS:
-                    scores = held[Scorer(kind, reading, copies=copies), corpus]
+                    scores = held[ComparedScorer(kind, reading, copies=copies), corpus]
                     row = f"{KIND_LABELS[kind]}, {reading.label}{', --copies' if copies else ''}"
                     # The paper reads by word averages.
                     printed = COPIED.get(kind) if reading == GLOVE and not copies else None
@@ -106,9 +106,9 @@ def copying_figures(held: HeldOutScores, readings: Sequence[TurnReading]) -> Ite
                     yield interval_figure(table, row, "AUC, SC", scores.auc("same_conversation"))
 
 
-def _list_scorers(readings: Sequence[TurnReading]) -> Iterator[Scorer]:
+def _list_scorers(readings: Sequence[TurnReading]) -> Iterator[ComparedScorer]:
     for reading in readings:
-        yield from (Scorer(kind, reading) for kind in KINDS)
+        yield from (ComparedScorer(kind, reading) for kind in KINDS)
 
 
 def interval_figure(

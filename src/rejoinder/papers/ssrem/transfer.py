@@ -14,7 +14,7 @@ from rejoinder.papers.ssrem.claims import (
     judge_leads,
     list_three_scorers,
 )
-from rejoinder.papers.ssrem.scorers import BOTH, CORPORA, Scorer, TurnReading
+from rejoinder.papers.ssrem.scorers import BOTH, CORPORA, ComparedScorer, TurnReading
 from rejoinder.papers.ssrem.scores import ANY, LAST, HeldOutScores, PlaceScores
 from rejoinder.papers.ssrem.tables import COPIED
 
@@ -27,7 +27,7 @@ def describe_transfer(held: HeldOutScores, readings: Sequence[TurnReading]) -> s
             own, *others = list_three_scorers(held, reading, test, (on,))
             ahead = compare_leads([own.ahead(other, name) for other in others for name in (SC, RAND)])
             holds.append(ahead)
-            same = held[Scorer("ssrem", reading, (test,)), test]
+            same = held[ComparedScorer("ssrem", reading, (test,)), test]
             parts.append(
                 f"{CORPORA[on]} to {CORPORA[test]}, {reading.label}: "
                 f"SC {', '.join(f'{one.gap(SC).value:.2f}' for one in (own, *others))}, "
@@ -58,7 +58,7 @@ def _describe_fooling(held: HeldOutScores, readings: Sequence[TurnReading]) -> s
 def _describe_copy_training(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
     parts, holds = [], []
     for reading, corpus in iterate_cells([one for one in readings if not one.shipped]):
-        plain, against = (held[Scorer("ssrem", reading, copies=copies), corpus] for copies in (False, True))
+        plain, against = (held[ComparedScorer("ssrem", reading, copies=copies), corpus] for copies in (False, True))
         holds.append(against.won(ANY).low > plain.won(ANY).high)
         parts.append(
             f"{CORPORA[corpus]}, {reading.label} {_change(plain, against, lambda one: one.won(ANY).value)} against any "

@@ -21,7 +21,7 @@ from rejoinder.server.api.endpoint import Verb, error_response, json_response, n
 from rejoinder.server.api.openapi import PageDescription, describe_api
 from rejoinder.server.api.prometheus import MEDIA_TYPE, RequestCounters, memory_bytes
 from rejoinder.server.api.service import ApiService
-from rejoinder.server.limits import Limits
+from rejoinder.server.limits import ServerLimits
 from rejoinder.server.middleware import RequestGuard
 from rejoinder.server.templates import render_html
 
@@ -82,7 +82,7 @@ def _read_gauges(service: ApiService) -> dict[str, tuple[str, str, float]]:
     return gauges
 
 
-def build_app(paths: Paths, auth: TokenAuth, limits: Limits, counters: RequestCounters) -> ASGIApp:
+def build_app(paths: Paths, auth: TokenAuth, limits: ServerLimits, counters: RequestCounters) -> ASGIApp:
     """Build the whole app: routes, error responses as JSON or as a page, the request guard, and the counters."""
     handlers = {HTTPException: _answer_refusal, Exception: _answer_bug}
     app = Starlette(routes=[_make_route(path, methods) for path, methods in paths.items()], exception_handlers=handlers)

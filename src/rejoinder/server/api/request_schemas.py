@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rejoinder.server.api.json_schema import REF, Schema, Validator
+from rejoinder.server.api.json_schema import REF, Schema, SchemaValidator
 from rejoinder.server.api.limits import CANDIDATES, CHARACTERS, ROWS, SPECS, TURNS
 
 _BLANK_HINT = "write something, or leave it out"
@@ -149,4 +149,4 @@ def request_schemas(metrics: list[str], systems: list[str]) -> dict[str, Schema]
     }
 
 
-VALIDATOR = Validator(SHARED_SCHEMAS)
+VALIDATOR = SchemaValidator(SHARED_SCHEMAS)

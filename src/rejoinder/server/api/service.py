@@ -16,7 +16,7 @@ from rejoinder.server.api.batching import BatchFunction, BatchQueue
 from rejoinder.server.api.limits import LoadLimits
 from rejoinder.server.api.prometheus import RequestCounters
 from rejoinder.server.api.request_schemas import request_schemas
-from rejoinder.server.api.specs import Offer, is_large
+from rejoinder.server.api.specs import ServedSpecs, is_large
 from rejoinder.systems import System
 
 
@@ -24,7 +24,7 @@ from rejoinder.systems import System
 class ApiService:
     """The API of one server; ``corpus`` is what references are retrieved from."""
 
-    offer: Offer = field(default_factory=Offer)
+    offer: ServedSpecs = field(default_factory=ServedSpecs)
     load: LoadLimits = field(default_factory=LoadLimits)
     corpus: str | None = None
     counters: RequestCounters = field(default_factory=RequestCounters)

@@ -14,7 +14,7 @@ from rejoinder.server.api.json_schema import Schema
 from rejoinder.server.api.limits import serving_limits
 from rejoinder.server.api.openapi import PageDescription
 from rejoinder.server.api.response_schemas import array_schema, mapping_schema
-from rejoinder.server.limits import Limits
+from rejoinder.server.limits import ServerLimits
 from rejoinder.server.login import log_in
 from rejoinder.server.pages import models, people, replies, runs, sets, try_page
 from rejoinder.server.pages.context import PageContext, View, page_endpoint
@@ -105,7 +105,7 @@ def _example_names(context: PageContext) -> dict[str, str]:
     return names
 
 
-def make_explore_app(context: PageContext, limits: Limits | None = None) -> ASGIApp:
+def make_explore_app(context: PageContext, limits: ServerLimits | None = None) -> ASGIApp:
     """Return the app: the API, the pages, and the login."""
     service, auth = context.service, context.auth
     paths: dict[str, dict[str, Endpoint]] = api_paths(service, auth, describe_pages(), lambda: _example_names(context))

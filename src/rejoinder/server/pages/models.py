@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from rejoinder.errors import RejoinderError, SpecError, nearest
 from rejoinder.models.catalog import convert, fetch, manifest
-from rejoinder.models.catalog.entries import MODELS, Model, Shipped
+from rejoinder.models.catalog.entries import MODELS, CatalogModel, Shipped
 from rejoinder.server.api.endpoint import FORGED, error_response, json_response, no_token_response, status_of
 from rejoinder.server.pages.context import PageContent, PageContext, Query, wants_page
 from rejoinder.server.site import read_form, redirect_to
@@ -31,7 +31,7 @@ async def models_page(context: PageContext, request: Request, query: Query) -> P
     return PageContent("models.html", {"models": lines, "shipped": shipped, "home": str(manifest.models_home())})
 
 
-def _model_line(context: PageContext, model: Model) -> dict[str, Any]:
+def _model_line(context: PageContext, model: CatalogModel) -> dict[str, Any]:
     return {
         "name": model.name,
         "kind": model.kind,
@@ -110,7 +110,7 @@ def fetch_endpoint(context: PageContext) -> Any:
     return endpoint
 
 
-def begin_fetch(context: PageContext, model: Model) -> None:
+def begin_fetch(context: PageContext, model: CatalogModel) -> None:
     """Start to fetch a model, unless it is available or being fetched already."""
     if manifest.is_model_available(model) or context.fetching.get(model.name) == "being fetched":
         return

@@ -8,7 +8,7 @@ from starlette.requests import Request
 
 from rejoinder.comparison.compare import SystemDifference
 from rejoinder.errors import SpecError
-from rejoinder.reports.findings import Findings
+from rejoinder.reports.findings import RunFindings
 from rejoinder.server.api.rank import json_number
 from rejoinder.server.api.select import estimate_object
 from rejoinder.server.pages.context import PageContent, PageContext, Query
@@ -94,7 +94,7 @@ async def compare_page(context: PageContext, request: Request, query: Query) -> 
     return PageContent("compare.html", data, {"path": f"/runs/{name}/compare"})
 
 
-def _paired_responses(findings: Findings, spec: str, first: str, second: str) -> list[dict[str, Any]]:
+def _paired_responses(findings: RunFindings, spec: str, first: str, second: str) -> list[dict[str, Any]]:
     """Return, for each item that both answered, the last turn, both replies, and the difference of their scores."""
     replies, column = RunResponses(findings), findings.scores[spec]
     by_system: dict[str, dict[str, int]] = {first: {}, second: {}}
@@ -121,7 +121,7 @@ def _paired_responses(findings: Findings, spec: str, first: str, second: str) ->
     return lines
 
 
-def _find_difference(findings: Findings, spec: str, first: str, second: str) -> dict[str, Any] | None:
+def _find_difference(findings: RunFindings, spec: str, first: str, second: str) -> dict[str, Any] | None:
     """Return the difference of the two systems by ``compare``, the first minus the second."""
     comparison = next((one for one in findings.comparisons if one.metric == spec), None)
     for one in comparison.differences if comparison else ():

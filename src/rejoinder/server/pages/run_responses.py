@@ -11,7 +11,7 @@ import numpy as np
 from rejoinder.comparison.trust import Trust
 from rejoinder.data.objects import to_object
 from rejoinder.errors import SpecError
-from rejoinder.reports.findings import Findings
+from rejoinder.reports.findings import RunFindings
 from rejoinder.server.api.rank import json_number
 from rejoinder.stats.correlation import midranks
 from rejoinder.table import shorten_text
@@ -24,7 +24,7 @@ ORDERS = ("score", "rating", "apart")
 class RunResponses:
     """The replies of a run by their positions in it."""
 
-    def __init__(self, findings: Findings) -> None:
+    def __init__(self, findings: RunFindings) -> None:
         self.findings = findings
         self.place = {response: i for i, response in enumerate(findings.scores.responses)}
 

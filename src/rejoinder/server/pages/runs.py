@@ -10,7 +10,7 @@ from starlette.requests import Request
 
 from rejoinder.errors import RejoinderError
 from rejoinder.reports import summary
-from rejoinder.reports.findings import Findings, compute_findings
+from rejoinder.reports.findings import RunFindings, compute_findings
 from rejoinder.reports.leaderboard import list_leaderboards
 from rejoinder.reports.missing import count_flags, missing_table
 from rejoinder.reports.selection import selection_tables
@@ -60,7 +60,7 @@ def _start_time(path: Path) -> str | None:
         return None
 
 
-async def load_findings(context: PageContext, name: str) -> Findings:
+async def load_findings(context: PageContext, name: str) -> RunFindings:
     """Return everything known about a scored run, computed once."""
     run = context.library.run(name)
     if run.kind != "scores":

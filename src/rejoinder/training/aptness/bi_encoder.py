@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from rejoinder.models.aptness.network import UTTERANCES, BiEncoder
-from rejoinder.training.optimizer import Schedule, WeightAverage, build_optimizer
+from rejoinder.training.optimizer import LearningRateSchedule, WeightAverage, build_optimizer
 from rejoinder.training.packing import packed_turn_vectors
 from rejoinder.training.recipes import BiRecipe
 from rejoinder.training.sampling import (
@@ -49,7 +49,7 @@ def train_bi_encoder(
     trunk = list(network.trunk.parameters())
     heads = [*network.context.parameters(), *network.reply.parameters()]
     optimizer = build_optimizer([(trunk, recipe.rate), (heads, recipe.head_rate), ([scale], 1e-3)])
-    schedule = Schedule(optimizer, recipe.steps)
+    schedule = LearningRateSchedule(optimizer, recipe.steps)
     average = WeightAverage(network, recipe.average)
     network.train()
     for step in range(recipe.steps):
@@ -88,7 +88,7 @@ def _sample_windows(
     return turns.clamp(max=corpus.tokens.turns - 1), turns <= last[:, None]
 
 
-class _Batch(NamedTuple):
+class _BiEncoderBatch(NamedTuple):
     """The texts of a step: turns of windows, merged contexts, their replies, and corrupted replies, in this order."""
 
     turns: Tensor  # numbers of the windows' turns
@@ -110,7 +110,7 @@ class _Batch(NamedTuple):
 
 def _sample_batch(
     corpus: TokenCorpus, which: Tensor, words: TokenProperties, recipe: BiRecipe, generator: torch.Generator
-) -> _Batch:
+) -> _BiEncoderBatch:
     windows, inside = _sample_windows(corpus, which, recipe.windows, generator)
     turns = windows[inside]
     places = corpus.random_places(which.expand(recipe.merged), generator)
@@ -125,7 +125,7 @@ def _sample_batch(
     texts = stack_rows(
         [roughen_texts(natural, words, generator), truncate_token_rows(false, UTTERANCE_TOKENS, "right")]
     )
-    return _Batch(turns, inside, places, corrupted_places.reply, texts)
+    return _BiEncoderBatch(turns, inside, places, corrupted_places.reply, texts)
 
 
 def _bi_encoder_loss(

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from rejoinder.models.aptness.network import CrossEncoder
-from rejoinder.training.optimizer import Schedule, WeightAverage, build_optimizer
+from rejoinder.training.optimizer import LearningRateSchedule, WeightAverage, build_optimizer
 from rejoinder.training.packing import packed_pair_log_odds
 from rejoinder.training.recipes import CrossRecipe
 from rejoinder.training.sampling import (
@@ -46,7 +46,7 @@ def train_cross_encoder(
     network.trunk.embeddings.word_embeddings.weight.requires_grad_(False)
     heads = [*network.gather.parameters(), *network.head.parameters()]
     optimizer = build_optimizer([(list(network.trunk.parameters()), recipe.rate), (heads, recipe.head_rate)])
-    schedule = Schedule(optimizer, recipe.steps)
+    schedule = LearningRateSchedule(optimizer, recipe.steps)
     average = WeightAverage(network, recipe.average)
     network.train()
     for step in range(recipe.steps):

@@ -15,7 +15,7 @@ from torch.nn import functional
 from rejoinder.models.aptness.network import CrossEncoder
 from rejoinder.training.aptness.bi_encoder import BiTeacher
 from rejoinder.training.aptness.cross_encoder import CrossEncoderStep, draw_cross_encoder_step, gold_loss
-from rejoinder.training.optimizer import Schedule, WeightAverage, build_optimizer
+from rejoinder.training.optimizer import LearningRateSchedule, WeightAverage, build_optimizer
 from rejoinder.training.packing import packed_pair_log_odds, packed_turn_vectors
 from rejoinder.training.recipes import CrossRecipe
 from rejoinder.training.sampling import TokenCorpus, TokenProperties
@@ -34,7 +34,7 @@ class DistillationRecipe:
 
 
 @dataclass(frozen=True)
-class Teachers:
+class AptnessTeachers:
     """The trained networks and the weights that turn their scores into calibrated log-odds."""
 
     bi: BiTeacher
@@ -55,7 +55,7 @@ class Teachers:
 
 def distill_cross_encoders(
     students: Sequence[CrossEncoder],
-    teachers: Teachers,
+    teachers: AptnessTeachers,
     corpus: TokenCorpus,
     weights: Tensor,
     words: TokenProperties,
@@ -70,7 +70,9 @@ def distill_cross_encoders(
         student.trunk.embeddings.word_embeddings.weight.requires_grad_(False)
         heads = [*student.gather.parameters(), *student.head.parameters()]
         optimizer = build_optimizer([(list(student.trunk.parameters()), cross.rate), (heads, cross.head_rate)])
-        learners.append((student.train(), Schedule(optimizer, cross.steps), WeightAverage(student, cross.average)))
+        learners.append(
+            (student.train(), LearningRateSchedule(optimizer, cross.steps), WeightAverage(student, cross.average))
+        )
     for step in range(cross.steps):
         batch = draw_cross_encoder_step(corpus, weights, words, cross, generator)
         teacher_odds = teachers.log_odds(batch).clamp(-_FARTHEST, _FARTHEST)

@@ -43,7 +43,7 @@ _STATE = re.compile(r"^(?:be|been|being|is|are|was|were|have been|feel|become|se
 
 
 @dataclass(frozen=True)
-class Pursuit:
+class GoalPursuit:
     """A goal and what helps to reach it; ``requested`` is the part of it that people ask for."""
 
     goal: str
@@ -53,7 +53,7 @@ class Pursuit:
 
 def mine_pursuits(
     knowledge: Sequence[Path], dialogues: Iterable[Dialogue], min_requests: int = MIN_REQUESTS
-) -> list[Pursuit]:
+) -> list[GoalPursuit]:
     """Return the pursuits in which a user may ask for one thing and be offered another."""
     needs: dict[str, set[str]] = defaultdict(set)
     for path in knowledge:
@@ -66,7 +66,7 @@ def mine_pursuits(
     for goal, helps in sorted(needs.items()):
         requested = tuple(sorted(need for need in helps if counts[_phrase_key(need)] >= min_requests))
         if requested and len(helps) > 1:
-            pursuits.append(Pursuit(goal, requested, tuple(sorted(helps))))
+            pursuits.append(GoalPursuit(goal, requested, tuple(sorted(helps))))
     if not pursuits:
         raise InputError(
             "nothing could be mined: no verb phrase of the knowledge occurs in five requests of the corpus"
@@ -131,7 +131,7 @@ def _phrase_key(phrase: str) -> str:
     return " ".join(word for word in phrase.split() if word not in _SMALL)
 
 
-Pursuits = Sequence[Pursuit]
+Pursuits = Sequence[GoalPursuit]
 _REQUESTS = (
     "Please {}.",
     "Can you help me {}?",

@@ -18,7 +18,7 @@ from rejoinder.stats.bootstrap import BootstrapPlan
 from rejoinder.stats.bradley_terry import POINTS, StrengthRanking, rank_systems
 from rejoinder.stats.correlation import kendall, spearman
 from rejoinder.stats.interval import Interval
-from rejoinder.stats.resampling import Design
+from rejoinder.stats.resampling import ResamplingDesign
 from rejoinder.types import Choice, Item, Pair, Preference, Record, Response
 
 
@@ -168,7 +168,7 @@ def duel_mean_interval(values: Floats, items: Sequence[str], plan: BootstrapPlan
     known = np.flatnonzero(~np.isnan(values))
     if not len(known):
         return Interval(NAN, NAN, NAN, 0, len(values), 0, "no values")
-    design = Design.of(len(known), None, [items[i] for i in known.tolist()])
+    design = ResamplingDesign.of(len(known), None, [items[i] for i in known.tolist()])
     counts = np.concatenate([d.rows for d in design.draws("items", plan.n_resamples, plan.seed)])
     with np.errstate(invalid="ignore"):
         samples = counts @ values[known] / counts.sum(axis=1)
