@@ -444,7 +444,9 @@ sys.path.insert(0, sys.argv[2])
 from rejoinder.models.catalog import entries
 from rejoinder.models.catalog.entries import CatalogModel, Hub
 from rejoinder.models.catalog.fetch import fetch_model
-entries.MODELS["tiny"] = CatalogModel("tiny", "encoder", "tests", "CC0-1.0", 1_000, Hub("who/tiny"), citation="nobody 2024")
+entries.MODELS["tiny"] = CatalogModel(
+    "tiny", "encoder", "tests", "CC0-1.0", 1_000, Hub("who/tiny"), citation="nobody 2024"
+)
 fetch_model("tiny", mirror=sys.argv[1])
 """
 
