@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.language_model import CONTEXT, a_model, replies
-from rejoinder.models.delorean.decoder import DeloreanTask, _token_penalties, adapt
-from rejoinder.models.delorean.passes import Target, backward, forward, initial_logits
+from rejoinder.models.delorean.decoder import DeloreanTask, _token_penalties, rewrite_texts
+from rejoinder.models.delorean.passes import RewriteTarget, backward_pass, forward_pass, initial_logits
 from rejoinder.models.delorean.settings import DeloreanSettings
 from rejoinder.models.device import count_threads
 from rejoinder.models.language_model.model import LanguageModel
@@ -52,16 +52,18 @@ def a_step(model: LanguageModel, rounds: int = 3) -> list[dict[str, Any]]:
     torch.set_num_threads(count_threads())
     banned = _token_penalties(model)
     text = model.reply_ids(replies(1)[0])[:PLACES]
-    target = Target.from_texts([text], model.network.device)
+    target = RewriteTarget.from_texts([text], model.network.device)
     with torch.no_grad():
         reading = model.read(CONTEXT, PLACES)
         first = initial_logits(model.network, reading, target, SETTINGS, banned)
         ways = {
-            "cached": lambda: forward(model.network, reading, backward(first, target, SETTINGS), SETTINGS, banned),
-            "read anew": lambda: forward(
-                model.network, model.read(CONTEXT, PLACES), backward(first, target, SETTINGS), SETTINGS, banned
+            "cached": lambda: forward_pass(
+                model.network, reading, backward_pass(first, target, SETTINGS), SETTINGS, banned
             ),
-            "uncached": lambda: uncached(model, backward(first, target, SETTINGS), banned),
+            "read anew": lambda: forward_pass(
+                model.network, model.read(CONTEXT, PLACES), backward_pass(first, target, SETTINGS), SETTINGS, banned
+            ),
+            "uncached": lambda: uncached(model, backward_pass(first, target, SETTINGS), banned),
         }
         seconds, found = {}, {}
         for name, way in ways.items():
@@ -93,9 +95,9 @@ def together(model: LanguageModel, count: int = 8) -> dict[str, Any]:
     """Candidates a second on a GPU, in one batch against one by one."""
     jobs = [DeloreanTask(CONTEXT, text) for text in replies(count)]
     settings = dataclasses.replace(SETTINGS, iterations=3, extra=0)
-    adapt(model, jobs, settings)  # the first pass on a GPU chooses its kernels
-    alone, _ = timed(lambda: [adapt(model, [job], settings) for job in jobs], 2)
-    batch, _ = timed(lambda: adapt(model, jobs, settings), 2)
+    rewrite_texts(model, jobs, settings)  # the first pass on a GPU chooses its kernels
+    alone, _ = timed(lambda: [rewrite_texts(model, [job], settings) for job in jobs], 2)
+    batch, _ = timed(lambda: rewrite_texts(model, jobs, settings), 2)
     return {
         "name": f"{count} candidates adapted together on a GPU, {model.name}",
         "value": round(count / batch, 2),

@@ -111,7 +111,7 @@ def training(on: Device) -> list[Measured]:
     from rejoinder.training.aptness.bi_encoder import train_bi_encoder
     from rejoinder.training.recipes import BiRecipe
     from rejoinder.training.sampling import TokenCorpus, TokenProperties
-    from rejoinder.training.tokens import read_tokens
+    from rejoinder.training.tokens import read_corpus_tokens
     from rejoinder.types import Dialogue, Turn
 
     folder, where = require_model("aptness"), torch.device(device.torch_device())
@@ -121,7 +121,7 @@ def training(on: Device) -> list[Measured]:
         Dialogue(str(i), tuple(Turn(text) for text in texts[8 * i : 8 * i + 8]), corpus="made up", split="train")
         for i in range(len(texts) // 8)
     ]
-    corpus = TokenCorpus(read_tokens(talks, tokenizer)["train"], where)
+    corpus = TokenCorpus(read_corpus_tokens(talks, tokenizer)["train"], where)
     words = TokenProperties.of(tokenizer, ["ok", "i see", "yes"], where)
     network = float_networks(folder)[0].to(where)
     drawn = torch.Generator(where).manual_seed(0)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rejoinder.metrics.meteor import FUNCTION_WORDS, Meteor, parse_sentence
+from rejoinder.metrics.meteor import FUNCTION_WORDS, Meteor, parse_meteor_sentence
 from rejoinder.text.english import synonyms
 from rejoinder.types import Item, Pair, Reference, Response
 
@@ -77,7 +77,7 @@ def made_up(responses: int, seed: int = 0) -> list[Pair]:
 
 
 def _tokens(text: str) -> list[str]:
-    return [word.text for word in parse_sentence(text).words]
+    return [word.text for word in parse_meteor_sentence(text).words]
 
 
 class ServedWordNet:
@@ -94,7 +94,7 @@ class ServedWordNet:
     def synsets(self, word: str) -> list[_Synset]:
         if word not in self._found:
             synsets = synonyms._load_table().synsets
-            numbers = sorted({n for form in synonyms.base_forms(word) for n in synsets[form]})
+            numbers = sorted({n for form in synonyms.word_base_forms(word) for n in synsets[form]})
             self._found[word] = [_Synset(self._members[number]) for number in numbers]
         return self._found[word]
 

@@ -47,11 +47,11 @@ def rankers(folder: Path) -> tuple[RankerModel, RankerModel]:
     """A situated one and a plain one."""
     from rejoinder.models.ranker.export import export_ranker
     from rejoinder.models.ranker.network import ChooserNetwork, copy_first_layers
-    from rejoinder.training.ranker.start import open_start
+    from rejoinder.training.ranker.start import open_ranker_start
     from rejoinder.training.recipes import RankerRecipe
 
     recipe = RankerRecipe()
-    start = open_start(recipe)
+    start = open_ranker_start(recipe)
     chooser = ChooserNetwork(copy_first_layers(start.trunk, recipe.chooser_layers))
     weights = np.ones(start.words.count, np.float32)
     for name, of, counted in (("situated", chooser, weights), ("cross", None, None)):

@@ -28,7 +28,7 @@ class Drawn:
 
     name, digest, dimensions, licence = "drawn", "drawn", _DIMENSIONS, "none"
 
-    def utterances(self, texts: Sequence[str]) -> WeightedVectors:
+    def encode_turns(self, texts: Sequence[str]) -> WeightedVectors:
         """A random vector a text."""
         random = np.random.default_rng(len(texts))
         vectors = random.normal(size=(len(texts), self.dimensions)).astype(np.float32)

@@ -37,7 +37,9 @@ def rated(responses: int, metrics: int) -> tuple[Scores, Collection]:
 def measure(responses: int = 10_000, metrics: int = 12) -> list[dict[str, Any]]:
     """Seconds for the whole of ``trust``, baselines, ceilings and 1,000 resamples included."""
     scores, data = rated(responses, metrics)
-    rated_scores.gather_evidence(scores, data)  # words are tokenised once, as in a process that has just scored them
+    rated_scores.collect_rated_scores(
+        scores, data
+    )  # words are tokenised once, as in a process that has just scored them
     begun = time.perf_counter()
     found = trust(scores, data)
     seconds = time.perf_counter() - begun

@@ -94,7 +94,7 @@ def write_shards(folder: Path, n: int) -> Path:
             write_shard(folder / f"{number:05}.parquet", begin, min(begin + TURNS_A_SHARD, n))
             for number, begin in enumerate(range(0, n, TURNS_A_SHARD))
         ]
-        (folder / manifest.NAME).write_bytes(manifest.encode(ShardManifest(entries)))
+        (folder / manifest.NAME).write_bytes(manifest.encode_manifest(ShardManifest(entries)))
     return folder
 
 

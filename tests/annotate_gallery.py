@@ -17,8 +17,8 @@ import uvicorn
 
 from rejoinder.annotation.store.base import Store
 from rejoinder.server.annotation_app import make_annotation_app
-from rejoinder.server.limits import Limits, Rate
-from rejoinder.server.server import listen, socket_url
+from rejoinder.server.limits import RequestRate, ServerLimits
+from rejoinder.server.server import open_listening_socket, socket_url
 from tests.annotate_site import FORMS, FREE, OPEN, store_of
 from tests.annotation_projects import answer_to
 
@@ -130,9 +130,9 @@ def project_at(folder: Path, form: str = "rate", extra: str = "", tables: str = 
 
 
 @contextlib.contextmanager
-def served(store: Store, limits: Limits = FREE, clock: Callable[[], float] = time.time) -> Iterator[str]:
+def served(store: Store, limits: ServerLimits = FREE, clock: Callable[[], float] = time.time) -> Iterator[str]:
     """The address of a server of this process."""
-    listening = listen("127.0.0.1", 0)
+    listening = open_listening_socket("127.0.0.1", 0)
     url = socket_url(listening)
     config = uvicorn.Config(
         make_annotation_app(store.project, store, url, limits, clock), lifespan="off", log_level="error"
@@ -203,7 +203,7 @@ def _exercise(browser: Any, folder: Path) -> Iterator[Shown]:
 
 def _mishaps(browser: Any, folder: Path) -> Iterator[Shown]:
     store = store_of(project_at(folder / "mishaps", extra="minimum_seconds = 50\nraters_per_unit = 1"))
-    with served(store, Limits(address=Rate(12, 0.001), session=FREE.session)) as url:
+    with served(store, ServerLimits(address=RequestRate(12, 0.001), session=FREE.session)) as url:
         page = _visitor(browser, url, store)
         page.goto(url + "/work")
         page.keyboard.press("?")

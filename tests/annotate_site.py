@@ -19,10 +19,10 @@ from rejoinder.annotation.store import open_store
 from rejoinder.annotation.store.base import Store
 from rejoinder.annotation.units import make_units
 from rejoinder.server.annotation_app import make_annotation_app
-from rejoinder.server.limits import Limits, Rate
+from rejoinder.server.limits import RequestRate, ServerLimits
 
 FORMS = ("rate", "candidates", "grade", "references", "review", "write", "situation", "validate", "errors", "compare")
-FREE = Limits(address=Rate(1e9, 1e9), session=Rate(1e9, 1e9))
+FREE = ServerLimits(address=RequestRate(1e9, 1e9), session=RequestRate(1e9, 1e9))
 EXERCISE = """
 [exercise]
 needed = 1
@@ -89,7 +89,7 @@ def stores_are_closed() -> Iterator[None]:
         OPEN.pop().close()
 
 
-def client_of(store: Store, limits: Limits = FREE, **options: Any) -> Any:
+def client_of(store: Store, limits: ServerLimits = FREE, **options: Any) -> Any:
     """A client of the project's app that keeps cookies."""
     from starlette.testclient import TestClient
 
@@ -98,7 +98,7 @@ def client_of(store: Store, limits: Limits = FREE, **options: Any) -> Any:
     )
 
 
-def entered(store: Store, name: str = "ann", role: Any = "rater", limits: Limits = FREE) -> Any:
+def entered(store: Store, name: str = "ann", role: Any = "rater", limits: ServerLimits = FREE) -> Any:
     """A client that has opened a personal link."""
     client = client_of(store, limits)
     assert client.get(f"/r/{store.add_rater(name, role)}").status_code == 200

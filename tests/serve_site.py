@@ -15,11 +15,11 @@ from rejoinder.selection.select import select
 from rejoinder.server.api.auth import TokenAuth
 from rejoinder.server.api.limits import LoadLimits, serving_limits
 from rejoinder.server.api.service import ApiService
-from rejoinder.server.api.specs import Offer
-from rejoinder.server.limits import Limits
+from rejoinder.server.api.specs import ServedSpecs
+from rejoinder.server.limits import ServerLimits
 from rejoinder.server.pages.app import make_explore_app
 from rejoinder.server.pages.context import PageContext
-from rejoinder.server.pages.library import Library
+from rejoinder.server.pages.library import RunLibrary
 
 TOKEN = "a-token-for-tests-only"
 URL = "http://127.0.0.1:8701"
@@ -80,12 +80,12 @@ def house_of(
     folder: Path | None = None, load: LoadLimits | None = None, allow: Sequence[str] = (), corpus: str | None = None
 ) -> PageContext:
     """A server that is not reached over any network."""
-    desk = ApiService(Offer(allow), load or LoadLimits(), corpus)
-    return PageContext(desk, TokenAuth(TOKEN, URL), Library([str(folder)] if folder else []))
+    desk = ApiService(ServedSpecs(allow), load or LoadLimits(), corpus)
+    return PageContext(desk, TokenAuth(TOKEN, URL), RunLibrary([str(folder)] if folder else []))
 
 
 @contextlib.contextmanager
-def client_of(house: PageContext, limits: Limits | None = None, token: str | None = TOKEN) -> Iterator[Any]:
+def client_of(house: PageContext, limits: ServerLimits | None = None, token: str | None = TOKEN) -> Iterator[Any]:
     """A client with the token."""
     from starlette.testclient import TestClient
 

@@ -13,7 +13,7 @@ from rejoinder.augmentation import adaptation
 from rejoinder.augmentation.acceptance import Acceptance, AdaptationOutcome, judge_adaptations
 from rejoinder.augmentation.adaptation import adapt, adapt_proposals, parse_delorean
 from rejoinder.augmentation.proposal import Proposal
-from rejoinder.augmentation.store import Adaptation, AdaptationStore, Likelihood, adaptation_key
+from rejoinder.augmentation.store import Adaptation, AdaptationStore, TextLikelihood, adaptation_key
 from rejoinder.errors import RejoinderError, SpecError
 from rejoinder.models.delorean.decoder import DeloreanTask
 from rejoinder.models.delorean.settings import DeloreanSettings
@@ -73,13 +73,13 @@ def test_a_killed_command_goes_on_where_it_stopped(tiny: Path, monkeypatch: pyte
     lines = [line for line in file.read_bytes().splitlines() if line]
     file.write_bytes(lines[0] + b"\n" + lines[1] + b"\n" + lines[2][:20])
     asked = []
-    plain = adaptation.adapt_batches
+    plain = adaptation.rewrite_batches
 
     def counting(model: Any, jobs: Any, *rest: Any) -> Any:
         asked.extend(jobs)
         return plain(model, jobs, *rest)
 
-    monkeypatch.setattr(adaptation, "adapt_batches", counting)
+    monkeypatch.setattr(adaptation, "rewrite_batches", counting)
     assert adapt(pairs(), QUICK, batch_size=1) == whole
     assert len(asked) == 2
     assert adapt(pairs(), QUICK, batch_size=1) == whole
@@ -117,7 +117,7 @@ def test_settings_have_a_spec() -> None:
 
 def judged(text: str, new: str | None, gain: float = 1.0, worst: float = -8.0, **acceptance: Any) -> AdaptationOutcome:
     """What is made of an adaptation, without a language model."""
-    kept = Adaptation(new, 3, Likelihood(-3.0, -9.0), Likelihood(-3.0 + gain, worst))
+    kept = Adaptation(new, 3, TextLikelihood(-3.0, -9.0), TextLikelihood(-3.0 + gain, worst))
     (outcome,) = judge_adaptations([(CONTEXT, Proposal(text, "retrieval"))], [kept], Acceptance(**acceptance))
     return outcome
 
@@ -154,7 +154,7 @@ def test_a_text_that_is_less_likely_than_the_original_is_not_taken() -> None:
 
 def test_a_damaged_line_is_passed_over(tmp_path: Path) -> None:
     store = AdaptationStore(tmp_path / "kept.jsonl")
-    store.put([("a", Adaptation("x", 1, Likelihood(-1.0, -2.0), Likelihood(-0.5, -1.0)))])
+    store.put([("a", Adaptation("x", 1, TextLikelihood(-1.0, -2.0), TextLikelihood(-0.5, -1.0)))])
     with store.path.open("ab") as file:
         file.write(b'{"key": "b", "text"')
     again = AdaptationStore(store.path)
@@ -162,7 +162,7 @@ def test_a_damaged_line_is_passed_over(tmp_path: Path) -> None:
     with store.path.open("ab") as file:
         file.write(b'[1]\n{"key": "d", "other": 1}\n{"key": "e", "before": 3}\n')
     third = AdaptationStore(store.path)
-    assert third.get("a") == Adaptation("x", 1, Likelihood(-1.0, -2.0), Likelihood(-0.5, -1.0))
+    assert third.get("a") == Adaptation("x", 1, TextLikelihood(-1.0, -2.0), TextLikelihood(-0.5, -1.0))
     assert third.get("c") == Adaptation(None)
     assert third.get("b") is third.get("d") is third.get("e") is None
 

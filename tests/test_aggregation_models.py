@@ -18,7 +18,7 @@ from rejoinder.stats.aggregation import (
     minimax_entropy,
     minimax_entropy_ordinal,
 )
-from rejoinder.stats.aggregation._minimax import Structure, _Dual
+from rejoinder.stats.aggregation._minimax import MinimaxStructure, _Dual
 from rejoinder.stats.aggregation.minimax_entropy_ordinal import cut_features
 from tests.simulated_raters import simulate
 
@@ -178,7 +178,7 @@ def test_what_cannot_be_aggregated_is_said() -> None:
     assert set(list_methods()) == {*OWN, "glad", "mace"}
 
 
-def slow_value(votes: Votes, structure: Structure, weights: np.ndarray, penalties: tuple[float, ...]) -> float:
+def slow_value(votes: Votes, structure: MinimaxStructure, weights: np.ndarray, penalties: tuple[float, ...]) -> float:
     """The dual by its definition, vote by vote."""
     size = len(votes.categories)
     heights = 1, votes.n_raters, votes.n_units
@@ -208,7 +208,7 @@ def slow_value(votes: Votes, structure: Structure, weights: np.ndarray, penaltie
 def test_the_dual_of_minimax_entropy_is_as_written_and_so_is_its_slope(ordered: bool) -> None:
     votes = Votes.of([[0, 1, None], [2, 2, 1], [None, 0, 0], [1, 2, 1]])
     own = cut_features(3) if ordered else np.eye(9)
-    structure = Structure(np.eye(3).reshape(-1, 1), own, own)
+    structure = MinimaxStructure(np.eye(3).reshape(-1, 1), own, own)
     dual = _Dual(votes, structure, 0.25)
     assert dual.penalties[1:] == (0.25 * 9, 0.25 * 9 * 4 / 3)  # votes a rater 10 / 3, votes a unit 10 / 4
     weights = np.random.default_rng(1).normal(size=int(dual.ends[-1]))

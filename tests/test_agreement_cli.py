@@ -15,7 +15,7 @@ from rejoinder.cli import program
 from rejoinder.comparison.aggregation import aggregate_ratings
 from rejoinder.comparison.preferences import rank_by_preference
 from rejoinder.comparison.trust import trust
-from rejoinder.comparison.trust_tables import agreement_table
+from rejoinder.comparison.trust_tables import metric_agreement_table
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError, RejoinderError
 from rejoinder.scoring.reader import load_data
@@ -116,7 +116,7 @@ def test_trust_holds_metrics_against_aggregated_ratings_and_says_how_sure_they_a
     assert found.evidence.method == method
     assert found.evidence.certainty is not None
     assert 0.8 < found.evidence.certainty.value < 1
-    table = agreement_table(found)
+    table = metric_agreement_table(found)
     row = next(row for row in table.rows if row[0] == "people: the truth against the aggregated ratings")
     assert row[2] == found.evidence.certainty.value
     assert any(f"aggregated by {method}" in note for note in table.notes)

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from rejoinder.comparison.agreement import examine_agreement, suspects
+from rejoinder.comparison.agreement import examine_agreement, find_suspect_raters
 from rejoinder.comparison.judgements import CheckTally, binarise_judgements, sort_judgements
 from rejoinder.stats.agreement import cohen_kappa
-from rejoinder.stats.quality import find_disagreeing, find_failed_checks, find_straight_liners, find_too_fast
+from rejoinder.stats.rater_quality import find_disagreeing, find_failed_checks, find_straight_liners, find_too_fast
 from rejoinder.types import Preference, Rating
 
 
@@ -34,7 +34,7 @@ def test_each_sign_is_found_and_the_careful_are_left_alone() -> None:
     checks = {"careful-0": CheckTally(4, 4), "hasty": CheckTally(1, 4), "random": CheckTally(1, 1)}
     given = sort_judgements(crowd(), checks)
     found = [examine_agreement(judged, resamples=100) for judged in given.aspects.values()]
-    signs = {(one.rater, one.suspicion.sign) for one in suspects(given, found)}
+    signs = {(one.rater, one.suspicion.sign) for one in find_suspect_raters(given, found)}
     assert signs == {
         ("hasty", "checks"),
         ("hasty", "speed"),

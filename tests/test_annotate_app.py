@@ -19,15 +19,15 @@ pytest.importorskip("starlette")
 pytest.importorskip("httpx2")
 
 import rejoinder
-from rejoinder.annotation.unit import Option
+from rejoinder.annotation.unit import AnswerOption
 from rejoinder.cli import program
 from rejoinder.errors import InputError, MissingExtraError
-from rejoinder.server.limits import Limits, Rate, RecentDigests, TokenBuckets
+from rejoinder.server.limits import RecentDigests, RequestRate, ServerLimits, TokenBuckets
 from rejoinder.server.limits import client_key as key_of
 from rejoinder.server.login import parse_new_names
 from rejoinder.server.owner_pages import compute_agreement
 from rejoinder.server.rater_pages import option_keys
-from rejoinder.server.server import HEAD_SECONDS, is_loopback, listen, socket_url
+from rejoinder.server.server import HEAD_SECONDS, is_loopback, open_listening_socket, socket_url
 from rejoinder.server.templates import column_head, format_moment, format_seconds, format_share, split_blocks
 from rejoinder.stats.agreement import krippendorff_alpha
 from tests.annotate_gallery import ATTENTION, Clock, judge, project_at
@@ -463,11 +463,11 @@ def test_pages_name_their_parts_for_screen_readers(tmp_path: Path) -> None:
 
 
 def test_digits_stand_for_labels_that_are_digits_and_else_for_places() -> None:
-    assert option_keys([Option(n, str(n)) for n in range(6)]) == ["0", "1", "2", "3", "4", "5"]
-    assert option_keys([Option(0, "Bad"), Option(1, "Best")]) == ["1", "2"]
-    assert option_keys([Option(n, str(n)) for n in range(-1, 10)])[-3:] == ["9", "", ""]
-    assert option_keys([Option(n, str(n)) for n in range(11)]) == [*"0123456789", ""]
-    assert option_keys([Option(n, str(n)) for n in range(1, 11)]) == [*"1234567890"]
+    assert option_keys([AnswerOption(n, str(n)) for n in range(6)]) == ["0", "1", "2", "3", "4", "5"]
+    assert option_keys([AnswerOption(0, "Bad"), AnswerOption(1, "Best")]) == ["1", "2"]
+    assert option_keys([AnswerOption(n, str(n)) for n in range(-1, 10)])[-3:] == ["9", "", ""]
+    assert option_keys([AnswerOption(n, str(n)) for n in range(11)]) == [*"0123456789", ""]
+    assert option_keys([AnswerOption(n, str(n)) for n in range(1, 11)]) == [*"1234567890"]
 
 
 def test_texts_of_pages_are_shown_as_meant() -> None:
@@ -499,7 +499,7 @@ def test_names_of_new_raters_are_new() -> None:
 
 
 def test_a_bucket_fills_again_with_time_and_forgets_the_longest_unused() -> None:
-    buckets, rate = TokenBuckets(2), Rate(2, 0.5)
+    buckets, rate = TokenBuckets(2), RequestRate(2, 0.5)
     assert [buckets.wait("a", rate, 0.0) for _ in range(3)] == [0, 0, 2.0]
     assert buckets.wait("a", rate, 2.0) == 0
     for key in "bc":
@@ -568,7 +568,7 @@ def test_the_command_without_its_extra_says_how_to_get_it(tmp_path: Path, monkey
 
 def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
     path = str(write_project(tmp_path))
-    with listen("127.0.0.1", 0) as taken:
+    with open_listening_socket("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         found = CliRunner().invoke(program, ["annotate", path, "--port", str(port)])
     assert isinstance(found.exception, InputError)
@@ -576,14 +576,14 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
 
 
 def test_addresses_are_those_that_a_browser_takes() -> None:
-    with listen("127.0.0.1", 0) as listening:
+    with open_listening_socket("127.0.0.1", 0) as listening:
         assert is_loopback(listening)
         assert socket_url(listening) == f"http://127.0.0.1:{listening.getsockname()[1]}"
 
 
 def test_the_documented_limits_are_the_limits() -> None:
     page = (Path(rejoinder.__file__).parents[2] / "docs" / "annotating_server.md").read_text(encoding="utf-8")
-    limits = Limits()
+    limits = ServerLimits()
     for rate in (limits.address, limits.session):
         assert f"{rate.burst} at once, then {rate.per_second} per second" in page
     assert f"{limits.body_bytes // 1024} KiB" in page

@@ -19,7 +19,7 @@ pytest.importorskip("httpx2")
 
 from rejoinder.server.access import make_csrf_mark, token_digest
 from rejoinder.server.annotation_app import OWNER_PATHS, RATER_PATHS, make_annotation_app
-from rejoinder.server.limits import Limits, Rate
+from rejoinder.server.limits import RequestRate, ServerLimits
 from rejoinder.server.middleware import HEADERS
 from rejoinder.server.server import CONNECTIONS, IDLE_PER_ADDRESS
 from tests.annotate_site import (
@@ -333,7 +333,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(tmp_path: Path) -> None:
     store = store_of(write_project(tmp_path))
 
     async def late() -> int:
-        app = make_annotation_app(store.project, store, limits=Limits(body_seconds=0.05))
+        app = make_annotation_app(store.project, store, limits=ServerLimits(body_seconds=0.05))
         found: list[int] = []
         request = {
             "type": "http",
@@ -364,7 +364,10 @@ def test_ten_thousand_requests_of_one_client_are_limited(tmp_path: Path) -> None
     store = store_of(write_project(tmp_path))
     now = [0.0]
     app = make_annotation_app(
-        store.project, store, limits=Limits(Rate(20, 5), Rate(50, 10)), monotonic_clock=lambda: now[0]
+        store.project,
+        store,
+        limits=ServerLimits(RequestRate(20, 5), RequestRate(50, 10)),
+        monotonic_clock=lambda: now[0],
     )
 
     async def many(count: int, cookie: tuple[str, str] | None, address: str) -> list[int]:
@@ -385,7 +388,7 @@ def test_ten_thousand_requests_of_one_client_are_limited(tmp_path: Path) -> None
 
 
 def test_too_many_requests_are_told_when_to_come_again(tmp_path: Path) -> None:
-    client = client_of(store_of(write_project(tmp_path)), Limits(Rate(1, 0.1), Rate(1, 0.1)))
+    client = client_of(store_of(write_project(tmp_path)), ServerLimits(RequestRate(1, 0.1), RequestRate(1, 0.1)))
     client.get("/")
     found = client.get("/")
     assert found.status_code == 429

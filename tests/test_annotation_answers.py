@@ -8,20 +8,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rejoinder.annotation.answers import check_answer, is_right, parse_form, split_statements
+from rejoinder.annotation.answers import check_answer, is_accepted_answer, parse_answer_form, split_answer_lines
 from rejoinder.annotation.errors import AnswerError
 from rejoinder.annotation.fields import list_fields
-from rejoinder.annotation.unit import Field, FormName, Option
+from rejoinder.annotation.unit import AnswerField, AnswerOption, FormName
 from tests.annotation_projects import NAMES, answer_to, project_of, units_for
 
-SCALE = Field("a.r1", "choice", "a", "?", "r1", tuple(Option(n, str(n)) for n in (1, 2, 3)))
-LABELS = Field(
-    "errors.r1", "labels", "errors", "?", "r1", (Option("bad", "bad"), Option("odd", "odd"), Option("none", "-"))
+SCALE = AnswerField("a.r1", "choice", "a", "?", "r1", tuple(AnswerOption(n, str(n)) for n in (1, 2, 3)))
+LABELS = AnswerField(
+    "errors.r1",
+    "labels",
+    "errors",
+    "?",
+    "r1",
+    (AnswerOption("bad", "bad"), AnswerOption("odd", "odd"), AnswerOption("none", "-")),
 )
-TEXT = Field("t", "text", "t", "?", longest=10)
-VERDICT = Field("v", "choice", "v", "?", options=(Option("accept", "A"), Option("edit", "E")))
-EDIT = Field("e", "text", "e", "?", only_if=("v", "edit"))
-LINES = (Field("x", "lines", "x", "?", required=False), Field("y", "lines", "y", "?", required=False))
+TEXT = AnswerField("t", "text", "t", "?", longest=10)
+VERDICT = AnswerField("v", "choice", "v", "?", options=(AnswerOption("accept", "A"), AnswerOption("edit", "E")))
+EDIT = AnswerField("e", "text", "e", "?", only_if=("v", "edit"))
+LINES = (AnswerField("x", "lines", "x", "?", required=False), AnswerField("y", "lines", "y", "?", required=False))
 
 
 @pytest.mark.parametrize("form", NAMES)
@@ -43,10 +48,10 @@ def test_what_a_page_sends_comes_out_as_the_answer(form: FormName) -> None:
         pairs: list[tuple[str, str]] = [("csrf", "x"), ("seconds", "3")]
         for name, value in answer.items():
             pairs += [(name, one) for one in value] if isinstance(value, list) else [(name, str(value))]
-        assert check_answer(fields, parse_form(fields, pairs)) == answer
+        assert check_answer(fields, parse_answer_form(fields, pairs)) == answer
 
 
-REFUSED: dict[str, tuple[tuple[Field, ...], dict[str, Any], str, str]] = {
+REFUSED: dict[str, tuple[tuple[AnswerField, ...], dict[str, Any], str, str]] = {
     "nothing": ((SCALE,), {}, "a.r1", "please answer"),
     "off the scale": ((SCALE,), {"a.r1": 4}, "a.r1", "cannot be chosen"),
     "true for one": ((SCALE,), {"a.r1": True}, "a.r1", "cannot be chosen"),
@@ -85,7 +90,7 @@ def test_a_field_that_does_not_count_is_dropped() -> None:
 def test_texts_lose_white_space_around_them_and_foreign_line_ends() -> None:
     assert check_answer((TEXT,), {"t": " a\r\nb\r "}) == {"t": "a\nb"}
     assert check_answer(LINES, {"x": " one \r\n\r\n two", "y": ""}) == {"x": "one\ntwo"}
-    assert split_statements("one\ntwo") == ["one", "two"]
+    assert split_answer_lines("one\ntwo") == ["one", "two"]
 
 
 def test_labels_come_in_the_order_of_the_form_and_once() -> None:
@@ -94,7 +99,7 @@ def test_labels_come_in_the_order_of_the_form_and_once() -> None:
 
 def test_two_values_for_one_choice_are_refused() -> None:
     with pytest.raises(AnswerError):
-        check_answer((SCALE,), parse_form((SCALE,), [("a.r1", "1"), ("a.r1", "2")]))
+        check_answer((SCALE,), parse_answer_form((SCALE,), [("a.r1", "1"), ("a.r1", "2")]))
 
 
 def test_a_flood_of_fields_is_told_briefly() -> None:
@@ -124,9 +129,9 @@ def test_whatever_is_sent_there_is_a_valid_answer_or_a_refusal(raw: dict[str, An
 
 def test_a_check_is_right_where_every_accepted_value_fits() -> None:
     accepted = {"a": [4, 5], "b": ["x"]}
-    assert is_right(accepted, {"a": 4, "b": "x", "c": 1})
-    assert not is_right(accepted, {"a": 3, "b": "x"})
-    assert not is_right(accepted, {"a": 4})
-    assert is_right({"errors": ["bad", "odd"]}, {"errors": ["odd", "bad"]})
-    assert not is_right({"errors": ["bad", "odd"]}, {"errors": ["bad"]})
-    assert is_right({}, {"a": 1})
+    assert is_accepted_answer(accepted, {"a": 4, "b": "x", "c": 1})
+    assert not is_accepted_answer(accepted, {"a": 3, "b": "x"})
+    assert not is_accepted_answer(accepted, {"a": 4})
+    assert is_accepted_answer({"errors": ["bad", "odd"]}, {"errors": ["odd", "bad"]})
+    assert not is_accepted_answer({"errors": ["bad", "odd"]}, {"errors": ["bad"]})
+    assert is_accepted_answer({}, {"a": 1})

@@ -20,10 +20,10 @@ import orjson
 import pytest
 
 from rejoinder.annotation.errors import AnnotationError
-from rejoinder.annotation.exports import export, import_judgements, list_formats
+from rejoinder.annotation.exports import export_judgements, import_judgements, list_judgement_formats
 from rejoinder.annotation.exports.prolific import links_csv, study_link
 from rejoinder.annotation.form import FORMS
-from rejoinder.annotation.project import Check, Exercise, Project
+from rejoinder.annotation.project import Project, ProjectCheck, RaterExercise
 from rejoinder.annotation.store import open_store
 from rejoinder.annotation.store.base import Store
 from rejoinder.annotation.unit import FormName
@@ -79,30 +79,30 @@ def table(content: bytes) -> list[dict[str, str]]:
 
 
 def test_the_formats_are_listed_and_a_wrong_name_tells_the_nearest(opened: Opened) -> None:
-    assert list(list_formats()) == [
+    assert list(list_judgement_formats()) == [
         *("ratings", "csv", "texts", "crowdkit", "labelstudio", "labelstudio-config", "mturk", "mturk-layout")
     ]
-    assert list(list_formats(readable=True)) == ["ratings", "csv", "crowdkit", "labelstudio", "mturk"]
+    assert list(list_judgement_formats(readable=True)) == ["ratings", "csv", "crowdkit", "labelstudio", "mturk"]
     store = opened(project_of(), judged=0)
     with pytest.raises(SpecError, match="did you mean 'crowdkit'"):
-        export(store, "crowd-kit")
+        export_judgements(store, "crowd-kit")
     with pytest.raises(SpecError, match="there is no format 'texts' here"):
         import_judgements(store, "texts", b"")
 
 
 @pytest.mark.parametrize("form", NAMES)
-@pytest.mark.parametrize("name", list(list_formats()))
+@pytest.mark.parametrize("name", list(list_judgement_formats()))
 def test_every_form_leaves_in_every_format_or_says_why_not(opened: Opened, form: FormName, name: str) -> None:
     store = opened(project_of(form, comments=True))
     texts = ("write", "situation", "validate", "review")
     if (name in ("ratings", "crowdkit") and form in TEXTS) or (name == "texts" and form not in texts):
         with pytest.raises(AnnotationError, match="collects"):
-            export(store, name)
+            export_judgements(store, name)
         return
-    file = export(store, name)
+    file = export_judgements(store, name)
     assert file.name.startswith("small.")
     assert file.content or name == "texts"  # it may be that nothing was approved
-    assert export(store, name) == file  # the same results, the same bytes
+    assert export_judgements(store, name) == file  # the same results, the same bytes
 
 
 @pytest.mark.parametrize("form", NAMES)
@@ -110,30 +110,30 @@ def test_every_form_leaves_in_every_format_or_says_why_not(opened: Opened, form:
 def test_what_left_comes_back_the_same(opened: Opened, form: FormName, name: str) -> None:
     project = project_of(form, comments=True)
     there, here = opened(project), opened(project, name="b", judged=0)
-    content = export(there, name).content
+    content = export_judgements(there, name).content
     count = len(there.judgements())
     assert import_judgements(here, name, content) == (count, 0, {})
     assert answers(here) == answers(there)
     assert import_judgements(here, name, content) == (0, count, {})
     if name == "csv":
         assert [j.at for j in here.judgements()] == pytest.approx([j.at for j in there.judgements()], abs=1e-3)
-        assert export(here, "csv").content == content
+        assert export_judgements(here, "csv").content == content
 
 
 @pytest.mark.parametrize("form", [form for form in RATED if form != "review"])
 def test_ratings_come_back_the_same(opened: Opened, form: FormName) -> None:
     there, here = opened(project_of(form)), opened(project_of(form), name="b", judged=0)
-    content = export(there, "ratings").content
+    content = export_judgements(there, "ratings").content
     assert import_judgements(here, "ratings", content) == (len(there.judgements()), 0, {})
     assert answers(here) == answers(there)
-    assert export(here, "ratings").content == content
+    assert export_judgements(here, "ratings").content == content
 
 
 @pytest.mark.parametrize("form", RATED)
 def test_ratings_are_read_by_themselves_or_with_the_data(opened: Opened, form: FormName, tmp_path: Path) -> None:
     store = opened(project_of(form))
     path = tmp_path / "ratings.jsonl"
-    path.write_bytes(export(store, "ratings").content)
+    path.write_bytes(export_judgements(store, "ratings").content)
     made = form in ("candidates", "grade", "references", "review")
     found = read_files([path] if made else [tmp_path / "data.jsonl", path])
     said = len(found.preferences) if form == "compare" else len(found.ratings)
@@ -146,7 +146,7 @@ def test_ratings_are_read_by_themselves_or_with_the_data(opened: Opened, form: F
 def test_preferences_name_the_responses_as_they_stood(opened: Opened) -> None:
     store = opened(project_of("compare"), judged=1)
     units = {unit.id: unit for unit in store.units()}
-    records = [orjson.loads(line) for line in export(store, "ratings").content.splitlines()]
+    records = [orjson.loads(line) for line in export_judgements(store, "ratings").content.splitlines()]
     chosen = {}
     for record in records:
         pair = {"first": record["first"], "second": record["second"], "tie": None}
@@ -161,25 +161,25 @@ def test_preferences_name_the_responses_as_they_stood(opened: Opened) -> None:
 
 def test_labels_become_ratings_of_0_and_1(opened: Opened) -> None:
     store = opened(project_of("errors"), judged=1)
-    ratings = [orjson.loads(line) for line in export(store, "ratings").content.splitlines()]
+    ratings = [orjson.loads(line) for line in export_judgements(store, "ratings").content.splitlines()]
     given = Counter(label for j in store.judgements() for label in j.answer["errors.r1"] if label != "none")
     assert Counter(r["aspect"] for r in ratings if r["value"] == 1) == given
     assert {r["aspect"] for r in ratings} == set(store.project.labels)
 
 
 def test_only_the_latest_answer_and_no_check_leaves_as_a_rating(opened: Opened) -> None:
-    gold = Check({"appropriate": 5}, "item-1/secret-beta")
-    exercise = Exercise((Check({}, None, {"context": ["Hi"], "reply": "Yes."}),), 0, 1)
+    gold = ProjectCheck({"appropriate": 5}, "item-1/secret-beta")
+    exercise = RaterExercise((ProjectCheck({}, None, {"context": ["Hi"], "reply": "Yes."}),), 0, 1)
     store = opened(project_of(gold=(gold,), exercise=exercise, checks_every=1), judged=0)
     judge(store, "ann")
     me = store.raters()[0]
     again = store.undo(me)
     assert again is not None
     store.submit(me, again.id, answer_to(store.project, again.unit, "changed"), 1)
-    found = [orjson.loads(line) for line in export(store, "ratings").content.splitlines()]
+    found = [orjson.loads(line) for line in export_judgements(store, "ratings").content.splitlines()]
     assert len(found) == 2 * 11
     assert "item-1/secret-beta" not in {r["response"] for r in found}
-    kinds = Counter(row["kind"] for row in table(export(store, "csv").content))
+    kinds = Counter(row["kind"] for row in table(export_judgements(store, "csv").content))
     assert kinds == {"unit": 22, "gold": 2, "exercise": 2}
 
 
@@ -193,7 +193,7 @@ def test_texts_that_a_spreadsheet_would_run_are_marked_and_come_back_whole(opene
         if given is None:
             break
         there.submit(me, given.id, {"accepting": text, "rejecting": "no"}, 1)
-    content = export(there, "csv").content
+    content = export_judgements(there, "csv").content
     assert not [row for row in table(content) for cell in row.values() if re.match("[=+@-]", cell)]
     import_judgements(here, "csv", content)
     assert answers(here) == answers(there)
@@ -241,13 +241,13 @@ def test_a_file_that_cannot_be_read_is_told(opened: Opened, name: str, content: 
 
 
 def test_crowd_kits_columns(opened: Opened) -> None:
-    rows = table(export(opened(project_of("grade")), "crowdkit").content)
+    rows = table(export_judgements(opened(project_of("grade")), "crowdkit").content)
     assert set(rows[0]) == {"aspect", "task", "worker", "label"}
     assert len(rows) == 2 * 4 * 3
     assert rows[0]["task"].startswith("question-")
-    two = table(export(opened(project_of(name="two"), name="two"), "crowdkit").content)
+    two = table(export_judgements(opened(project_of(name="two"), name="two"), "crowdkit").content)
     assert {row["task"].partition(": ")[0] for row in two} == {"appropriate", "on-topic"}
-    pairs = table(export(opened(project_of("compare", name="pairs"), name="pairs"), "crowdkit").content)
+    pairs = table(export_judgements(opened(project_of("compare", name="pairs"), name="pairs"), "crowdkit").content)
     assert set(pairs[0]) == {"aspect", "worker", "left", "right", "label"}
     assert all(row["label"] in (row["left"], row["right"]) for row in pairs)
 
@@ -256,12 +256,12 @@ def test_crowd_kits_columns(opened: Opened) -> None:
 def test_crowd_kits_columns_come_back_the_same(opened: Opened, form: FormName) -> None:
     project = project_of(form, ties=False)
     there, here = opened(project), opened(project, name="b", judged=0)
-    content = export(there, "crowdkit").content
+    content = export_judgements(there, "crowdkit").content
     count = len(there.judgements())
     assert import_judgements(here, "crowdkit", content) == (count, 0, {})
     assert answers(here) == answers(there)
     assert import_judgements(here, "crowdkit", content) == (0, count, {})
-    assert export(here, "crowdkit").content == content
+    assert export_judgements(here, "crowdkit").content == content
 
 
 def test_columns_of_crowd_kit_that_do_not_fit_are_told(opened: Opened) -> None:
@@ -284,9 +284,9 @@ def test_columns_of_crowd_kit_that_do_not_fit_are_told(opened: Opened) -> None:
 
 def test_what_came_in_without_a_time_has_none(opened: Opened) -> None:
     there, here = opened(project_of()), opened(project_of(), name="b", judged=0)
-    import_judgements(here, "crowdkit", export(there, "crowdkit").content)
-    assert {row["seconds"] for row in table(export(here, "csv").content)} == {""}
-    assert b"seconds" not in export(here, "ratings").content
+    import_judgements(here, "crowdkit", export_judgements(there, "crowdkit").content)
+    assert {row["seconds"] for row in table(export_judgements(here, "csv").content)} == {""}
+    assert b"seconds" not in export_judgements(here, "ratings").content
     raters = here.progress().raters
     assert raters
     assert all(math.isnan(one.median_seconds) for one in raters)
@@ -299,7 +299,7 @@ def test_crowd_kit_reads_its_columns(opened: Opened, tmp_path: Path) -> None:
     for form, model in (("grade", aggregation.DawidSkene(n_iter=10)), ("rate", aggregation.MajorityVote())):
         store = opened(project_of(form, name=form), name=form)
         path = tmp_path / f"{form}.csv"
-        path.write_bytes(export(store, "crowdkit").content)
+        path.write_bytes(export_judgements(store, "crowdkit").content)
         frame = pandas.read_csv(path)
         labels = model.fit_predict(frame)
         assert set(labels.index) == set(frame["task"])
@@ -310,7 +310,7 @@ def test_crowd_kit_reads_its_columns(opened: Opened, tmp_path: Path) -> None:
                 assert counts[label] == most[task]
     store = opened(project_of("compare", name="compare"), name="compare")
     path = tmp_path / "compare.csv"
-    path.write_bytes(export(store, "crowdkit").content)
+    path.write_bytes(export_judgements(store, "crowdkit").content)
     scores = aggregation.BradleyTerry(n_iter=20).fit_predict(pandas.read_csv(path))
     assert scores.sum() == pytest.approx(1)
 
@@ -321,12 +321,12 @@ def test_crowd_kit_reads_its_columns(opened: Opened, tmp_path: Path) -> None:
 def test_label_studios_configuration_names_what_the_tasks_have(opened: Opened) -> None:
     for form in NAMES:
         store = opened(project_of(form, name=form, comments=True), name=form)
-        view = ElementTree.fromstring(export(store, "labelstudio-config").content)
+        view = ElementTree.fromstring(export_judgements(store, "labelstudio-config").content)
         shown = {tag.get("name"): tag.get("value", "") for tag in view.iter("Text")}
         controls = {tag.get("name"): tag for tag in view.iter() if tag.tag in ("Choices", "TextArea")}
         assert all(control.get("toName") in shown for control in controls.values())
         used = {value[1:] for value in [*shown.values(), *(c.get("value", "") for c in controls.values())] if value}
-        tasks = orjson.loads(export(store, "labelstudio").content)
+        tasks = orjson.loads(export_judgements(store, "labelstudio").content)
         for task in tasks:
             assert used <= task["data"].keys()
             for annotation in task["annotations"]:
@@ -342,9 +342,9 @@ def test_label_studio_reads_its_files(opened: Opened) -> None:
     interfaces = pytest.importorskip("label_studio_sdk.label_interface")
     for form in NAMES:
         store = opened(project_of(form, name=form, comments=True), name=form)
-        interface = interfaces.LabelInterface(export(store, "labelstudio-config").content.decode())
+        interface = interfaces.LabelInterface(export_judgements(store, "labelstudio-config").content.decode())
         interface.validate()
-        tasks = orjson.loads(export(store, "labelstudio").content)
+        tasks = orjson.loads(export_judgements(store, "labelstudio").content)
         assert tasks
         for task in tasks:
             assert interface.validate_task({"data": task["data"]})
@@ -355,8 +355,8 @@ def test_label_studio_reads_its_files(opened: Opened) -> None:
 def test_label_studio_converts_its_file(opened: Opened, tmp_path: Path) -> None:
     converter = pytest.importorskip("label_studio_sdk.converter")
     store = opened(project_of())
-    (tmp_path / "tasks.json").write_bytes(export(store, "labelstudio").content)
-    config = export(store, "labelstudio-config").content.decode()
+    (tmp_path / "tasks.json").write_bytes(export_judgements(store, "labelstudio").content)
+    config = export_judgements(store, "labelstudio-config").content.decode()
     made = converter.Converter(config, str(tmp_path), download_resources=False)
     made.convert_to_csv(str(tmp_path / "tasks.json"), str(tmp_path / "out"), is_dir=False, sep=",")
     rows = table((tmp_path / "out" / "result.csv").read_bytes())
@@ -367,7 +367,7 @@ def test_label_studio_converts_its_file(opened: Opened, tmp_path: Path) -> None:
 
 def test_annotations_made_in_label_studio_come_in_under_its_users(opened: Opened) -> None:
     there, here = opened(project_of(), judged=1), opened(project_of(), name="b", judged=0)
-    tasks = orjson.loads(export(there, "labelstudio").content)
+    tasks = orjson.loads(export_judgements(there, "labelstudio").content)
     for task in tasks:
         del task["meta"]
         task["annotations"].append({**task["annotations"][0], "completed_by": {"id": 7, "email": "x@example.org"}})
@@ -406,8 +406,8 @@ def test_the_layout_of_mechanical_turk_uses_the_columns_of_its_input(opened: Ope
             replies_per_unit=2 if form == "rate" else FORMS[form].replies_per_unit,
         )
     )
-    layout = export(store, "mturk-layout").content.decode()
-    rows = table(export(store, "mturk").content)
+    layout = export_judgements(store, "mturk-layout").content.decode()
+    rows = table(export_judgements(store, "mturk").content)
     assert set(re.findall(r"\$\{(\w+)\}", layout)) == set(rows[0]) - {"unit"}
     assert "<b>" not in layout
     assert len(rows) == len(store.units())
@@ -425,11 +425,11 @@ def test_texts_of_mechanical_turk_are_html_in_the_basic_plane() -> None:
         ]
     )
     from rejoinder.annotation.exports import export_results
-    from rejoinder.annotation.results import Results
+    from rejoinder.annotation.results import ProjectResults
 
     project = project_of()
     units = {unit.id: unit for unit in make_units(project, found)}
-    (row,) = table(export_results(Results(project, units, ()), "mturk").content)
+    (row,) = table(export_results(ProjectResults(project, units, ()), "mturk").content)
     assert row["context"] == "user: &lt;script&gt;alert(1)&lt;/script&gt; &#128578;<br>New line"
     assert row["r1"] == "&#61;SUM(&quot;x&quot;) &amp; more"
 
@@ -509,7 +509,7 @@ def test_prolifics_links() -> None:
 
 def read_back(store: Store, tmp_path: Path) -> Any:
     path = tmp_path / "texts.jsonl"
-    path.write_bytes(export(store, "texts").content)
+    path.write_bytes(export_judgements(store, "texts").content)
     return read_files([path])
 
 
@@ -578,7 +578,7 @@ def test_ratings_of_the_example_can_be_used_at_once(tmp_path: Path) -> None:
             store.record("ann", unit.id, answer_to(project, unit, 1), 3)
             store.record("bob", unit.id, answer_to(project, unit, 2), 3)
     path = tmp_path / "ratings.jsonl"
-    path.write_bytes(export(store, "ratings").content)
+    path.write_bytes(export_judgements(store, "ratings").content)
     store.close()
     chats = read_files([example.parent.parent / "chats.jsonl"])
     bare = tmp_path / "bare.jsonl"

@@ -30,10 +30,10 @@ from rejoinder.annotation.errors import (
     TooFastError,
 )
 from rejoinder.annotation.fields import list_fields
-from rejoinder.annotation.project import Check, Exercise, Project
+from rejoinder.annotation.project import Project, ProjectCheck, RaterExercise
 from rejoinder.annotation.store import open_database, open_store
 from rejoinder.annotation.store.base import Assignment, Judgement, Rater, Store
-from rejoinder.annotation.store.sql_store import migrate, read_migrations
+from rejoinder.annotation.store.sql_store import migrate_database, read_migrations
 from rejoinder.annotation.unit import Unit, arrange_replies, order_units
 from rejoinder.errors import InputError, RejoinderError, RunError
 from tests import postgres_server
@@ -237,7 +237,7 @@ def test_units_come_in_the_raters_own_order_with_replies_as_that_rater_sees_them
 
 @pytest.mark.parametrize("form", NAMES)
 def test_what_is_handed_out_hides_what_is_hidden(opened: Opened, form: Any) -> None:
-    check = Check({"appropriate": 1} if form == "rate" else {}, context_of(form), None)
+    check = ProjectCheck({"appropriate": 1} if form == "rate" else {}, context_of(form), None)
     project = project_of(form, gold=(check,) if form == "rate" else (), checks_every=1)
     store = opened(project)
     me = rater(store)
@@ -582,12 +582,14 @@ def test_the_database_itself_refuses_to_change_a_judgement(opened: Opened, url: 
 # Exercises and checks
 
 
-def exercise(needed: int = 2, attempts: int = 2) -> Exercise:
+def exercise(needed: int = 2, attempts: int = 2) -> RaterExercise:
     questions = tuple(
-        Check({"appropriate": right}, None, {"context": [f"Question {right}"], "reply": "Yes."}, f"It is {right}.")
+        ProjectCheck(
+            {"appropriate": right}, None, {"context": [f"Question {right}"], "reply": "Yes."}, f"It is {right}."
+        )
         for right in (1, 5)
     )
-    return Exercise(questions, needed, attempts)
+    return RaterExercise(questions, needed, attempts)
 
 
 def attempt(store: Store, me: Rater, *values: int) -> list[Judgement]:
@@ -637,8 +639,8 @@ def test_a_second_attempt_qualifies_and_fewer_right_answers_may_do(opened: Opene
 
 
 def with_checks(**changes: Any) -> Project:
-    gold = Check({"appropriate": 4}, "item-1/secret-beta")
-    attention = Check({"appropriate": 2}, None, {"context": ["Read"], "reply": "Choose 2."})
+    gold = ProjectCheck({"appropriate": 4}, "item-1/secret-beta")
+    attention = ProjectCheck({"appropriate": 2}, None, {"context": ["Read"], "reply": "Choose 2."})
     return project_of(gold=(gold,), attention=(attention,), **changes)
 
 
@@ -928,17 +930,17 @@ def test_migrations_are_numbered_without_gaps_in_both_dialects() -> None:
 
 def test_migrating_twice_does_nothing_and_a_newer_database_is_refused(url: str) -> None:
     database = open_database(url)
-    assert migrate(database) == len(read_migrations(database.dialect))
-    assert migrate(database) == 0
+    assert migrate_database(database) == len(read_migrations(database.dialect))
+    assert migrate_database(database) == 0
     database.write(lambda session: session.run("INSERT INTO migrations (number, name, at) VALUES (999, 'later', 0)"))
     with pytest.raises(InputError, match="newer rejoinder"):
-        migrate(database)
+        migrate_database(database)
     database.close()
 
 
 def test_a_failed_write_leaves_nothing_behind(url: str) -> None:
     database = open_database(url)
-    migrate(database)
+    migrate_database(database)
 
     def job(session: Any) -> None:
         session.run("INSERT INTO projects (id, form, created) VALUES ('x', 'rate', 0)")
@@ -952,7 +954,7 @@ def test_a_failed_write_leaves_nothing_behind(url: str) -> None:
 
 def test_a_failed_write_takes_none_of_its_neighbours_with_it(url: str) -> None:
     database = open_database(url)
-    migrate(database)
+    migrate_database(database)
     outcomes: list[str] = []
 
     def write(n: int) -> None:

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from rejoinder.annotation.fields import list_fields
 from rejoinder.annotation.form import FORMS
-from rejoinder.annotation.project import Check, Exercise
+from rejoinder.annotation.project import ProjectCheck, RaterExercise
 from rejoinder.annotation.redaction import KINDS, redact_text, redact_turns
-from rejoinder.annotation.unit import FormName, arrange_replies, check_due, order_units
+from rejoinder.annotation.unit import FormName, arrange_replies, order_units, place_check
 from rejoinder.annotation.units import make_units
 from rejoinder.data.collection import Collection, collect, read_files
 from rejoinder.errors import InputError
@@ -143,8 +143,8 @@ def test_data_that_a_form_cannot_use_is_told() -> None:
         make_units(project_of("rate"), collect([Item("a", (Turn("Hi"),))]))
 
 
-def check(answer: dict[str, object], of: str | None = None, **payload: object) -> Check:
-    return Check(answer, of, payload or None, "why", "p.toml, gold 1")
+def check(answer: dict[str, object], of: str | None = None, **payload: object) -> ProjectCheck:
+    return ProjectCheck(answer, of, payload or None, "why", "p.toml, gold 1")
 
 
 def test_a_gold_question_takes_its_unit_out_of_the_rest() -> None:
@@ -178,7 +178,7 @@ def test_checks_and_exercises_may_have_texts_of_their_own() -> None:
     attention = check(
         {"appropriate": 2}, context=[{"speaker": "user", "text": "Read on."}, "And on."], reply="Choose 2."
     )
-    exercise = Exercise((check({"appropriate": 1}, context="Hi", reply="No."),), 1, 2)
+    exercise = RaterExercise((check({"appropriate": 1}, context="Hi", reply="No."),), 1, 2)
     project = project_of(attention=(attention,), exercise=exercise)
     units = units_for(project)
     assert [unit.kind for unit in units[12:]] == ["attention", "exercise"]
@@ -313,7 +313,7 @@ def test_blocks_come_one_after_the_other() -> None:
 
 
 def test_a_check_comes_somewhere_in_every_stretch() -> None:
-    due = [check_due(n, 10, 3, "ann") for n in range(50)]
+    due = [place_check(n, 10, 3, "ann") for n in range(50)]
     assert all(10 * n <= place < 10 * (n + 1) for n, place in enumerate(due))
     assert len({place % 10 for place in due}) > 5
     assert all(a < b for a, b in pairwise(due))

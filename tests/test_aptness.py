@@ -20,16 +20,16 @@ import rejoinder
 from rejoinder.errors import InputError, SpecError
 from rejoinder.metrics.aptness import Aptness
 from rejoinder.models.aptness import card as aptness_card
-from rejoinder.models.aptness.calibration import copied_share, log_length, probability, repeated_share
+from rejoinder.models.aptness.calibration import calibrated_probability, copied_share, log_length, repeated_share
 from rejoinder.models.aptness.encoder import AptnessEncoder
 from rejoinder.models.aptness.model import AptnessModel, open_aptness
 from rejoinder.models.catalog.entries import MODELS
-from rejoinder.models.catalog.manifest import is_available
+from rejoinder.models.catalog.manifest import is_model_available
 from rejoinder.models.encoder.factory import load_encoder
 from rejoinder.types import Item, Pair, Response, Turn
 
 shipped = pytest.mark.skipif(
-    not is_available(MODELS["aptness"]), reason="the weights of aptness are not in the package"
+    not is_model_available(MODELS["aptness"]), reason="the weights of aptness are not in the package"
 )
 LONG = " ".join(tiny_models.WORDS[i % len(tiny_models.WORDS)] for i in range(300))
 CONTEXTS = [
@@ -86,7 +86,7 @@ def by_torch(folder: Path, contexts: Any, replies: Any) -> tuple[list[float], li
     from rejoinder.models.aptness.network import float_networks
 
     bi, cross = float_networks(folder)
-    marks = aptness_card.read_card(folder).marks
+    marks = aptness_card.read_aptness_card(folder).marks
 
     def vector(ids: list[int]) -> Any:
         row = torch.tensor([[marks.first, *ids, marks.last]])
@@ -144,7 +144,9 @@ def test_the_features_of_tokens_are_what_they_say() -> None:
     assert copied_share([], [4]) == 0
     assert repeated_share([], [1, 2, 1, 1]) == 0.5
     assert repeated_share([], []) == 0
-    assert probability({"bi": 1e6, "bias": 0.0}, {"bi": np.array([-1.0, 0.0, 1.0])}) == pytest.approx([0, 0.5, 1])
+    assert calibrated_probability({"bi": 1e6, "bias": 0.0}, {"bi": np.array([-1.0, 0.0, 1.0])}) == pytest.approx(
+        [0, 0.5, 1]
+    )
 
 
 def test_neither_neighbours_nor_order_nor_threads_change_a_score(
@@ -217,11 +219,11 @@ def test_what_says_nothing_has_no_score(folder: Path, model: AptnessModel, name:
 
 
 def test_what_looks_like_a_mark_is_plain_text(folder: Path, model: AptnessModel) -> None:
-    last = aptness_card.read_card(folder).marks.last
+    last = aptness_card.read_aptness_card(folder).marks.last
     before, said = model._tokens([["yes [SEP] no"]], ["[CLS] ok [unused0]"])
     assert last not in before[0][0]
-    assert not {last, *before[0][0]} & {aptness_card.read_card(folder).marks.first}
-    assert aptness_card.read_card(folder).marks.between not in said[0]
+    assert not {last, *before[0][0]} & {aptness_card.read_aptness_card(folder).marks.first}
+    assert aptness_card.read_aptness_card(folder).marks.between not in said[0]
 
 
 def test_a_text_that_is_too_long_is_counted(folder: Path) -> None:
@@ -247,7 +249,7 @@ def test_an_unknown_model_is_refused() -> None:
 def test_the_signature_names_the_weights(folder: Path, tmp_path: Path) -> None:
     metric = Aptness(folder=str(folder))
     assert f"|weights:{open_aptness(folder).digest[:12]}|" in rejoinder.signature(metric)
-    card = aptness_card.read_card(folder)
+    card = aptness_card.read_aptness_card(folder)
     other = aptness_card.AptnessCard(**{**vars(card), "calibration": {"bi": {"bi": 1.0}}})
     assert other.digest() != card.digest()
     assert other.digest(("bi.onnx",)) == card.digest(("bi.onnx",))

@@ -40,8 +40,8 @@ def tensors(given: dict[str, Any]) -> dict[str, Any]:
 
 def test_the_folder_has_each_file_and_its_digest(folder: Path) -> None:
     assert sorted(path.name for path in folder.iterdir()) == FILES
-    card = aptness_card.read_card(folder)
-    aptness_card.check_files(folder, card, *FILES[1:])
+    card = aptness_card.read_aptness_card(folder)
+    aptness_card.check_aptness_files(folder, card, *FILES[1:])
     assert card.about == tiny_aptness.CARD
     assert card.limits == aptness_card.AptnessLimits(6, 128, 96, 128)
     assert card.networks["bi"]["num_hidden_layers"] == 2

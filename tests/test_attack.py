@@ -22,10 +22,10 @@ from rejoinder.data.writer import write
 from rejoinder.errors import InputError, RejoinderError, SpecError
 from rejoinder.metric import NAN, Metric, Rows, SetMetric, Statistic
 from rejoinder.probes import ATTACKS, AttackPlan, Robustness, attack
-from rejoinder.probes.attack import records_of
+from rejoinder.probes.attack import read_attack_records
 from rejoinder.probes.result import average_by_corpus, score_wins
 from rejoinder.probes.sampling import draw_exchanges, share_evenly
-from rejoinder.probes.tables import corpus_table, example_table, summary_table
+from rejoinder.probes.tables import robustness_by_corpus_table, robustness_table, worst_case_table
 from rejoinder.stats.interval import mean_interval
 from rejoinder.types import Dialogue, Item, Pair, Reference, Turn
 
@@ -265,11 +265,15 @@ def test_the_worst_cases_come_first_and_equal_ones_from_all_corpora() -> None:
 
 def test_the_tables_show_every_trial_corpus_and_example() -> None:
     found = attack(TALKS, ["length", "context_overlap"], SMALL)
-    summary = summary_table(found)
+    summary = robustness_table(found)
     assert summary.heads == ["kind", "trial", "contexts", "length", "context_overlap"]
     assert len(summary.rows) == 12
-    assert [row[0] for row in corpus_table(found, "length").rows] == ["films", "shops", "mean over corpora"]
-    assert all(len(row) == 7 for row in example_table(found, "length", 1).rows)
+    assert [row[0] for row in robustness_by_corpus_table(found, "length").rows] == [
+        "films",
+        "shops",
+        "mean over corpora",
+    ]
+    assert all(len(row) == 7 for row in worst_case_table(found, "length", 1).rows)
     assert "Robustness: 60 contexts" in found._repr_html_()
 
 
@@ -334,11 +338,11 @@ def test_a_dialogue_that_stands_twice_names_both_lines(tmp_path: Path) -> None:
     path = tmp_path / "twice.jsonl"
     write([talk("d", 3), talk("d", 3)], path)
     with pytest.raises(InputError, match=r"line 2: dialogue id 'd' was already used in .*twice.jsonl line 1"):
-        list(records_of([str(path)]))
+        list(read_attack_records([str(path)]))
 
 
 def test_the_published_corpora_give_contexts_from_all_of_them(published: Path) -> None:
-    found = attack(records_of(()), ["context_overlap"], AttackPlan(contexts=280, n_resamples=100))
+    found = attack(read_attack_records(()), ["context_overlap"], AttackPlan(contexts=280, n_resamples=100))
     assert len(found.contexts) == 14
     assert found.contexts["sgd"] == 20
     assert found.outcome("context_overlap", "copy").value.value < 0.1

@@ -8,19 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rejoinder.probes import ATTACKS, EDITS, Exchange, Pool
-from rejoinder.probes.attacks import make_attack_text, other_dialogue, read_generic_replies
+from rejoinder.probes import ATTACKS, EDITS, Exchange, ReplyPool
+from rejoinder.probes.attacks import make_attack_text, pick_from_other_dialogue, read_generic_replies
 from rejoinder.probes.edits import make_edit_text, remove_punctuation
 from rejoinder.probes.sampling import draw_exchanges
-from rejoinder.probes.words import change_words, find_words, repeat_text, reverse_words
-from rejoinder.text.english.contractions import contract, expand, toggle_contractions
-from rejoinder.text.english.replacement import load_replacements, replace_with_synonyms
-from rejoinder.text.english.synonyms import find_meanings
+from rejoinder.text.english.contractions import contract_words, expand_contractions, toggle_contractions
+from rejoinder.text.english.synonym_replacement import load_replacements, replace_with_synonyms
+from rejoinder.text.english.synonyms import find_word_meanings
+from rejoinder.text.words import change_words, find_words, repeat_text, reverse_words
 from rejoinder.types import Dialogue, Turn
 
 ATTACK = {attack.name: attack for attack in ATTACKS}
 EDIT = {edit.name: edit for edit in EDITS}
-POOL = Pool(
+POOL = ReplyPool(
     (("c/1", "It was the train."), ("c/2", "A drop of milk."), ("c/3", "I am late again."), ("c/1", "Yes, it was."))
 )
 
@@ -94,7 +94,7 @@ def test_what_cannot_be_made_is_left_out() -> None:
         "other_dialogue",
         "other_speaker",
     ]
-    alone = Exchange("x", "c", "c/2", bare.context, "Milk.", pool=Pool((("c/2", "A drop."), ("c/2", "Milk."))))
+    alone = Exchange("x", "c", "c/2", bare.context, "Milk.", pool=ReplyPool((("c/2", "A drop."), ("c/2", "Milk."))))
     assert make_attack_text(ATTACK["other_dialogue"], 0, alone) is None
 
 
@@ -122,13 +122,13 @@ def test_generic_replies_are_about_twenty_and_all_different() -> None:
     ],
 )
 def test_contractions_are_written_out(short: str, long: str) -> None:
-    assert expand(short) == long
+    assert expand_contractions(short) == long
     assert toggle_contractions(short) == long
 
 
 @pytest.mark.parametrize("text", ["Don't you?", "Isn't it late?", "Ann's dog", "He'd gone.", "Isn’t that so?"])
 def test_what_would_need_other_words_is_not_written_out(text: str) -> None:
-    assert expand(text) == text
+    assert expand_contractions(text) == text
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_what_would_need_other_words_is_not_written_out(text: str) -> None:
     ],
 )
 def test_words_are_drawn_together_where_nothing_is_contracted(long: str, short: str) -> None:
-    assert contract(long) == short
+    assert contract_words(long) == short
     assert toggle_contractions(long) == short
 
 
@@ -151,7 +151,7 @@ def test_words_are_drawn_together_where_nothing_is_contracted(long: str, short: 
     "text", ["Yes, I am.", "I am and I like it.", "That is what they are.", "I have to go.", "She did."]
 )
 def test_a_clause_that_ends_in_its_verb_is_not_drawn_together(text: str) -> None:
-    assert contract(text) == text.replace("That is what", "That's what")
+    assert contract_words(text) == text.replace("That is what", "That's what")
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_every_pair_of_synonyms_shares_a_meaning_of_wordnet() -> None:
     for phrase, other in load_replacements().items():
         pairs = [(a, b) for a, b in zip(phrase.split(), other.split(), strict=True) if a != b]
         assert len(pairs) == 1, phrase
-        assert all(find_meanings(a) & find_meanings(b) for a, b in pairs), (phrase, other)
+        assert all(find_word_meanings(a) & find_word_meanings(b) for a, b in pairs), (phrase, other)
 
 
 @pytest.mark.parametrize(
@@ -228,6 +228,6 @@ def test_a_reply_from_another_dialogue_never_comes_from_the_same_one() -> None:
     ]
     for exchange in draw_exchanges(talks, 10, "test", 0):
         own = exchange.reply.split()[1]
-        others = {other_dialogue(random.Random(seed), exchange) for seed in range(20)}
+        others = {pick_from_other_dialogue(random.Random(seed), exchange) for seed in range(20)}
         assert others
         assert all(other is not None and other.split()[1] != own for other in others)

@@ -10,7 +10,7 @@ import pytest
 from rejoinder.augmentation.augment import augment_records
 from rejoinder.augmentation.plan import AugmentationPlan
 from rejoinder.augmentation.summary import AugmentationTally
-from rejoinder.augmentation.worker import explain_local, plan_from_values
+from rejoinder.augmentation.worker import augmentation_plan_from_values, explain_local_augmentation
 from rejoinder.data.objects import to_object
 from rejoinder.engines.local import LocalEngine
 from rejoinder.types import Item, Record, Reference, Response, Turn
@@ -58,7 +58,7 @@ def test_a_plan_survives_plain_values(corpus: Path) -> None:
     import dataclasses
 
     for plan in (AugmentationPlan(), AugmentationPlan(corpus=str(corpus), retrieval=None, knowledge=("a", "b"), k=7)):
-        assert plan_from_values(json.loads(json.dumps(dataclasses.asdict(plan)))) == plan
+        assert augmentation_plan_from_values(json.loads(json.dumps(dataclasses.asdict(plan)))) == plan
 
 
 def test_what_cannot_be_shared_stays_here_and_says_so() -> None:
@@ -66,5 +66,5 @@ def test_what_cannot_be_shared_stays_here_and_says_so() -> None:
     found = list(augment_records(records()[:4], AugmentationPlan(comet=False, k=1), said.append, engine=LocalEngine(2)))
     assert len(found) == 4
     assert "so one process computes all of them" in said[0]
-    assert "adapted" in str(explain_local(AugmentationPlan(corpus="x", adapt=5)))
-    assert explain_local(AugmentationPlan(corpus="x")) is None
+    assert "adapted" in str(explain_local_augmentation(AugmentationPlan(corpus="x", adapt=5)))
+    assert explain_local_augmentation(AugmentationPlan(corpus="x")) is None

@@ -219,7 +219,7 @@ class FakeComet:
 
 
 def test_comet_gives_references_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "_generator", lambda name: FakeComet())
+    monkeypatch.setattr(sources, "_open_tail_generator", lambda name: FakeComet())
     (item,) = augment([ITEM], AugmentationPlan(retrieval=None, comet=True))
     assert {r.source for r in item.references[2:]} == {"commonsense/comet"}
     found = [r.text for r in item.references[2:]]

@@ -15,7 +15,7 @@ import pytest
 from rejoinder.errors import SpecError
 from rejoinder.metric import parse, signature
 from rejoinder.metrics import bertscore as module
-from rejoinder.metrics.bertscore import Bertscore, ContextualTokens, _harmonic, compare_tokens
+from rejoinder.metrics.bertscore import Bertscore, ContextualTokens, _harmonic_mean, compare_tokens
 from rejoinder.models.encoder.probe_sentences import probe_texts
 from rejoinder.paths import cache_home
 from rejoinder.types import Item, Pair, Reference, Response
@@ -192,5 +192,5 @@ def test_wrong_parameters_are_told(spec: str) -> None:
 
 
 def test_one_part_above_zero_alone_gives_no_f() -> None:
-    found = _harmonic(np.array([0.5, -0.5, 0.5, 0.0]), np.array([0.5, 0.5, -0.4, 0.0]))
+    found = _harmonic_mean(np.array([0.5, -0.5, 0.5, 0.0]), np.array([0.5, 0.5, -0.4, 0.0]))
     assert found.tolist() == [0.5, 0.0, 0.0, 0.0]

@@ -15,7 +15,7 @@ import pytest
 import rejoinder
 from rejoinder.data.questions import find_right_candidates
 from rejoinder.selection.card import card_paths
-from rejoinder.selection.inputs import BuildInput, read_contexts, read_repository, read_training
+from rejoinder.selection.inputs import BuildInput, read_context_records, read_repository, read_training_records
 from rejoinder.types import Dialogue, Item, Question, Rating, Response, Turn
 
 BM25 = ["--source", "bm25(query='reply')", "--judge-with", "none"]
@@ -196,13 +196,13 @@ def test_what_is_named_on_the_command_line(folder: Path) -> None:
     assert BuildInput.parse("dataset:dailydialog/test") == BuildInput("dataset:dailydialog/test")
     (folder / "me@home.jsonl").write_bytes((folder / "talks.jsonl").read_bytes())
     assert BuildInput.parse(str(folder / "me@home.jsonl")).splits == frozenset()
-    assert len(list(read_contexts([BuildInput.parse(f"{folder}/talks.jsonl@test+valid")]))) == 6
+    assert len(list(read_context_records([BuildInput.parse(f"{folder}/talks.jsonl@test+valid")]))) == 6
     zipped = folder / "said.txt.gz"
     zipped.write_bytes(gzip.compress((folder / "said.txt").read_bytes()))
     assert [one.turns[0].text for one in read_repository([BuildInput(str(zipped))])] == utterances()
     rejoinder.write([Item("i", (Turn("Well?"),)), Response("r", "i", "bot", "A reply.")], folder / "chats.jsonl")
     assert [one.turns[0].text for one in read_repository([BuildInput(str(folder / "chats.jsonl"))])] == ["A reply."]
-    assert len(list(read_training([BuildInput(str(folder / "chats.jsonl"))]))) == 2
+    assert len(list(read_training_records([BuildInput(str(folder / "chats.jsonl"))]))) == 2
 
 
 def test_the_cards_stand_beside_the_set() -> None:

@@ -13,7 +13,7 @@ from rejoinder.selection.candidate_filter import describe_form, is_near_in_lengt
 from rejoinder.selection.contexts import collect_contexts
 from rejoinder.selection.leakage import MIN_LETTERS, find_copies, scan_training
 from rejoinder.selection.pools import LEFT_OUT_KEY
-from rejoinder.selection.settings import SelectionSettings, parse_position
+from rejoinder.selection.settings import SelectionSettings, parse_reply_position
 from rejoinder.sources import Corpus
 from rejoinder.text.normalise import normalise_text
 from rejoinder.types import Candidate, Dialogue, Item, Question, Reference, Turn
@@ -107,10 +107,10 @@ def test_a_drawn_position_goes_by_the_seed() -> None:
         for seed in range(20)
     }
     assert len(drawn) > 5
-    assert parse_position("random") == "random"
-    assert parse_position("7") == 7
+    assert parse_reply_position("random") == "random"
+    assert parse_reply_position("7") == 7
     with pytest.raises(SpecError, match="no position is called 'frist'"):
-        parse_position("frist")
+        parse_reply_position("frist")
     with pytest.raises(SpecError, match="turn 3 cannot be the true reply"):
         SelectionSettings(position=3)
 

@@ -10,17 +10,17 @@ import orjson
 import pytest
 from annotation_projects import answer_to
 
-from rejoinder.annotation.exports import export
+from rejoinder.annotation.exports import export_judgements
 from rejoinder.annotation.project_file import read_project
 from rejoinder.annotation.store import open_store
 from rejoinder.annotation.units import make_units
 from rejoinder.data.reader import stream
 from rejoinder.errors import InputError
 from rejoinder.selection.build import PoolSet, make_questions
-from rejoinder.selection.human_scores import attach_scores, collect_scores, measure_agreement
+from rejoinder.selection.human_scores import attach_human_scores, collect_human_scores, measure_human_agreement
 from rejoinder.selection.pool_files import pools_path, read_pools, write_pools, write_scoring_project
 from rejoinder.selection.settings import SelectionSettings
-from rejoinder.selection.sheet import read_sheet, write_sheet
+from rejoinder.selection.sheet import read_scoring_sheet, write_scoring_sheet
 from rejoinder.types import Candidate, Question, Rating, Turn
 
 
@@ -47,16 +47,16 @@ def fill(path: Path, value: str = "1", truth: str = "5", columns: int = 5) -> No
 
 def test_a_sheet_goes_out_and_comes_back(tmp_path: Path) -> None:
     path = tmp_path / "sheet.csv"
-    assert write_sheet(pools(), path) == 12
+    assert write_scoring_sheet(pools(), path) == 12
     rows = list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"), newline="")))
     assert list(rows[0]) == ["question", "candidate", "context", "text", *(f"score {n}" for n in range(1, 6))]
     assert rows[0]["text"] == "'=1+0"  # else a spreadsheet would compute it
     assert rows[0]["context"] == "A: One,\ntwo\nThree\nA: Four 0"
     assert "true" not in path.read_text("utf-8-sig").replace("The truth", "")
     with pytest.raises(InputError, match="no scores are filled in"):
-        read_sheet(path, pools())
+        read_scoring_sheet(path, pools())
     fill(path)
-    scores = read_sheet(path, pools())
+    scores = read_scoring_sheet(path, pools())
     assert scores["d/0", "c1"] == (1, 1, 1, 1, 1)
     assert scores["d/1", "c9"] == (5, 5, 5, 5, 5)
     built = make_questions(PoolSet(pools()), SelectionSettings(judge=None), scores)
@@ -72,7 +72,7 @@ def test_a_sheet_may_have_gaps_other_signs_between_cells_and_rows_in_any_order(t
         Question(one.id, one.context, tuple(Candidate(c.text.replace('"', ""), c.id, c.grade) for c in one.candidates))
         for one in pools()
     )
-    assert read_sheet(path, plain) == {("d/1", "c9"): (5, 4)}
+    assert read_scoring_sheet(path, plain) == {("d/1", "c9"): (5, 4)}
 
 
 @pytest.mark.parametrize(
@@ -92,23 +92,23 @@ def test_a_sheet_may_have_gaps_other_signs_between_cells_and_rows_in_any_order(t
 )
 def test_what_is_wrong_with_a_sheet_is_told_with_its_line(change: object, message: str, tmp_path: Path) -> None:
     path = tmp_path / "sheet.csv"
-    write_sheet(pools(), path)
+    write_scoring_sheet(pools(), path)
     fill(path)
     path.write_text(change(path.read_text("utf-8")), "utf-8")  # type: ignore[operator]
     with pytest.raises(InputError, match=message):
-        read_sheet(path, pools())
+        read_scoring_sheet(path, pools())
 
 
 def test_ratings_name_candidates_as_the_annotation_page_does() -> None:
     given = [Rating(f"r{n}", "appropriate", float(n), "d/0/c1") for n in (4, 2, 3)]
     other = [Rating("r1", "fluency", 1.0, "d/0/c1"), Rating("r1", "appropriate", 1.0, "elsewhere")]
-    assert collect_scores([*given, *other], pools()) == {("d/0", "c1"): (2, 3, 4)}
+    assert collect_human_scores([*given, *other], pools()) == {("d/0", "c1"): (2, 3, 4)}
     with pytest.raises(InputError, match="none of the ratings is for a candidate of these pools"):
-        collect_scores(other[1:], pools())
+        collect_human_scores(other[1:], pools())
     with pytest.raises(InputError, match="there are no ratings of the aspect 'appropriate'"):
-        collect_scores(other[:1], pools())
+        collect_human_scores(other[:1], pools())
     with pytest.raises(InputError, match="scores must be whole numbers from 0 to 5"):
-        collect_scores([Rating("r", "appropriate", 2.5, "d/0/c1")], pools())
+        collect_human_scores([Rating("r", "appropriate", 2.5, "d/0/c1")], pools())
 
 
 def test_pools_go_to_the_annotation_page_and_their_ratings_come_back(tmp_path: Path) -> None:
@@ -128,12 +128,12 @@ def test_pools_go_to_the_annotation_page_and_their_ratings_come_back(tmp_path: P
             assert me is not None
             while (given := store.next_unit(me)) is not None:
                 store.submit(me, given.id, answer_to(project, given.unit, name), 4)
-        (tmp_path / "ratings.jsonl").write_bytes(export(store, "ratings").content)
+        (tmp_path / "ratings.jsonl").write_bytes(export_judgements(store, "ratings").content)
     finally:
         store.close()
     found = read_pools(path)
     assert found == PoolSet(pools(), {"pools found": 2})
-    scores = collect_scores(stream(tmp_path / "ratings.jsonl"), found.questions)
+    scores = collect_human_scores(stream(tmp_path / "ratings.jsonl"), found.questions)
     assert len(scores) == 12
     assert {len(one) for one in scores.values()} == {3}
 
@@ -150,20 +150,20 @@ def test_pools_without_their_card_can_still_be_read_and_a_broken_card_is_told(tm
 
 def test_agreement_is_fleiss_kappa_of_six_and_of_two_classes() -> None:
     # Counted by hand: two units, all agree on 5 and on 1: kappa is 1. Then one unit splits 3 to 2 over the border.
-    whole = measure_agreement([(5, 5, 5, 5, 5), (1, 1, 1, 1, 1)])
+    whole = measure_human_agreement([(5, 5, 5, 5, 5), (1, 1, 1, 1, 1)])
     assert whole is not None
     assert whole.six.value == pytest.approx(1.0)
-    split = measure_agreement([(5, 5, 5, 2, 2), (1, 1, 1, 1, 1)])
+    split = measure_human_agreement([(5, 5, 5, 2, 2), (1, 1, 1, 1, 1)])
     assert split is not None
     # Observed: (.4 + 1) / 2 = .7. Expected by shares .3, .2, .5 in three classes: .38; in two, .3 and .7: .58.
     assert split.six.value == pytest.approx((0.7 - 0.38) / (1 - 0.38))
     assert split.two.value == pytest.approx((0.7 - 0.58) / (1 - 0.58))
     assert (split.candidates, split.raters) == (2, (5, 5))
-    assert measure_agreement([(), ()]) is None
+    assert measure_human_agreement([(), ()]) is None
 
 
 def test_scores_stay_with_their_candidates() -> None:
-    scored = attach_scores(pools(), {("d/1", "c2"): (0, 1)})
+    scored = attach_human_scores(pools(), {("d/1", "c2"): (0, 1)})
     assert [one.meta for one in scored[0].candidates] == [{}] * 6
     assert scored[1].candidates[1].meta == {"ratings": [0, 1]}
 
@@ -173,7 +173,7 @@ def test_the_published_scores_agree_nearly_as_the_paper_says(published: Path) ->
     # of the set alone, and give .216 and .615 (as docs/agreement.md says).
     path = published / "judgements" / "eval_via_selection" / "human_scores.jsonl"
     rows = [scores for line in path.read_bytes().splitlines() for scores in orjson.loads(line)]
-    found = measure_agreement(rows, resamples=100)
+    found = measure_human_agreement(rows, resamples=100)
     assert found is not None
     assert found.candidates == 4076
     assert found.six.value == pytest.approx(0.2156, abs=5e-5)

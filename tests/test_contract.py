@@ -13,7 +13,7 @@ import tiny_models
 import rejoinder
 from rejoinder.metric import PARTS, Metric, SetMetric, metric_class, metric_names
 from rejoinder.models.catalog.entries import MODELS
-from rejoinder.models.catalog.manifest import is_available
+from rejoinder.models.catalog.manifest import is_model_available
 from rejoinder.scoring import compute
 from rejoinder.types import Item, Pair, Reference, Response, Turn
 
@@ -61,7 +61,7 @@ CHECKPOINTS = ("dynaeval", "grade")
 
 @pytest.fixture(params=[*metric_names(), *VARIANTS])
 def metric(request: pytest.FixtureRequest, own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Metric:
-    if request.param.startswith("aptness") and not is_available(MODELS["aptness"]):
+    if request.param.startswith("aptness") and not is_model_available(MODELS["aptness"]):
         pytest.skip("the weights of aptness are not in the package")
     monkeypatch.setenv("REJOINDER_THREADS", "1")  # tiny matrices only wait for each other
     tiny_models.install(own_cache)
@@ -115,9 +115,9 @@ def test_neighbours_and_order_change_no_number(metric: Metric) -> None:
         assert same(metric, metric.statistic(given), [one for pair in given for one in metric.statistic([pair])])
         return
     given = pairs()
-    whole = compute.measure(metric, given)
-    assert same(metric, whole, [compute.measure(metric, [pair])[0] for pair in given])
-    assert same(metric, whole, compute.measure(metric, given[::-1])[::-1])
+    whole = compute.measure_pairs(metric, given)
+    assert same(metric, whole, [compute.measure_pairs(metric, [pair])[0] for pair in given])
+    assert same(metric, whole, compute.measure_pairs(metric, given[::-1])[::-1])
 
 
 def test_a_set_metric_settles_the_same_in_any_order(metric: Metric) -> None:
@@ -130,7 +130,7 @@ def test_a_set_metric_settles_the_same_in_any_order(metric: Metric) -> None:
 
 
 def test_its_statistic_survives_the_cache(metric: Metric) -> None:
-    statistics = compute.measure(metric, pairs())
+    statistics = compute.measure_pairs(metric, pairs())
     assert orjson.loads(orjson.dumps(statistics)) == statistics
 
 
@@ -138,10 +138,10 @@ def test_a_pair_that_lacks_something_has_no_score_and_harms_no_other(metric: Met
     given = pairs(n=5)
     bare = Pair(Item("bare", ()), Response("b", "bare", "s0", "hello there my friend"))
     empty = Pair(given[0].item, Response("e", given[0].item.id, "s0", "  "))
-    found = compute.measure(metric, [given[0], bare, empty, *given[1:]])
+    found = compute.measure_pairs(metric, [given[0], bare, empty, *given[1:]])
     assert (found[1] is None) == bool(metric.needs)
     assert found[2] is None
-    assert same(metric, [found[0], *found[3:]], compute.measure(metric, given))
+    assert same(metric, [found[0], *found[3:]], compute.measure_pairs(metric, given))
 
 
 def test_no_pairs_give_no_scores(metric: Metric) -> None:
@@ -150,7 +150,7 @@ def test_no_pairs_give_no_scores(metric: Metric) -> None:
 
 def test_the_reference_that_matched_best_is_one_of_them(metric: Metric) -> None:
     given = pairs(n=20)
-    found = compute.match(metric, given)
+    found = compute.match_references(metric, given)
     if "references" not in metric.needs:
         assert found == [None] * len(given)
         return

@@ -18,14 +18,14 @@ from rejoinder.data.objects import to_object
 from rejoinder.data.questions import limit_situation
 from rejoinder.data.schema import Place, from_object
 from rejoinder.data.shards.conversations import (
-    digest,
+    conversation_digest,
     find_shared,
     pack_digests,
     save_digests,
     sort_digests,
     unpack_digests,
 )
-from rejoinder.data.shards.manifest import ShardEntry, ShardManifest, compare, decode, encode
+from rejoinder.data.shards.manifest import ShardEntry, ShardManifest, compare_manifest, decode_manifest, encode_manifest
 from rejoinder.data.shards.stats import ShardStats, SurveyWorker, read_shard_stats
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError
@@ -57,10 +57,10 @@ def saved(folder: Path, *parts: list[int]) -> list[Path]:
 
 def test_a_digest_is_that_of_blake2b_and_travels_as_text() -> None:
     raw = hashlib.blake2b(b"a\0b", digest_size=8).digest()
-    assert digest("a", "b") == int.from_bytes(raw, "little")
-    assert digest("ab") != digest("a", "b")
+    assert conversation_digest("a", "b") == int.from_bytes(raw, "little")
+    assert conversation_digest("ab") != conversation_digest("a", "b")
     found = sort_digests([("b",), ("a",), ("b",)])
-    assert found.tolist() == sorted({digest("a"), digest("b")})
+    assert found.tolist() == sorted({conversation_digest("a"), conversation_digest("b")})
     assert unpack_digests(pack_digests(found)).tolist() == found.tolist()
     assert unpack_digests(pack_digests(found)).dtype == np.uint64
 
@@ -95,13 +95,13 @@ def test_stretches_hold_about_equally_many(tmp_path: Path, monkeypatch: pytest.M
     from rejoinder.data.shards import conversations
 
     sizes = []
-    inner = conversations._shared
+    inner = conversations._shared_digest
 
     def counted(parts: Any) -> Any:
         sizes.append(sum(map(len, parts)))
         return inner(parts)
 
-    monkeypatch.setattr(conversations, "_shared", counted)
+    monkeypatch.setattr(conversations, "_shared_digest", counted)
     numbers = [n * 2**54 for n in range(1024)]  # evenly spread
     assert find_shared(saved(tmp_path, numbers[::2], numbers[1::2]), 256) is None
     assert sizes == [256] * 4
@@ -130,7 +130,7 @@ def test_the_conversation_of_every_kind_of_record() -> None:
     assert [found.conversation(record) for record in RECORDS] == ["d", "d", "j", "d", "j", "e", "d", "d", "j"]
     assert found.conversations() == {"d", "j", "e"}
     assert found.records == {"dialogue": 1, "item": 2, "response": 2, "question": 1, "rating": 2, "preference": 1}
-    assert found.digests().tolist() == sorted({digest("bot", "d"), digest("bot", "j")})
+    assert found.digests().tolist() == sorted({conversation_digest("bot", "d"), conversation_digest("bot", "j")})
     lost = [
         Response("x", "nowhere", "bot", "Yes."),
         Rating("ann", "apt", 1.0, "nobody"),
@@ -148,7 +148,7 @@ def test_a_worker_surveys_a_shard_and_an_empty_one(tmp_path: Path) -> None:
     assert entry[:3] == ["a.jsonl", len(raw), hashlib.sha256(raw).hexdigest()]
     assert entry[3]["response"] == 2
     assert entry[4] == 3
-    assert unpack_digests(text).tolist() == sorted({digest("bot", "d"), digest("bot", "j")})
+    assert unpack_digests(text).tolist() == sorted({conversation_digest("bot", "d"), conversation_digest("bot", "j")})
     found = read_shard_stats(path, "a.jsonl")
     assert found.records["item"] == 2
     assert read_shard_stats(empty, "b.jsonl").records == {}
@@ -177,37 +177,37 @@ ENTRIES = [ShardEntry("b", 20, "bb", {"item": 2, "response": 1}, 2), ShardEntry(
 
 
 def test_a_catalogue_comes_back_in_the_order_of_names() -> None:
-    found = decode(encode(ShardManifest(ENTRIES)), "here")
+    found = decode_manifest(encode_manifest(ShardManifest(ENTRIES)), "here")
     assert list(found.entries) == ENTRIES[::-1]
     assert found.records() == {"item": 3, "response": 1}
     assert found.summary() == "2 shards: 3 items, 1 response of 3 conversations in 30 bytes"
     assert ShardManifest([]).summary() == "0 shards: no records of 0 conversations in 0 bytes"
-    assert orjson.loads(encode(ShardManifest(ENTRIES)))["records"] == {"item": 3, "response": 1}
+    assert orjson.loads(encode_manifest(ShardManifest(ENTRIES)))["records"] == {"item": 3, "response": 1}
 
 
 def test_a_catalogue_that_cannot_be_right_is_refused() -> None:
     for raw in (b"", b"[]", b"{}", b'{"format": 1, "shards": [{}]}', b'{"format": 1, "shards": 3}'):
         with pytest.raises(InputError, match=r"here: (is not a catalogue of shards|was changed after it was written)"):
-            decode(raw, "here")
+            decode_manifest(raw, "here")
     with pytest.raises(InputError, match="was written by another version of rejoinder"):
-        decode(b'{"format": 2, "shards": []}', "here")
+        decode_manifest(b'{"format": 2, "shards": []}', "here")
     for double in (ENTRIES[0]._replace(sha256="cc"), ENTRIES[0]._replace(name="c")):
         with pytest.raises(InputError, match="here: lists 'b' twice"):
-            decode(encode(ShardManifest([*ENTRIES, double])), "here")
+            decode_manifest(encode_manifest(ShardManifest([*ENTRIES, double])), "here")
 
 
 def test_shards_are_compared_with_their_catalogue() -> None:
     found = ShardManifest(ENTRIES)
-    assert compare(found, {"a": 10, "b": 20}, "here") == {"a": ENTRIES[1], "b": ENTRIES[0]}
+    assert compare_manifest(found, {"a": 10, "b": 20}, "here") == {"a": ENTRIES[1], "b": ENTRIES[0]}
     with pytest.raises(InputError, match="here: the shard 'b' is listed but not there"):
-        compare(found, {"a": 10}, "here")
+        compare_manifest(found, {"a": 10}, "here")
     with pytest.raises(InputError, match=r"the shard 'a' \(and 1 more\) is listed but not there"):
-        compare(found, {}, "here")
-    assert set(compare(found, {"a": 10}, "here", whole=False)) == {"a", "b"}
+        compare_manifest(found, {}, "here")
+    assert set(compare_manifest(found, {"a": 10}, "here", whole=False)) == {"a", "b"}
     with pytest.raises(InputError, match="here: does not list the shard 'c'"):
-        compare(found, {"a": 10, "b": 20, "c": 1}, "here")
+        compare_manifest(found, {"a": 10, "b": 20, "c": 1}, "here")
     with pytest.raises(InputError, match="10 bytes are listed, 11 are there"):
-        compare(found, {"a": 11, "b": 20}, "here")
+        compare_manifest(found, {"a": 11, "b": 20}, "here")
 
 
 # ---- collections, records and situations

@@ -11,18 +11,18 @@ import pytest
 from rejoinder.data.collection import collect
 from rejoinder.data.dataset_reader import DatasetRow, alternate_speakers, pick_by_index
 from rejoinder.data.datasets import dataset
-from rejoinder.data.download import FetchError, RetryPolicy, _describe_error, _is_web, download, url_of
+from rejoinder.data.download import FetchError, RetryPolicy, _describe_error, _is_web, dataset_file_url, download_file
 from rejoinder.data.importers import ImportOptions, ImportTally, import_
 from rejoinder.data.importers import _rows as cells
 from rejoinder.data.importers.convokit import Utterance, build_threads
 from rejoinder.data.importers.dstc10 import parse_ratings, parse_response, parse_transcript
 from rejoinder.data.importers.openai import parse_message
-from rejoinder.data.knowledge import KNOWLEDGE, Triple, find_knowledge_files, normalise_persons, read_triples
+from rejoinder.data.knowledge import KNOWLEDGE, KnowledgeTriple, find_knowledge_files, normalise_persons, read_triples
 from rejoinder.data.questions import find_right_candidates, rank_grades
 from rejoinder.data.reader import LONGEST_LINE, InputFile
-from rejoinder.data.remote import RemoteFolder, is_remote, join_address, redact, split_address
+from rejoinder.data.remote import RemoteFolder, is_remote, join_address, redact_address, split_address
 from rejoinder.data.schema import Place, from_object
-from rejoinder.data.seeds import check_category, read_seeds, write_seeds
+from rejoinder.data.seeds import check_statement_category, read_seeds, write_seeds
 from rejoinder.data.shards.pack import RECORDS_PER_SHARD
 from rejoinder.errors import InputError, SpecError
 from rejoinder.files import sha256_of
@@ -175,8 +175,8 @@ def test_triples_of_both_layouts(tmp_path: Path) -> None:
     path = tmp_path / "t.tsv"
     path.write_text("personx~eats\toWant\tto thank person y\nUsedFor\tcup\tdrink\t1\npersonx eats\txneed\tNone.\n\n")
     assert list(read_triples(path)) == [
-        Triple("PersonX eats", "oWant", "to thank PersonY"),
-        Triple("cup", "UsedFor", "drink"),
+        KnowledgeTriple("PersonX eats", "oWant", "to thank PersonY"),
+        KnowledgeTriple("cup", "UsedFor", "drink"),
     ]
     assert normalise_persons(" person x 's  ~dog ") == "PersonX's dog"
     path.write_text("a\tb\n")
@@ -261,7 +261,7 @@ def test_seeds_of_records_and_ids_that_repeat(tmp_path: Path) -> None:
     unsaid = {**asked, "situation": [{"text": "It is cold.", "category": "environment"}]}
     with pytest.raises(InputError, match="does not say which statements are relevant"):
         read_seeds(seed_file(tmp_path / "a.jsonl", unsaid))
-    assert check_category("date", "x") == "date"
+    assert check_statement_category("date", "x") == "date"
 
 
 # ---- addresses and downloads
@@ -269,7 +269,7 @@ def test_seeds_of_records_and_ids_that_repeat(tmp_path: Path) -> None:
 
 def test_addresses_are_shown_without_secrets() -> None:
     where = "s3://KEY:SECRET@bucket/logs/?endpoint_override=h:1&scheme=http"
-    assert redact(where) == "s3://bucket/logs/"
+    assert redact_address(where) == "s3://bucket/logs/"
     assert join_address(where, "a b") == "s3://KEY:SECRET@bucket/logs/a%20b?endpoint_override=h:1&scheme=http"
     assert split_address("s3://bucket/logs/a%20b?x=1") == ("s3://bucket/logs?x=1", "a b")
     assert (is_remote("s3://x"), is_remote("a/b")) == (True, False)
@@ -326,12 +326,14 @@ def test_what_is_an_address_of_the_web(url: str, web: bool) -> None:
 
 def test_a_file_is_downloaded_by_its_commit() -> None:
     file = next(file for file in dataset("llmbar/natural").files if file.downloadable)
-    assert url_of(file, "https://example.org/").startswith(f"https://example.org/{file.repository}/{file.commit}/")
+    assert dataset_file_url(file, "https://example.org/").startswith(
+        f"https://example.org/{file.repository}/{file.commit}/"
+    )
     with pytest.raises(SpecError, match="mirror must be an address"):
-        url_of(file, "example.org")
+        dataset_file_url(file, "example.org")
     kept = dataset("corpus/dialogues").files[0]
     with pytest.raises(FetchError, match="cannot be downloaded"):
-        url_of(kept)
+        dataset_file_url(kept)
     assert _describe_error(TimeoutError(), 3.0) == "the server stalled (it sent nothing for 3 s)"
     assert (
         _describe_error(ConnectionResetError(104, "Connection reset"), 3.0)
@@ -343,7 +345,7 @@ def test_a_file_is_downloaded_by_its_commit() -> None:
 def test_a_piece_that_is_whole_already_is_not_asked_for(tmp_path: Path) -> None:
     part = tmp_path / "part"
     part.write_bytes(b"12345")
-    download("http://nowhere.invalid/x", part, 5, RetryPolicy(attempts=1), None)
+    download_file("http://nowhere.invalid/x", part, 5, RetryPolicy(attempts=1), None)
     assert part.read_bytes() == b"12345"
 
 

@@ -17,10 +17,10 @@ import pytest
 
 from rejoinder.data.collection import Collection, collect
 from rejoinder.data.datasets import Dataset, dataset, datasets_under, list_datasets, read_dataset
-from rejoinder.data.datasets._page import render_page
+from rejoinder.data.datasets._page import render_datasets_page
 from rejoinder.data.inputs import Input
 from rejoinder.data.schema import Place, from_object
-from rejoinder.data.writer import encode
+from rejoinder.data.writer import encode_record
 from rejoinder.errors import InputError, SpecError
 from rejoinder.registry import Registry
 from rejoinder.types import (
@@ -84,7 +84,7 @@ GOLDEN = {
 
 
 def digest(record: Any) -> str:
-    return hashlib.sha256(encode(record)).hexdigest()[:12]
+    return hashlib.sha256(encode_record(record)).hexdigest()[:12]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -103,7 +103,7 @@ def test_a_published_set_has_its_count_and_its_first_tenth_and_last_record(name:
 @pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith("corpus/")])
 def test_a_published_set_is_whole_and_can_be_written_and_read_back(name: str, published: Path) -> None:
     for record in collect(read_dataset(name, published, verify=True)):
-        assert from_object(orjson.loads(encode(record)), Place("line", 1), allow_empty=True) == record
+        assert from_object(orjson.loads(encode_record(record)), Place("line", 1), allow_empty=True) == record
 
 
 # Table 3 of Berlot-Attwell, Rudzicz 2022, row IDK (H): Spearman with people, two decimals, the mean of three runs.
@@ -305,7 +305,7 @@ def test_the_made_up_file_of_a_set_gives_its_kinds_of_record_which_can_be_writte
     records = list(collect(dataset(name).read(tiny)))
     assert {type(record).__name__.lower() + "s" for record in records} == set(dataset(name).counts)
     for record in records:
-        assert from_object(orjson.loads(encode(record)), Place("line", 1), allow_empty=True) == record
+        assert from_object(orjson.loads(encode_record(record)), Place("line", 1), allow_empty=True) == record
 
 
 def test_gupta_gives_one_item_to_several_systems(tiny: Path) -> None:
@@ -540,7 +540,7 @@ def test_a_damaged_file_gives_records_or_one_line_and_never_a_traceback(found: D
         put(tmp_path, {f.path: TINY[f.path] for f in found.files} | {file.path: content})
         try:
             for record in found.read(tmp_path):
-                assert from_object(orjson.loads(encode(record)), Place("line", 1), allow_empty=True) == record
+                assert from_object(orjson.loads(encode_record(record)), Place("line", 1), allow_empty=True) == record
         except InputError as error:
             told.append(str(error))
     assert len(told) > 15
@@ -621,7 +621,7 @@ def test_one_path_means_one_file() -> None:
 
 def test_the_page_is_made_from_the_sets() -> None:
     written = Path(__file__).parent.parent / "docs" / "datasets.md"
-    assert written.read_text("utf-8") == render_page(), (
+    assert written.read_text("utf-8") == render_datasets_page(), (
         "run: python -m rejoinder.data.datasets._page > docs/datasets.md"
     )
 

@@ -17,8 +17,14 @@ import tiny_language_model  # noqa: E402
 
 from rejoinder.errors import SpecError  # noqa: E402
 from rejoinder.models.delorean import passes  # noqa: E402
-from rejoinder.models.delorean.decoder import DeloreanResult, DeloreanTask, _token_penalties, adapt, adapt_batches  # noqa: E402
-from rejoinder.models.delorean.passes import Target, backward, content_loss, forward  # noqa: E402
+from rejoinder.models.delorean.decoder import (  # noqa: E402
+    DeloreanResult,
+    DeloreanTask,
+    _token_penalties,
+    rewrite_batches,
+    rewrite_texts,
+)
+from rejoinder.models.delorean.passes import RewriteTarget, backward_pass, content_loss, forward_pass  # noqa: E402
 from rejoinder.models.delorean.settings import DeloreanSettings  # noqa: E402
 from rejoinder.models.language_model.model import LanguageModel, load_language_model  # noqa: E402
 from rejoinder.models.language_model.prompt_format import context_ids  # noqa: E402
@@ -100,7 +106,7 @@ def by_hand(model: LanguageModel, job: DeloreanTask, settings: DeloreanSettings)
 @pytest.mark.parametrize("stop", ["unchanged", "never"])
 def test_it_is_the_algorithm_step_by_step(model: LanguageModel, start: Any, stop: Any) -> None:
     settings = dataclasses.replace(GENTLE, start=start, stop=stop, extra=0)
-    found = adapt(model, JOBS, settings)
+    found = rewrite_texts(model, JOBS, settings)
     for job, one in zip(JOBS, found, strict=True):
         expected = by_hand(model, job, settings)
         assert one.rounds == len(expected["ids"])
@@ -110,7 +116,7 @@ def test_it_is_the_algorithm_step_by_step(model: LanguageModel, start: Any, stop
 
 
 def test_a_backward_pass_lowers_the_content_loss(model: LanguageModel) -> None:
-    for one in adapt(model, JOBS, dataclasses.replace(GENTLE, stop="never")):
+    for one in rewrite_texts(model, JOBS, dataclasses.replace(GENTLE, stop="never")):
         assert one.rounds == GENTLE.iterations
         assert all(after < before for before, after in zip(one.loss_before, one.loss_after, strict=True))
         assert one.loss_before[-1] < one.loss_before[0], "what the passes leave is nearer to the text than the start"
@@ -119,18 +125,18 @@ def test_a_backward_pass_lowers_the_content_loss(model: LanguageModel) -> None:
 def test_each_gradient_step_lowers_the_content_loss() -> None:
     random = torch.Generator().manual_seed(0)
     logits = torch.randn((2, 4, 50), generator=random).log_softmax(-1)
-    target = Target.from_texts([(1, 2, 3, 4), (5, 6)], torch.device("cpu"))
+    target = RewriteTarget.from_texts([(1, 2, 3, 4), (5, 6)], torch.device("cpu"))
     losses = [content_loss(logits, target)]
     for _ in range(5):
-        logits = backward(logits, target, DeloreanSettings(updates=1, step_size=0.01))
+        logits = backward_pass(logits, target, DeloreanSettings(updates=1, step_size=0.01))
         losses.append(content_loss(logits, target))
     assert bool((torch.stack(losses).diff(dim=0) < 0).all())
 
 
 def test_a_text_depends_neither_on_its_batch_nor_on_the_order(model: LanguageModel) -> None:
-    together = adapt(model, JOBS, GENTLE)
-    alone = [adapt(model, [job], GENTLE)[0] for job in JOBS]
-    pairwise = adapt(model, JOBS[::-1], GENTLE, batch_size=2)[::-1]
+    together = rewrite_texts(model, JOBS, GENTLE)
+    alone = [rewrite_texts(model, [job], GENTLE)[0] for job in JOBS]
+    pairwise = rewrite_texts(model, JOBS[::-1], GENTLE, batch_size=2)[::-1]
     for one, other, third in zip(together, alone, pairwise, strict=True):
         assert one.text == other.text == third.text
         np.testing.assert_allclose(one.loss_after, other.loss_after, atol=1e-6)
@@ -145,7 +151,7 @@ def test_a_forward_pass_from_the_cache_is_one_of_whole_passes(model: LanguageMod
     size = (1, 6, model.network.config.vocab_size)
     pulled = torch.randn(size, generator=random, dtype=torch.float64).log_softmax(-1)
     with torch.no_grad():
-        found = forward(model.network, reading, pulled, GENTLE, banned)[0]
+        found = forward_pass(model.network, reading, pulled, GENTLE, banned)[0]
         before = context_ids(model.tokenizer, LONG, model.join)
         table = model.network.get_input_embeddings().weight
         whole = table[[*before.start, *before.body]][None]
@@ -159,24 +165,24 @@ def test_a_forward_pass_from_the_cache_is_one_of_whole_passes(model: LanguageMod
 
 def test_all_weight_on_the_text_gives_the_text_and_all_on_the_model_its_own(model: LanguageModel) -> None:
     strong = dataclasses.replace(GENTLE, mixing=0.0, step_size=0.5, extra=0)
-    assert [one.text for one in adapt(model, JOBS, strong)] == [job.text for job in JOBS]
+    assert [one.text for one in rewrite_texts(model, JOBS, strong)] == [job.text for job in JOBS]
     free = dataclasses.replace(GENTLE, mixing=1.0, temperature=1e-4, extra=0)
-    greedy = adapt(model, JOBS, dataclasses.replace(free, iterations=1))
-    assert [one.text for one in adapt(model, JOBS, free)] == [one.text for one in greedy]
+    greedy = rewrite_texts(model, JOBS, dataclasses.replace(free, iterations=1))
+    assert [one.text for one in rewrite_texts(model, JOBS, free)] == [one.text for one in greedy]
     assert all(one.rounds == 1 for one in greedy), "the greedy start is where such passes stay"
 
 
 def test_a_stable_text_stops_and_leaves_the_batch(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = []
-    plain = passes.forward
+    plain = passes.forward_pass
 
     def counting(network: Any, reading: Any, pulled: Any, *rest: Any) -> Any:
         rows.append(len(pulled))
         return plain(network, reading, pulled, *rest)
 
-    monkeypatch.setattr(passes, "forward", counting)
+    monkeypatch.setattr(passes, "forward_pass", counting)
     settings = dataclasses.replace(GENTLE, iterations=12, extra=0)
-    found = adapt(model, JOBS, settings)
+    found = rewrite_texts(model, JOBS, settings)
     assert sum(rows) == sum(one.rounds for one in found)
     assert len(rows) == max(one.rounds for one in found)
 
@@ -188,24 +194,26 @@ def test_texts_without_tokens_and_texts_that_are_too_long_are_left_alone(model: 
         DeloreanTask(LONG, "the cat " * 40),
         DeloreanTask(LONG, "the cat sat"),
     ]
-    *left, done = adapt(model, jobs, dataclasses.replace(GENTLE, most_tokens=20))
+    *left, done = rewrite_texts(model, jobs, dataclasses.replace(GENTLE, most_tokens=20))
     assert left == [DeloreanResult()] * 3
     assert done.text
-    assert adapt(model, []) == []
+    assert rewrite_texts(model, []) == []
 
 
 def test_a_context_beyond_the_window_loses_its_beginning(model: LanguageModel) -> None:
     small = dataclasses.replace(model, window=40)
     end = Turn("the cat and the dog sat on the mat")
     long, longer = ((*[Turn("a very much " * n)] * 8, end) for n in (20, 40))
-    first, second = adapt(small, [DeloreanTask(long, "it is so"), DeloreanTask(longer, "it is so")], GENTLE)
+    first, second = rewrite_texts(small, [DeloreanTask(long, "it is so"), DeloreanTask(longer, "it is so")], GENTLE)
     assert first == second
     assert first.text
-    assert adapt(small, [DeloreanTask(long, "the " * 60)], GENTLE) == [DeloreanResult()], "no room for it even alone"
+    assert rewrite_texts(small, [DeloreanTask(long, "the " * 60)], GENTLE) == [DeloreanResult()], (
+        "no room for it even alone"
+    )
 
 
 def test_nothing_ends_an_output_early(model: LanguageModel) -> None:
-    found = adapt(model, JOBS, dataclasses.replace(GENTLE, mixing=1.0, extra=0))
+    found = rewrite_texts(model, JOBS, dataclasses.replace(GENTLE, mixing=1.0, extra=0))
     assert not any(re.search(r"<\||\n", one.text or "") for one in found)
     banned = _token_penalties(model)
     assert float(banned[model.tokenizer.eos_token_id]) < -1e8
@@ -222,7 +230,7 @@ def test_a_text_that_breaks_off_may_end_its_sentence() -> None:
 
 
 def test_batches_hold_every_job_once(model: LanguageModel) -> None:
-    batches = list(adapt_batches(model, JOBS, GENTLE, batch_size=2))
+    batches = list(rewrite_batches(model, JOBS, GENTLE, batch_size=2))
     assert sorted(i for batch in batches for i, _ in batch) == list(range(len(JOBS)))
     assert max(map(len, batches)) == 2
 
@@ -238,5 +246,5 @@ def test_wrong_settings_are_a_users_error(wrong: dict[str, Any]) -> None:
 
 def test_no_weight_is_changed(model: LanguageModel, tmp_path: Path) -> None:
     before = {name: value.clone() for name, value in model.network.state_dict().items()}
-    adapt(model, JOBS[:2], GENTLE)
+    rewrite_texts(model, JOBS[:2], GENTLE)
     assert all(torch.equal(before[name], value) for name, value in model.network.state_dict().items())

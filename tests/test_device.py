@@ -16,8 +16,8 @@ from rejoinder.cli.models import command
 from rejoinder.errors import InputError, SpecError
 from rejoinder.models import device
 from rejoinder.models.aptness.model import AptnessModel
-from rejoinder.models.batching import batches
-from rejoinder.models.device import Backend
+from rejoinder.models.batching import split_into_batches
+from rejoinder.models.device import GraphBackend
 from rejoinder.models.encoder import factory, onnx
 from rejoinder.models.encoder.onnx import OnnxEncoder
 from rejoinder.models.encoder.probe_sentences import probe_texts
@@ -32,7 +32,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
     def made(driver: bool = False, provider: bool = False, torch: bool = False, asked: str | None = None) -> None:
         device._choose_backend.cache_clear()
         found = [device.CPU_PROVIDER, *([device.CUDA_PROVIDER] if provider else [])]
-        monkeypatch.setattr(device, "has_driver", lambda: driver)
+        monkeypatch.setattr(device, "has_cuda_driver", lambda: driver)
         monkeypatch.setattr(device, "_onnx_providers", lambda: found)
         monkeypatch.setattr(device, "_torch_has_cuda", lambda: torch and driver)
         if asked is None:
@@ -49,32 +49,32 @@ def by_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Graphs are computed by torch, which here has a CPU only."""
     pytest.importorskip("torch", reason="the torch extra is not installed")
     pytest.importorskip("onnx", reason="the torch extra is not installed")
-    monkeypatch.setattr(device, "_choose_backend", lambda asked: Backend("cpu", "torch"))
+    monkeypatch.setattr(device, "_choose_backend", lambda asked: GraphBackend("cpu", "torch"))
 
 
 def test_cuda_is_used_where_there_is_one_and_the_cpu_elsewhere(machine: Machine) -> None:
     pytest.importorskip("onnx", reason="the torch extra is not installed")
     machine()
-    assert device.graph_backend() == Backend("cpu", "onnxruntime")
+    assert device.graph_backend() == GraphBackend("cpu", "onnxruntime")
     assert device.torch_device() == "cpu"
     machine(driver=True, provider=True, torch=True)
-    assert device.graph_backend() == Backend("cuda", "onnxruntime")
+    assert device.graph_backend() == GraphBackend("cuda", "onnxruntime")
     machine(driver=True, torch=True)
-    assert device.graph_backend() == Backend("cuda", "torch")
+    assert device.graph_backend() == GraphBackend("cuda", "torch")
     assert device.torch_device() == "cuda"
     assert device.describe_backend() == "CUDA (exported graphs by torch)"
     machine(driver=True)
-    assert device.graph_backend() == Backend("cpu", "onnxruntime")
+    assert device.graph_backend() == GraphBackend("cpu", "onnxruntime")
     assert device.describe_backend() == "the CPU"
 
 
 def test_the_environment_decides_over_what_is_there(machine: Machine) -> None:
     machine(driver=True, provider=True, torch=True, asked="cpu")
-    assert device.graph_backend() == Backend("cpu", "onnxruntime")
+    assert device.graph_backend() == GraphBackend("cpu", "onnxruntime")
     assert device.torch_device() == "cpu"
     assert device.torch_device("cuda") == "cuda"  # what a command names comes first
     machine(driver=True, provider=True, torch=True, asked="cuda")
-    assert device.graph_backend() == Backend("cuda", "onnxruntime")
+    assert device.graph_backend() == GraphBackend("cuda", "onnxruntime")
 
 
 def test_a_device_that_is_not_there_is_said_in_one_sentence(machine: Machine) -> None:
@@ -98,7 +98,7 @@ def test_without_a_driver_neither_library_is_asked(machine: Machine, monkeypatch
 
     monkeypatch.setattr(device, "_onnx_providers", asked)
     monkeypatch.setattr(device, "_torch_has_cuda", asked)
-    assert device.graph_backend() == Backend("cpu", "onnxruntime")
+    assert device.graph_backend() == GraphBackend("cpu", "onnxruntime")
 
 
 def test_onnxruntime_is_asked_for_cuda_without_tf32(
@@ -120,13 +120,13 @@ def test_batches_are_larger_on_a_gpu_and_computed_one_after_the_other(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine()
-    assert max(map(len, batches([8] * 1000))) == 32
+    assert max(map(len, split_into_batches([8] * 1000))) == 32
     machine(driver=True, provider=True)
-    assert max(map(len, batches([8] * 1000))) == 512
+    assert max(map(len, split_into_batches([8] * 1000))) == 512
     monkeypatch.setenv("REJOINDER_THREADS", "2")
     monkeypatch.setattr(onnx, "ThreadPoolExecutor", None)
     seen: list[int] = []
-    onnx.compute_in_parallel(lambda batch: seen.append(len(batch)), batches([8] * 1000))
+    onnx.compute_in_parallel(lambda batch: seen.append(len(batch)), split_into_batches([8] * 1000))
     assert seen == [512, 488]
 
 
@@ -141,17 +141,17 @@ def test_torch_computes_aptness_to_the_written_decimals(
 
     def computed() -> list[Any]:
         monkeypatch.setenv("REJOINDER_CACHE", str(tmp_path / str(device.graph_backend().runtime)))
-        factory._open.cache_clear()
+        factory._open_encoder_folder.cache_clear()
         model = AptnessModel(folder)
         assert isinstance(model._cross._session, TorchGraph) == (device.graph_backend().runtime == "torch")
         found = [model.bi_scores, model.cross_scores, model.probabilities, model.cross_features]
         return [model.encoder.encode(replies), *(one(contexts, replies) for one in found)]
 
     by_it = computed()
-    monkeypatch.setattr(device, "_choose_backend", lambda asked: Backend("cpu", "onnxruntime"))
+    monkeypatch.setattr(device, "_choose_backend", lambda asked: GraphBackend("cpu", "onnxruntime"))
     for ours, theirs in zip(by_it, computed(), strict=True):
         assert np.abs(ours - theirs).max() < 2e-5
-    factory._open.cache_clear()
+    factory._open_encoder_folder.cache_clear()
 
 
 def test_torch_computes_the_shipped_graphs_as_onnxruntime_does() -> None:

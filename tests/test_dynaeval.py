@@ -19,8 +19,8 @@ import rejoinder
 from rejoinder import cli
 from rejoinder.errors import InputError, SpecError
 from rejoinder.metrics.dynaeval import DynaEval
-from rejoinder.models.checkpoint import CheckpointMissingError, read_weights
-from rejoinder.models.dynaeval.model import open_dynaeval, prepare_text, split_words
+from rejoinder.models.checkpoint import CheckpointMissingError, read_checkpoint_weights
+from rejoinder.models.dynaeval.model import open_dynaeval, prepare_dynaeval_text, split_dynaeval_words
 from rejoinder.types import Item, Pair, Response, Turn
 
 pytest.importorskip("torch", reason="the torch extra is not installed")
@@ -141,7 +141,7 @@ def vectors_of(folder: Path, dialogue: Sequence[str]) -> Any:
     state = torch.load(encoder / "pytorch_model.bin", weights_only=True)
     network.load_state_dict({name: value for name, value in state.items() if not name.startswith("pooler.")})
     given = RobertaTokenizer.from_pretrained(encoder)(
-        [prepare_text(t) for t in dialogue], padding=True, return_tensors="pt"
+        [prepare_dynaeval_text(t) for t in dialogue], padding=True, return_tensors="pt"
     )
     with torch.no_grad():
         return network(**given)[0].mean(dim=1).numpy().astype(np.float64)
@@ -150,7 +150,8 @@ def vectors_of(folder: Path, dialogue: Sequence[str]) -> Any:
 @pytest.mark.parametrize("windows", [(4, 4), (1, 2), (-1, -1), (-1, 3), (2, -1), (0, 0)])
 def test_the_forward_pass_is_that_of_the_authors(folder: Path, windows: tuple[int, int]) -> None:
     weights = {
-        name: v.numpy().astype(np.float64) for name, v in read_weights(folder / CHECKPOINT, "best_state").items()
+        name: v.numpy().astype(np.float64)
+        for name, v in read_checkpoint_weights(folder / CHECKPOINT, "best_state").items()
     }
     found = open_dynaeval(str(folder)).scores(DIALOGUES, *windows)
     expected = [score(weights, vectors_of(folder, dialogue), *windows) for dialogue in DIALOGUES]
@@ -160,14 +161,18 @@ def test_the_forward_pass_is_that_of_the_authors(folder: Path, windows: tuple[in
 
 def test_the_earlier_version_with_two_narrowing_layers_is_read_too(tmp_path: Path) -> None:
     folder = tiny.write_dynaeval(tmp_path, flat=True, narrow_twice=True)
-    weights = {name: v.numpy().astype(np.float64) for name, v in read_weights(folder / "best.pt", "best_state").items()}
+    weights = {
+        name: v.numpy().astype(np.float64)
+        for name, v in read_checkpoint_weights(folder / "best.pt", "best_state").items()
+    }
     found = open_dynaeval(str(folder)).scores(DIALOGUES[:1], 4, 4)
     assert found == pytest.approx([score(weights, vectors_of(folder, DIALOGUES[0]), 4, 4)], rel=1e-4, abs=1e-5)
 
 
 def test_one_window_of_all_counts_no_message_in_the_first_convolution(folder: Path) -> None:
     weights = {
-        name: v.numpy().astype(np.float64) for name, v in read_weights(folder / CHECKPOINT, "best_state").items()
+        name: v.numpy().astype(np.float64)
+        for name, v in read_checkpoint_weights(folder / CHECKPOINT, "best_state").items()
     }
     assert not shares(weights, np.ones((3, tiny.WIDTH)), -1, -1).any()
 
@@ -180,9 +185,9 @@ def test_the_reply_is_the_end_of_the_dialogue(folder: Path) -> None:
 
 
 def test_utterances_are_lower_cased_set_apart_and_cut() -> None:
-    assert split_words("I don't think it's Nine, do you?") == "i do n't think it 's nine , do you ?".split()
-    assert prepare_text("Yes!") == "yes ! __eou__"
-    assert prepare_text("ha " * 40).split() == ["ha"] * 30 + ["__eou__"]
+    assert split_dynaeval_words("I don't think it's Nine, do you?") == "i do n't think it 's nine , do you ?".split()
+    assert prepare_dynaeval_text("Yes!") == "yes ! __eou__"
+    assert prepare_dynaeval_text("ha " * 40).split() == ["ha"] * 30 + ["__eou__"]
 
 
 def test_long_utterances_are_said_to_be_cut(folder: Path) -> None:
@@ -226,7 +231,11 @@ def change(path: Path, inside: str | None = None, **changed: Any) -> None:
     import torch
 
     with torch.serialization.safe_globals([]):
-        states = {"best_state": dict(read_weights(path, inside))} if inside else dict(read_weights(path))
+        states = (
+            {"best_state": dict(read_checkpoint_weights(path, inside))}
+            if inside
+            else dict(read_checkpoint_weights(path))
+        )
     state = states["best_state"] if inside else states
     for name, value in changed.items():
         del state[name.replace("__", ".")]
@@ -278,7 +287,8 @@ def test_safetensors_and_the_prefix_of_a_whole_roberta_are_read(folder: Path, ow
     before = DynaEval(folder=str(folder)).score(pairs(DIALOGUES))
     path = own / "SRoBERTa" / "pytorch_model.bin"
     save_file(
-        {f"roberta.{name}": value for name, value in read_weights(path).items()}, path.with_name("model.safetensors")
+        {f"roberta.{name}": value for name, value in read_checkpoint_weights(path).items()},
+        path.with_name("model.safetensors"),
     )
     path.unlink()
     assert DynaEval(folder=str(own)).score(pairs(DIALOGUES)) == before
@@ -295,7 +305,7 @@ def test_a_number_of_numpys_beside_the_weights_does_no_harm(tmp_path: Path, old_
     new, old = b"numpy._core.multiarray\n", b"numpy.core.multiarray\n"
     path.write_bytes(content.replace(new, old) if old_name else content.replace(old, new))
     assert (old if old_name else new) in path.read_bytes()
-    assert read_weights(path, "best_state")["a"].tolist() == [1.0, 1.0]
+    assert read_checkpoint_weights(path, "best_state")["a"].tolist() == [1.0, 1.0]
 
 
 def test_a_pickle_that_would_run_something_is_refused(own: Path) -> None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rejoinder.cli import models as cli
 from rejoinder.errors import InputError, SpecError
 from rejoinder.models.base import Encoder, Side, TokenVectors, Vectors
-from rejoinder.models.batching import batches, pad
+from rejoinder.models.batching import pad_token_ids, split_into_batches
 from rejoinder.models.catalog.manifest import ModelMissingError
 from rejoinder.models.device import count_threads
 from rejoinder.models.encoder import card as cards
@@ -230,16 +230,16 @@ def test_a_name_that_leads_nowhere_is_told(tmp_path: Path) -> None:
 
 def test_batches_hold_every_text_once_and_few_tokens() -> None:
     lengths = [5, 300, 1, 1, 40, 0, 900, 7] * 9
-    found = list(batches(lengths, most_rows=8, most_tokens=100))
+    found = list(split_into_batches(lengths, most_rows=8, most_tokens=100))
     assert sorted(np.concatenate(found).tolist()) == list(range(len(lengths)))
     for batch in found:
         longest = max(lengths[i] for i in batch)
         assert len(batch) == 1 or (len(batch) <= 8 and len(batch) * longest <= 100)
-    assert list(batches([])) == []
+    assert list(split_into_batches([])) == []
 
 
 def test_padding_fills_up_at_the_end() -> None:
-    ids, mask = pad([[5, 6, 7], [], [8]], filler=1)
+    ids, mask = pad_token_ids([[5, 6, 7], [], [8]], filler=1)
     assert ids.tolist() == [[5, 6, 7], [1, 1, 1], [8, 1, 1]]
     assert mask.tolist() == [[1, 1, 1], [0, 0, 0], [1, 0, 0]]
 

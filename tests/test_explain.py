@@ -19,9 +19,16 @@ from hypothesis import strategies as st
 from rejoinder.errors import InputError, SpecError
 from rejoinder.metric import NAN, Metric
 from rejoinder.probes.explanation import ContextPart, Explanation
-from rejoinder.probes.explanation_view import explanation_table, render_lines, render_plain, to_json
+from rejoinder.probes.explanation_view import explanation_table, explanation_to_json, render_lines, render_plain
 from rejoinder.probes.occlusion import explain_pair, make_pair
-from rejoinder.probes.segments import MAX_PIECES, remove_piece, sentence_pieces, split_parts, split_reply, split_words
+from rejoinder.probes.segments import (
+    MAX_PIECES,
+    remove_piece,
+    sentence_pieces,
+    split_reply_pieces,
+    split_sentence_or_clause_pieces,
+    split_word_pieces,
+)
 from rejoinder.table import FORMATS
 from rejoinder.types import Pair
 from tests.test_cli import CHATS, ran
@@ -81,7 +88,7 @@ class Needy(Weighed):
 
 
 def pieces(text: str) -> list[str]:
-    return [piece.text for piece in split_words(text)]
+    return [piece.text for piece in split_word_pieces(text)]
 
 
 def test_punctuation_goes_with_the_word_before_it() -> None:
@@ -101,36 +108,43 @@ def test_text_without_spaces_is_taken_sign_by_sign() -> None:
 
 def test_what_is_left_has_no_double_space() -> None:
     text = "One, two  three."
-    assert [remove_piece(text, piece) for piece in split_words(text)] == ["two  three.", "One, three.", "One, two"]
+    assert [remove_piece(text, piece) for piece in split_word_pieces(text)] == [
+        "two  three.",
+        "One, three.",
+        "One, two",
+    ]
 
 
 def test_a_sentence_is_cut_into_clauses_only_where_it_is_alone() -> None:
-    assert [p.text for p in split_parts("Is it open? I need milk, and bread.")] == [
+    assert [p.text for p in split_sentence_or_clause_pieces("Is it open? I need milk, and bread.")] == [
         "Is it open?",
         "I need milk, and bread.",
     ]
-    assert [p.text for p in split_parts("I need milk, and bread.")] == ["I need milk,", "and bread."]
-    assert split_parts("I need milk.") == []
+    assert [p.text for p in split_sentence_or_clause_pieces("I need milk, and bread.")] == [
+        "I need milk,",
+        "and bread.",
+    ]
+    assert split_sentence_or_clause_pieces("I need milk.") == []
 
 
 def test_a_long_reply_is_cut_by_sentence_and_one_without_sentences_by_stretches() -> None:
-    assert split_reply("word " * MAX_PIECES)[0] == "word"
-    unit, found = split_reply("one two three. " * 30)
+    assert split_reply_pieces("word " * MAX_PIECES)[0] == "word"
+    unit, found = split_reply_pieces("one two three. " * 30)
     assert (unit, len(found)) == ("sentence", 30)
-    unit, found = split_reply("one two three. " * 300)
+    unit, found = split_reply_pieces("one two three. " * 300)
     assert unit == "sentence"
     assert len(found) <= MAX_PIECES
-    unit, found = split_reply("word " * 500)
+    unit, found = split_reply_pieces("word " * 500)
     assert unit == "stretch"
     assert len(found) <= MAX_PIECES
 
 
 @given(st.text(max_size=80))
 def test_pieces_lie_in_the_text_in_order_and_hold_all_of_it(text: str) -> None:
-    for found in (split_words(text), sentence_pieces(text), split_parts(text)):
+    for found in (split_word_pieces(text), sentence_pieces(text), split_sentence_or_clause_pieces(text)):
         assert all(text[p.start : p.end] == p.text and p.text for p in found)
         assert all(a.end <= b.start for a, b in itertools.pairwise(found))
-    covered = "".join(piece.text for piece in split_words(text))
+    covered = "".join(piece.text for piece in split_word_pieces(text))
     assert "".join(covered.split()) == "".join(text.split())
 
 
@@ -229,7 +243,7 @@ def test_a_metric_that_never_knows_gives_dashes() -> None:
     assert found.answers() == ()
     assert found.costly() == found.earning() == []
     assert render_plain(found).startswith("test_explain: –")
-    assert json.loads(to_json(found))["score"] is None
+    assert json.loads(explanation_to_json(found))["score"] is None
 
 
 def test_a_metric_without_the_context_has_no_context_part() -> None:
@@ -286,7 +300,7 @@ def test_a_metric_of_references_works_where_there_are_some() -> None:
 @given(st.lists(st.text(min_size=1, max_size=20).filter(str.strip), max_size=4), st.text(max_size=60))
 def test_any_text_can_be_explained_and_shown(context: list[str], reply: str) -> None:
     found = explain_pair("context_overlap", make_pair(context, reply))
-    json.loads(to_json(found))
+    json.loads(explanation_to_json(found))
     render_plain(found)
     for form in FORMATS.values():
         form(explanation_table(found))
@@ -325,7 +339,7 @@ def test_the_terminal_view_is_shaded(monkeypatch: pytest.MonkeyPatch, capsys: py
 
 
 def test_json_has_everything() -> None:
-    found = json.loads(to_json(shown()))
+    found = json.loads(explanation_to_json(shown()))
     assert found["score"] == 8
     assert [span["text"] for span in found["costly"]] == ["awful", "bad"]
     assert found["words"][1] == {"start": 5, "end": 9, "text": "milk", "without": -2.0, "worth": 10.0}

@@ -96,8 +96,10 @@ def test_with_both_kinds_the_loss_of_the_positive_ones_is_taken_off(over: Any, o
 def test_a_conversation_is_read_once_for_all_followups(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tiny_language_model.install(own_cache)
     read: list[int] = []
-    one = likelihood.read
-    monkeypatch.setattr(likelihood, "read", lambda network, rows: (read.append(len(rows)), one(network, rows))[1])
+    one = likelihood.read_token_rows
+    monkeypatch.setattr(
+        likelihood, "read_token_rows", lambda network, rows: (read.append(len(rows)), one(network, rows))[1]
+    )
     Fed().score([*PAIRS, *PAIRS])
     assert sum(read) == len(PAIRS)
 
@@ -110,8 +112,10 @@ def test_several_aspects_read_a_conversation_once_and_score_as_alone(
     given = [*PAIRS, pair([" "], "yes")]
     alone = [metric.score(given) for metric in metrics]
     read: list[int] = []
-    one = likelihood.read
-    monkeypatch.setattr(likelihood, "read", lambda network, rows: (read.append(len(rows)), one(network, rows))[1])
+    one = likelihood.read_token_rows
+    monkeypatch.setattr(
+        likelihood, "read_token_rows", lambda network, rows: (read.append(len(rows)), one(network, rows))[1]
+    )
     together = fed.score_together(metrics[:3], given)
     assert sum(read) == len(PAIRS)
     for mine, theirs in zip([*together, *fed.score_together(metrics[3:], given)], alone, strict=True):
@@ -121,7 +125,7 @@ def test_several_aspects_read_a_conversation_once_and_score_as_alone(
 
 def test_the_followup_is_said_by_the_party_that_the_reply_was_made_to(own_cache: Path) -> None:
     given = pair(["be short", "hi", "hello", "how are you?"], "fine", ["system", "user", "assistant", "user"])
-    roles = [turn.speaker for turn in fed.conversation(given)]
+    roles = [turn.speaker for turn in fed.conversation_turns(given)]
     assert roles == ["system", "assistant", "user", "assistant", "user"]  # so that the model speaks for the user
     tiny_language_model.install(own_cache)
     named = pair(["hi", "hello", "how are you?"], "fine", ["Ann", "Bob", "Ann"])

@@ -14,15 +14,15 @@ from click.testing import CliRunner, Result
 
 from rejoinder.cli import data as cli
 from rejoinder.data import datasets
-from rejoinder.data.datasets import Dataset, File
-from rejoinder.data.download import FetchError, RetryPolicy, fetch, url_of
+from rejoinder.data.datasets import Dataset, DatasetFile
+from rejoinder.data.download import FetchError, RetryPolicy, dataset_file_url, fetch_dataset_file
 from rejoinder.errors import RejoinderError, SpecError
 from rejoinder.types import Dialogue, Turn
 
 BODY = bytes(range(256)) * 700
 HURRY = RetryPolicy(timeout=10.0, attempts=3, pause=0.01)
 COMMIT = "0123456789" * 4
-FILE = File("sets/a/b.bin", hashlib.sha256(BODY).hexdigest(), len(BODY), "owner/name", COMMIT, "data/b c.bin")
+FILE = DatasetFile("sets/a/b.bin", hashlib.sha256(BODY).hexdigest(), len(BODY), "owner/name", COMMIT, "data/b c.bin")
 
 Answer = Callable[["Handler", int], None]  # what to do with the n-th request, counted from 1
 
@@ -110,7 +110,7 @@ def status(code: int, **headers: object) -> Answer:
 
 
 def get(server: Server, root: Path, patience: RetryPolicy = HURRY) -> bool:
-    return fetch(FILE, root, server.url, patience)
+    return fetch_dataset_file(FILE, root, server.url, patience)
 
 
 def left(root: Path) -> list[str]:
@@ -135,7 +135,7 @@ def test_a_wrong_file_under_the_name_is_replaced(server: Server, tmp_path: Path)
 
 def test_progress_ends_at_the_size(server: Server, tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
-    fetch(FILE, tmp_path, server.url, HURRY, lambda *step: seen.append(step))
+    fetch_dataset_file(FILE, tmp_path, server.url, HURRY, lambda *step: seen.append(step))
     assert seen == sorted(seen)
     assert seen[-1] == (len(BODY), len(BODY))
 
@@ -318,17 +318,17 @@ def test_a_circle_of_redirects_ends(server: Server, tmp_path: Path) -> None:
 @pytest.mark.parametrize("mirror", ["file:///tmp", "ftp://host/x", "host/x", "http://", "https://h ost", "http://h:x"])
 def test_only_web_addresses_are_mirrors(mirror: str, tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="must be an address that begins with http"):
-        fetch(FILE, tmp_path, mirror)
+        fetch_dataset_file(FILE, tmp_path, mirror)
 
 
 def test_without_a_mirror_files_come_from_github() -> None:
-    assert url_of(FILE) == f"https://raw.githubusercontent.com/owner/name/{COMMIT}/data/b%20c.bin"
-    assert url_of(FILE, "http://here/pub/") == f"http://here/pub/owner/name/{COMMIT}/data/b%20c.bin"
+    assert dataset_file_url(FILE) == f"https://raw.githubusercontent.com/owner/name/{COMMIT}/data/b%20c.bin"
+    assert dataset_file_url(FILE, "http://here/pub/") == f"http://here/pub/owner/name/{COMMIT}/data/b%20c.bin"
 
 
 def test_a_file_that_cannot_be_had_says_why(tmp_path: Path) -> None:
     with pytest.raises(FetchError, match="cannot be downloaded: ask the author"):
-        fetch(File("a", FILE.sha256, 1, reason="ask the author"), tmp_path)
+        fetch_dataset_file(DatasetFile("a", FILE.sha256, 1, reason="ask the author"), tmp_path)
 
 
 def test_a_folder_that_cannot_be_made_is_told(server: Server, tmp_path: Path) -> None:
@@ -343,9 +343,9 @@ def test_a_folder_that_cannot_be_made_is_told(server: Server, tmp_path: Path) ->
 @pytest.fixture
 def offered(monkeypatch: pytest.MonkeyPatch, server: Server, tmp_path: Path) -> Path:
     """A made-up set of one file that the server has and one that nobody has."""
-    absent = File("sets/a/own.txt", hashlib.sha256(b"own").hexdigest(), 3, reason="it is the author's own")
+    absent = DatasetFile("sets/a/own.txt", hashlib.sha256(b"own").hexdigest(), 3, reason="it is the author's own")
 
-    def found(name: str, files: tuple[File, ...]) -> Dataset:
+    def found(name: str, files: tuple[DatasetFile, ...]) -> Dataset:
         records = lambda root: iter([Dialogue("d", (Turn("Hi ."),))])  # noqa: E731
         return Dataset(name, "a made-up set", files, "CC0", "Nobody 2020", {"dialogues": 1}, "", records)
 

@@ -16,7 +16,7 @@ from rejoinder.types import Candidate, Dialogue, Question, Turn
 
 torch = pytest.importorskip("torch")
 
-from rejoinder.models.generator.model import load_generator, read_card  # noqa: E402
+from rejoinder.models.generator.model import load_generator, read_generator_card  # noqa: E402
 from rejoinder.models.generator.network import GeneratorNetwork, GeneratorShape, position_encoding  # noqa: E402
 from rejoinder.models.generator.text import (  # noqa: E402
     BEGIN,
@@ -27,7 +27,12 @@ from rejoinder.models.generator.text import (  # noqa: E402
     TurnTokenizer,
     train_tokenizer,
 )
-from rejoinder.training.generator.data import BatchLoader, build_examples, make_batches, select_split  # noqa: E402
+from rejoinder.training.generator.data import (  # noqa: E402
+    BatchLoader,
+    build_generator_examples,
+    make_generator_batches,
+    select_split_dialogues,
+)
 from rejoinder.training.generator.recipe import GeneratorRecipe, train_generator  # noqa: E402
 
 ARCHES = ("gru", "lstm", "transformer")
@@ -129,7 +134,7 @@ def test_training_lowers_the_held_out_loss_and_keeps_the_best(tmp_path: Path) ->
     assert losses[-1] < losses[0]
     assert measured["valid_loss"] == min(losses)
     assert any("steps per second" in line for line in told)
-    assert read_card(tmp_path / "g").about["corpora"] == ["made"]
+    assert read_generator_card(tmp_path / "g").about["corpora"] == ["made"]
 
 
 def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path) -> None:
@@ -148,7 +153,7 @@ def test_a_snapshot_is_a_generator_of_that_step(tmp_path: Path) -> None:
 
 def test_a_smaller_fraction_lies_within_a_larger_one() -> None:
     many = [dialogue(n, "train") for n in range(2_000)]
-    parts = [{d.id for d in select_split(many, "train", share)} for share in (0.1, 0.5, 1.0)]
+    parts = [{d.id for d in select_split_dialogues(many, "train", share)} for share in (0.1, 0.5, 1.0)]
     assert parts[0] < parts[1] < parts[2]
     assert 120 < len(parts[0]) < 280
     assert 900 < len(parts[1]) < 1_100
@@ -157,7 +162,7 @@ def test_a_smaller_fraction_lies_within_a_larger_one() -> None:
 def test_examples_are_turns_after_up_to_three_and_batches_hold_each_once() -> None:
     pieces = train_tokenizer((t.text for d in DIALOGUES for t in d.turns), 400)
     reader = TurnTokenizer(pieces, GeneratorLimits(3, 40, 20))
-    examples = build_examples(DIALOGUES, reader)
+    examples = build_generator_examples(DIALOGUES, reader)
     assert len(examples) == 3 * len(DIALOGUES)
     context, reply, lengths = BatchLoader(examples, torch.device("cpu")).batch(np.array([2, 0]))
     said = [turn.text for turn in DIALOGUES[0].turns]
@@ -165,11 +170,13 @@ def test_examples_are_turns_after_up_to_three_and_batches_hold_each_once() -> No
     assert [i for i in context[1].tolist() if i] == list(reader.context(said[:1]))
     assert [i for i in reply[0].tolist() if i] == [BEGIN, *reader.reply(said[3]), END]
     assert lengths.tolist() == [len(reader.context(said[:3])), len(reader.context(said[:1]))]
-    batches = make_batches(examples, 200, 0, 1)
+    batches = make_generator_batches(examples, 200, 0, 1)
     assert sorted(np.concatenate(batches).tolist()) == list(range(len(examples)))
     wide = [(examples.context[b, 1].max() + examples.reply[b, 1].max()) * len(b) for b in batches]
     assert max(wide) <= 200
-    assert not all(np.array_equal(a, b) for a, b in zip(batches, make_batches(examples, 200, 0, 2), strict=False))
+    assert not all(
+        np.array_equal(a, b) for a, b in zip(batches, make_generator_batches(examples, 200, 0, 2), strict=False)
+    )
 
 
 def test_marks_in_a_text_are_plain_text_and_long_texts_are_cut() -> None:

@@ -20,8 +20,8 @@ import rejoinder
 from rejoinder import cli
 from rejoinder.errors import InputError, SpecError
 from rejoinder.metrics.grade import Grade
-from rejoinder.models.checkpoint import CheckpointMissingError, read_weights
-from rejoinder.models.grade.graph import Concepts, _build_edges, _drop_edges, build_graph
+from rejoinder.models.checkpoint import CheckpointMissingError, read_checkpoint_weights
+from rejoinder.models.grade.graph import KeywordConcepts, _build_edges, _drop_edges, build_keyword_graph
 from rejoinder.models.grade.keywords import EnglishTagger, read_rarity, write_rarity
 from rejoinder.models.grade.model import GradeModel, open_grade, truncate_pair
 from rejoinder.types import Item, Pair, Response, Turn
@@ -52,7 +52,7 @@ def own(folder: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def weights(folder: Path) -> dict[str, Any]:
-    return {name: value.numpy() for name, value in read_weights(folder / CHECKPOINT, "model").items()}
+    return {name: value.numpy() for name, value in read_checkpoint_weights(folder / CHECKPOINT, "model").items()}
 
 
 def pairs(contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> list[Pair]:
@@ -242,7 +242,7 @@ def test_edges_are_dropped_by_the_seed_and_the_pair_alone(folder: Path) -> None:
 
 def test_a_share_of_the_edges_is_left_counted_by_hand() -> None:
     words = [f"w{i}" for i in range(6)]
-    concepts = Concepts({word: i + 4 for i, word in enumerate(words)}, {}, {}, {})
+    concepts = KeywordConcepts({word: i + 4 for i, word in enumerate(words)}, {}, {}, {})
     # The context stands in places 1 and 2, the reply in 1 to 4. So 1-1, 2-2 and, both ways, 1-2, 1-3, 1-4, 2-3 and 2-4
     # are edges: 12, of which 7 are left at .6.
     edges = _build_edges(concepts, words[:2], words[2:], 18)
@@ -253,8 +253,8 @@ def test_a_share_of_the_edges_is_left_counted_by_hand() -> None:
 
 
 def test_the_normal_form_of_the_edges_is_computed_by_hand() -> None:
-    concepts = Concepts({"a": 4, "b": 5}, {}, {}, {("a", "b"): 4})
-    found = build_graph(concepts, ["x", "a"], ["b"], 18, 3, keep=1.0, seed=0)
+    concepts = KeywordConcepts({"a": 4, "b": 5}, {}, {}, {("a", "b"): 4})
+    found = build_keyword_graph(concepts, ["x", "a"], ["b"], 18, 3, keep=1.0, seed=0)
     # b stands in place 1, x in 1 and a in 2: x-b is 1/20 at (1, 1), a-b is 1/4 at (2, 1) and (1, 2).
     sums = {1: 1 + 1 / 20 + 1 / 4, 2: 1 + 1 / 4}
     assert found.edges[1, 1] == pytest.approx((1 + 1 / 20) / sums[1])

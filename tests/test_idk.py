@@ -17,7 +17,7 @@ from rejoinder.errors import InputError
 from rejoinder.models import idk as cards
 from rejoinder.models.aptness.model import open_aptness
 from rejoinder.models.catalog.entries import MODELS
-from rejoinder.models.catalog.manifest import is_available
+from rejoinder.models.catalog.manifest import is_model_available
 from rejoinder.models.encoder import pair_encoder
 from rejoinder.training.idk import (
     BATCH,
@@ -28,9 +28,9 @@ from rejoinder.training.idk import (
     draw_training,
     fit_by_gradient,
     fit_exactly,
-    fit_regression,
-    objective,
-    pair_vectors,
+    fit_idk_regression,
+    idk_training_vectors,
+    penalised_loss,
     share_above_negative,
     train_idk,
 )
@@ -38,7 +38,7 @@ from rejoinder.training.next_turns import MAX_TURNS, NextTurn, sample_next_turns
 from rejoinder.types import Dialogue, Item, Pair, Response, Turn
 
 shipped = pytest.mark.skipif(
-    not (is_available(MODELS["aptness"]) and (cards.SHIPPED_FOLDER / cards.CARD_FILE).is_file()),
+    not (is_model_available(MODELS["aptness"]) and (cards.SHIPPED_FOLDER / cards.CARD_FILE).is_file()),
     reason="the weights of aptness and idk are not in the package",
 )
 
@@ -86,7 +86,7 @@ def test_paper_mode_takes_the_steps_of_a_plain_torch_loop(regularization: Any, l
 def test_the_triplet_loss_ranks_the_true_reply_higher() -> None:
     true, false = vectors(n=3_000)
     recipe = IdkRecipe(loss="triplet", regularization="none", contexts=3_000)
-    assert share_above_negative(fit_regression(true, false, recipe), true, false) > 0.8
+    assert share_above_negative(fit_idk_regression(true, false, recipe), true, false) > 0.8
 
 
 def test_l1_leaves_few_weights_in_paper_mode_and_a_seed_decides() -> None:
@@ -128,8 +128,8 @@ def test_exact_mode_is_below_liblinears_which_also_penalises_the_intercept() -> 
     labels = np.r_[np.ones(200), np.zeros(200)]
     l1, l2 = np.r_[np.ones(12), 0.0], np.zeros(13)
     found = fit_exactly(true, false)
-    mine = objective(rows, labels, np.r_[found.weights, found.bias], l1, l2)
-    assert mine <= objective(rows, labels, np.r_[weights, bias], l1, l2) + 1e-9
+    mine = penalised_loss(rows, labels, np.r_[found.weights, found.bias], l1, l2)
+    assert mine <= penalised_loss(rows, labels, np.r_[weights, bias], l1, l2) + 1e-9
 
 
 def test_with_a_mean_loss_and_weight_one_the_optimum_is_all_zeros() -> None:
@@ -236,10 +236,10 @@ def test_each_pair_is_read_once_and_blank_ones_have_no_vector() -> None:
 def test_negatives_stand_beside_their_contexts() -> None:
     found = [NextTurn((f"c{i}",), "r" * (i + 1)) for i in range(8)]
     for negative, said in NEGATIVES.items():
-        true, false = pair_vectors(Counted(), found, IdkRecipe(negative=negative, contexts=4))  # type: ignore[arg-type]
+        true, false = idk_training_vectors(Counted(), found, IdkRecipe(negative=negative, contexts=4))  # type: ignore[arg-type]
         assert len(true) == len(false) == 4
         assert false[:, 2] * 50 == pytest.approx(len(said))
-    true, false = pair_vectors(Counted(), found, IdkRecipe(negative="random", contexts=4))
+    true, false = idk_training_vectors(Counted(), found, IdkRecipe(negative="random", contexts=4))
     assert sorted((false[:, 2] * 50).round().tolist()) == [5, 6, 7, 8]
 
 
@@ -279,10 +279,10 @@ def card(weights: tuple[float, ...], **changed: Any) -> cards.IdkCard:
 
 def test_a_folder_is_read_as_it_was_written_and_its_bytes_do_not_change(tmp_path: Path) -> None:
     made = card((0.25, -1.0, 0.0), about={"licence": "none", "recipe": {"weights": []}})
-    cards.write_card(tmp_path, made)
+    cards.write_idk_card(tmp_path, made)
     first = (tmp_path / cards.CARD_FILE).read_bytes()
-    assert cards.read_card(tmp_path) == made
-    cards.write_card(tmp_path, cards.read_card(tmp_path))
+    assert cards.read_idk_card(tmp_path) == made
+    cards.write_idk_card(tmp_path, cards.read_idk_card(tmp_path))
     assert (tmp_path / cards.CARD_FILE).read_bytes() == first
 
 
@@ -300,12 +300,12 @@ def test_a_folder_that_is_none_is_told_so(tmp_path: Path, text: str | None, said
     if text is not None:
         (tmp_path / cards.CARD_FILE).write_text(text)
     with pytest.raises(InputError, match=said):
-        cards.read_card(tmp_path)
+        cards.read_idk_card(tmp_path)
 
 
 @shipped
 def test_weights_that_belong_to_other_vectors_are_refused_with_the_command(tmp_path: Path) -> None:
-    cards.write_card(tmp_path, card((0.1,) * 384))
+    cards.write_idk_card(tmp_path, card((0.1,) * 384))
     with pytest.raises(InputError, match=r"trained on different vectors of 'aptness'.*rejoinder train idk -o FOLDER"):
         rejoinder.score(["hi"], metrics=f"idk(folder={str(tmp_path)!r})", contexts=["hello"])
 
@@ -330,7 +330,7 @@ def test_the_score_is_the_logistic_function_of_the_weighted_pair_vector() -> Non
 
 @shipped
 def test_the_shipped_weights_say_where_they_come_from() -> None:
-    about = cards.read_card(cards.SHIPPED_FOLDER).about
+    about = cards.read_idk_card(cards.SHIPPED_FOLDER).about
     assert about["licence"] == "CC-BY-NC-SA-4.0"
     assert about["recipe"] == {
         "mode": "paper",
@@ -380,7 +380,7 @@ def test_training_writes_what_a_counted_encoder_taught(tmp_path: Path, monkeypat
     counted = Counted()
     monkeypatch.setattr("rejoinder.training.idk.load_pair_encoder", lambda name: counted)
     made = train_idk(talks(n=30), tmp_path / "new", IdkRecipe("exact", contexts=25), "shop")
-    true, false = pair_vectors(counted, sample_next_turns(talks(n=30), 25, "shop"), IdkRecipe(contexts=25))
+    true, false = idk_training_vectors(counted, sample_next_turns(talks(n=30), 25, "shop"), IdkRecipe(contexts=25))
     assert made.weights == pytest.approx(fit_exactly(true, false).weights, abs=1e-8)
     assert made.about["licence"] == "none"
-    assert cards.read_card(tmp_path / "new") == made
+    assert cards.read_idk_card(tmp_path / "new") == made

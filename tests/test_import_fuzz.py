@@ -16,7 +16,7 @@ from importing import chat
 
 from rejoinder.data.importers import ImportOptions, import_
 from rejoinder.data.schema import Place, from_object
-from rejoinder.data.writer import encode
+from rejoinder.data.writer import encode_record
 from rejoinder.errors import RejoinderError
 
 ROUNDS = 300
@@ -128,7 +128,7 @@ def holds(name: str, path: Path, options: ImportOptions) -> None:
     """The import ends in records that are valid, or in one line of error."""
     try:
         for record in import_(name, path, options):
-            again = from_object(orjson.loads(encode(record)), Place("again", 1), allow_empty=True)
+            again = from_object(orjson.loads(encode_record(record)), Place("again", 1), allow_empty=True)
             assert again == record
     except RejoinderError as error:
         said = str(error)

@@ -23,7 +23,7 @@ import rejoinder
 from rejoinder.data import reader, spool
 from rejoinder.data.importers import import_
 from rejoinder.data.inputs import Input
-from rejoinder.data.shards.pack import write_file
+from rejoinder.data.shards.pack import write_record_file
 from rejoinder.errors import InputError
 from rejoinder.scoring.run import Plan, run
 
@@ -353,7 +353,7 @@ def test_parquet_under_a_name_that_is_not_utf_8_is_told_in_one_line(
 ) -> None:
     pytest.importorskip("pyarrow")
     odd = os.fsencode(tmp_path) + b"/ch\xe4ts.parquet"
-    write_file(rejoinder.stream(tmp_path / "chats.jsonl"), str(tmp_path / "plain.parquet"))
+    write_record_file(rejoinder.stream(tmp_path / "chats.jsonl"), str(tmp_path / "plain.parquet"))
     os.rename(tmp_path / "plain.parquet", odd)
     full = [odd if one == b"IN" else one for one in argv]
     if argv == [b"shards"]:
@@ -419,7 +419,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None
     files = [ours, logs]
     if importlib.util.find_spec("pyarrow"):
         files.append(tmp_path / "rows.parquet")
-        write_file(rejoinder.stream(ours), str(files[-1]))
+        write_record_file(rejoinder.stream(ours), str(files[-1]))
     for path in files:
         given, raw = Input(path), path.read_bytes()
         path.write_bytes(raw.replace(b"q8", b"q9").replace(b"Hello", b"Hullo"))

@@ -20,11 +20,11 @@ import rejoinder
 from rejoinder.data.collection import from_lists
 from rejoinder.errors import InputError, RunError, SpecError
 from rejoinder.judges import JudgeError, PairComparison, compare_pair, load_rubric, open_judge, order_consistency
-from rejoinder.judges.answer import Usage, read_body, read_choice, read_score
-from rejoinder.judges.answer_store import Answer, AnswerStore
+from rejoinder.judges.answer import TokenUsage, parse_chat_completion, parse_choice_answer, parse_score_answer
+from rejoinder.judges.answer_store import AnswerStore, StoredAnswer
 from rejoinder.judges.consistency import compute_price, count_answers, measure_consistency
 from rejoinder.judges.requests import _parse_retry_after
-from rejoinder.judges.settings import EndpointSettings, read_settings
+from rejoinder.judges.settings import EndpointSettings, read_endpoint_settings
 from rejoinder.metric import parse, signature
 from rejoinder.scoring import index
 from rejoinder.types import Item, Pair, Response, Turn
@@ -176,7 +176,7 @@ def test_no_more_requests_are_in_flight_than_allowed(monkeypatch: pytest.MonkeyP
 def test_an_answer_that_is_not_the_one_object_is_tried_again_then_missing(
     content: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert read_score(content if isinstance(content, str) else None, RUBRIC) is None
+    assert parse_score_answer(content if isinstance(content, str) else None, RUBRIC) is None
     with served(says(content)) as server:
         reach(server, monkeypatch)
         assert math.isnan(judged()[0])
@@ -187,7 +187,7 @@ def test_an_answer_that_is_not_the_one_object_is_tried_again_then_missing(
 
 
 def test_white_space_around_the_object_is_no_fault() -> None:
-    assert read_score(f"\n {GOOD}\n", RUBRIC) == 4
+    assert parse_score_answer(f"\n {GOOD}\n", RUBRIC) == 4
 
 
 @pytest.mark.parametrize(
@@ -306,7 +306,7 @@ def test_workers_stop_by_themselves_when_all_is_refused(monkeypatch: pytest.Monk
     monkeypatch.setenv("REJOINDER_JUDGE_IN_FLIGHT", "8")
     slow = AnswerStore.add
 
-    def add(store: AnswerStore, answer: Answer) -> None:
+    def add(store: AnswerStore, answer: StoredAnswer) -> None:
         time.sleep(0.2)  # whoever reads the answers is slow: the workers must not run ahead meanwhile
         slow(store, answer)
 
@@ -377,17 +377,17 @@ def test_a_run_of_which_the_answers_were_deleted_is_not_paid_again(
 @pytest.mark.parametrize(
     ("usage", "expected"),
     [
-        ({"prompt_tokens": 7, "completion_tokens": 2}, Usage(7, 2)),
-        ({"prompt_tokens": -7, "completion_tokens": 2}, Usage(None, 2)),
-        ({"prompt_tokens": 7.5, "completion_tokens": "2"}, Usage(None, None)),
-        ({"prompt_tokens": True, "completion_tokens": 10**30}, Usage(None, None)),
-        ({}, Usage(None, None)),
-        ("many", Usage(None, None)),
-        ([], Usage(None, None)),
+        ({"prompt_tokens": 7, "completion_tokens": 2}, TokenUsage(7, 2)),
+        ({"prompt_tokens": -7, "completion_tokens": 2}, TokenUsage(None, 2)),
+        ({"prompt_tokens": 7.5, "completion_tokens": "2"}, TokenUsage(None, None)),
+        ({"prompt_tokens": True, "completion_tokens": 10**30}, TokenUsage(None, None)),
+        ({}, TokenUsage(None, None)),
+        ("many", TokenUsage(None, None)),
+        ([], TokenUsage(None, None)),
     ],
 )
-def test_token_counts_that_make_no_sense_are_unknown(usage: Any, expected: Usage) -> None:
-    found = read_body(completion(GOOD, usage))
+def test_token_counts_that_make_no_sense_are_unknown(usage: Any, expected: TokenUsage) -> None:
+    found = parse_chat_completion(completion(GOOD, usage))
     assert found.usage == expected
     assert found.content == GOOD
 
@@ -447,10 +447,10 @@ def test_the_general_variables_serve_but_a_key_only_goes_with_its_url(monkeypatc
     monkeypatch.delenv("REJOINDER_JUDGE_KEY")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://general/v1/")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-general")
-    found = read_settings()
+    found = read_endpoint_settings()
     assert (found.url, found.key) == ("http://general/v1", "sk-general")
     monkeypatch.setenv("REJOINDER_JUDGE_URL", "http://own/v1")
-    assert read_settings().key == ""
+    assert read_endpoint_settings().key == ""
 
 
 def test_settings_never_show_url_or_key() -> None:
@@ -462,7 +462,7 @@ def test_a_setting_that_is_no_number_is_named(name: str, value: str, monkeypatch
     monkeypatch.setenv("REJOINDER_JUDGE_URL", "http://own/v1")
     monkeypatch.setenv(f"REJOINDER_JUDGE_{name}", value)
     with pytest.raises(SpecError, match=f"REJOINDER_JUDGE_{name} must be a number"):
-        read_settings()
+        read_endpoint_settings()
 
 
 def test_nobody_listening_is_an_error_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -577,7 +577,7 @@ def test_order_consistency_by_hand() -> None:
     "content", ['{"better": 1, "reason": ""}', '{"better": "both", "reason": ""}', '{"better": []}']
 )
 def test_a_choice_that_is_none_is_not_read(content: str) -> None:
-    assert read_choice(content) is None
+    assert parse_choice_answer(content) is None
 
 
 # Keeping
@@ -586,7 +586,7 @@ def test_a_choice_that_is_none_is_not_read(content: str) -> None:
 def test_a_torn_line_is_dropped_and_a_damaged_one_passed_over(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
     store = AnswerStore(path)
-    first, second = (Answer(key, "answered", 200, "{}", 0.1) for key in "ab")
+    first, second = (StoredAnswer(key, "answered", 200, "{}", 0.1) for key in "ab")
     with store.claim():
         store.add(first)
     with path.open("ab") as file:

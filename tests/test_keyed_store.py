@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 import rejoinder
-from rejoinder.augmentation.store import Adaptation, AdaptationStore, Likelihood
+from rejoinder.augmentation.store import Adaptation, AdaptationStore, TextLikelihood
 from rejoinder.engines.base import WorkerSpec
 from rejoinder.engines.caching import CachingEngine
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import RunError
-from rejoinder.judges.answer_store import Answer, AnswerStore
+from rejoinder.judges.answer_store import AnswerStore, StoredAnswer
 from rejoinder.keyed_store import FileStore
-from rejoinder.scoring.cache import ScoreStore, address
+from rejoinder.scoring.cache import ScoreStore, score_address
 
 # What the four stores wrote before they had a class in common.
 SCORES = "5917efcc943b71e1694c/abc", b'\xcb6T\xe7c\x9aQ\x10\xd4\x88\x92\xa2\xd9\xfa\x98\xf8[1.5,null,"x"]'
@@ -41,7 +41,7 @@ def write_file(root: Path, entry: tuple[str, bytes]) -> None:
 
 def test_scores_that_were_cached_before_are_found(tmp_path: Path) -> None:
     write_file(tmp_path / "old", SCORES)
-    where = address("length|version:1", "abc")
+    where = score_address("length|version:1", "abc")
     assert ScoreStore(tmp_path / "old").get(where) == [1.5, None, "x"]
     ScoreStore(tmp_path / "new").put(where, [1.5, None, "x"])
     assert (tmp_path / "new" / SCORES[0]).read_bytes() == SCORES[1]
@@ -60,7 +60,7 @@ def test_results_of_an_engine_that_were_cached_before_are_found(
 
 
 def test_adaptations_that_were_stored_before_are_found(tmp_path: Path) -> None:
-    first, second, third = Adaptation("x", 1, Likelihood(-1.0, -2.0)), Adaptation(None), Adaptation("z", 2)
+    first, second, third = Adaptation("x", 1, TextLikelihood(-1.0, -2.0)), Adaptation(None), Adaptation("z", 2)
     (tmp_path / "old.jsonl").write_bytes(ADAPTATIONS)
     old = AdaptationStore(tmp_path / "old.jsonl")
     assert [old.get(key) for key in ("k1", "k2", "k3", "k4")] == [first, second, third, None]
@@ -73,7 +73,7 @@ def test_adaptations_that_were_stored_before_are_found(tmp_path: Path) -> None:
 
 
 def test_answers_that_were_stored_before_are_found(tmp_path: Path) -> None:
-    answers = [Answer("q1", "answered", 200, '{"a":"é"}', 0.5), Answer("q1", "refused", 500, "", 1.0)]
+    answers = [StoredAnswer("q1", "answered", 200, '{"a":"é"}', 0.5), StoredAnswer("q1", "refused", 500, "", 1.0)]
     (tmp_path / "old.jsonl").write_bytes(ANSWERS)
     old = AnswerStore(tmp_path / "old.jsonl")
     old.refresh()

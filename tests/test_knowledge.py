@@ -11,7 +11,7 @@ import pytest
 
 from rejoinder.augmentation.commonsense.inference import GeneratedKnowledge, MatchedKnowledge
 from rejoinder.augmentation.commonsense.knowledge import HeadIndex, Knowledge, phrase_head, read_knowledge
-from rejoinder.augmentation.commonsense.persons import resolve_second_person, resolve_third_person, to_event
+from rejoinder.augmentation.commonsense.persons import resolve_second_person, resolve_third_person, retell_as_event
 from rejoinder.errors import InputError, SpecError
 from rejoinder.models.base import Side, TokenVectors, Vectors
 from rejoinder.types import Item, Reference, Turn
@@ -216,8 +216,8 @@ def test_people_are_those_of_the_dialogue() -> None:
     assert resolve_second_person(said("See you on Monday.")).subject == "I"
     assert resolve_third_person(said("I met Anna.", "Really?")).object == "Anna"
     assert resolve_third_person(said("Really?")).object == "someone"
-    assert to_event("I need my keys.") == "PersonX needs PersonX's keys."
-    assert to_event("I'm sure you try.") == "PersonX is sure PersonY tries."
+    assert retell_as_event("I need my keys.") == "PersonX needs PersonX's keys."
+    assert retell_as_event("I'm sure you try.") == "PersonX is sure PersonY tries."
 
 
 def test_knowledge_is_the_same_whatever_the_order_of_its_lines(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from rejoinder.augmentation.commonsense.phrases import make_person
 from rejoinder.augmentation.commonsense.templates import SentenceWriter
-from rejoinder.text.english.verbs import base_form, inflect_for_subject
+from rejoinder.text.english.verbs import inflect_for_subject, verb_base_form
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_the_table_of_the_paper_can_be_had_as_it_is_printed(relation: str, tail:
     ],
 )
 def test_the_base_form_of_a_verb(word: str, base: str) -> None:
-    assert base_form(word) == base
+    assert verb_base_form(word) == base
 
 
 def test_verbs_agree_with_i_and_you() -> None:

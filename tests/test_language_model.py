@@ -22,11 +22,8 @@ from rejoinder.errors import InputError, MissingExtraError, RejoinderError  # no
 from rejoinder.models.language_model import generation  # noqa: E402
 from rejoinder.models.language_model import generation as decoding  # noqa: E402
 from rejoinder.models.language_model.model import LanguageModel, load_language_model  # noqa: E402
-from rejoinder.models.language_model.network import (  # noqa: E402
-    extend,
-    read_soft,
-)
-from rejoinder.models.language_model.prompt_format import context_ids, end_ids  # noqa: E402
+from rejoinder.models.language_model.network import extend_reading, read_soft  # noqa: E402
+from rejoinder.models.language_model.prompt_format import context_ids, turn_end_ids  # noqa: E402
 from rejoinder.types import Turn  # noqa: E402
 
 LINES = [
@@ -154,7 +151,7 @@ def loss(model: LanguageModel, context: Sequence[Turn], reply: str, end: bool = 
     """transformers' own mean loss of the reply, the context's labels being -100."""
     before = context_ids(model.tokenizer, context, model.join)
     first = [*before.start, *before.body]
-    after = [*model.reply_ids(reply), *(end_ids(model.tokenizer, model.join) if end else ())]
+    after = [*model.reply_ids(reply), *(turn_end_ids(model.tokenizer, model.join) if end else ())]
     ids = torch.tensor([first + after])
     labels = torch.tensor([[-100] * len(first) + after])
     with torch.no_grad():
@@ -368,7 +365,7 @@ def test_soft_tokens_of_the_wrong_shape_are_a_users_error(models: dict[str, Lang
 def test_an_extended_reading_says_what_a_whole_pass_says(model: LanguageModel) -> None:
     before = context_ids(model.tokenizer, LONG, model.join)
     ids = torch.tensor([model.reply_ids("my sister forgot hers")])
-    logits, longer = extend(model.network, model.read(LONG), ids=ids)
+    logits, longer = extend_reading(model.network, model.read(LONG), ids=ids)
     with torch.no_grad():
         whole = model.network(input_ids=torch.cat([torch.tensor([[*before.start, *before.body]]), ids], 1)).logits
     np.testing.assert_allclose(logits, whole[:, -ids.shape[1] :], atol=1e-4)
@@ -419,7 +416,7 @@ def test_samples_are_drawn_in_the_models_proportions() -> None:
 
     def shares(**options: Any) -> Any:
         chosen = logits.clone()
-        for rule in decoding.logits_rules(contexts, decoding.Decoding(5, "sample", **options), [], 1):
+        for rule in decoding.logits_rules(contexts, decoding.DecodingSettings(5, "sample", **options), [], 1):
             chosen = rule(torch.zeros((len(contexts), 1), dtype=torch.long), chosen)
         return np.bincount(chosen.argmax(1).numpy(), minlength=4) / len(contexts)
 
@@ -433,7 +430,9 @@ def test_samples_are_drawn_in_the_models_proportions() -> None:
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_no_run_of_tokens_occurs_twice_in_a_reply(model: LanguageModel, n: int) -> None:
     contexts = [(5, 6, 7, 5, 6, 7), (9,), (8, 8, 8)]
-    for reply in generation.generate_ids(model.network, contexts, decoding.Decoding(30, no_repeat=n), [], 64, 4096):
+    for reply in generation.generate_ids(
+        model.network, contexts, decoding.DecodingSettings(30, no_repeat=n), [], 64, 4096
+    ):
         runs = [reply[i : i + n] for i in range(len(reply) - n + 1)]
         assert len(set(runs)) == len(runs)
         assert len(reply) == 30
@@ -442,7 +441,7 @@ def test_no_run_of_tokens_occurs_twice_in_a_reply(model: LanguageModel, n: int) 
 def test_a_reply_ends_at_the_first_stop_and_never_begins_with_one(model: LanguageModel) -> None:
     stops = set(range(0, 250))
     contexts = [(260,), (270, 280), (255,) * 6]
-    how = decoding.Decoding(12, "sample")
+    how = decoding.DecodingSettings(12, "sample")
     for reply in generation.generate_ids(model.network, contexts, how, sorted(stops), 64, 4096):
         assert reply[0] not in stops
         assert all(token not in stops for token in reply[:-1])

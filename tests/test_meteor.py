@@ -12,7 +12,7 @@ import pytest
 from rejoinder.errors import SpecError
 from rejoinder.metric import Metric, parse, signature
 from rejoinder.metrics import meteor as _sentence
-from rejoinder.metrics._alignment import Candidates, align
+from rejoinder.metrics._alignment import WordCandidates, align_words
 from rejoinder.metrics.meteor import EXACT, STEM, SYNONYM, Meteor
 from rejoinder.text.english import synonyms
 from rejoinder.types import Item, Pair, Reference, Response
@@ -24,7 +24,7 @@ def meteor(reply: str, *references: str, metric: Metric | None = None) -> float:
 
 
 def tokens(text: str) -> str:
-    return " ".join(word.text for word in _sentence.parse_sentence(text).words)
+    return " ".join(word.text for word in _sentence.parse_meteor_sentence(text).words)
 
 
 # What METEOR 1.5's program says (java -jar meteor-1.5.jar, -norm -m 'exact stem synonym' -w '1.0 0.6 0.8'), on texts
@@ -88,7 +88,7 @@ def test_a_spec_reads_back_as_the_same_metric() -> None:
 
 def test_the_signature_says_where_the_synonyms_come_from() -> None:
     shown = signature(Meteor())
-    assert f"synonyms:wordnet-3.0 {synonyms.table_digest()}" in shown
+    assert f"synonyms:wordnet-3.0 {synonyms.synonym_table_digest()}" in shown
     assert f"snowballstemmer:{version('snowballstemmer')}" in shown
     assert "paraphrases:none" in shown
     assert "wordnet" not in signature(Meteor(synonym=0.0))
@@ -130,7 +130,7 @@ def objective(links: list[tuple[int, int, int]]) -> tuple[int, int, int, int]:
     return (-len(links), len(links) - joined, distance, sum(stage for *_, stage in links))
 
 
-def every_alignment(reference: list[Candidates]) -> list[list[tuple[int, int, int]]]:
+def every_alignment(reference: list[WordCandidates]) -> list[list[tuple[int, int, int]]]:
     found: list[list[tuple[int, int, int]]] = [[]]
     for place, (_, stages) in enumerate(reference):
         found += [
@@ -150,8 +150,8 @@ def test_the_alignment_is_the_best_of_all_on_short_texts(density: float) -> None
         reference = []
         for _ in range(chance.randint(1, 6)):
             stages = [(i, chance.choice([EXACT, STEM, SYNONYM])) for i in range(length) if chance.random() < density]
-            reference.append(Candidates(sum(1 << i for i, _ in stages), stages))
-        links, chunks = align(reference)
+            reference.append(WordCandidates(sum(1 << i for i, _ in stages), stages))
+        links, chunks = align_words(reference)
         best = min(map(objective, every_alignment(reference)))
         assert objective(links) == best
         assert chunks == best[1]
@@ -165,8 +165,8 @@ def test_the_alignment_is_the_best_of_all_where_words_repeat(words: str) -> None
         reference = []
         for word in text:
             stages = [(i, EXACT) for i, other in enumerate(reply) if other == word]
-            reference.append(Candidates(sum(1 << i for i, _ in stages), stages))
-        links, chunks = align(reference)
+            reference.append(WordCandidates(sum(1 << i for i, _ in stages), stages))
+        links, chunks = align_words(reference)
         best = min(map(objective, every_alignment(reference)))
         assert objective(links) == best
         assert chunks == best[1]
@@ -227,7 +227,9 @@ def test_texts_are_cut_as_meteor_normalises_them(text: str, expected: str) -> No
 
 
 def test_punctuation_and_the_ends_of_contractions_are_function_words() -> None:
-    content = {word.text: word.is_content for word in _sentence.parse_sentence("It's a dog, isn't it? ... cats").words}
+    content = {
+        word.text: word.is_content for word in _sentence.parse_meteor_sentence("It's a dog, isn't it? ... cats").words
+    }
     assert [word for word, is_content in content.items() if is_content] == ["dog", "isn", "cats"]
 
 
@@ -248,21 +250,21 @@ def test_punctuation_and_the_ends_of_contractions_are_function_words() -> None:
     ],
 )
 def test_synonyms_share_a_meaning_even_when_inflected(one: str, other: str) -> None:
-    assert synonyms.find_meanings(one) & synonyms.find_meanings(other)
+    assert synonyms.find_word_meanings(one) & synonyms.find_word_meanings(other)
 
 
 def test_words_that_are_no_synonyms_share_none() -> None:
-    assert not synonyms.find_meanings("car") & synonyms.find_meanings("dog")
-    assert not synonyms.find_meanings("qwertz")
+    assert not synonyms.find_word_meanings("car") & synonyms.find_word_meanings("dog")
+    assert not synonyms.find_word_meanings("qwertz")
     # The synsets of "entity" (a noun) and of "able" (an adjective) have the same number in WordNet's own files.
-    assert not synonyms.find_meanings("entity") & synonyms.find_meanings("able")
+    assert not synonyms.find_word_meanings("entity") & synonyms.find_word_meanings("able")
 
 
 def test_irregular_forms_have_their_base_form() -> None:
-    assert synonyms.base_forms("went") == ["go"]
-    assert synonyms.base_forms("cars") == ["car"]
-    assert synonyms.base_forms("operating") == ["operating", "operate"]
-    assert synonyms.base_forms("qwertz") == []
+    assert synonyms.word_base_forms("went") == ["go"]
+    assert synonyms.word_base_forms("cars") == ["car"]
+    assert synonyms.word_base_forms("operating") == ["operating", "operate"]
+    assert synonyms.word_base_forms("qwertz") == []
 
 
 def test_the_licence_of_wordnet_travels_with_the_table() -> None:

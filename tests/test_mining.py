@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rejoinder.errors import InputError
-from rejoinder.training.ranker.mining import Pursuit, mine_pursuits, request_counts
+from rejoinder.training.ranker.mining import GoalPursuit, count_requested_phrases, mine_pursuits
 from rejoinder.types import Dialogue, Turn
 
 TRIPLES = """\
@@ -49,17 +49,17 @@ def times(n: int, text: str) -> list[Dialogue]:
 def test_what_a_goal_needs_is_read_backwards(knowledge: list[Path]) -> None:
     said = times(5, "Could you buy the flour?") + times(5, "Please buy me a ticket, now!")
     assert mine_pursuits(knowledge, said) == [
-        Pursuit("bake a cake", ("buy flour",), ("buy flour", "heat the oven")),
-        Pursuit("go on a trip", ("buy a ticket",), ("buy a ticket", "pack a bag")),
+        GoalPursuit("bake a cake", ("buy flour",), ("buy flour", "heat the oven")),
+        GoalPursuit("go on a trip", ("buy a ticket",), ("buy a ticket", "pack a bag")),
     ]
 
 
 def test_what_somebody_does_for_a_goal_helps_the_goal(knowledge: list[Path]) -> None:
     said = times(5, "I want to call someone.") + times(5, "Let us pack my bag")
     assert mine_pursuits(knowledge, said) == [
-        Pursuit("go on a trip", ("pack a bag",), ("buy a ticket", "pack a bag")),
-        Pursuit("leave home", ("pack a bag",), ("clean the house", "pack a bag")),
-        Pursuit("make a friend", ("call someone",), ("call someone", "write a letter")),
+        GoalPursuit("go on a trip", ("pack a bag",), ("buy a ticket", "pack a bag")),
+        GoalPursuit("leave home", ("pack a bag",), ("clean the house", "pack a bag")),
+        GoalPursuit("make a friend", ("call someone",), ("call someone", "write a letter")),
     ]
 
 
@@ -86,7 +86,7 @@ def test_requests_are_counted_by_their_words_that_are_not_small() -> None:
         talk("Please open the window.", "Could you please open my window and call him?"),
         talk("I'd like to call her. Let's open it up!", "open the window"),
     ]
-    assert request_counts(said, wanted) == {"open": 3, "open window": 2, "call": 1}
+    assert count_requested_phrases(said, wanted) == {"open": 3, "open window": 2, "call": 1}
 
 
 def test_each_mined_question_has_one_offer_that_serves_the_goal() -> None:
@@ -94,8 +94,8 @@ def test_each_mined_question_has_one_offer_that_serves_the_goal() -> None:
     from rejoinder.training.ranker.mining import _make_question
 
     mined = [
-        Pursuit("bake a cake", ("buy flour",), ("buy flour", "heat the oven")),
-        Pursuit("travel", ("buy a ticket",), ("buy a ticket", "pack a bag")),
+        GoalPursuit("bake a cake", ("buy flour",), ("buy flour", "heat the oven")),
+        GoalPursuit("travel", ("buy a ticket",), ("buy a ticket", "pack a bag")),
     ]
     drawn = random.Random(0)
     for _ in range(50):
@@ -112,7 +112,7 @@ def test_pursuits_that_leave_no_wrong_offer_are_an_error_and_no_endless_search()
     from rejoinder.training.ranker.mining import train_on_pursuits
     from rejoinder.training.recipes import RankerRecipe
 
-    mined = [Pursuit("bake", ("buy flour",), ("buy flour", "heat the oven"))]
+    mined = [GoalPursuit("bake", ("buy flour",), ("buy flour", "heat the oven"))]
     nothing: object = None
     with pytest.raises(InputError, match="none has a wrong offer"):
         train_on_pursuits(nothing, mined, RankerRecipe(mined=1), torch.device("cpu"), random.Random(0))  # type: ignore[arg-type]

@@ -10,7 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.special import stdtrit
 
-from rejoinder.stats.interval import Moments, compute_moments, mean_interval
+from rejoinder.stats.interval import mean_interval
+from rejoinder.stats.moments import Moments, compute_moments
 
 
 def rounding(found: Moments) -> float:

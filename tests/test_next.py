@@ -16,7 +16,7 @@ from rejoinder.data.collection import collect
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError
 from rejoinder.scoring.result import MetricFacts, Scores
-from rejoinder.stats.ceiling import order_uncertainty
+from rejoinder.stats.order_uncertainty import order_uncertainty
 from rejoinder.types import Item, Rating, Record, Reference, Response, Turn
 from tests.test_agreement_cli import duels, replies, run
 

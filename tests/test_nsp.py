@@ -14,7 +14,7 @@ from rejoinder.errors import InputError, SpecError
 from rejoinder.metrics.nsp import Nsp
 from rejoinder.models.aptness.model import open_aptness
 from rejoinder.models.catalog.entries import MODELS
-from rejoinder.models.catalog.manifest import Manifest, ModelMissingError, is_available, write_manifest
+from rejoinder.models.catalog.manifest import ModelManifest, ModelMissingError, is_model_available, write_model_manifest
 from rejoinder.types import Item, Pair, Response, Turn
 
 SAID = [
@@ -113,7 +113,7 @@ def test_it_is_found_by_its_name_in_the_cache(bert: Path, own_cache: Path) -> No
     folder = own_cache / "models" / "bert-base-uncased"
     folder.parent.mkdir(parents=True)
     bert.rename(folder)
-    write_manifest(folder, Manifest("bert-base-uncased", "made by a test", "none", {}))
+    write_model_manifest(folder, ModelManifest("bert-base-uncased", "made by a test", "none", {}))
     assert all(0 < value < 1 for value in Nsp("bert-base-uncased").score(PAIRS))
 
 
@@ -137,7 +137,7 @@ def test_a_blank_context_has_no_score(bert: Path) -> None:
 
 
 def test_the_default_is_the_cross_encoder_that_comes_with_the_package() -> None:
-    if not is_available(MODELS["aptness"]):
+    if not is_model_available(MODELS["aptness"]):
         pytest.skip("the weights of aptness are not in the package")
     log_odds: Any = open_aptness().cross_scores([c for c, _ in SAID], [r for _, r in SAID])
     expected = [1 / (1 + math.exp(-value)) for value in log_odds]

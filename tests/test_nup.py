@@ -83,7 +83,7 @@ def test_it_learns_which_reply_belongs_to_which_context(torch: Any) -> None:
     from rejoinder.models.aptness.card import AptnessLimits
     from rejoinder.models.nup.network import NextUtteranceNetwork
     from rejoinder.training.next_turns import NextTurn
-    from rejoinder.training.nup import NupTokenizer, _train, make_batch
+    from rejoinder.training.nup import NupTokenizer, _train_nup_network, make_nup_batch
     from rejoinder.training.recipes import NupRecipe
 
     threads = torch.get_num_threads()
@@ -93,11 +93,11 @@ def test_it_learns_which_reply_belongs_to_which_context(torch: Any) -> None:
     found = [NextTurn((context,), reply) for context, reply in texts]
     network, device = NextUtteranceNetwork(tiny_training.trunk(), dropout=0.0), torch.device("cpu")
     pieces = NupTokenizer(tiny_training.tokenizer(), AptnessLimits(context_tokens=25, reply_tokens=25))
-    _train(network, pieces, found, NupRecipe(epochs=150, batch=8, rate=5e-3), device, lambda line: None)
+    _train_nup_network(network, pieces, found, NupRecipe(epochs=150, batch=8, rate=5e-3), device, lambda line: None)
     network.eval()
     rows = [pieces.rows([place.context] * 4, [other.reply for other in found]) for place in found]
     with torch.no_grad():
-        best = [int(network(*make_batch(line, device)).argmax()) for line in rows]
+        best = [int(network(*make_nup_batch(line, device)).argmax()) for line in rows]
     torch.set_num_threads(threads)
     assert best == [0, 1, 2, 3]
 
@@ -119,7 +119,7 @@ def test_a_trained_folder_scores_and_tells_of_itself(trained: Path) -> None:
     found = rejoinder.score(["a dog ran.", " "], metrics=spec, contexts=[["the cat sat."], ["the cat sat."]])
     assert 0 < found.values[spec][0] < 1
     assert math.isnan(found.values[spec][1])
-    about = cards.read_card(trained).about
+    about = cards.read_nup_card(trained).about
     assert about["base"] == "minilm"
     assert about["licence"] == "not known"
     assert about["data"] == {"corpora": ["shop", "street"], "split": "train"}
@@ -132,7 +132,7 @@ def test_the_same_seed_gives_the_same_network(trained: Path, tmp_path: Path) -> 
 
     recipe = NupRecipe(contexts=16, held_out=6, epochs=1, batch=8, rate=1e-3)
     train_nup(tiny_training.talks(20), tmp_path / "again", recipe, base="minilm", say=lambda line: None)
-    assert cards.read_card(tmp_path / "again").digest() == cards.read_card(trained).digest()
+    assert cards.read_nup_card(tmp_path / "again").digest() == cards.read_nup_card(trained).digest()
 
 
 def test_the_command_trains_into_the_cache_where_no_folder_is_named(
@@ -180,10 +180,10 @@ def test_a_folder_that_is_none_is_told_so(tmp_path: Path, text: str | None, said
 def test_it_starts_from_the_cross_encoder_of_aptness(torch: Any) -> None:
     pytest.importorskip("onnx", reason="the torch extra is not installed")
     from rejoinder.models.catalog.entries import MODELS
-    from rejoinder.models.catalog.manifest import is_available
+    from rejoinder.models.catalog.manifest import is_model_available
     from rejoinder.training.nup import open_trunk_and_tokenizer
 
-    if not is_available(MODELS["aptness"]):
+    if not is_model_available(MODELS["aptness"]):
         pytest.skip("the weights of aptness are not in the package")
     trunk, tokenizer = open_trunk_and_tokenizer("aptness")
     assert trunk.config.hidden_size == 384

@@ -14,9 +14,9 @@ from tiny_shards import placed, talk
 
 from rejoinder import cli
 from rejoinder.cli import program
-from rejoinder.data.remote import RemoteFolder, join_address, redact, split_address
+from rejoinder.data.remote import RemoteFolder, join_address, redact_address, split_address
 from rejoinder.data.shards.files import fetch_local, shards_of
-from rejoinder.data.shards.pack import pack
+from rejoinder.data.shards.pack import pack_records
 from rejoinder.data.writer import write
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import InputError
@@ -42,8 +42,8 @@ def test_addresses_keep_their_settings_and_hide_their_secrets() -> None:
     where = "s3://KEY:SECRET@bucket/logs?region=x"
     assert join_address(where, "a/b.jsonl") == "s3://KEY:SECRET@bucket/logs/a/b.jsonl?region=x"
     assert split_address(join_address(where, "b.jsonl")) == (where, "b.jsonl")
-    assert redact(where) == "s3://bucket/logs"
-    assert redact("s3://bucket/logs@v1/a.jsonl") == "s3://bucket/logs@v1/a.jsonl"
+    assert redact_address(where) == "s3://bucket/logs"
+    assert redact_address("s3://bucket/logs@v1/a.jsonl") == "s3://bucket/logs@v1/a.jsonl"
 
 
 @pytest.mark.parametrize("secret", ["zqa/zqb", "zqa?zqb", "zqa@zqb", "zqa zqb", "zqa#zqb", "zqa%zzzqb", "zqa:q/zqb"])
@@ -69,12 +69,12 @@ def test_shards_are_written_once_and_read_back(server: Store, tmp_path: Path, mo
         plain(self, source, name)
 
     monkeypatch.setattr(RemoteFolder, "send", watched)
-    here = pack(placed(talk()), str(tmp_path), size=20)
-    there = pack(placed(talk()), server.address("packed"), size=20)
+    here = pack_records(placed(talk()), str(tmp_path), size=20)
+    there = pack_records(placed(talk()), server.address("packed"), size=20)
     assert there == here
     assert sent == [entry.name for entry in here.entries]
     server.remove(f"packed/{sent[2]}")
-    pack(placed(talk()), server.address("packed"), size=20)
+    pack_records(placed(talk()), server.address("packed"), size=20)
     assert sent[6:] == [sent[2]]
     shards = shards_of(server.address("packed"))
     assert [shard.sha256 for shard in shards] == [entry.sha256 for entry in here.entries]
@@ -98,8 +98,8 @@ def test_names_may_hold_anything(server: Store, tmp_path: Path) -> None:
 
 
 def test_a_run_in_a_bucket_is_that_of_a_folder_and_goes_on(server: Store, tmp_path: Path) -> None:
-    pack(placed(talk()), server.address("data"), size=20)
-    pack(placed(talk()), str(tmp_path / "data"), size=20)
+    pack_records(placed(talk()), server.address("data"), size=20)
+    pack_records(placed(talk()), str(tmp_path / "data"), size=20)
     wanted = score_shards(shards_of(str(tmp_path / "data")), PLAN, tmp_path / "run", LocalEngine(1))
     shards, where = shards_of(server.address("data")), server.address("runs/x")
     found = score_shards(shards, PLAN, where, LocalEngine(2), table=True)
@@ -119,7 +119,7 @@ def test_a_run_in_a_bucket_is_that_of_a_folder_and_goes_on(server: Store, tmp_pa
 def test_what_was_scored_before_the_store_went_away_is_not_scored_again(
     server: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pack(placed(talk()), server.address("gone/data"), size=20)
+    pack_records(placed(talk()), server.address("gone/data"), size=20)
     shards, where = shards_of(server.address("gone/data")), server.address("gone/run")
     plain, sent = RemoteFolder.send, [0]
 
@@ -138,7 +138,7 @@ def test_what_was_scored_before_the_store_went_away_is_not_scored_again(
 
 
 def test_the_commands_take_addresses(server: Store, tmp_path: Path) -> None:
-    pack(placed(talk()), str(tmp_path), size=20)
+    pack_records(placed(talk()), str(tmp_path), size=20)
     data, out = server.address("cli/data"), server.address("cli/run")
     done = run("shards", "write", str(tmp_path), "-o", data, "--form", "jsonl.gz", "--records", "20")
     assert done.exit_code == 0, done.output
@@ -175,7 +175,7 @@ def wrong(server: Store, what: str) -> tuple[str, ...]:
     ],
 )
 def test_what_is_wrong_is_one_sentence(server: Store, what: str, said: str) -> None:
-    pack(placed(talk(2)), server.address("wrong/data"), size=20)
+    pack_records(placed(talk(2)), server.address("wrong/data"), size=20)
     done = run(*wrong(server, what))
     assert isinstance(done.exception, InputError)
     assert said in str(done.exception)

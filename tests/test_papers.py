@@ -10,7 +10,7 @@ from string import Formatter
 import pytest
 
 from rejoinder.papers import load_reproduction, loader, reproduction_names
-from rejoinder.papers.loader import Notes, load_notes, load_published
+from rejoinder.papers.loader import PaperNotes, load_notes, load_published
 
 ROOT = Path(__file__).parent.parent
 PAPERS = ROOT / "src" / "rejoinder" / "papers"
@@ -58,7 +58,7 @@ def test_every_section_is_printed_by_the_code(folder: str) -> None:
 @pytest.mark.parametrize("name", reproduction_names())
 def test_every_sentence_on_a_page_is_one_of_the_notes(name: str) -> None:
     page = (RESULTS / f"{name}.md").read_text(encoding="utf-8")
-    notes: list[Notes] = [load_notes(folder_of(name)), load_notes("own/relevance")]
+    notes: list[PaperNotes] = [load_notes(folder_of(name)), load_notes("own/relevance")]
     patterns = [pattern_of(text) for one in notes for texts in one.sections.values() for text in texts]
     lines = [line.removeprefix("- ") for line in page.splitlines() if line.startswith("- ")]
     assert lines

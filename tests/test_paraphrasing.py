@@ -18,7 +18,7 @@ from rejoinder.augmentation.substitution import _RUDE, _find_synonyms, apply_rep
 from rejoinder.errors import InputError, SpecError
 from rejoinder.text.english import synonyms
 from rejoinder.text.english.markers import replace_marker
-from rejoinder.text.english.order import list_reorderings
+from rejoinder.text.english.word_order import list_reorderings
 
 TEXTS = [
     "I will buy a big car because the old one is broken .",
@@ -63,7 +63,7 @@ def test_replacements_are_synonyms_of_wordnet_in_their_place() -> None:
     (found,) = find_replacements([text], 0.0)
     words = {(text[one.start : one.end].lower(), one.instead.lower()) for one in found}
     assert ("big", "large") in words
-    assert all(synonyms.find_meanings(word) & synonyms.find_meanings(other) for word, other in words)
+    assert all(synonyms.find_word_meanings(word) & synonyms.find_word_meanings(other) for word, other in words)
     (near,) = find_replacements([text], 0.9)
     assert set(near) < set(found)
     assert find_replacements([text], 1.1) == [[]]

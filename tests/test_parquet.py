@@ -17,11 +17,11 @@ from rejoinder.data.parquet import (
     is_parquet,
     read_parquet_objects,
     read_parquet_records,
-    write,
+    write_parquet,
 )
 from rejoinder.data.reader import stream
 from rejoinder.data.shards.files import shards_of
-from rejoinder.data.writer import encode
+from rejoinder.data.writer import encode_record
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.types import Candidate, Item, Question, Reference, Response, Statement, Turn
 
@@ -55,34 +55,34 @@ ODD = [
 
 def test_every_record_comes_back_as_it_was(tmp_path: Path) -> None:
     wanted = [*stream(CHATS), *ODD]
-    assert write(wanted, tmp_path / "a.parquet") == len(wanted)
+    assert write_parquet(wanted, tmp_path / "a.parquet") == len(wanted)
     found = [record for record, _ in read_parquet_records(tmp_path / "a.parquet", "a", allow_empty=True)]
-    assert [encode(record) for record in found] == [encode(record) for record in wanted]
+    assert [encode_record(record) for record in found] == [encode_record(record) for record in wanted]
     assert found == wanted
 
 
 def test_the_same_records_give_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a", "b"):
-        write(ODD, tmp_path / name)
+        write_parquet(ODD, tmp_path / name)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 def test_a_row_group_is_no_larger_than_what_fits(tmp_path: Path) -> None:
     long = "word " * 400_000
-    write((Item(f"i{n}", (Turn(long),)) for n in range(20)), tmp_path / "a.parquet")
+    write_parquet((Item(f"i{n}", (Turn(long),)) for n in range(20)), tmp_path / "a.parquet")
     file = parquet.ParquetFile(tmp_path / "a.parquet")
     assert file.metadata.num_row_groups == 3
     assert [o["id"] for o, _ in read_parquet_objects(tmp_path / "a.parquet", "a")] == [f"i{n}" for n in range(20)]
 
 
 def test_a_row_is_no_larger_than_a_line_may_be(tmp_path: Path) -> None:
-    write([Response("r", "i", "s", "x" * (65 * 2**20))], tmp_path / "a.parquet")
+    write_parquet([Response("r", "i", "s", "x" * (65 * 2**20))], tmp_path / "a.parquet")
     with pytest.raises(InputError, match=r"a\.parquet: has a row of more than 64 MiB"):
         rejoinder.read(tmp_path / "a.parquet")
 
 
 def test_columns_that_nobody_needs_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(ODD, tmp_path / "a.parquet")
+    write_parquet(ODD, tmp_path / "a.parquet")
     asked: list[list[str]] = []
     plain = parquet.ParquetFile.iter_batches
 
@@ -99,12 +99,12 @@ def test_columns_that_nobody_needs_are_not_read(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_parquet_file_goes_wherever_a_file_goes(tmp_path: Path) -> None:
-    write(stream(CHATS), tmp_path / "chats.parquet")
+    write_parquet(stream(CHATS), tmp_path / "chats.parquet")
     (tmp_path / "unnamed").write_bytes((tmp_path / "chats.parquet").read_bytes())
     for name in ("chats.parquet", "unnamed"):
         assert is_parquet(tmp_path / name)
         assert rejoinder.read(tmp_path / name) == rejoinder.read(CHATS)
-        assert [encode(r) for r in stream(tmp_path / name)] == [encode(r) for r in stream(CHATS)]
+        assert [encode_record(r) for r in stream(tmp_path / name)] == [encode_record(r) for r in stream(CHATS)]
     assert not is_parquet(CHATS)
 
 
@@ -121,7 +121,7 @@ def test_rows_without_a_kind_are_known_by_their_columns(tmp_path: Path) -> None:
 def broken(folder: Path, what: str) -> Path:
     path = folder / "a.parquet"
     good = folder / "good"
-    write(stream(CHATS), good)
+    write_parquet(stream(CHATS), good)
     if what == "text":
         path.write_bytes(CHATS.read_bytes())
     elif what == "nothing":
@@ -129,7 +129,7 @@ def broken(folder: Path, what: str) -> Path:
     elif what == "half":
         path.write_bytes(good.read_bytes()[: good.stat().st_size // 2])
     elif what == "no rows":
-        write([], path)
+        write_parquet([], path)
     elif what == "foreign":
         parquet.write_table(pyarrow.table({"prompt": ["a"], "completion": ["b"]}), path)
     elif what == "misspelt":
@@ -170,7 +170,7 @@ def test_a_broken_file_says_what_is_wrong(tmp_path: Path, what: str, said: str) 
 
 
 def test_damage_anywhere_is_an_error_and_not_a_crash(tmp_path: Path) -> None:
-    write(list(stream(CHATS))[:40], tmp_path / "good")
+    write_parquet(list(stream(CHATS))[:40], tmp_path / "good")
     raw = (tmp_path / "good").read_bytes()
     for place in range(4, len(raw), 97):
         (tmp_path / "bad").write_bytes(raw[:place] + bytes([raw[place] ^ 0xFF]) + raw[place + 1 :])
@@ -186,7 +186,7 @@ def test_the_columns_are_those_of_the_schema() -> None:
 
 
 def test_without_pyarrow_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(ODD, tmp_path / "a.parquet")
+    write_parquet(ODD, tmp_path / "a.parquet")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingExtraError, match=r'reading Parquet needs pyarrow; .* "rejoinder\[arrow\]"'):
         rejoinder.read(tmp_path / "a.parquet")

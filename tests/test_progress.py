@@ -11,10 +11,11 @@ import pytest
 from click.testing import CliRunner
 
 from rejoinder.cli import program
-from rejoinder.cli._progress import progress_bar, show_progress, size_of
+from rejoinder.cli._progress import progress_bar, show_progress
 from rejoinder.engines.base import FailureCounts
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import SpecError
+from rejoinder.files import size_on_disk
 
 CHATS = Path(__file__).parent.parent / "examples" / "chats.jsonl"
 COST = r"in \d+\.\d s with 1 worker: \d+\.\d{3} s and [\d,]+ bytes per thousand; 0 failures, 0 retries"
@@ -101,8 +102,8 @@ def test_the_bytes_of_a_folder_are_those_of_all_its_files(tmp_path: Path) -> Non
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "b").write_bytes(b"123")
     (tmp_path / "c").write_bytes(b"45")
-    assert size_of(tmp_path) == 5
-    assert size_of(tmp_path / "c") == 2
+    assert size_on_disk(tmp_path) == 5
+    assert size_on_disk(tmp_path / "c") == 2
 
 
 def run(*typed: Any) -> str:

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rejoinder.models.ranker.card import StatementChoice
-from rejoinder.models.ranker.statement_choice import WordTable, choose_statements, word_similarity, word_weights
+from rejoinder.models.ranker.card import StatementReadingRule
+from rejoinder.models.ranker.statement_choice import WordTable, choose_statements_to_read, word_similarity, word_weights
 
 
 @pytest.fixture
@@ -54,19 +54,28 @@ def test_texts_without_words_are_like_nothing(words: WordTable) -> None:
 
 
 def test_of_a_long_situation_the_likeliest_few_are_read_in_their_order() -> None:
-    choice = StatementChoice(whole=3, most=2, likeness=4.0)
+    choice = StatementReadingRule(whole=3, most=2, likeness=4.0)
     odds = np.array([2.0, -1.0, 0.0, 1.0], np.float32)
-    assert choose_statements(odds, np.zeros(4, np.float32), choice) == (0, 3)
+    assert choose_statements_to_read(odds, np.zeros(4, np.float32), choice) == (0, 3)
     # .8 of likeness lifts statement 1 from -1 to 2.2, above the 1 of statement 3 and the 2 of statement 0.
-    assert choose_statements(odds, np.array([0, 0.8, 0, 0], np.float32), choice) == (0, 1)
+    assert choose_statements_to_read(odds, np.array([0, 0.8, 0, 0], np.float32), choice) == (0, 1)
 
 
 def test_a_short_situation_is_read_whole_but_for_blank_statements() -> None:
     odds = np.array([-30.0, -np.inf, 5.0], np.float32)
-    assert choose_statements(odds, np.zeros(3, np.float32), StatementChoice(whole=3, most=1)) == (0, 2)
-    assert choose_statements(odds[:0], odds[:0], StatementChoice()) == ()
-    assert choose_statements(np.full(4, -np.inf, np.float32), np.zeros(4, np.float32), StatementChoice(whole=3)) == ()
+    assert choose_statements_to_read(odds, np.zeros(3, np.float32), StatementReadingRule(whole=3, most=1)) == (0, 2)
+    assert choose_statements_to_read(odds[:0], odds[:0], StatementReadingRule()) == ()
+    assert (
+        choose_statements_to_read(
+            np.full(4, -np.inf, np.float32), np.zeros(4, np.float32), StatementReadingRule(whole=3)
+        )
+        == ()
+    )
 
 
 def test_of_equal_statements_the_first_are_read() -> None:
-    assert choose_statements(np.zeros(9, np.float32), np.zeros(9, np.float32), StatementChoice()) == (0, 1, 2)
+    assert choose_statements_to_read(np.zeros(9, np.float32), np.zeros(9, np.float32), StatementReadingRule()) == (
+        0,
+        1,
+        2,
+    )

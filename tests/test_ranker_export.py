@@ -19,7 +19,7 @@ from rejoinder.errors import InputError
 torch = pytest.importorskip("torch", reason="the torch extra is not installed")
 
 from rejoinder.models.ranker import card as ranker_card  # noqa: E402
-from rejoinder.models.ranker.model import RankerModel, open_ranker, shipped_folder  # noqa: E402
+from rejoinder.models.ranker.model import RankerModel, open_ranker, shipped_ranker_folder  # noqa: E402
 from rejoinder.models.ranker.rows import candidate_row, situation_rows  # noqa: E402
 from rejoinder.models.ranker.statement_choice import Floats  # noqa: E402
 from rejoinder.training.ranker.chooser import chooser_tensors  # noqa: E402
@@ -130,13 +130,13 @@ def test_three_statements_are_read_of_a_long_situation_and_all_of_a_short_one(ma
 
 def test_the_same_networks_give_the_same_bytes(made: tuple[Path, Any, Any], tmp_path: Path) -> None:
     tiny_rankers.written(tmp_path / "again")
-    assert ranker_card.read_card(tmp_path / "again") == ranker_card.read_card(made[0])
+    assert ranker_card.read_ranker_card(tmp_path / "again") == ranker_card.read_ranker_card(made[0])
 
 
 def test_no_ranker_is_an_error_that_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rejoinder.models.ranker.model.WEIGHTS", tmp_path)
     with pytest.raises(InputError, match="no ranker comes with this version; train one with: rejoinder train ranker"):
-        shipped_folder()
+        shipped_ranker_folder()
     with pytest.raises(InputError, match=r"cannot be read .* use a folder written by rejoinder train ranker"):
         open_ranker(tmp_path / "nowhere")
 

@@ -25,7 +25,7 @@ pytest.importorskip("transformers")
 from rejoinder.models.ranker import card  # noqa: E402
 from rejoinder.models.ranker.model import open_ranker  # noqa: E402
 from rejoinder.models.ranker.transformers import HubReader, find_special_tokens, fit_limits, open_hub_reader  # noqa: E402
-from rejoinder.training.ranker.start import open_start  # noqa: E402
+from rejoinder.training.ranker.start import open_ranker_start  # noqa: E402
 from rejoinder.training.ranker.steps import row_tensors  # noqa: E402
 
 
@@ -78,7 +78,7 @@ def test_what_is_trained_is_what_is_asked(encoders: dict[str, Path], kind: str) 
 
 
 def test_the_marks_are_those_of_the_encoders_tokeniser(encoders: dict[str, Path]) -> None:
-    bert, roberta = (card.read_card(encoders[f"{kind} ranker"]).marks for kind in ("bert", "roberta"))
+    bert, roberta = (card.read_ranker_card(encoders[f"{kind} ranker"]).marks for kind in ("bert", "roberta"))
     assert (bert.first, bert.last, bert.between, bert.padding) == (2, 3, 3, 0)
     assert (roberta.first, roberta.last, roberta.between, roberta.padding) == (0, 2, 2, 1)
     with pytest.raises(InputError, match=r"neither \[CLS\], \[SEP\] and \[PAD\] nor <s>, </s> and <pad>"):
@@ -88,7 +88,7 @@ def test_the_marks_are_those_of_the_encoders_tokeniser(encoders: dict[str, Path]
 
 
 def test_rows_are_no_longer_than_the_encoder_can_read(encoders: dict[str, Path]) -> None:
-    limits = card.read_card(encoders["bert ranker"]).limits
+    limits = card.read_ranker_card(encoders["bert ranker"]).limits
     assert (limits.row_tokens, limits.request_tokens, limits.candidate_tokens) == (62, 29, 29)
     (long, *_) = tiny_rankers.questions()
     far = replace(long, context=(replace(long.context[0], text="how are you " * 700),))
@@ -144,9 +144,9 @@ def test_only_a_cross_ranker_starts_from_another_encoder(encoders: dict[str, Pat
     from rejoinder.training.recipes import RankerRecipe
 
     with pytest.raises(InputError, match="leave out the encoder, or choose the kind cross"):
-        open_start(RankerRecipe(encoder=f"hf:{encoders['bert']}"))
+        open_ranker_start(RankerRecipe(encoder=f"hf:{encoders['bert']}"))
     with pytest.raises(InputError, match="is an exported graph"):
-        open_start(RankerRecipe(kind="cross", encoder=str(exported(encoders["bert"].parent / "graph"))))
+        open_ranker_start(RankerRecipe(kind="cross", encoder=str(exported(encoders["bert"].parent / "graph"))))
 
 
 def exported(folder: Path) -> Path:
@@ -164,7 +164,7 @@ def test_the_command_takes_an_encoder_by_its_folder(
     done = CliRunner().invoke(cli.program, ["train", "ranker", *options, *how])
     assert done.exit_code == 0, f"{done.output} {done.exception}"
     assert "epoch 2 of 2: loss" in done.stderr
-    assert card.read_card(tmp_path / "new").given == "u+S1"
-    assert card.read_card(tmp_path / "new").about["train"] == ["train.jsonl"]
+    assert card.read_ranker_card(tmp_path / "new").given == "u+S1"
+    assert card.read_ranker_card(tmp_path / "new").about["train"] == ["train.jsonl"]
     asked = CliRunner().invoke(cli.program, ["rank", "valid.jsonl", "--ranker", "ranker(folder='new')"])
     assert asked.exit_code == 0, asked.output

@@ -6,7 +6,7 @@ import pytest
 
 from rejoinder.models.catalog.manifest import WEIGHTS
 from rejoinder.models.ranker import card as cards
-from rejoinder.models.ranker.model import open_ranker, shipped_folder
+from rejoinder.models.ranker.model import open_ranker, shipped_ranker_folder
 from rejoinder.types import Candidate, Question, Statement, Turn
 
 WAKE_ME = "Sure. Shall I set an alarm for tomorrow morning, too?"
@@ -35,11 +35,11 @@ def a_question(situation: tuple[str, ...]) -> Question:
 
 
 def test_the_files_of_the_ranker_are_those_of_its_card() -> None:
-    card = cards.read_card(shipped_folder())
-    cards.check_files(shipped_folder(), card)
+    card = cards.read_ranker_card(shipped_ranker_folder())
+    cards.check_ranker_files(shipped_ranker_folder(), card)
     assert card.kind == "situated"
     assert "CC-BY-NC-SA-4.0" in card.about["licence"]
-    assert (shipped_folder() / "README.md").is_file()
+    assert (shipped_ranker_folder() / "README.md").is_file()
 
 
 def test_the_offer_that_the_situation_asks_for_comes_first() -> None:

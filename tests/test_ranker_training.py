@@ -24,20 +24,20 @@ torch = pytest.importorskip("torch", reason="the torch extra is not installed")
 
 from rejoinder.models.ranker import card  # noqa: E402
 from rejoinder.training.ranker import chooser  # noqa: E402
-from rejoinder.training.ranker.chooser import _loss as chooser_loss  # noqa: E402
+from rejoinder.training.ranker.chooser import _statement_loss as chooser_loss  # noqa: E402
 from rejoinder.training.ranker.chooser import label_statements, plan_situated_reading, read_every_statement  # noqa: E402
 from rejoinder.training.ranker.examples import (  # noqa: E402
     CandidateExample,
     RankerExample,
     StatementExample,
     add_negatives,
-    build_examples,
+    build_ranker_examples,
     collect_best_responses,
     drop_held_out_references,
 )
 from rejoinder.training.ranker.start import RankerStart  # noqa: E402
-from rejoinder.training.ranker.steps import RankerOptimizer, margin_loss, split_batch  # noqa: E402
-from rejoinder.training.ranker.trainer import _losses, measure_held_out  # noqa: E402
+from rejoinder.training.ranker.steps import RankerOptimizer, ranker_margin_loss, split_ranker_batch  # noqa: E402
+from rejoinder.training.ranker.trainer import _reader_losses, measure_ranker_held_out  # noqa: E402
 from rejoinder.training.recipes import RankerRecipe  # noqa: E402
 
 CPU = torch.device("cpu")
@@ -82,12 +82,12 @@ def test_the_loss_is_the_mean_over_pairs_of_unlike_grades_in_one_question() -> N
     scores = torch.tensor([1.0, 0.5, 0.0, 9.0, 9.5])
     grades, questions = torch.tensor([2, 1, 0, 1, 1]), torch.tensor([0, 0, 0, 1, 1])
     # 1 - .5, 1 - 1 and 1 - .5; the two of the other question have one grade.
-    assert float(margin_loss(scores, grades, questions, 1.0)) == pytest.approx(1 / 3)
-    assert float(margin_loss(scores, grades, questions, 0.1)) == 0
+    assert float(ranker_margin_loss(scores, grades, questions, 1.0)) == pytest.approx(1 / 3)
+    assert float(ranker_margin_loss(scores, grades, questions, 0.1)) == 0
     # A better one that is behind by 2 costs the margin and these 2.
-    behind = margin_loss(torch.tensor([0.0, 2.0]), torch.tensor([1, 0]), torch.tensor([0, 0]), 0.5)
+    behind = ranker_margin_loss(torch.tensor([0.0, 2.0]), torch.tensor([1, 0]), torch.tensor([0, 0]), 0.5)
     assert float(behind) == pytest.approx(2.5)
-    assert float(margin_loss(scores[3:], grades[3:], questions[3:], 1.0)) == 0, "no pair, nothing to lose"
+    assert float(ranker_margin_loss(scores[3:], grades[3:], questions[3:], 1.0)) == 0, "no pair, nothing to lose"
 
 
 def test_a_batch_in_parts_has_the_loss_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,7 +95,7 @@ def test_a_batch_in_parts_has_the_loss_of_the_whole(monkeypatch: pytest.MonkeyPa
     reading, liked = read_every_statement("u+S"), {30: 0.3, 31: 0.1, 32: 0.4}
 
     def parts() -> list[float]:
-        found = _losses(start(Prefers(liked)), batch, reading, RankerRecipe(), CPU, random.Random(0))
+        found = _reader_losses(start(Prefers(liked)), batch, reading, RankerRecipe(), CPU, random.Random(0))
         return [float(loss.detach()) for loss in found]
 
     [whole] = parts()
@@ -106,8 +106,8 @@ def test_a_batch_in_parts_has_the_loss_of_the_whole(monkeypatch: pytest.MonkeyPa
 
 def test_a_cpu_reads_questions_of_about_the_same_length_together() -> None:
     lengths = [[10, 12], [1_600], [11], [1_500], []]
-    assert split_batch(lengths, CPU) == [[1], [3], [0, 2, 4]]
-    assert split_batch(lengths, torch.device("cuda")) == [[0, 1, 2, 3, 4]]
+    assert split_ranker_batch(lengths, CPU) == [[1], [3], [0, 2, 4]]
+    assert split_ranker_batch(lengths, torch.device("cuda")) == [[0, 1, 2, 3, 4]]
 
 
 def test_the_schedule_warms_up_and_goes_down_on_a_line() -> None:
@@ -132,13 +132,15 @@ def test_one_step_is_taken_at_the_full_rate() -> None:
 
 def test_held_out_ndcg_is_what_a_hand_computes() -> None:
     held = [example("a"), example("b", (0, 2)), example("c", situations={"u+S": (), "15": ()})]
-    found = measure_held_out(
+    found = measure_ranker_held_out(
         start(Prefers({30: 0, 31: 1, 32: 2})), held, read_every_statement("u+S"), RankerRecipe(), CPU
     )
     # a and c: worst first, (0 + 1 / log2(3) + 2 / log2(4)) / (2 + 1 / log2(3)); b: best first.
     turned = (1 / math.log2(3) + 1) / (2 + 1 / math.log2(3))
     assert found == {"u+S": pytest.approx((turned + 1 + turned) / 3)}
-    far = measure_held_out(start(Prefers({30: 2, 31: 1, 32: 0})), held, read_every_statement("15"), RankerRecipe(), CPU)
+    far = measure_ranker_held_out(
+        start(Prefers({30: 2, 31: 1, 32: 0})), held, read_every_statement("15"), RankerRecipe(), CPU
+    )
     assert far == {"15": 1.0}, "who has no such situation does not count"
 
 
@@ -146,11 +148,11 @@ def test_questions_can_be_asked_by_their_goal() -> None:
     reader = Prefers({30: 0.0, 31: 0.25})
     one = example("a", (1, 0), goal=(77, 78), situations={"u+S": (StatementExample((40,), True),)})
     reading, drawn = read_every_statement("u+S"), random.Random(0)
-    [loss] = _losses(start(reader), [one], reading, RankerRecipe(goal=1.0), CPU, drawn)
+    [loss] = _reader_losses(start(reader), [one], reading, RankerRecipe(goal=1.0), CPU, drawn)
     assert float(loss.detach()) == pytest.approx(1.25)
     assert reader.rows == [[101, 40, 1, 77, 78, 102, 30 + n, 102] for n in (0, 1)]
     reader.rows.clear()
-    list(_losses(start(reader), [replace(one, goal=())], reading, RankerRecipe(goal=1.0), CPU, drawn))
+    list(_reader_losses(start(reader), [replace(one, goal=())], reading, RankerRecipe(goal=1.0), CPU, drawn))
     assert reader.rows[0] == [101, 40, 1, 20, 102, 30, 102], "who has no goal is asked by the request"
 
 
@@ -220,12 +222,12 @@ def encode(texts: Sequence[str]) -> list[list[int]]:
 
 
 def test_questions_become_examples_with_all_inputs_that_are_known() -> None:
-    (one, *_), left = build_examples(tiny_rankers.questions(), encode, MARKS, RankerLimits())
+    (one, *_), left = build_ranker_examples(tiny_rankers.questions(), encode, MARKS, RankerLimits())
     assert left == 0
     assert {given: len(found) for given, found in one.situations.items()} == {"u+S": 11, "u+S1": 2, "15": 14}
     assert one.request == (6, 4, 3, 7)
     assert [(c.grade, c.written_for) for c in one.candidates] == [(2, "q0"), (1, "q1"), (0, "q2")]
-    (bare, *_), _ = build_examples(tiny_rankers.questions(flags=False), encode, MARKS, RankerLimits())
+    (bare, *_), _ = build_ranker_examples(tiny_rankers.questions(flags=False), encode, MARKS, RankerLimits())
     assert set(bare.situations) == {"u+S"}
 
 
@@ -236,13 +238,15 @@ def asked(*candidates: tuple[str, str | float], name: str = "q") -> Question:
 def test_what_teaches_nothing_is_counted_and_nothing_at_all_is_an_error() -> None:
     good = asked(("x", "Best"), ("y", "Bad"), (" ", "Acceptable"))
     equal, blank = asked(("x", 1), ("y", 1), name="e"), asked(("x", "Best"), (" ", "Bad"), name="b")
-    found, left = build_examples([good, equal, blank, asked(("x", 3), name="one")], encode, MARKS, RankerLimits())
+    found, left = build_ranker_examples(
+        [good, equal, blank, asked(("x", 3), name="one")], encode, MARKS, RankerLimits()
+    )
     assert [one.id for one in found] == ["q"]
     assert (left, len(found[0].candidates)) == (3, 2), "a blank candidate is none"
     with pytest.raises(InputError, match="none has candidates of different grades"):
-        build_examples([equal, blank], encode, MARKS, RankerLimits())
+        build_ranker_examples([equal, blank], encode, MARKS, RankerLimits())
     with pytest.raises(InputError, match="question q: has the grade -1; grades must not be negative"):
-        build_examples([asked(("x", 1), ("y", -1))], encode, MARKS, RankerLimits())
+        build_ranker_examples([asked(("x", 1), ("y", -1))], encode, MARKS, RankerLimits())
 
 
 def test_a_chooser_tells_only_of_requests_that_it_has_not_seen(
@@ -307,7 +311,7 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         told = tiny_rankers.trained(tmp_path / name, seed=seed, few=3, chooser_layers=1)
         assert set(told["held_out_ndcg3"]) == {"u", "u+S1", "u+S", "15"}
-        cards.append(card.read_card(tmp_path / name))
+        cards.append(card.read_ranker_card(tmp_path / name))
     assert cards[0].files == cards[1].files
     assert cards[0].digest() == cards[1].digest()
     assert cards[0].files["reader.onnx"] != cards[2].files["reader.onnx"]

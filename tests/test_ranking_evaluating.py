@@ -9,13 +9,18 @@ import random
 import numpy as np
 import pytest
 
-from rejoinder.reports.ranking import distractor_table, evaluation_tables, train_overlap_table
+from rejoinder.reports.ranking import distractor_table, ranking_tables, train_overlap_table
 from rejoinder.selection.ranking.breakdown import CATEGORY, NUMBER, POLARITY, SEEN
-from rejoinder.selection.ranking.evaluation import evaluate_ranking, merge_folds
+from rejoinder.selection.ranking.evaluation import evaluate_ranking, merge_ranking_folds
 from rejoinder.selection.ranking.fold_means import mean_over_folds
 from rejoinder.selection.ranking.result import NDCG, PRECISION, RankingResult, normalise_request
-from rejoinder.selection.ranking.statements import FIRST, REFERENCE, measure_reading, readings
-from rejoinder.selection.ranking.train_overlap import TrainOverlap, sum_counts
+from rejoinder.selection.ranking.statements import (
+    FIRST,
+    REFERENCE,
+    measure_reading_agreement,
+    measure_statement_readings,
+)
+from rejoinder.selection.ranking.train_overlap import TrainOverlap, sum_overlap_counts
 from rejoinder.table import FORMATS
 from tests.ranking_sets import ranked_of, situated
 
@@ -85,7 +90,7 @@ def test_questions_that_tell_nothing_are_counted_by_reason() -> None:
     assert len(found.ranked.questions) == 1
     assert sum(found.left_out.values()) == 3
     assert len(evaluate_ranking(ranked_of(questions, x=lines), everything=True).ranked.questions) == 2
-    shown = "\n".join(FORMATS["text"](table) for table in evaluation_tables(found))
+    shown = "\n".join(FORMATS["text"](table) for table in ranking_tables(found))
     assert "Left out: 1 question with no Bad candidate." in shown
 
 
@@ -117,18 +122,18 @@ def test_breakdowns_go_by_category_polarity_number_and_what_was_seen() -> None:
 
 def test_the_statements_read_are_held_against_those_that_matter() -> None:
     # Four of ten matter; five were read, three of them matter. Chance: 5 * 4 / 10 = 2 hits.
-    found = measure_reading([0, 1, 2, 8, 9], frozenset({0, 1, 2, 3}), 10)
+    found = measure_reading_agreement([0, 1, 2, 8, 9], frozenset({0, 1, 2, 3}), 10)
     assert (found.precision, found.recall, found.f1) == (0.6, 0.75, pytest.approx(6 / 9))
     assert found.chance == (pytest.approx(0.4), 0.5, pytest.approx(4 / 9))
-    nothing = measure_reading([], frozenset({0}), 3)
+    nothing = measure_reading_agreement([], frozenset({0}), 3)
     assert math.isnan(nothing.precision)
     assert (nothing.recall, nothing.f1) == (0.0, 0.0)
-    assert math.isnan(measure_reading([0], frozenset(), 3).recall), "nothing matters"
+    assert math.isnan(measure_reading_agreement([0], frozenset(), 3).recall), "nothing matters"
 
 
 def test_chance_is_what_drawing_at_random_gives() -> None:
     generator = random.Random(0)
-    drawn = [measure_reading(generator.sample(range(12), 4), frozenset(range(5)), 12) for _ in range(20_000)]
+    drawn = [measure_reading_agreement(generator.sample(range(12), 4), frozenset(range(5)), 12) for _ in range(20_000)]
     expected = drawn[0].chance
     assert float(np.mean([one.precision for one in drawn])) == pytest.approx(expected[0], abs=0.01)
     assert float(np.mean([one.recall for one in drawn])) == pytest.approx(expected[1], abs=0.01)
@@ -139,17 +144,17 @@ def test_readings_are_of_the_first_candidate_and_of_the_reference() -> None:
     questions = [situated("a", relevant="1100"), situated("b", relevant="1000"), situated("c", relevant="11")]
     used = [[(0,), (2,), (3,)], [(0, 1), (1,), ()], [(0,), (0,), (0,)]]
     ranked = RankingResult(questions, "u+S", {"x": [WRONG, RIGHT, RIGHT]}, {"x": used})
-    first, reference = readings(ranked)
+    first, reference = measure_statement_readings(ranked)
     assert (first.candidate, reference.candidate) == (FIRST, REFERENCE)
     assert first.n == 2, "where everything matters, what was read says nothing"
     assert first.precision.value == pytest.approx((0 + 0.5) / 2)
     assert reference.recall.value == pytest.approx((0.5 + 1) / 2)
-    assert readings(RankingResult(questions, "u", {"x": [RIGHT] * 3}, {"x": [[()] * 3] * 3})) == []
+    assert measure_statement_readings(RankingResult(questions, "u", {"x": [RIGHT] * 3}, {"x": [[()] * 3] * 3})) == []
 
 
 def test_folds_are_put_together_by_ranker() -> None:
     folds = {n: ranked_of([situated(f"q{n}")], x=[RIGHT], **({"y": [WRONG]} if n else {})) for n in range(2)}
-    found = merge_folds(folds)
+    found = merge_ranking_folds(folds)
     assert found.rankers == ["x"], "one that is missing in a fold is left out"
     assert found.folds == [0, 1]
 
@@ -163,7 +168,7 @@ def test_what_was_seen_in_training_is_counted() -> None:
     assert counts == (2, 1, 1, 1, 1, 0, 0, 1), "its distractors are candidates of training, but no references"
     assert list(sharing.kinds(fresh)) == ["reference new, no distractor seen", "request new"]
     assert list(sharing.kinds(same)) == ["reference seen, no distractor seen", "request seen"]
-    assert sum_counts([counts, counts]).questions == 4
+    assert sum_overlap_counts([counts, counts]).questions == 4
     assert "the request is in training" in FORMATS["text"](train_overlap_table(counts))
     assert normalise_request(same) == normalise_request(train[0])
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rejoinder.errors import InputError
-from rejoinder.selection.ranking.measures import find_best, get_gains, ndcg, precision_at_1
+from rejoinder.selection.ranking.measures import find_best_candidates, get_candidate_gains, ndcg, precision_at_1
 from rejoinder.selection.ranking.result import EQUAL_GRADES, NO_BAD, NO_GRADE, ONE_CANDIDATE, explain_exclusion
 from rejoinder.types import Candidate, Question, Turn
 from tests.ranking_sets import situated
@@ -89,18 +89,18 @@ def test_what_no_ranker_can_do_better_is_not_measured() -> None:
 
 
 def test_best_is_a_word_of_the_scale_or_the_highest_number() -> None:
-    assert find_best(situated("q", "Bab")) == {0}
-    assert find_best(situated("q", "abb")) == frozenset(), "Acceptable is not Best"
+    assert find_best_candidates(situated("q", "Bab")) == {0}
+    assert find_best_candidates(situated("q", "abb")) == frozenset(), "Acceptable is not Best"
     numbers = Question("n", (Turn("hello"),), tuple(Candidate(str(g), grade=g) for g in (1.0, 4.5, 4.5)))
-    assert find_best(numbers) == {1, 2}
-    assert get_gains(numbers) == [1.0, 4.5, 4.5]
+    assert find_best_candidates(numbers) == {1, 2}
+    assert get_candidate_gains(numbers) == [1.0, 4.5, 4.5]
     truths = Question("t", (Turn("hello"),), (Candidate("a", grade="false"), Candidate("b", grade="true")))
-    assert find_best(truths) == {1}
+    assert find_best_candidates(truths) == {1}
 
 
 def test_negative_and_unknown_grades_are_users_errors() -> None:
     with pytest.raises(InputError, match="grade -1; gains must not be negative"):
-        get_gains(Question("n", (Turn("hi"),), (Candidate("a", grade=-1.0), Candidate("b", grade=2.0))))
+        get_candidate_gains(Question("n", (Turn("hi"),), (Candidate("a", grade=-1.0), Candidate("b", grade=2.0))))
     with pytest.raises(InputError, match="no known scale"):
         explain_exclusion(Question("n", (Turn("hi"),), (Candidate("a", grade="meh"), Candidate("b", grade="Best"))))
 

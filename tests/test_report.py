@@ -18,7 +18,8 @@ import pytest
 import rejoinder
 from rejoinder import cli
 from rejoinder.errors import InputError, RunError
-from rejoinder.reports.chart import escape_html, interval_bar, make_axis, replace_control_characters
+from rejoinder.escape import escape_html, replace_control_characters
+from rejoinder.reports.chart import interval_bar, make_axis
 from rejoinder.reports.examples import select_examples
 from rejoinder.reports.findings import compute_findings
 from rejoinder.reports.leaderboard import list_leaderboards

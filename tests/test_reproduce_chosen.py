@@ -15,15 +15,16 @@ from rejoinder.papers.chosen import chosen, jobs, measures, tables
 from rejoinder.papers.chosen import ladders as rungs
 from rejoinder.papers.chosen.answers import (
     NetworkAnswers,
-    answers_home,
     candidate_texts,
+    chosen_answers_home,
     load_answers,
-    make_request,
+    make_loss_request,
     save_answers,
 )
-from rejoinder.papers.chosen.chosen import draw_boxes, list_notes
-from rejoinder.papers.chosen.measures import Kind, Ladder
-from rejoinder.papers.chosen.sets import Sets
+from rejoinder.papers.chosen.chosen import list_chosen_notes
+from rejoinder.papers.chosen.figures import draw_boxes
+from rejoinder.papers.chosen.measures import CandidateKind, Ladder
+from rejoinder.papers.chosen.sets import ChosenSets
 from rejoinder.selection.build import BuiltTestSet
 from rejoinder.types import Candidate, Item, Question, Reference, Turn
 
@@ -37,7 +38,7 @@ def question(number: int, kind: str, seed: int) -> Question:
     return Question(f"q{number}", (Turn(f"context {number}"),), tuple(candidates[turn:] + candidates[:turn]))
 
 
-def made_sets() -> Sets:
+def made_sets() -> ChosenSets:
     items = [
         Item(f"q{n}", (Turn(f"context {n}"),), (Reference(f"the true answer {n}"),), dialogue=f"q{n}")
         for n in range(CONTEXTS)
@@ -46,10 +47,10 @@ def made_sets() -> Sets:
     picked = [
         BuiltTestSet(tuple(question(n, "chosen", s) for n in range(CONTEXTS) if (n + s) % 9), {}) for s in range(4)
     ]
-    return Sets(items, picked, [[question(n, "random", s) for n in range(CONTEXTS)] for s in range(5)])
+    return ChosenSets(items, picked, [[question(n, "random", s) for n in range(CONTEXTS)] for s in range(5)])
 
 
-def all_questions(sets: Sets) -> list[Question]:
+def all_questions(sets: ChosenSets) -> list[Question]:
     return [q for built in sets.chosen for q in built.questions] + [q for one in sets.random for q in one]
 
 
@@ -64,16 +65,16 @@ def answers_of(skill: float, asked, seed: int) -> NetworkAnswers:  # type: ignor
 
 
 @pytest.fixture(scope="module")
-def measured() -> tuple[object, Sets]:
+def measured() -> tuple[object, ChosenSets]:
     sets = made_sets()
-    asked = make_request(all_questions(sets))
+    asked = make_loss_request(all_questions(sets))
     skills = {rung.name: 1.0 for rung in rungs.list_rungs()}
     for ladder in rungs.list_ladders().values():
         skills |= {rung.name: 0.5 + 0.6 * rung.place for rung in ladder}
     answers = {name: answers_of(skill, asked, seed) for seed, (name, skill) in enumerate(skills.items())}
     before = dict(chosen.METRICS)
     del chosen.METRICS["aptness of the replies"]  # the networks have their own tests
-    found = chosen.Measurement(sets, asked, answers).measure()
+    found = chosen.ChosenMeasurement(sets, asked, answers).measure()
     chosen.METRICS.update(before)
     return found, sets
 
@@ -89,7 +90,7 @@ def test_spearman_equals_scipys() -> None:
     for _ in range(20):
         values = random.integers(0, 4, 7).astype(float)
         expected = stats.spearmanr(values, np.arange(7)).statistic if np.ptp(values) else np.nan
-        assert measures.spearman(values, range(7)) == pytest.approx(expected, nan_ok=True)
+        assert measures.spearman_with_places(values, range(7)) == pytest.approx(expected, nan_ok=True)
 
 
 def test_the_interval_of_a_clear_order_is_narrow_and_that_of_noise_is_wide() -> None:
@@ -120,7 +121,7 @@ def test_what_is_asked_holds_each_text_once_and_answers_belong_to_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sets = made_sets()
-    asked = make_request(all_questions(sets))
+    asked = make_loss_request(all_questions(sets))
     assert len(asked.contexts) == CONTEXTS
     assert all(len(set(texts)) == len(texts) for texts in asked.texts)
     one = sets.random[2][3]
@@ -129,19 +130,19 @@ def test_what_is_asked_holds_each_text_once_and_answers_belong_to_it(
     assert candidate_texts(one)[0] == "the true answer 3"
     save_answers(tmp_path / "a", answers_of(1.0, asked, 0))
     assert np.array_equal(load_answers(tmp_path / "a", asked).losses, answers_of(1.0, asked, 0).losses)
-    other = make_request(all_questions(sets)[:50])
+    other = make_loss_request(all_questions(sets)[:50])
     assert other.digest != asked.digest
     with pytest.raises(InputError, match="answers to another request"):
         load_answers(tmp_path / "a", other)
     with pytest.raises(InputError, match="has no answers"):
         load_answers(tmp_path / "b", asked)
     monkeypatch.setenv("REJOINDER_CACHE", str(tmp_path / "cache"))
-    assert answers_home(asked).is_relative_to(tmp_path)
+    assert chosen_answers_home(asked).is_relative_to(tmp_path)
     with pytest.raises(InputError, match=r"papers\.chosen\.jobs"):
         chosen._read_cached_answers("gru-1-256", asked)
 
 
-def test_ladders_climb_and_every_table_has_its_figures(measured: tuple[object, Sets]) -> None:
+def test_ladders_climb_and_every_table_has_its_figures(measured: tuple[object, ChosenSets]) -> None:
     found, sets = measured
     figures = [
         *tables.system_figures(found),
@@ -160,7 +161,7 @@ def test_ladders_climb_and_every_table_has_its_figures(measured: tuple[object, S
     assert corrupted.measured > 0.7
     assert {f.row for f in figures if "ten systems of Table 6" in f.table} == {size.name for size in rungs.TEN_SIZES}
     assert {f.published for f in figures if "TF-IDF" in f.table} == {0.461, 0.671}
-    told = list_notes(found, sets, [300, 300])  # type: ignore[arg-type]
+    told = list_chosen_notes(found, sets, [300, 300])  # type: ignore[arg-type]
     assert any(", 300 steps, " in note for note in told)
     assert any("human ranking" in note for note in told)
     assert any("Standard deviation over sets" in note for note in told)
@@ -182,10 +183,10 @@ def test_the_drawing_is_well_formed_and_escapes_names() -> None:
 
 
 def test_a_ladder_leaves_the_set_of_the_whole_repository_out_of_its_spread() -> None:
-    right = {kind: np.random.default_rng(0).random((4, 6, 30)) for kind in Kind}
+    right = {kind: np.random.default_rng(0).random((4, 6, 30)) for kind in CandidateKind}
     ladder = Ladder("l", right)
-    assert len(ladder.coefficients(Kind.CHOSEN)) == 5
-    assert len(ladder.coefficients(Kind.RANDOM)) == 6
+    assert len(ladder.coefficients(CandidateKind.CHOSEN)) == 5
+    assert len(ladder.coefficients(CandidateKind.RANDOM)) == 6
 
 
 def test_every_network_is_trained_once_with_the_paper_sizes(tmp_path: Path) -> None:
@@ -210,6 +211,6 @@ def test_how_long_a_network_was_trained_is_read_off_its_card(tmp_path: Path) -> 
 def test_what_was_dumped_is_read_back(tmp_path: Path) -> None:
     import gzip
 
-    asked = make_request(all_questions(made_sets()))
+    asked = make_loss_request(all_questions(made_sets()))
     (tmp_path / "asked").write_bytes(gzip.compress(orjson.dumps([asked.contexts, asked.texts])))
     assert jobs.read_request(tmp_path / "asked") == asked

@@ -40,7 +40,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
         return iter(TALKS)
 
     for module in (held_out, robustness):
-        monkeypatch.setattr(module, "records_of", records)
+        monkeypatch.setattr(module, "read_attack_records", records)
 
 
 class Made(Metric):
@@ -95,7 +95,7 @@ def test_corpora_count_the_same_and_the_largest_error_is_named(monkeypatch: pyte
     def of(pair: Pair) -> float:
         return float(is_true(pair)) if pair.item.id.startswith("films/") else 0.5
 
-    monkeypatch.setattr(held_out, "records_of", lambda given: iter(TALKS[:3] + TALKS[12:]))
+    monkeypatch.setattr(held_out, "read_attack_records", lambda given: iter(TALKS[:3] + TALKS[12:]))
     found = measured(monkeypatch, Made(lambda pair: 0.9 if of(pair) == 1 else 0.5))
     assert at(found, held_out.WINS, "films").measured == 1
     assert at(found, held_out.WINS, "shops").measured == 0.5
@@ -171,13 +171,13 @@ def test_the_same_pairs_are_drawn_each_time(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_corpus_of_one_dialogue_has_no_other_reply(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(held_out, "other_dialogue", lambda rng, exchange: None)
+    monkeypatch.setattr(held_out, "pick_from_other_dialogue", lambda rng, exchange: None)
     with pytest.raises(InputError, match="no corpus has a second dialogue"):
         held_out.reproduce(["length"])
 
 
 def test_a_wrong_name_is_told_before_anything_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(held_out, "records_of", lambda given: pytest.fail("read"))
+    monkeypatch.setattr(held_out, "read_attack_records", lambda given: pytest.fail("read"))
     with pytest.raises(SpecError, match="lengthh"):
         held_out.reproduce(["lengthh"])
 

@@ -18,25 +18,25 @@ from scipy import stats
 
 from rejoinder.data.collection import collect
 from rejoinder.errors import RejoinderError
-from rejoinder.papers.base import Figure, Reproduction, write_results
-from rejoinder.papers.base import to_tables as tables_of
+from rejoinder.papers.base import Figure, Reproduction, write_reproduction
+from rejoinder.papers.base import reproduction_tables as tables_of
 from rejoinder.papers.idk import figures as drawings
 from rejoinder.papers.idk import idk, tables
-from rejoinder.papers.idk.masking import HELD_OUT, MaskedAccuracy, find_largest, measure_masking, read_head
+from rejoinder.papers.idk.masking import HELD_OUT, MaskedAccuracy, find_largest_weights, measure_masking, recover_head
 from rejoinder.papers.idk.rows import (
     RatedColumn,
-    draw_sample,
+    draw_rated_rows,
     read_test_rows,
     read_valid_rows,
     score_column,
     score_samples,
 )
-from rejoinder.papers.idk.variants import SEEDS, Variant, list_variants, train_all
+from rejoinder.papers.idk.variants import SEEDS, IdkVariant, list_variants, train_all_variants
 from rejoinder.papers.loader import load_published
-from rejoinder.papers.own.relevance.rows import FIVE, Column, RelevanceRows
+from rejoinder.papers.own.relevance.rows import FIVE, RelevanceColumn, RelevanceRows
 from rejoinder.papers.own.relevance.tables import PUBLISHED
 from rejoinder.stats.bootstrap import BootstrapPlan, correlation_intervals
-from rejoinder.training.idk import Regression
+from rejoinder.training.idk import IdkRegression
 from rejoinder.types import Dialogue, Item, Rating, Response, Turn
 
 DIMENSIONS = 10
@@ -83,9 +83,9 @@ def made_up(name: str, seed: int, n: int = 60) -> RatedColumn:
 
 @pytest.fixture(scope="module")
 def measured() -> idk.IdkMeasures:
-    runs = train_all(Made(), talks(), contexts=30)
-    head = Regression(np.r_[2.0, np.zeros(DIMENSIONS - 1)], 0.1)
-    masked = measure_masking(Made(), talks(), head, Regression(np.r_[-1.0, np.zeros(DIMENSIONS - 1)], 0.0), n=20)
+    runs = train_all_variants(Made(), talks(), contexts=30)
+    head = IdkRegression(np.r_[2.0, np.zeros(DIMENSIONS - 1)], 0.1)
+    masked = measure_masking(Made(), talks(), head, IdkRegression(np.r_[-1.0, np.zeros(DIMENSIONS - 1)], 0.0), n=20)
     test = [made_up(name, seed) for seed, name in enumerate(FIVE)]
     specs = {"COS-FT": "length", "NUP-BERT (H)": "length", "NORM-PROB": "norm_prob"}
     return idk.IdkMeasures(runs, test, made_up("USR-TC", 9), head, masked, specs, frozenset({"NORM-PROB"}))
@@ -93,7 +93,7 @@ def measured() -> idk.IdkMeasures:
 
 @pytest.fixture(scope="module")
 def found(measured: idk.IdkMeasures) -> Reproduction:
-    return idk.assemble(measured, {"FED-RELEVANT": "FED-RELEVANT: not measured: fed (get it with: do so)."})
+    return idk.assemble_idk(measured, {"FED-RELEVANT": "FED-RELEVANT: not measured: fed (get it with: do so)."})
 
 
 def at(found: Reproduction, table: str, row: str, column: str) -> Figure:
@@ -131,8 +131,8 @@ def test_every_variant_has_its_printed_row() -> None:
     assert len(mine) == len(set(mine)) == 28
     assert {v.short for v in mine if v.negative in ("idk", "random")} == set(tables.TABLE_10)
     assert {v.metric for v in mine} == {row for row in tables.TABLE_11 if row.startswith("IDK")}
-    assert Variant("TC-S", "random", "l2").short == "TC-S_Rand3750_bce_L2"
-    assert Variant("H", "idk", "none", "triplet").long == "H, idk"
+    assert IdkVariant("TC-S", "random", "l2").short == "TC-S_Rand3750_bce_L2"
+    assert IdkVariant("H", "idk", "none", "triplet").long == "H, idk"
 
 
 # Measured beside printed
@@ -144,7 +144,7 @@ def test_a_figure_is_the_mean_over_seeds_of_the_correlation_of_scores_and_rating
     for column, kind, method in ((0, "S", stats.spearmanr), (3, "P", stats.pearsonr)):
         one = measured.test[column]
         values = []
-        for fitted in measured.runs[Variant("TC-S")]:
+        for fitted in measured.runs[IdkVariant("TC-S")]:
             odds = one.features.astype(float) @ fitted.weights + fitted.bias
             values.append(method(1 / (1 + np.exp(-odds)), one.ratings).statistic)
         cell = f"{FIVE[column]} {kind}"
@@ -225,15 +225,15 @@ def test_the_ratio_is_of_the_mean_correlations(found: Reproduction) -> None:
 def test_the_head_is_read_from_vectors_and_log_odds() -> None:
     random = np.random.default_rng(0)
     features, weights = random.normal(size=(40, 6)).astype(np.float32), random.normal(size=6)
-    head = read_head(features, features.astype(float) @ weights - 0.7)
+    head = recover_head(features, features.astype(float) @ weights - 0.7)
     assert head.weights == pytest.approx(weights, abs=1e-6)
     assert head.bias == pytest.approx(-0.7, abs=1e-6)
     with pytest.raises(RejoinderError, match="not a linear layer"):
-        read_head(features, (features.astype(float) @ weights) ** 2)
+        recover_head(features, (features.astype(float) @ weights) ** 2)
 
 
 def test_the_largest_weights_are_kept_whatever_their_sign() -> None:
-    assert find_largest(Regression(np.array([0.1, -3.0, 0.0, 2.0]), 0.0), 2) == [1, 3]
+    assert find_largest_weights(IdkRegression(np.array([0.1, -3.0, 0.0, 2.0]), 0.0), 2) == [1, 3]
 
 
 def test_dimensions_that_the_head_does_not_use_can_go(measured: idk.IdkMeasures) -> None:
@@ -241,7 +241,7 @@ def test_dimensions_that_the_head_does_not_use_can_go(measured: idk.IdkMeasures)
         assert masked.kept == masked.whole
         assert masked.kept_ahead == masked.whole_ahead
         assert masked.n == 40
-    useless = Regression(np.r_[0.0, np.ones(DIMENSIONS - 1)], 0.0)
+    useless = IdkRegression(np.r_[0.0, np.ones(DIMENSIONS - 1)], 0.0)
     lost = measure_masking(Made(), talks(), measured.head, useless, n=20)["friends"]
     assert lost.kept == 0.5
     assert lost.whole > 0.8
@@ -272,17 +272,17 @@ def runs_of(humod: float) -> list[dict[str, float]]:
 
 
 def test_findings_follow_the_numbers() -> None:
-    from rejoinder.papers.idk.claims import list_findings
+    from rejoinder.papers.idk.claims import list_idk_findings
 
     test = {
-        Variant("H"): runs_of(0.58),
-        Variant("TC-S"): runs_of(0.50),
-        Variant("H", "idk", "none"): runs_of(0.42),
-        Variant("TC-S", "idk", "none"): runs_of(0.49),
+        IdkVariant("H"): runs_of(0.58),
+        IdkVariant("TC-S"): runs_of(0.50),
+        IdkVariant("H", "idk", "none"): runs_of(0.42),
+        IdkVariant("TC-S", "idk", "none"): runs_of(0.49),
     }
     head = runs_of(0.4)[0]
     masked = {"a": MaskedAccuracy(0.9, 0.6, 0.9, 0.8, 10), "b": MaskedAccuracy(0.9, 0.5, 0.9, 0.8, 10)}
-    said = list(list_findings(test, head, masked, {}))
+    said = list(list_idk_findings(test, head, masked, {}))
     assert "fixed negative: confirmed in part; Spearman on HUMOD is 0.58 with and 0.42 without on H" in said[0]
     assert said[1].startswith("7 dimensions suffice: refuted; ")
     assert said[2].startswith("The training set hardly matters: refuted; Spearman differs most on HUMOD, 0.58")
@@ -296,7 +296,7 @@ def test_findings_follow_the_numbers() -> None:
 
 
 def test_results_and_drawings_are_written_and_are_sound(found: Reproduction, tmp_path: Path) -> None:
-    paths = write_results(found, tmp_path)
+    paths = write_reproduction(found, tmp_path)
     drawn = sorted(path.name for path in paths if path.suffix == ".svg")
     assert drawn == [f"idk-figure-{i}.svg" for i in range(1, 8)]
     for path in paths:
@@ -311,12 +311,12 @@ def test_results_and_drawings_are_written_and_are_sound(found: Reproduction, tmp
 
 
 def test_a_scatter_has_a_dot_a_known_reply_and_a_histogram_a_bar_a_filled_bin() -> None:
-    svg = drawings.draw_scatter("a < b", np.array([1.0, 2, 3, math.nan]), np.array([0.1, math.nan, 0.9, 0.4]))
+    svg = drawings.draw_idk_scatter("a < b", np.array([1.0, 2, 3, math.nan]), np.array([0.1, math.nan, 0.9, 0.4]))
     assert svg.count("h0") == 2
     assert "a &lt; b" in svg
-    bars = drawings.draw_histogram("w", {"one": np.array([0.1, 0.1, 1e-4, 0.0]), "two": np.array([1.0])})
+    bars = drawings.draw_weight_histogram("w", {"one": np.array([0.1, 0.1, 1e-4, 0.0]), "two": np.array([1.0])})
     assert bars.count("z") - bars.count("font-size") >= 3
-    assert drawings.draw_scatter("flat", np.ones(3), np.ones(3)).count("h0") == 3
+    assert drawings.draw_idk_scatter("flat", np.ones(3), np.ones(3)).count("h0") == 3
 
 
 # Rows
@@ -327,7 +327,9 @@ def test_rows_are_read_with_vectors_ratings_and_other_scores() -> None:
     for i in range(6):
         records += [Item(f"i{i}", (Turn("m1 what now?"),)), Response(f"r{i}", f"i{i}", "s", "m1 " + "word " * i)]
         records.append(Rating("mean", "relevance", float(i), f"r{i}"))
-    rows = RelevanceRows(Column("X", "x", "relevance", None, 0), collect(records), {f"r{i}": f"i{i}" for i in range(6)})
+    rows = RelevanceRows(
+        RelevanceColumn("X", "x", "relevance", None, 0), collect(records), {f"r{i}": f"i{i}" for i in range(6)}
+    )
     one = score_column(rows, Made(), ["context_overlap"])
     assert one.ratings.tolist() == [0, 1, 2, 3, 4, 5]
     assert one.features.shape == (6, DIMENSIONS)
@@ -340,17 +342,19 @@ def made_up_rows(name: str, seed: int, n: int) -> RelevanceRows:
         records += [Item(f"i{i}", (Turn(f"what is {i}?"),)), Response(f"{name}-{i}", f"i{i}", "s", "word " * (i + 1))]
         records.append(Rating("mean", "relevance", float(i % 5), f"{name}-{i}"))
     return RelevanceRows(
-        Column(name, "x", "relevance", None, seed), collect(records), {f"{name}-{i}": f"i{i}" for i in range(n)}
+        RelevanceColumn(name, "x", "relevance", None, seed),
+        collect(records),
+        {f"{name}-{i}": f"i{i}" for i in range(n)},
     )
 
 
 def test_a_sample_is_drawn_once_by_the_columns_seed() -> None:
     first, second, other = (made_up_rows(name, seed, 50) for name, seed in (("a", 3), ("b", 3), ("c", 4)))
-    drawn = [[pair.response.text for pair in draw_sample(rows, 10)] for rows in (first, second, other)]
-    assert drawn[0] == drawn[1] == [pair.response.text for pair in draw_sample(first, 10)]
+    drawn = [[pair.response.text for pair in draw_rated_rows(rows, 10)] for rows in (first, second, other)]
+    assert drawn[0] == drawn[1] == [pair.response.text for pair in draw_rated_rows(first, 10)]
     assert drawn[0] != drawn[2]
     assert len(set(drawn[0])) == 10
-    assert len(draw_sample(first, 50)) == len(draw_sample(first, 99)) == 50
+    assert len(draw_rated_rows(first, 50)) == len(draw_rated_rows(first, 99)) == 50
 
 
 def test_a_sample_is_scored_as_alone_and_equal_texts_once(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -366,12 +370,14 @@ def test_a_sample_is_scored_as_alone_and_equal_texts_once(own_cache: Path, monke
     specs = ["norm_prob", "fed", "fed(aspect='correct')"]
     columns = [made_up_rows(name, seed, 20) for name, seed in (("a", 3), ("b", 3))]
     read: list[int] = []
-    one = likelihood.read
-    monkeypatch.setattr(likelihood, "read", lambda network, rows: (read.append(len(rows)), one(network, rows))[1])
+    one = likelihood.read_token_rows
+    monkeypatch.setattr(
+        likelihood, "read_token_rows", lambda network, rows: (read.append(len(rows)), one(network, rows))[1]
+    )
     found = score_samples(columns, specs, 8)
     assert sum(read) == 8 * 2, "contexts once for norm_prob, conversations once for both aspects, of one column alone"
     for rows, scores in zip(columns, found, strict=True):
-        drawn = draw_sample(rows, 8)
+        drawn = draw_rated_rows(rows, 8)
         for spec in specs:
             assert list(scores[spec]) == [pair.response.id for pair in drawn]
             assert list(scores[spec].values()) == pytest.approx(score_pairs(parse(spec), drawn).tolist(), abs=1e-4)

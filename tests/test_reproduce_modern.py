@@ -14,7 +14,7 @@ from scipy import stats
 from rejoinder.judges import PairComparison
 from rejoinder.judges.pairs import ResponsePair as Asked
 from rejoinder.metric import metric_names, parse
-from rejoinder.papers.base import Figure, Reproduction, to_tables, write_results
+from rejoinder.papers.base import Figure, Reproduction, reproduction_tables, write_reproduction
 from rejoinder.papers.own.modern import modern
 from rejoinder.papers.own.modern.measures import (
     SETS,
@@ -24,7 +24,7 @@ from rejoinder.papers.own.modern.measures import (
     RatedDuel,
     collect_duels,
     compare_annotators,
-    mean_with_interval,
+    duel_mean_interval,
     rank_agreement,
     read_duels,
     score_decided,
@@ -97,9 +97,9 @@ def test_accuracies_by_hand() -> None:
     np.testing.assert_array_equal(score_decided(found, rows), [1.0, 0.0, 0.5, math.nan, math.nan, math.nan])
     np.testing.assert_array_equal(score_with_ties(found, rows), [1.0, 0.0, 0.0, 1.0, math.nan, math.nan])
     items = [d.item.id for d in rows.duels]
-    assert mean_with_interval(score_decided(found, rows), items, FEW)[0] == 0.5
-    assert mean_with_interval(score_decided(found, rows), items, FEW).n == 3
-    assert mean_with_interval(np.full(6, math.nan), items, FEW).n == 0
+    assert duel_mean_interval(score_decided(found, rows), items, FEW)[0] == 0.5
+    assert duel_mean_interval(score_decided(found, rows), items, FEW).n == 3
+    assert duel_mean_interval(np.full(6, math.nan), items, FEW).n == 0
 
 
 def test_people_are_held_against_each_other_by_hand() -> None:
@@ -139,8 +139,8 @@ def test_rank_agreement_is_scipys() -> None:
 def test_made_up_pairs_give_what_was_put_into_them(tmp_path: Path) -> None:
     rows = collect_duels("PandaLM", records(), True)
     judge = Longest()
-    one = modern.measure(ONE, rows, ["length", "context_overlap"], ["length(unit='characters')"], judge)
-    found = modern.assemble([one], ["Not measured: nup (no such model)."], FEW)
+    one = modern.measure_preferences(ONE, rows, ["length", "context_overlap"], ["length(unit='characters')"], judge)
+    found = modern.assemble_modern([one], ["Not measured: nup (no such model)."], FEW)
     words = {p.response.id: len(p.response.text.split()) for p in rows.pairs()}
     expected = []
     for d in rows.duels:
@@ -159,7 +159,7 @@ def test_made_up_pairs_give_what_was_put_into_them(tmp_path: Path) -> None:
         > 0
         > at(found, modern.RANKING, "annotators", "a").measured
     )
-    assert [t.title for t in to_tables(found)] == [
+    assert [t.title for t in reproduction_tables(found)] == [
         modern.ACCURACY,
         modern.TIES,
         modern.SAMPLE,
@@ -171,7 +171,7 @@ def test_made_up_pairs_give_what_was_put_into_them(tmp_path: Path) -> None:
     assert "Not measured: nup" in notes
     assert "trained on chat" in notes
     assert "20 of 180 PandaLM pairs" in notes
-    page, data = (path.read_text() for path in write_results(found, tmp_path))
+    page, data = (path.read_text() for path in write_reproduction(found, tmp_path))
     assert "Replies by language models" in page
     assert "NaN" not in data
 
@@ -179,7 +179,7 @@ def test_made_up_pairs_give_what_was_put_into_them(tmp_path: Path) -> None:
 def test_empty_replies_are_left_out_and_not_shown_to_the_judge() -> None:
     rows = DuelSet("x", (duel(["first"], "yes", " "), duel(["first"], "yes", "no", "j")), False)
     judge = Longest()
-    one = modern.measure(PublishedSet("x", "x", False, 2), rows, ["length"], [], judge)
+    one = modern.measure_preferences(PublishedSet("x", "x", False, 2), rows, ["length"], [], judge)
     assert judge.asked == 1
     assert math.isnan(one.preferences[0].advantages[0])
     assert math.isnan(one.on_sample[-1].advantages[0])

@@ -15,27 +15,27 @@ import pytest
 from scipy import stats
 
 from rejoinder.data.collection import Collection, collect
-from rejoinder.papers.base import Figure, Reproduction, to_tables, write_results
+from rejoinder.papers.base import Figure, Reproduction, reproduction_tables, write_reproduction
 from rejoinder.papers.own.relevance import relevance
 from rejoinder.papers.own.relevance.measures import (
     ColumnCorrelation,
     ScoredColumn,
-    correlate,
-    find_worst,
+    column_sensitivity,
+    correlate_column,
+    find_worst_column,
     macro_average,
-    score_rows,
-    sensitivity,
+    score_relevance_rows,
 )
-from rejoinder.papers.own.relevance.relevance import _OWN, list_notes
+from rejoinder.papers.own.relevance.relevance import _OWN, list_relevance_notes
 from rejoinder.papers.own.relevance.rows import (
     COLUMNS,
     FIVE,
     SIX,
     UNKNOWN,
-    Column,
+    RelevanceColumn,
     RelevanceRows,
     join_systems,
-    read_rows,
+    read_relevance_rows,
 )
 from rejoinder.papers.own.relevance.tables import FLOORS, PUBLISHED
 from rejoinder.stats.bootstrap import BootstrapPlan
@@ -112,7 +112,7 @@ def usr_like() -> tuple[Collection, Collection]:
 
 
 def test_a_row_is_joined_by_reply_context_and_rating_and_stays_unknown_where_two_systems_said_it() -> None:
-    column = Column("X", "x/x", "relevance", "y/y", 0)
+    column = RelevanceColumn("X", "x/x", "relevance", "y/y", 0)
     found = join_systems(column, *usr_like())
     assert {name: r.system for name, r in found.data.responses.items()} == {
         "r-0": "A",
@@ -126,7 +126,7 @@ def test_a_row_is_joined_by_reply_context_and_rating_and_stays_unknown_where_two
 
 
 def test_the_published_rows_find_their_systems(published: Path) -> None:
-    by_name = {column.name: read_rows(column) for column in COLUMNS}
+    by_name = {column.name: read_relevance_rows(column) for column in COLUMNS}
     joined = {name: rows.n_joined for name, rows in by_name.items()}
     assert joined == {"HUMOD": 0, "USR-TC": 178, "P-DD": 0, "FED-cor": 375, "FED-rel": 375, "Gupta 500": 500}
     assert {len(set(by_name[name].units.values())) for name in ("FED-cor", "FED-rel")} == {125}
@@ -149,22 +149,22 @@ def test_the_macro_average_is_the_mean_of_columns_on_every_resample() -> None:
 
 def test_the_worst_column_is_the_lowest_and_one_without_a_value_is_worse() -> None:
     columns = {"a": of(0.2, []), "b": of(-0.1, []), "c": of(0.5, [])}
-    assert find_worst(columns)[0] == "b"
-    assert find_worst(columns | {"d": of(math.nan, [])})[0] == "d"
+    assert find_worst_column(columns)[0] == "b"
+    assert find_worst_column(columns | {"d": of(math.nan, [])})[0] == "d"
 
 
 def test_the_ratio_of_best_to_worst_keeps_its_sign_and_is_missing_where_it_would_be_infinite() -> None:
-    assert sensitivity([of(0.6, [0.6] * 40), of(0.2, [0.2] * 40)], FEW).value == pytest.approx(3)
-    negative = sensitivity([of(0.3, [0.3] * 40), of(-0.1, [-0.1] * 40)], FEW)
+    assert column_sensitivity([of(0.6, [0.6] * 40), of(0.2, [0.2] * 40)], FEW).value == pytest.approx(3)
+    negative = column_sensitivity([of(0.3, [0.3] * 40), of(-0.1, [-0.1] * 40)], FEW)
     assert negative.value == pytest.approx(-3)
     assert math.isnan(negative.low)
-    assert math.isnan(sensitivity([of(0.3, [0.3] * 40), of(0.0, [0.0] * 40)], FEW).value)
+    assert math.isnan(column_sensitivity([of(0.3, [0.3] * 40), of(0.0, [0.0] * 40)], FEW).value)
 
 
 # The whole on made-up rows
 
 
-def made_up(column: Column, seed: int, n: int = 40) -> RelevanceRows:
+def made_up(column: RelevanceColumn, seed: int, n: int = 40) -> RelevanceRows:
     random = np.random.default_rng(seed)
     records: list[Item | Response | Rating] = []
     systems = ("A", "B") if column.twin or column.name == "Gupta 500" else (UNKNOWN,)
@@ -182,7 +182,7 @@ def pretended(name: str, noise: float) -> list[ScoredColumn]:
     """Made-up rows whose "metric" is the rating and some noise; the name of a metric that is not run."""
     found = []
     for number, column in enumerate(COLUMNS):
-        scored = score_rows(made_up(column, number), ["length"])
+        scored = score_relevance_rows(made_up(column, number), ["length"])
         random = np.random.default_rng(100 + number)
         column_of = scored.evidence.mean + noise * random.normal(size=len(scored.evidence))
         evidence = dataclasses.replace(scored.evidence, scores={**scored.evidence.scores, name: column_of})
@@ -192,7 +192,7 @@ def pretended(name: str, noise: float) -> list[ScoredColumn]:
 
 def test_figures_agree_with_scipy_and_with_their_definitions() -> None:
     scored = pretended("idk", noise=1.0)
-    found = relevance.assemble(scored, plan=FEW)
+    found = relevance.assemble_relevance(scored, plan=FEW)
     values = []
     for one in scored:
         expected = stats.spearmanr(one.evidence.scores["idk"], one.evidence.mean).statistic
@@ -221,7 +221,7 @@ def test_figures_agree_with_scipy_and_with_their_definitions() -> None:
     ("noise", "said"), [(0.01, "aptness reaches every minimum."), (50.0, "aptness misses the minimum on HUMOD (")]
 )
 def test_the_floors_of_aptness_are_said(noise: float, said: str) -> None:
-    found = relevance.assemble(pretended("aptness", noise), plan=FEW)
+    found = relevance.assemble_relevance(pretended("aptness", noise), plan=FEW)
     assert [note for note in found.notes if note.startswith(said)]
     assert any("HUMOD 0.62, USR-TC 0.28" in note for note in found.notes)
     held = at(found, "Spearman", "aptness", "HUMOD").note
@@ -229,8 +229,8 @@ def test_the_floors_of_aptness_are_said(noise: float, said: str) -> None:
 
 
 def test_the_results_can_be_written_and_have_all_columns(tmp_path: Path) -> None:
-    found = relevance.assemble(pretended("aptness", 1.0), ["Not measured: nup (no such metric)."], FEW)
-    assert [table.title for table in to_tables(found)] == [
+    found = relevance.assemble_relevance(pretended("aptness", 1.0), ["Not measured: nup (no such metric)."], FEW)
+    assert [table.title for table in reproduction_tables(found)] == [
         "Spearman",
         "Spearman over all six",
         "Spearman over the first five",
@@ -238,9 +238,9 @@ def test_the_results_can_be_written_and_have_all_columns(tmp_path: Path) -> None
         "Pearson",
         "Pearson over all six",
     ]
-    heads = to_tables(found)[0].heads
+    heads = reproduction_tables(found)[0].heads
     assert [head.partition(":")[0] for head in heads[1::2]] == list(SIX)
-    page, data = (path.read_text() for path in write_results(found, tmp_path))
+    page, data = (path.read_text() for path in write_reproduction(found, tmp_path))
     assert "Not measured: nup" in page
     assert "Infinity" not in data
     assert "NaN" not in data
@@ -263,14 +263,16 @@ def test_every_default_spec_needs_at_most_the_context() -> None:
 
 def test_the_metrics_that_need_nothing_fetched_are_in_the_table() -> None:
     assert {"cosine", "idk", "nsp", "aptness"} <= set(relevance.SPECS)
-    said = list(list_notes([score_rows(made_up(COLUMNS[0], 7), ["length"])], 50))
+    said = list(list_relevance_notes([score_relevance_rows(made_up(COLUMNS[0], 7), ["length"])], 50))
     assert not any("BERT's" in note for note in said)
     assert set(_OWN) <= set(relevance.SPECS)
 
 
 def test_the_two_columns_of_fed_are_drawn_together() -> None:
-    first, second = (Column(name, "x", "relevance", None, seed=3) for name in ("FED-cor", "FED-rel"))
-    one, two = (correlate(score_rows(made_up(c, 7), ["length"]), FEW)["length"] for c in (first, second))
+    first, second = (RelevanceColumn(name, "x", "relevance", None, seed=3) for name in ("FED-cor", "FED-rel"))
+    one, two = (
+        correlate_column(score_relevance_rows(made_up(c, 7), ["length"]), FEW)["length"] for c in (first, second)
+    )
     assert (one.samples == two.samples).all()
     assert COLUMNS[3].seed == COLUMNS[4].seed
     assert len({c.seed for c in COLUMNS}) == 5
@@ -280,8 +282,8 @@ def test_the_two_columns_of_fed_are_drawn_together() -> None:
 
 
 def test_the_scores_that_idk_s_authors_published_give_their_figures(published: Path) -> None:
-    scored = [score_rows(read_rows(column), ["length"]) for column in COLUMNS]
-    found = relevance.assemble(scored, plan=FEW)
+    scored = [score_relevance_rows(read_relevance_rows(column), ["length"]) for column in COLUMNS]
+    found = relevance.assemble_relevance(scored, plan=FEW)
     for table in ("Spearman", "Pearson"):
         for column in FIVE:
             figure = at(found, table, "IDK (H)", column)

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from rejoinder.augmentation.acceptance import AdaptationOutcome
 from rejoinder.augmentation.proposal import Proposal
-from rejoinder.augmentation.store import CachedTails, Tails, ValueStore, digest_parts
+from rejoinder.augmentation.store import CachedTails, EventTails, ValueStore, digest_parts
 from rejoinder.cli import program
 from rejoinder.data.collection import Collection
 from rejoinder.errors import InputError
@@ -34,7 +34,7 @@ from rejoinder.papers.scarce.proposals import (
     WIDE_PART,
     ProposalPlace,
     close_punctuation,
-    draw_part,
+    draw_corpus_part,
     generate_proposals,
     list_adaptations,
     restore_spelling,
@@ -135,11 +135,11 @@ def test_common_sense_is_asked_in_plain_writing_and_answers_spaced() -> None:
 
 def test_a_twentieth_of_a_corpus_is_always_the_same_one() -> None:
     corpus = [replace(TALK, id=str(n)) for n in range(60)]
-    chosen = [one.id for one in draw_part(corpus)]
-    assert chosen == [one.id for one in draw_part(corpus)]
+    chosen = [one.id for one in draw_corpus_part(corpus)]
+    assert chosen == [one.id for one in draw_corpus_part(corpus)]
     assert len(chosen) == 3
     assert chosen == sorted(chosen, key=int)
-    assert len(draw_part(corpus[:2])) == 1
+    assert len(draw_corpus_part(corpus[:2])) == 1
 
 
 def test_the_first_proposal_of_every_item_is_adapted_before_the_second() -> None:
@@ -279,7 +279,7 @@ def test_the_tables_hold_what_scipy_finds(cheap: None) -> None:
     data = replies()
     people = human_references(data.items.values())
     given = made(data)
-    found = scarce.assemble(collect_rated(data), people, people, given, 0)
+    found = scarce.assemble_scarce(collect_rated(data), people, people, given, 0)
     figures = {(f.table, f.row, f.column): f for f in found.figures}
     assert len(figures) == len(found.figures)
 
@@ -311,7 +311,7 @@ def test_the_tables_hold_what_scipy_finds(cheap: None) -> None:
 def test_case_changes_overlap_alone_and_the_notes_say_what_was_not_adapted(cheap: None) -> None:
     data = replies(6)
     people = human_references(data.items.values())
-    found = scarce.assemble(collect_rated(data), people, people, made(data), 0)
+    found = scarce.assemble_scarce(collect_rated(data), people, people, made(data), 0)
     lower = {f.row for f in found.figures if f.table == f"Table 1: Spearman, {CASES[1]}"}
     assert lower == set(measures.OVERLAP)
     assert "retrieval: 0 of 36;" in found.notes[2]
@@ -356,14 +356,14 @@ def test_a_store_passes_over_what_it_cannot_read(tmp_path: Path) -> None:
     path.write_bytes(b'{"key": "a", "tails": ["x"]}\n{"key": "b"}\n[1]\n{"no\n\xff\n')
     elsewhere.write_bytes(b'{"key": "a", "tails": ["older"]}\n{"key": "c", "tails": []}\n')
 
-    def store() -> ValueStore[Tails]:
-        return ValueStore(lambda fields: Tails(**fields), "tails", path, elsewhere)
+    def store() -> ValueStore[EventTails]:
+        return ValueStore(lambda fields: EventTails(**fields), "tails", path, elsewhere)
 
-    assert store().get("a") == Tails(["x"])
+    assert store().get("a") == EventTails(["x"])
     assert store().get("b") is None
-    assert store().get("c") == Tails([])
-    store().put([("d", Tails(["y"]))])
-    assert store().get("d") == Tails(["y"])
+    assert store().get("c") == EventTails([])
+    store().put([("d", EventTails(["y"]))])
+    assert store().get("d") == EventTails(["y"])
     assert digest_parts(["half \ud800"]) != digest_parts(["half \ud801"])
 
 
@@ -376,12 +376,12 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     [item] = restore_spelling([ITEM], {"test-7": TALK})
     other = Dialogue("train-1", tuple(map(Turn, ["I lost my bag .", "Oh no ! That is bad .", "Help me , please ."])))
     monkeypatch.setattr(scarce, "items_to_augment", lambda: [item])
-    monkeypatch.setattr(scarce, "_dialogues", lambda split: {"train-1": other})
-    monkeypatch.setattr(scarce, "match", lambda items: [proposals("I want to run .") for _ in items])
+    monkeypatch.setattr(scarce, "_read_daily_dialogues", lambda split: {"train-1": other})
+    monkeypatch.setattr(scarce, "match_proposals", lambda items: [proposals("I want to run .") for _ in items])
 
 
 def test_the_jobs_are_plain_and_in_their_order(small: None) -> None:
-    found = orjson.loads(orjson.dumps(_scarce_jobs.list_jobs()))
+    found = orjson.loads(orjson.dumps(_scarce_jobs.list_scarce_jobs()))
     kinds = [job["kind"] for job in found]
     assert kinds[:5] == ["tails"] * 5
     assert kinds[-1] == "adapt"
@@ -430,12 +430,12 @@ def test_what_another_machine_did_is_not_done_again(
     from rejoinder.papers.scarce.scarce import adapt_first
 
     items = scarce.items_to_augment()
-    found = adapt_first(items, scarce.propose(items, kept()))
+    found = adapt_first(items, scarce.propose_from_sources(items, kept()))
     assert len(knowing.asked) == asked
     assert all("not tried" not in verdicts for verdicts in found.verdicts.values())
     assert sum(found.verdicts[COMET].values()) == 2
     assert "the first 9 of 9 texts are adapted" in invoke(["known"])
-    assert adapt_first(items, scarce.propose(items, kept()), 1).verdicts[COMET] == {"not tried": 2}
+    assert adapt_first(items, scarce.propose_from_sources(items, kept()), 1).verdicts[COMET] == {"not tried": 2}
 
 
 def invoke(arguments: Sequence[str]) -> str:

@@ -21,8 +21,8 @@ from rejoinder.data.collection import Collection, collect
 from rejoinder.errors import InputError
 from rejoinder.models.speaker import model
 from rejoinder.models.speaker.model import CARD_FILE, open_scorer
-from rejoinder.papers.base import Figure, Reproduction, write_results
-from rejoinder.papers.own.relevance.rows import COLUMNS, Column, RelevanceRows
+from rejoinder.papers.base import Figure, Reproduction, write_reproduction
+from rejoinder.papers.own.relevance.rows import COLUMNS, RelevanceColumn, RelevanceRows
 from rejoinder.papers.ssrem import claims as findings
 from rejoinder.papers.ssrem import figures as drawings
 from rejoinder.papers.ssrem import scorers, ssrem
@@ -46,7 +46,7 @@ from rejoinder.papers.ssrem.scorers import (
     MINILM,
     READINGS,
     SHIPPED,
-    Scorer,
+    ComparedScorer,
     TrainedScorer,
     digest_dialogues,
     list_scorers,
@@ -123,11 +123,11 @@ def made_similarity() -> list[Figure]:
 
 @pytest.fixture(scope="module")
 def found() -> Reproduction:
-    rows = [Scorer(kind, reading).row for reading in READINGS for kind in KIND_LABELS]
+    rows = [ComparedScorer(kind, reading).row for reading in READINGS for kind in KIND_LABELS]
     whole = [made_judged(column.name, i, [*BASELINES, *rows]) for i, column in enumerate((GUPTA_SET, USR_SET))]
     alone = [made_judged(column.name, column.seed + 10, rows) for column in COLUMNS]
     measured = ssrem.SsremMeasures(READINGS, made_similarity(), made_held(), whole, alone)
-    return ssrem.assemble(measured, ["Not measured: something."], n_resamples=200)
+    return ssrem.assemble_ssrem(measured, ["Not measured: something."], n_resamples=200)
 
 
 def at(found: Reproduction, table: str, row: str, column: str) -> Figure:
@@ -157,9 +157,9 @@ def test_the_means_of_the_values_are_the_figures_that_a_card_has() -> None:
 def test_ties_count_half_in_an_auc_and_in_a_win() -> None:
     true, other = np.array([1.0, 2.0, 2.0]), np.array([1.0, 2.0, 0.0])
     by_hand = stats.mannwhitneyu(true, other).statistic / 9
-    assert apart.auc_values(true, other).mean() == pytest.approx(by_hand)
-    assert apart.won_values(true, other).tolist() == [0.5, 0.5, 1.0]
-    assert np.isnan(apart.won_values(np.array([1.0]), np.array([np.nan]))).all()
+    assert apart.true_reply_auc_values(true, other).mean() == pytest.approx(by_hand)
+    assert apart.true_reply_win_values(true, other).tolist() == [0.5, 0.5, 1.0]
+    assert np.isnan(apart.true_reply_win_values(np.array([1.0]), np.array([np.nan]))).all()
 
 
 @pytest.mark.parametrize("figure", ["gap", "auc"])
@@ -173,9 +173,9 @@ def test_the_intervals_are_as_wide_as_the_figures_scatter(figure: str) -> None:
 
 
 def test_a_constant_score_has_no_gap_and_no_scores_no_figure() -> None:
-    assert apart.gap_values(np.ones(3), np.ones(3)).tolist() == [0, 0, 0]
-    assert np.isnan(apart.clustered_mean(apart.gap_values(np.zeros(0), np.zeros(0)), np.zeros(0)).value)
-    assert np.isnan(apart.gap_values(np.ones(2), np.full(2, np.nan))).all()
+    assert apart.true_reply_gap_values(np.ones(3), np.ones(3)).tolist() == [0, 0, 0]
+    assert np.isnan(apart.clustered_mean(apart.true_reply_gap_values(np.zeros(0), np.zeros(0)), np.zeros(0)).value)
+    assert np.isnan(apart.true_reply_gap_values(np.ones(2), np.full(2, np.nan))).all()
 
 
 def test_mean_scores_are_on_the_unit_range_of_the_training_data_and_clipped() -> None:
@@ -191,7 +191,7 @@ def test_mean_scores_are_on_the_unit_range_of_the_training_data_and_clipped() ->
 
 
 def test_a_scorer_is_trained_once_for_a_recipe_and_some_dialogues(own_cache: Path) -> None:
-    scorer = Scorer("rsrem", GLOVE)
+    scorer = ComparedScorer("rsrem", GLOVE)
     first = train_or_load(scorer, dialogues(), **QUICK)
     assert first.folder is not None
     written = (first.folder / CARD_FILE).stat().st_mtime_ns
@@ -212,7 +212,7 @@ def test_a_training_that_was_killed_is_not_taken_for_a_scorer(monkeypatch: pytes
     def killed(*given: Any, **named: Any) -> None:
         raise KeyboardInterrupt
 
-    scorer = Scorer("ruber", GLOVE)
+    scorer = ComparedScorer("ruber", GLOVE)
     with monkeypatch.context() as patch:
         patch.setattr("rejoinder.training.speaker.trainer.compute_bounds", killed)
         with pytest.raises(KeyboardInterrupt):
@@ -241,7 +241,7 @@ def test_what_is_not_here_is_said_and_the_rest_is_measured(own_cache: Path, monk
 
 
 def test_without_any_vectors_the_command_says_what_to_get(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ssrem, "READINGS", (scorers.UtteranceReading("words", "no-such-vectors"),))
+    monkeypatch.setattr(ssrem, "READINGS", (scorers.TurnReading("words", "no-such-vectors"),))
     with pytest.raises(InputError, match="Not measured: scorers over words"):
         ssrem.reproduce()
 
@@ -253,12 +253,12 @@ def test_held_out_places_are_told_by_corpus_with_copies_of_the_context(
     own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = dialogues()
-    glove = train_or_load(Scorer("ssrem", GLOVE), given, **QUICK)
+    glove = train_or_load(ComparedScorer("ssrem", GLOVE), given, **QUICK)
     monkeypatch.setattr(model, "WEIGHTS", own_cache / "shipped")
     (own_cache / "shipped").mkdir()
     assert glove.folder is not None
     (own_cache / "shipped" / "ssrem").symlink_to(glove.folder)
-    shipped = TrainedScorer(Scorer("ssrem", scorers.UtteranceReading("own", GLOVE.encoder, shipped=True)), None)
+    shipped = TrainedScorer(ComparedScorer("ssrem", scorers.TurnReading("own", GLOVE.encoder, shipped=True)), None)
     held = score_held_out([glove, shipped], given)
     assert set(held) == {(one.scorer, corpus) for one in (glove, shipped) for corpus in CORPORA}
     for corpus in CORPORA:
@@ -299,7 +299,7 @@ def test_the_original_reply_is_the_reference_and_what_people_wrote_is_left_out()
     data = attach_truth(rated())
     assert data.items["i0"].references == (Reference("the cat sat"),)
     rows = RelevanceRows(
-        Column("made", "made", "overall", None, 0), data, {name: r.item for name, r in data.responses.items()}
+        RelevanceColumn("made", "made", "overall", None, 0), data, {name: r.item for name, r in data.responses.items()}
     )
     kept, left = drop_human_responses(rows)
     assert left == 8
@@ -313,9 +313,9 @@ def test_the_original_reply_is_the_reference_and_what_people_wrote_is_left_out()
 def test_a_scorer_is_held_against_people_whole_and_by_f_alone() -> None:
     data = attach_truth(rated())
     rows = RelevanceRows(
-        Column("made", "made", "overall", None, 0), data, {name: r.item for name, r in data.responses.items()}
+        RelevanceColumn("made", "made", "overall", None, 0), data, {name: r.item for name, r in data.responses.items()}
     )
-    opened = [train_or_load(Scorer(kind, GLOVE), dialogues(30), **QUICK) for kind in ("ruber", "ssrem")]
+    opened = [train_or_load(ComparedScorer(kind, GLOVE), dialogues(30), **QUICK) for kind in ("ruber", "ssrem")]
     whole = score_set(rows, {one.scorer.row: one.whole for one in opened})
     alone = score_set(rows, {one.scorer.row: one.alone for one in opened})
     assert list(whole.scores) == list(alone.scores) == ["RUBER, GloVe", "SSREM, GloVe"]
@@ -410,8 +410,8 @@ def test_the_shipped_scorers_decide_no_claim() -> None:
 
 
 def test_what_is_written_names_no_folder_and_is_the_same_twice(found: Reproduction, tmp_path: Path) -> None:
-    written = write_results(found, tmp_path / "a")
-    again = write_results(found, tmp_path / "b")
+    written = write_reproduction(found, tmp_path / "a")
+    again = write_reproduction(found, tmp_path / "b")
     names = {path.name for path in written}
     expected = {f"ssrem-figure-{n}{e}.svg" for n in (2, 4) for e in ("", "-minilm", "-aptness")}
     assert names >= {"ssrem.md", "ssrem.json", "ssrem-figure-3-cornell.svg", "ssrem-figure-5.svg", *expected}
@@ -433,9 +433,9 @@ def test_the_drawings_are_well_formed_and_have_a_panel_a_scorer(found: Reproduct
 
 def test_an_empty_or_level_cloud_is_drawn_without_a_line() -> None:
     nothing = np.full(3, np.nan)
-    drawn = drawings.draw_scatters("t", {"a": drawings.Cloud(np.ones(3), nothing, np.nan)})
+    drawn = drawings.draw_scatters("t", {"a": drawings.ScatterCloud(np.ones(3), nothing, np.nan)})
     assert 'class="fit"' not in drawn
-    level = drawings.draw_scatters("t", {"a": drawings.Cloud(np.array([1.0, 2, 3]), np.ones(3), 0.0)})
+    level = drawings.draw_scatters("t", {"a": drawings.ScatterCloud(np.array([1.0, 2, 3]), np.ones(3), 0.0)})
     assert level.count('class="fit"') == 1
     missing = {"p": {"g": {name: Interval(np.nan, np.nan, np.nan, 0, 0, 0) for name in FIVE_COLUMNS}}}
     assert "<g " not in drawings.draw_points("t", missing)

@@ -15,13 +15,14 @@ from click.testing import CliRunner
 from rejoinder.data.dataset_reader import DatasetRow
 from rejoinder.data.questions import INPUTS
 from rejoinder.errors import InputError
-from rejoinder.papers.base import Reproduction, write_results
-from rejoinder.papers.base import to_tables as shown_tables
+from rejoinder.papers.base import Reproduction, write_reproduction
+from rejoinder.papers.base import reproduction_tables as shown_tables
 from rejoinder.papers.loader import load_published
 from rejoinder.papers.sugar import answers, folds, jobs, measures, statistics, sugar, tables
-from rejoinder.papers.sugar.rankers import CROSS, OURS, TFIDF, VARIANTS, RankerJob, find_job
-from rejoinder.papers.sugar.rankers import list_jobs as all_jobs
-from rejoinder.papers.sugar.sugar import draw_bars, draw_curves, list_notes
+from rejoinder.papers.sugar.figures import draw_bars, draw_curves
+from rejoinder.papers.sugar.rankers import CROSS, OURS, TFIDF, VARIANTS, RankerJob, find_ranker_job
+from rejoinder.papers.sugar.rankers import list_ranker_jobs as all_jobs
+from rejoinder.papers.sugar.sugar import list_sugar_notes
 from rejoinder.selection.ranking.result import NDCG, PRECISION, RankingResult
 from rejoinder.systems import System
 from rejoinder.types import Question
@@ -42,10 +43,10 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
         made = [situated(name, "Bab", f"request {n % 3} of {split}{fold}") for n, name in enumerate(names)]
         return tuple(dataclasses.replace(question, meta=meta) for question in made)
 
-    monkeypatch.setattr(folds, "questions", questions)
+    monkeypatch.setattr(folds, "fold_questions", questions)
     monkeypatch.setattr(
         measures,
-        "_tfidf",
+        "_rank_by_tfidf",
         lambda fold, split, given: RankingResult(
             questions(fold, split), given, {TFIDF: [(1.0, 1.0, 0.0)] * SIZES[split]}
         ),
@@ -70,16 +71,16 @@ class Knows(System):
 def fill(folder: Path, wanted: Sequence[RankerJob], most: int = 3) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for job in wanted:
-        answers.write_answers(job, Knows(most), jobs.answers_path(folder, job))
+        answers.write_ranker_answers(job, Knows(most), jobs.answers_path(folder, job))
 
 
 # The released files
 
 
 def test_tables_2_and_3_come_out_exactly(published: Path) -> None:
-    rows = statistics.examples(published)
+    rows = statistics.read_sugar_examples(published)
     assert len(rows) == 1760
-    found = [*statistics.table_2(rows), *statistics.table_3(rows)]
+    found = [*statistics.sugar_table_2(rows), *statistics.sugar_table_3(rows)]
     exact = [figure for figure in found if figure.table.startswith("Table")]
     assert len(exact) == 12 + 2 + 6
     for figure in exact:
@@ -90,7 +91,7 @@ def test_tables_2_and_3_come_out_exactly(published: Path) -> None:
 
 
 def test_figure_4_is_counted(published: Path) -> None:
-    rows = statistics.examples(published)
+    rows = statistics.read_sugar_examples(published)
     assert statistics.grade_counts(rows) == {
         (2, 0, 1): 715,
         (1, 1, 1): 684,
@@ -98,7 +99,7 @@ def test_figure_4_is_counted(published: Path) -> None:
         (1, 0, 2): 85,
         (0, 1, 2): 40,
     }
-    told = {figure.row: figure for figure in statistics.figure_4(rows)}
+    told = {figure.row: figure for figure in statistics.sugar_figure_4(rows)}
     assert told["more than one candidate is Best or Acceptable"].measured == pytest.approx(1045 / 1760)
 
 
@@ -107,15 +108,15 @@ def test_tfidf_is_as_near_to_the_paper_as_asked(published: Path) -> None:
         score = load_published("sugar")["Table 4"][TFIDF][given]
         whole = measures._rank_all(given, "test").evaluated()
         first = dataclasses.replace(whole, scores={"x": measures.break_ties_by_place(whole.scores[TFIDF])})
-        (shared,), (broken,) = measures.standings(whole), measures.standings(first)
+        (shared,), (broken,) = measures.ranker_standings(whole), measures.ranker_standings(first)
         assert broken.measures[PRECISION].estimate.value == pytest.approx(score["precision"], abs=0.012)
         assert shared.measures[NDCG].estimate.value == pytest.approx(score["ndcg"], abs=0.02)
         assert len(whole.questions) == 1484
 
 
 def test_folds_share_no_example_but_requests_and_texts(published: Path) -> None:
-    test = [question for question in folds.questions(0, "test") if question.meta["has_bad"]]
-    counts = folds.read_train_overlap(0).count(test)
+    test = [question for question in folds.fold_questions(0, "test") if question.meta["has_bad"]]
+    counts = folds.read_fold_overlap(0).count(test)
     assert counts == (308, 0, 130, 6, 183, 272, 137, 306)
 
 
@@ -127,8 +128,8 @@ def test_every_ranker_is_trained_once_a_fold_and_input() -> None:
     assert len(wanted) == 5 * (3 + 6 + 3), "three ways of ours, six inputs of the plain one, three without others"
     assert len({job.name for job in wanted}) == len(wanted)
     assert {job.name for job in all_jobs(["situated"])} == {f"situated-u+S-{fold}" for fold in range(5)}
-    assert find_job(CROSS, "15", 2).name == "cross-15-2"
-    assert find_job(OURS, "15", 2).inputs == INPUTS
+    assert find_ranker_job(CROSS, "15", 2).name == "cross-15-2"
+    assert find_ranker_job(OURS, "15", 2).inputs == INPUTS
     command = RankerJob(CROSS, "u+S1", 3).command(Path("there"), ["run", "it"])
     assert command[:4] == ["run", "it", "train", "ranker"]
     assert " ".join(command[4:]) == (
@@ -165,19 +166,19 @@ def test_a_trained_ranker_is_asked_and_its_answers_are_read_back(tmp_path: Path)
     spec = f"{tmp_path / 'mine.py'}:score"
     done = CliRunner().invoke(jobs.commands, ["ask", str(tmp_path), "situated-u+S-1", "--system", spec])
     assert done.exit_code == 0, done.output
-    found = answers.read_answers(tmp_path / "situated-u+S-1.jsonl", find_job(OURS, "u", 1))
+    found = answers.read_ranker_answers(tmp_path / "situated-u+S-1.jsonl", find_ranker_job(OURS, "u", 1))
     assert len(found.lines) == 10 * 6
     ranked = found.ranked("x", 1, "dev", "15")
     assert len(ranked.questions) == 4
     assert ranked.used == {}, "it does not tell what it read"
     assert CliRunner().invoke(jobs.commands, ["ask", str(tmp_path), "nobody"]).exit_code == 1
     with pytest.raises(InputError, match="another ranker"):
-        answers.read_answers(tmp_path / "situated-u+S-1.jsonl", find_job(OURS, "u", 2))
+        answers.read_ranker_answers(tmp_path / "situated-u+S-1.jsonl", find_ranker_job(OURS, "u", 2))
 
 
 @pytest.mark.usefixtures("made_up")
 def test_broken_answers_are_not_loaded(tmp_path: Path) -> None:
-    job = find_job(OURS, "u", 0)
+    job = find_ranker_job(OURS, "u", 0)
     fill(tmp_path, [job])
     path = jobs.answers_path(tmp_path, job)
     path.write_bytes(b"\n".join(path.read_bytes().splitlines()[:-3]))
@@ -195,9 +196,9 @@ def test_broken_answers_are_not_loaded(tmp_path: Path) -> None:
 def test_without_answers_the_rows_that_there_are_and_how_to_make_the_others() -> None:
     found = measures.measure_rankers()
     assert len(found.missing) == 60
-    told = " ".join(list_notes(found))
+    told = " ".join(list_sugar_notes(found))
     assert "papers.sugar.jobs train FOLDER" in told
-    rows = {figure.row for figure in tables.list_figures(found) if figure.table.startswith("Table 4")}
+    rows = {figure.row for figure in tables.list_ranker_figures(found) if figure.table.startswith("Table 4")}
     assert "TF-IDF, ties shared, u" in rows
     assert not any(row.startswith(OURS.row) for row in rows)
 
@@ -210,14 +211,14 @@ def test_with_answers_every_row_and_what_was_reached(tmp_path: Path) -> None:
     assert "the answers of 60 of 60 rankers" in done.output
     found = measures.measure_rankers()
     assert found.missing == []
-    figures = tables.list_figures(found)
+    figures = tables.list_ranker_figures(found)
     value = {(figure.table, figure.row, figure.column): figure.measured for figure in figures}
     assert value["Table 4: five folds", "our ranker, u+S", PRECISION] == 1.0
     assert value["Table 4: five folds", "TF-IDF, u", PRECISION] == 1.0, "the first of equal ones, as published"
     assert value["Table 4: five folds", "TF-IDF, ties shared, u", PRECISION] == 0.5
     curve = f"Figure 5: {PRECISION} by number of distractors"
     assert [value[curve, CROSS.row, n] for n in ("0", "5", "10", "15")] == [1.0, 0.0, 0.0, 0.0]
-    told = " ".join(list_notes(found))
+    told = " ".join(list_sugar_notes(found))
     assert "loses +0.000 of Precision@1 (target: at most 0.02: reached)" in told
     assert "target 0.785: reached" in told
     assert any(figure.table == "By polarity, u+S" for figure in figures)
@@ -242,8 +243,8 @@ def test_the_whole_reproduction_has_tables_notes_and_drawings(monkeypatch: pytes
         "r.distractors": [{"r.label": 0, "r.sents.tok": ["No ."]}, {"r.label": 1, "r.sents.tok": ["Hm ."]}],
     }
     rows = [DatasetRow(fields, "made up"), DatasetRow({**fields, "u": "Dance."}, "made up")]
-    monkeypatch.setattr(statistics, "examples", lambda: rows)
-    fill(folds.answers_home(), all_jobs(["situated"]))
+    monkeypatch.setattr(statistics, "read_sugar_examples", lambda: rows)
+    fill(folds.sugar_answers_home(), all_jobs(["situated"]))
     found = sugar.reproduce()
     value = {(figure.table, figure.row, figure.column): figure.measured for figure in found.figures}
     assert value["Table 2: dataset statistics", "g", "tokens"] == 2 * 5
@@ -253,7 +254,7 @@ def test_the_whole_reproduction_has_tables_notes_and_drawings(monkeypatch: pytes
     assert set(found.drawings) == {"figure-4", "figure-5", "figure-5-ndcg"}
     assert OURS.row in found.drawings["figure-5"]
     assert "55 trained rankers have no answers" in found.notes[0]
-    assert len(write_results(found, tmp_path)) == 5
+    assert len(write_reproduction(found, tmp_path)) == 5
 
 
 def test_the_first_of_equal_scores_wins_only_where_the_paper_is_repeated() -> None:

@@ -26,7 +26,7 @@ from rejoinder.indexes.base import Hit, Index, Passage, passages
 from rejoinder.indexes.bm25 import Bm25Index
 from rejoinder.indexes.dense import DenseIndex
 from rejoinder.indexes.factory import open_index
-from rejoinder.indexes.filter import lower_bound
+from rejoinder.indexes.filter import score_lower_bound
 from rejoinder.models.base import Side, TokenVectors
 from rejoinder.text.tokens import tokenize
 from rejoinder.types import Dialogue, Turn
@@ -166,10 +166,12 @@ def test_the_first_cut_lets_the_best_k_through(k: int) -> None:
     for size in (1, 1024, 3000, 50_000):
         scores = random.random(size).astype(np.float32)
         scores[random.random(size) < 0.3] = -np.inf
-        floor = lower_bound(scores, k)
+        floor = score_lower_bound(scores, k)
         best = np.sort(scores)[::-1]
         assert floor <= (best[k - 1] if k <= size else -np.inf)
-    assert np.count_nonzero(random.random(50_000) >= lower_bound(random.random(50_000).astype(np.float32), 5)) < 100
+    assert (
+        np.count_nonzero(random.random(50_000) >= score_lower_bound(random.random(50_000).astype(np.float32), 5)) < 100
+    )
 
 
 def direct(texts: Sequence[str], query: str, k1: float = 0.5, b: float = 0.7) -> list[float]:
@@ -249,7 +251,7 @@ def test_an_index_that_grew_is_the_same_as_one_built_at_once(make: Make, cuts: t
     assert grown.manifest.counts == whole.manifest.counts
     assert grown.search(queries, 1000) == whole.search(queries, 1000)
     assert grown.search(queries, **everything) == whole.search(queries, **everything)
-    assert parts.verify_files(tmp_path / "grown") == grown.manifest
+    assert parts.verify_index_files(tmp_path / "grown") == grown.manifest
     if isinstance(whole, Bm25Index):
         [one], [other] = ([p for p in index.manifest.parts if p.role == "postings"] for index in (whole, grown))
         assert one == other  # to the last byte
@@ -261,7 +263,7 @@ def test_the_same_passages_give_the_same_bytes(make: Make, tmp_path: Path) -> No
     for name in ("one", "two"):
         make(passages(corpus(8)), tmp_path / name)
     assert (tmp_path / "one" / "manifest.json").read_bytes() == (tmp_path / "two" / "manifest.json").read_bytes()
-    parts.verify_files(tmp_path / "one")
+    parts.verify_index_files(tmp_path / "one")
     assert not [path for path in tmp_path.rglob("*") if path.suffix in (".pkl", ".pickle")]
 
 
@@ -444,10 +446,10 @@ def test_a_changed_byte_is_found_by_checking(make: Make, tmp_path: Path) -> None
             raw[-1] ^= 1
             path.write_bytes(raw)
             with pytest.raises(InputError, match="sha256"):
-                parts.verify_files(tmp_path / "index")
+                parts.verify_index_files(tmp_path / "index")
             raw[-1] ^= 1
             path.write_bytes(raw)
-    parts.verify_files(tmp_path / "index")
+    parts.verify_index_files(tmp_path / "index")
 
 
 @pytest.mark.parametrize(

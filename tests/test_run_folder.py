@@ -84,12 +84,12 @@ def test_the_raw_answers_of_a_judge_are_checked_too(whole: Path, tmp_path: Path)
     copy = shutil.copytree(whole, tmp_path / "run")
     (copy / "judge.jsonl").write_text("{}\n{}\n")
     about = json.loads((copy / "run.json").read_text())
-    about["files"] |= folder.describe_files(copy, ["judge.jsonl"])
+    about["files"] |= folder.describe_run_files(copy, ["judge.jsonl"])
     (copy / "run.json").write_text(json.dumps(about))
-    folder.check_files(copy)
+    folder.check_run_files(copy)
     (copy / "judge.jsonl").write_text("{}\n")
     with pytest.raises(RunError, match=r"judge.jsonl: has 1 lines instead of 2"):
-        folder.check_files(copy, {"judge.jsonl"})
+        folder.check_run_files(copy, {"judge.jsonl"})
 
 
 def test_a_run_of_an_earlier_version_is_held_to_its_counts(whole: Path, tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_a_run_of_an_earlier_version_is_held_to_its_counts(whole: Path, tmp_path
 
 
 def test_a_shard_that_was_cut_is_refused_and_scored_again_once_removed(tmp_path: Path) -> None:
-    from rejoinder.data.shards.files import files_of
+    from rejoinder.data.shards.files import list_data_files
     from rejoinder.engines.local import LocalEngine
 
     shards = tmp_path / "logs"
@@ -115,13 +115,13 @@ def test_a_shard_that_was_cut_is_refused_and_scored_again_once_removed(tmp_path:
     rows = write_file(tmp_path / "chats.jsonl", 200).read_bytes().splitlines(keepends=True)
     (shards / "one.jsonl").write_bytes(b"".join(rows[: len(rows) // 2]))
     plan, target = Plan.of(["length"]), tmp_path / "run"
-    before = score_shards(files_of(str(shards)), plan, target, LocalEngine(1))
+    before = score_shards(list_data_files(str(shards)), plan, target, LocalEngine(1))
     scores = next(target.glob("shards/*/scores.jsonl"))
     scores.write_bytes(halved(scores.read_bytes()))
     with pytest.raises(RunError, match=r"scores.jsonl: has .* lines instead of"):
         rejoinder.load(target)
     shutil.rmtree(scores.parent)
-    assert score_shards(files_of(str(shards)), plan, target, LocalEngine(1)).sums == before.sums
+    assert score_shards(list_data_files(str(shards)), plan, target, LocalEngine(1)).sums == before.sums
     rejoinder.load(target)
 
 
@@ -173,7 +173,7 @@ def test_the_later_of_two_processes_takes_the_run_that_the_first_has_finished(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chats, target = write_file(tmp_path / "chats.jsonl", 100), tmp_path / "run"
-    look = folder.read_finished
+    look = folder.read_finished_run
 
     def slow_look(place: Path, identity: str) -> dict[str, Any] | None:
         found = look(place, identity)
@@ -226,7 +226,7 @@ def test_a_file_is_on_the_disk_before_it_gets_its_name(tmp_path: Path, monkeypat
 def test_a_cached_chunk_of_another_length_is_computed_anew(tmp_path: Path, own_cache: Path) -> None:
     chats = write_file(tmp_path / "chats.jsonl", 200)
     pairs = list(rejoinder.read(chats).pairs())
-    of = compute.Column("score", rejoinder.parse("length"))
+    of = compute.ScoreColumn("score", rejoinder.parse("length"))
     cache = store.ScoreStore(own_cache)
     kept = compute.compute_cached(of, pairs, cache, {})
     truth = cache.get(kept.address)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rejoinder.data.objects import to_object
 from rejoinder.data.schema import KEYS, Place, from_object
-from rejoinder.data.writer import encode
+from rejoinder.data.writer import encode_record
 from rejoinder.errors import InputError
 from rejoinder.types import (
     Candidate,
@@ -68,7 +68,7 @@ RECORDS = {
 def test_every_kind_of_record_comes_back_as_it_went(kind: str) -> None:
     @given(RECORDS[kind])
     def there_and_back(record: Record) -> None:
-        assert from_object(orjson.loads(encode(record)), AT) == record
+        assert from_object(orjson.loads(encode_record(record)), AT) == record
         assert set(to_object(record)) <= KEYS[kind]
 
     there_and_back()

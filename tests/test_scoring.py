@@ -85,7 +85,7 @@ def test_a_damaged_cache_is_computed_anew(chats: Path, tmp_path: Path, own_cache
 def test_a_line_in_front_leaves_most_chunks_in_the_cache(chats: Path, tmp_path: Path) -> None:
     run([chats], Plan.of(["bleu"]), tmp_path / "first")
     extra = rejoinder.Response("extra", "item-0", "system-0", "One more reply.")
-    chats.write_bytes(rejoinder.data.writer.encode(extra) + chats.read_bytes())
+    chats.write_bytes(rejoinder.data.writer.encode_record(extra) + chats.read_bytes())
     run([chats], Plan.of(["bleu"]), tmp_path / "second")
     timing = json.loads((tmp_path / "second" / "timings.json").read_text())["metrics"]["bleu"]
     assert 0 < timing["chunks"] - timing["chunks_from_cache"] <= 2

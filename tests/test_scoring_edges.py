@@ -23,15 +23,25 @@ from rejoinder.engines.base import FailureCounts, TaskResult, WorkerSpec
 from rejoinder.errors import InputError, RejoinderError, RunError, SpecError
 from rejoinder.metric import Metric, Row, SetMetric, parse
 from rejoinder.scoring.api import default_metrics
-from rejoinder.scoring.cache import ScoreStore, address, content_digest
-from rejoinder.scoring.compute import Column, cut, make_columns, match, measure, missing_part, reads_whole, settle
-from rejoinder.scoring.flags import find_flags, looks_english
-from rejoinder.scoring.folder import read_about
+from rejoinder.scoring.cache import ScoreStore, pairs_digest, score_address
+from rejoinder.scoring.compute import (
+    ScoreColumn,
+    find_cut_pairs,
+    make_score_columns,
+    match_references,
+    measure_pairs,
+    missing_part,
+    reads_whole,
+    settle_set,
+)
+from rejoinder.scoring.flags import find_flags
+from rejoinder.scoring.folder import read_run_about
 from rejoinder.scoring.index import DataFile, ResponseIndex, index_inputs
 from rejoinder.scoring.result import Scores, ScoresBuilder, _reduce_groups
-from rejoinder.scoring.sharded.reader import ABOUT, SHARDS, list_run_parts, merge_parts
+from rejoinder.scoring.sharded.reader import ABOUT, SHARDS, list_run_parts, merge_run_parts
 from rejoinder.scoring.worker import score_pairs_with_engine
 from rejoinder.table import Estimate
+from rejoinder.text.english.detection import looks_english
 from rejoinder.types import Item, Pair, Record, Reference, Response, Statement, Turn
 
 NAN = math.nan
@@ -257,11 +267,11 @@ def test_what_a_pair_lacks_is_named() -> None:
 
 
 def test_pairs_that_cannot_be_scored_are_left_out_and_marked() -> None:
-    assert measure(Given((0.25, 1.0)), [pair("x"), WHOLE, pair(""), WHOLE]) == [None, 0.25, None, 1.0]
-    assert measure(Given(()), [pair("x")]) == [None]
-    assert match(Given(), [WHOLE, pair("x")]) == [7, None]
+    assert measure_pairs(Given((0.25, 1.0)), [pair("x"), WHOLE, pair(""), WHOLE]) == [None, 0.25, None, 1.0]
+    assert measure_pairs(Given(()), [pair("x")]) == [None]
+    assert match_references(Given(), [WHOLE, pair("x")]) == [7, None]
     assert reads_whole(Given())
-    assert cut(Given(), [WHOLE, pair("x")]) == [False, None]
+    assert find_cut_pairs(Given(), [WHOLE, pair("x")]) == [False, None]
 
 
 @pytest.mark.parametrize(
@@ -278,7 +288,7 @@ def test_pairs_that_cannot_be_scored_are_left_out_and_marked() -> None:
     ],
 )
 def test_a_score_is_kept_within_its_range(value: Any, kept: float | None) -> None:
-    assert measure(Given((value,)), [WHOLE]) == [kept]
+    assert measure_pairs(Given((value,)), [WHOLE]) == [kept]
 
 
 @pytest.mark.parametrize(
@@ -297,7 +307,7 @@ def test_a_score_is_kept_within_its_range(value: Any, kept: float | None) -> Non
 )
 def test_nonsense_of_a_metric_is_told(values: tuple[Any, ...], told: str) -> None:
     with pytest.raises(RejoinderError, match=told):
-        measure(Given(values), [WHOLE])
+        measure_pairs(Given(values), [WHOLE])
 
 
 # ---- by an engine, and what is kept
@@ -346,7 +356,7 @@ def test_an_engine_gives_the_scores_that_are_computed_here_in_the_order_of_the_p
 
 def test_the_cache_gives_back_what_was_kept_whole_and_nothing_else(tmp_path: Path) -> None:
     store = ScoreStore(tmp_path)
-    where = address("signature", "content")
+    where = score_address("signature", "content")
     assert store.get(where) is None
     store.put(where, [1.5, None, "x"])
     assert store.get(where) == [1.5, None, "x"]
@@ -355,7 +365,7 @@ def test_the_cache_gives_back_what_was_kept_whole_and_nothing_else(tmp_path: Pat
     for torn in (raw[:-1], raw[:20], b"", raw[:16] + b"[]", bytes([raw[0] ^ 1]) + raw[1:]):
         file.write_bytes(torn)
         assert store.get(where) is None
-    assert address("signature", "content") != address("signature2", "content")
+    assert score_address("signature", "content") != score_address("signature2", "content")
     (tmp_path / "file").write_text("x")
     with pytest.raises(RunError, match="scores cannot be stored there"):
         ScoreStore(tmp_path / "file").put(where, [1])
@@ -365,11 +375,11 @@ def test_the_address_of_a_chunk_is_of_what_is_read_and_not_of_ids() -> None:
     item = Item("i", (Turn("Well?"),), (Reference("Yes."),))
     pairs = [Pair(item, Response("r", "i", "s", "Yes.")), Pair(item, Response("q", "i", "s", "No."))]
     renamed = [Pair(replace(item, id="j"), Response("x", "j", "t", pair.response.text)) for pair in pairs]
-    assert content_digest(pairs, {"references"}) == content_digest(renamed, {"references"})
+    assert pairs_digest(pairs, {"references"}) == pairs_digest(renamed, {"references"})
     other = [Pair(replace(item, references=()), pair.response) for pair in pairs]
-    assert content_digest(pairs, {"references"}) != content_digest(other, {"references"})
-    assert content_digest(pairs, {"context"}) == content_digest(other, {"context"})
-    assert content_digest(pairs, ()) != content_digest(pairs[::-1], ())
+    assert pairs_digest(pairs, {"references"}) != pairs_digest(other, {"references"})
+    assert pairs_digest(pairs, {"context"}) == pairs_digest(other, {"context"})
+    assert pairs_digest(pairs, ()) != pairs_digest(pairs[::-1], ())
     # by hand: blake2b over each text, and over what of the item is read, by name, each behind its length
     by_hand = hashlib.blake2b(digest_size=20)
     for pair in pairs:
@@ -377,16 +387,21 @@ def test_the_address_of_a_chunk_is_of_what_is_read_and_not_of_ids() -> None:
         references = b'[{"text":"Yes.","source":"human","score":null,"origin":null}]]'
         for raw in (context + references, pair.response.text.encode()):
             by_hand.update(len(raw).to_bytes(8, "little") + raw)
-    assert content_digest(pairs, {"references", "context"}) == by_hand.hexdigest()
+    assert pairs_digest(pairs, {"references", "context"}) == by_hand.hexdigest()
     joined = [Pair(item, Response("r", "i", "s", "Yes.N")), Pair(item, Response("q", "i", "s", "o."))]
-    assert content_digest(pairs, ()) != content_digest(joined, ())
+    assert pairs_digest(pairs, ()) != pairs_digest(joined, ())
 
 
 def test_columns_are_scores_matches_cuts_and_flags() -> None:
-    assert [column.kind for column in make_columns(["length", "bleu"])] == ["score", "score", "flags"]
-    assert [column.kind for column in make_columns(["length", "bleu"], True)] == ["score", "score", "match", "flags"]
-    assert Column("flags").needs == {"truncated"}
-    assert Column("flags").signature.startswith("flags|flags|version:1|rejoinder:")
+    assert [column.kind for column in make_score_columns(["length", "bleu"])] == ["score", "score", "flags"]
+    assert [column.kind for column in make_score_columns(["length", "bleu"], True)] == [
+        "score",
+        "score",
+        "match",
+        "flags",
+    ]
+    assert ScoreColumn("flags").needs == {"truncated"}
+    assert ScoreColumn("flags").signature.startswith("flags|flags|version:1|rejoinder:")
 
 
 def test_runs_over_parts_add_up() -> None:
@@ -402,12 +417,12 @@ def test_runs_over_parts_add_up() -> None:
             "flags": {"empty": 0},
         }
 
-    found = merge_parts([part("a", "m|1", 2), part("b", "m|1", 3)])
+    found = merge_run_parts([part("a", "m|1", 2), part("b", "m|1", 3)])
     assert (found["counts"], found["systems"], found["flags"]) == ({"item": 5, "response": 5}, {"s": 5}, {"empty": 0})
     assert found["metrics"] == [{"spec": "m", "signature": "m|1", "n": 5, "missing": 2, "range": [0, 1]}]
     assert (found["inputs"], found["shards"]) == (["a", "b"], 2)
     assert found["id"] == hashlib.sha256(b"ab").hexdigest()[:16]
-    three = merge_parts([part("a", "m|1", 2), part("b", "m|2", 3), part("c", "m|3", 3)])
+    three = merge_run_parts([part("a", "m|1", 2), part("b", "m|2", 3), part("c", "m|3", 3)])
     assert three["metrics"][0]["signature"] == "m|1 (and 2 more in other shards)"
 
 
@@ -428,18 +443,18 @@ def test_a_run_over_parts_that_is_damaged_is_told(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_no_run_is_told(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="no such run folder; make one with: rejoinder score FILE -o"):
-        read_about(tmp_path / "nothing")
+        read_run_about(tmp_path / "nothing")
     with pytest.raises(RunError, match="is a remote address; copy the run to this machine first"):
-        read_about(Path("s3://bucket/run"))
+        read_run_about(Path("s3://bucket/run"))
     with pytest.raises(RunError, match=r"holds no finished run \(no run\.json\)"):
-        read_about(tmp_path)
+        read_run_about(tmp_path)
     (tmp_path / "run.json").write_text("{")
     with pytest.raises(RunError, match="cannot be read"):
-        read_about(tmp_path)
+        read_run_about(tmp_path)
     for other in ("[]", '{"format": 0}'):
         (tmp_path / "run.json").write_text(other)
         with pytest.raises(RunError, match="was written by another version of rejoinder"):
-            read_about(tmp_path)
+            read_run_about(tmp_path)
 
 
 def test_what_is_named_wrongly_is_told() -> None:
@@ -545,4 +560,4 @@ class Forgetful(SetMetric):
 def test_a_set_metric_that_settles_too_few_scores_is_told() -> None:
     rows = [Row(f"r{i}", f"i{i}", "bot", 1.0) for i in range(3)]
     with pytest.raises(RejoinderError, match="must return one value per pair, not 2 for 3"):
-        settle(Forgetful(), rows)
+        settle_set(Forgetful(), rows)

@@ -12,17 +12,17 @@ import pytest
 
 from rejoinder.errors import RejoinderError
 from rejoinder.selection.accuracy import (
+    accuracy_differences,
     accuracy_over_all,
-    differences,
+    accuracy_standings,
     format_rank_range,
-    proportion,
-    standings,
-    summarise_differences,
+    proportion_estimate,
+    summarise_lead,
 )
-from rejoinder.selection.answers import check_order, score_questions, system_name
-from rejoinder.selection.breakdown import breakdown, by_grade, by_label, by_source, by_suggestion
-from rejoinder.selection.evaluate import agreement, disputed
-from rejoinder.selection.position_bias import is_shuffled, places
+from rejoinder.selection.answers import check_candidate_order, score_questions, system_name
+from rejoinder.selection.breakdown import break_down_accuracy, by_grade, by_label, by_source, by_suggestion
+from rejoinder.selection.evaluate import count_system_agreement, find_disputed_questions
+from rejoinder.selection.position_bias import are_places_shuffled, measure_place_shares
 from rejoinder.selection.result import SelectionResult, check_questions, compute_points, find_top_places
 from rejoinder.systems import System, parse_system
 from rejoinder.types import Candidate, Question, Turn
@@ -117,7 +117,7 @@ def test_questions_of_one_dialogue_or_one_context_belong_together() -> None:
 
 def test_accuracy_counts_ties_and_what_was_not_answered() -> None:
     asked = [question(name) for name in "abcd"]
-    found = standings(selected_of(asked, good=[0, 0, 0, 1], odd=[(0, 1), None, 2, 0], mute=[None] * 4))
+    found = accuracy_standings(selected_of(asked, good=[0, 0, 0, 1], odd=[(0, 1), None, 2, 0], mute=[None] * 4))
     assert [one.system for one in found] == ["good", "odd", "mute"]
     good, odd, mute = found
     assert (good.n, good.unanswered, good.ties, good.accuracy.value) == (4, 0, 0, 0.75)
@@ -138,15 +138,15 @@ def test_without_clusters_the_interval_is_wilsons() -> None:
         # statsmodels takes the normal quantile; an alpha that has our quantile of Student's t makes it the same.
         alpha = 2 * (1 - float(ndtr(stdtrit(n - 1, 0.975))))
         low, high = proportion_confint(right, n, alpha, method="wilson")
-        assert proportion(values) == pytest.approx((right / n, low, high), abs=1e-12)
+        assert proportion_estimate(values) == pytest.approx((right / n, low, high), abs=1e-12)
 
 
 def test_questions_of_one_dialogue_that_agree_count_as_one() -> None:
-    once = proportion([1.0, 0.0, 1.0, 1.0, 0.0, 1.0])
-    twice = proportion(np.repeat([1.0, 0.0, 1.0, 1.0, 0.0, 1.0], 5), np.repeat(np.arange(6), 5))
+    once = proportion_estimate([1.0, 0.0, 1.0, 1.0, 0.0, 1.0])
+    twice = proportion_estimate(np.repeat([1.0, 0.0, 1.0, 1.0, 0.0, 1.0], 5), np.repeat(np.arange(6), 5))
     assert twice == pytest.approx(once)
-    all_right = proportion([1.0] * 12, np.repeat(np.arange(4), 3))
-    assert all_right == pytest.approx(proportion([1.0] * 4))
+    all_right = proportion_estimate([1.0] * 12, np.repeat(np.arange(4), 3))
+    assert all_right == pytest.approx(proportion_estimate([1.0] * 4))
 
 
 def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
@@ -157,7 +157,7 @@ def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
         sizes = random.integers(1, 4, 60)
         clusters = np.repeat(np.arange(60), sizes)
         values = random.random(len(clusters)) < random.beta(4, 4, 60)[clusters]
-        found = proportion(values.astype(float), clusters)
+        found = proportion_estimate(values.astype(float), clusters)
         hits += found.low <= 0.5 <= found.high
     assert 0.93 <= hits / 1500 <= 0.97
 
@@ -170,7 +170,7 @@ def test_mcnemar_and_holm_are_those_of_statsmodels() -> None:
     asked = [question(f"q{n}") for n in range(200)]
     drawn = {name: (random.random(200) > p).astype(int).tolist() for name, p in (("a", 0.7), ("b", 0.6), ("c", 0.4))}
     selected = selected_of(asked, **drawn)
-    found = differences(selected, ["a", "b", "c"])
+    found = accuracy_differences(selected, ["a", "b", "c"])
     for one in found:
         x, y = selected.points[one.first], selected.points[one.second]
         assert (one.only_first, one.only_second) == (int((x > y).sum()), int((y > x).sum()))
@@ -184,7 +184,7 @@ def test_mcnemar_and_holm_are_those_of_statsmodels() -> None:
 
 def test_ties_count_dialogue_by_dialogue_and_not_for_mcnemar() -> None:
     asked = [question(f"q{n}") for n in range(12)]
-    [one] = differences(selected_of(asked, a=[0] * 12, b=[(0, 1)] * 10 + [1, None]), ["a", "b"])
+    [one] = accuracy_differences(selected_of(asked, a=[0] * 12, b=[(0, 1)] * 10 + [1, None]), ["a", "b"])
     assert (one.n, one.only_first, one.only_second) == (11, 1, 0)
     assert one.difference.value == pytest.approx(6 / 11)
     assert one.p == pytest.approx(0.5)
@@ -195,12 +195,12 @@ def test_ties_count_dialogue_by_dialogue_and_not_for_mcnemar() -> None:
 def test_the_verdict_is_one_sentence() -> None:
     asked = [question(f"q{n}") for n in range(60)]
     selected = selected_of(asked, a=[0] * 60, b=[0] * 59 + [1], c=[1] * 60)
-    found = differences(selected, ["a", "b", "c"])
-    summary = summarise_differences(["a", "b", "c"], found)
+    found = accuracy_differences(selected, ["a", "b", "c"])
+    summary = summarise_lead(["a", "b", "c"], found)
     assert summary == "a is clearly ahead of c; its difference from b may be chance."
-    assert summarise_differences(["a"], []).startswith("Fewer than two systems")
-    same = differences(selected_of(asked, a=[0] * 60, b=[0] * 60), ["a", "b"])
-    assert "none of its differences from other systems survives" in summarise_differences(["a", "b"], same)
+    assert summarise_lead(["a"], []).startswith("Fewer than two systems")
+    same = accuracy_differences(selected_of(asked, a=[0] * 60, b=[0] * 60), ["a", "b"])
+    assert "none of its differences from other systems survives" in summarise_lead(["a", "b"], same)
 
 
 def labelled(name: str, **of: dict[str, Any]) -> Question:
@@ -218,16 +218,16 @@ def test_accuracy_is_broken_down_by_what_was_offered() -> None:
         labelled("c", x={}, y={}),
     ]
     selected = selected_of(asked, s=[1, 2, 0])
-    found = {one.name: one for one in breakdown(selected, by_label)}
+    found = {one.name: one for one in break_down_accuracy(selected, by_label)}
     assert list(found) == ["inconsistent", "wrong-tense"]
     tense = found["wrong-tense"]
     assert (tense.n, tense.accuracy.value, tense.selected.value) == (2, 0.0, 0.5)
     assert tense.blind == pytest.approx(1 / 3)
     assert (found["inconsistent"].n, found["inconsistent"].selected.value) == (1, 0.0)
-    [suggested] = breakdown(selected, by_suggestion)
+    [suggested] = break_down_accuracy(selected, by_suggestion)
     assert (suggested.name, suggested.n, suggested.selected.value) == ("insufficient", 1, 1.0)
-    assert [one.name for one in breakdown(selected, by_source)] == ["bm25", "sif"]
-    assert {one.name: one.selected.value for one in breakdown(selected, by_grade, only_wrong=False)} == {
+    assert [one.name for one in break_down_accuracy(selected, by_source)] == ["bm25", "sif"]
+    assert {one.name: one.selected.value for one in break_down_accuracy(selected, by_grade, only_wrong=False)} == {
         "false": pytest.approx(2 / 3),
         "true": pytest.approx(1 / 3),
     }
@@ -235,21 +235,21 @@ def test_accuracy_is_broken_down_by_what_was_offered() -> None:
 
 def test_an_unanswered_question_is_missing_in_its_groups() -> None:
     asked = [labelled("a", x={"labels": ("wrong-tense",)}), labelled("b", x={"labels": ("wrong-tense",)})]
-    [one] = breakdown(selected_of(asked, s=[0, None]), by_label)
+    [one] = break_down_accuracy(selected_of(asked, s=[0, None]), by_label)
     assert (one.n, one.unanswered, one.accuracy.value, one.selected.value) == (1, 1, 1.0, 0.0)
 
 
 def test_the_most_disputed_question_comes_first() -> None:
     asked = [question(f"q{n}") for n in range(4)]
     selected = selected_of(asked, a=[0, 0, 1, 0], b=[0, 0, 1, 1], c=[0, 0, 1, 2], d=[0, 1, 2, 0])
-    found = disputed(selected)
+    found = find_disputed_questions(selected)
     assert [(one.place, one.share) for one in found] == [(3, 0.5), (1, 0.75)]
     assert found[0].convinced == (("a", "d"), ("b",), ("c",), ())
     assert (found[0].right, found[0].wrong) == (("a", "d"), ("b", "c"))
-    agreed = agreement(selected)
+    agreed = count_system_agreement(selected)
     assert (agreed.n, agreed.all_right, agreed.none) == (4, 1, (2,))
-    assert disputed(selected, 1) == found[:1]
-    assert disputed(selected_of(asked, a=[0, 1, 0, 1])) == []
+    assert find_disputed_questions(selected, 1) == found[:1]
+    assert find_disputed_questions(selected_of(asked, a=[0, 1, 0, 1])) == []
 
 
 def test_places_are_tested_as_scipy_does() -> None:
@@ -260,21 +260,23 @@ def test_places_are_tested_as_scipy_does() -> None:
     asked = [question(f"q{n}", g) for n, g in enumerate(grades)]
     blind = random.integers(0, 4, 80).tolist()
     selected = selected_of(asked, blind=blind, first=[0] * 80)
-    assert is_shuffled(selected)
-    by_chance, by_place = places(selected)
+    assert are_places_shuffled(selected)
+    by_chance, by_place = measure_place_shares(selected)
     assert by_chance.p == pytest.approx(float(chisquare(np.bincount(blind, minlength=4)).pvalue))
     assert by_place.shares == (1.0, 0.0, 0.0, 0.0)
     assert by_place.p < 1e-9
-    assert not is_shuffled(selected_of([question(f"q{n}") for n in range(80)], s=[0] * 80))
-    assert math.isnan(places(selected_of(asked[:8], s=[0] * 8))[0].p)  # two selections a place are too few
+    assert not are_places_shuffled(selected_of([question(f"q{n}") for n in range(80)], s=[0] * 80))
+    assert math.isnan(
+        measure_place_shares(selected_of(asked[:8], s=[0] * 8))[0].p
+    )  # two selections a place are too few
 
 
 def test_turning_candidates_round_shows_who_goes_by_place() -> None:
     asked = [question(f"q{n}", "tf" if n % 2 else "fft") for n in range(50)]
-    assert check_order(First(), asked, 10) == (turned := check_order(First(), asked, 10))
+    assert check_candidate_order(First(), asked, 10) == (turned := check_candidate_order(First(), asked, 10))
     assert (turned.asked, turned.changed) == (10, 10)
-    assert check_order(Longest(), asked, 0).asked == 0
-    by_length = check_order(Longest(), [question("a", "tfff"), question("b", "tf")], 20)
+    assert check_candidate_order(Longest(), asked, 0).asked == 0
+    by_length = check_candidate_order(Longest(), [question("a", "tfff"), question("b", "tf")], 20)
     assert (by_length.asked, by_length.changed) == (2, 0)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from rejoinder import cli
-from rejoinder.annotation.exports import export
+from rejoinder.annotation.exports import export_judgements
 from rejoinder.annotation.fields import list_fields
 from rejoinder.annotation.project_file import read_project
 from rejoinder.annotation.store import open_store
@@ -23,17 +23,17 @@ from rejoinder.annotation.units import make_units
 from rejoinder.data.collection import collect, read_files
 from rejoinder.data.writer import write
 from rejoinder.errors import RejoinderError
-from rejoinder.selection.breakdown import breakdown, by_suggestion
-from rejoinder.selection.label_files import read_labels, to_annotation_records, to_spreadsheet
+from rejoinder.selection.breakdown import break_down_accuracy, by_suggestion
+from rejoinder.selection.label_files import make_label_records, make_label_sheet, read_label_file
 from rejoinder.selection.label_rules import find_label_reasons, measure_suggestions, suggest_labels
 from rejoinder.selection.labels import (
     LABELS,
     accept_suggestions,
-    check_labels,
+    candidate_response_id,
+    check_error_labels,
     describe_labelled_set,
     find_false_places,
     read_labelled_questions,
-    response_id,
 )
 from rejoinder.selection.result import SelectionResult
 from rejoinder.text.english.grammar import count_negations, find_expected_subject, find_subject, find_tense
@@ -161,7 +161,9 @@ def test_suggestions_stay_apart_from_labels_until_they_are_accepted() -> None:
     assert taken.meta["labelled_by"] == "rules, accepted"
     assert "suggested_labels" not in taken.meta
     scores = {"s": [tuple(float(n) for n in range(4))]}
-    assert {group.name for group in breakdown(SelectionResult([told], scores), by_suggestion)} == {"wrong-subject"}
+    assert {group.name for group in break_down_accuracy(SelectionResult([told], scores), by_suggestion)} == {
+        "wrong-subject"
+    }
 
 
 def test_labels_that_people_gave_are_not_overwritten_by_suggestions() -> None:
@@ -176,7 +178,7 @@ def test_the_measured_set_is_ours_and_halved() -> None:
     assert len(read_labelled_questions()) == 28
     false = [q.candidates[place] for q in read_labelled_questions() for place in find_false_places(q)]
     assert len(false) == 84
-    assert all(check_labels(c.labels, "ours") == c.labels for c in false)
+    assert all(check_error_labels(c.labels, "ours") == c.labels for c in false)
     given = Counter(label for c in false for label in c.labels)
     assert min(given[label] for label in LABELS) >= 13
     assert sum(not c.labels for c in false) == 20
@@ -221,11 +223,11 @@ def some_questions() -> list[Question]:
 def judged_by_three(questions: list[Question], tmp_path: Path, form: str) -> Path:
     """What three raters say through the annotation page's store: the first candidate twice wrong-tense, others none."""
     data = tmp_path / "people.jsonl"
-    write(to_annotation_records(questions), data)
+    write(make_label_records(questions), data)
     project = dataclasses.replace(project_of("errors"), labels=LABELS, data=(str(data),))
     store = open_store(project, str(tmp_path / "people.sqlite"))
     store.load(make_units(project, collect(read_files([data]))))
-    wanted = response_id(questions[0], find_false_places(questions[0])[0])
+    wanted = candidate_response_id(questions[0], find_false_places(questions[0])[0])
     for rater in range(3):
         for unit in store.units():
             [field] = list_fields(project, unit)
@@ -234,7 +236,7 @@ def judged_by_three(questions: list[Question], tmp_path: Path, form: str) -> Pat
             answer = {field.name: labels if reply["response"] == wanted else ["none"]}
             store.record(f"rater-{rater}", unit.id, answer, seconds=3.0)
     path = tmp_path / f"said.{form}"
-    path.write_bytes(export(store, {"jsonl": "ratings", "csv": "csv"}[form]).content)
+    path.write_bytes(export_judgements(store, {"jsonl": "ratings", "csv": "csv"}[form]).content)
     store.close()
     return path
 
@@ -242,7 +244,7 @@ def judged_by_three(questions: list[Question], tmp_path: Path, form: str) -> Pat
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
 def test_labels_come_back_from_the_annotation_page_by_majority(tmp_path: Path, form: str) -> None:
     questions = some_questions()
-    found = read_labels(questions, judged_by_three(questions, tmp_path, form))
+    found = read_label_file(questions, judged_by_three(questions, tmp_path, form))
     assert found.judged == 9
     assert found.given == {"wrong-tense": 1, "none": 8}
     first = found.questions[0].candidates[find_false_places(questions[0])[0]]
@@ -254,7 +256,7 @@ def test_labels_come_back_from_the_annotation_page_by_majority(tmp_path: Path, f
 def test_the_project_of_the_page_asks_for_these_labels(tmp_path: Path) -> None:
     page = (Path(__file__).parent.parent / "docs" / "selecting.md").read_text()
     (tmp_path / "errors.toml").write_text(re.findall(r"```toml\n(.*?)```", page, re.DOTALL)[0])
-    write(to_annotation_records(some_questions()), tmp_path / "people.jsonl")
+    write(make_label_records(some_questions()), tmp_path / "people.jsonl")
     project = read_project(tmp_path / "errors.toml")
     assert project.labels == LABELS
     assert len(make_units(project)) == 9
@@ -262,7 +264,7 @@ def test_the_project_of_the_page_asks_for_these_labels(tmp_path: Path) -> None:
 
 def test_labels_come_back_from_a_spreadsheet(tmp_path: Path) -> None:
     questions = [suggest_labels(one) for one in some_questions()]
-    rows = list(csv.DictReader(io.StringIO(to_spreadsheet(questions).decode())))
+    rows = list(csv.DictReader(io.StringIO(make_label_sheet(questions).decode())))
     assert len(rows) == 9
     assert rows[0]["context"].startswith("A: Did you water the plants")
     assert {row["suggested"] for row in rows} >= {"insufficient", "wrong-tense", ""}
@@ -273,7 +275,7 @@ def test_labels_come_back_from_a_spreadsheet(tmp_path: Path) -> None:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    found = read_labels(questions, path)
+    found = read_label_file(questions, path)
     place = find_false_places(questions[0])[0]
     assert found.questions[0].candidates[place].labels == ("wrong-subject", "wrong-tense")
     assert "suggested_labels" not in found.questions[0].candidates[place].meta
@@ -297,7 +299,7 @@ def test_labels_come_back_from_a_spreadsheet(tmp_path: Path) -> None:
 def test_a_file_that_holds_no_labels_is_named(tmp_path: Path, name: str, content: str, said: str) -> None:
     (tmp_path / name).write_text(content)
     with pytest.raises(RejoinderError, match=said):
-        read_labels(some_questions(), tmp_path / name)
+        read_label_file(some_questions(), tmp_path / name)
 
 
 def ran(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *argv: object) -> tuple[str, str]:

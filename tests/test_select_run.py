@@ -19,7 +19,7 @@ from rejoinder.errors import RejoinderError
 from rejoinder.reports.selection import selection_tables
 from rejoinder.reports.selection_page import render_selection_page
 from rejoinder.selection.evaluate import evaluate_selection
-from rejoinder.selection.labels import attach_labels, read_labelled_questions
+from rejoinder.selection.labels import attach_error_labels, read_labelled_questions
 from rejoinder.selection.select import load_selection, select
 from rejoinder.systems import System
 from rejoinder.table import FORMATS
@@ -107,7 +107,7 @@ def test_a_system_that_has_answered_is_not_asked_again(testset: Path, tmp_path: 
 
 def test_labels_that_come_later_do_not_ask_anybody_again(testset: Path, tmp_path: Path) -> None:
     select(testset, [Longest()], tmp_path / "run", turned=0)
-    bare = [attach_labels(one, dict.fromkeys(range(4), ()), "nobody") for one in read_labelled_questions()]
+    bare = [attach_error_labels(one, dict.fromkeys(range(4), ()), "nobody") for one in read_labelled_questions()]
     write(bare, testset)
     run = select(testset, [Longest()], tmp_path / "run", turned=0)
     assert run.fresh == ()

@@ -265,9 +265,9 @@ def test_cancelled_requests_leave_nothing_behind() -> None:
     house = house_of()
 
     async def cancelled() -> None:
-        from rejoinder.server.api.score import score
+        from rejoinder.server.api.score import answer_score
 
-        tasks = [asyncio.create_task(score(house.service, EXAMPLES["score"])) for _ in range(5)]
+        tasks = [asyncio.create_task(answer_score(house.service, EXAMPLES["score"])) for _ in range(5)]
         await asyncio.sleep(0)
         for task in tasks:
             task.cancel()

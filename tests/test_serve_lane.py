@@ -16,7 +16,7 @@ from rejoinder.errors import InputError
 from rejoinder.metric import parse
 from rejoinder.server.api.batching import BatchQueue, QueueFullError
 from rejoinder.server.api.limits import LoadLimits
-from rejoinder.server.api.score import score
+from rejoinder.server.api.score import answer_score
 from rejoinder.server.api.service import ApiService
 from rejoinder.systems import parse_system
 
@@ -152,7 +152,7 @@ def test_what_many_score_at_once_is_scored_in_few_calls_and_right() -> None:
     async def ask() -> tuple[list[Any], int]:
         desk = ApiService()
         pairs = [{"context": ["Well?"], "reply": " ".join(["word"] * n)} for n in range(1, 33)]
-        asked = [score(desk, {"metrics": ["length"], "pairs": [pair]}) for pair in pairs]
+        asked = [answer_score(desk, {"metrics": ["length"], "pairs": [pair]}) for pair in pairs]
         found = await asyncio.gather(*asked)
         desk.close()
         return [one["scores"]["length"] for one in found], desk.queues["metrics"].batches

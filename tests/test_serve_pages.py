@@ -18,7 +18,7 @@ from rejoinder.models.catalog import fetch
 from rejoinder.reports.findings import compute_findings
 from rejoinder.server.pages.app import PAGES
 from rejoinder.server.pages.context import PageContext
-from rejoinder.server.pages.library import Library
+from rejoinder.server.pages.library import RunLibrary
 from tests.serve_site import client_of, house_of, library_at, questions, write_lines
 
 PAGE = {"Accept": "text/html,application/xhtml+xml"}
@@ -190,12 +190,12 @@ def test_names_that_are_taken_get_a_number(tmp_path: Path, monkeypatch: pytest.M
     for part in ("a", "b"):
         (tmp_path / part).mkdir()
         write_lines(tmp_path / part / "set.jsonl", questions(1))
-    assert set(Library([str(tmp_path / "a"), str(tmp_path / "b")]).sets()) == {"set", "set-2"}
+    assert set(RunLibrary([str(tmp_path / "a"), str(tmp_path / "b")]).sets()) == {"set", "set-2"}
 
 
 def test_one_click_fetches_a_model(house: PageContext, client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     fetched: list[str] = []
-    monkeypatch.setattr(fetch, "get", lambda name: fetched.append(name))
+    monkeypatch.setattr(fetch, "fetch_model", lambda name: fetched.append(name))
     page = client.get("/models", headers=PAGE).text
     assert "Fetch glove-6b-50d under the licence" in page
     assert client.post("/models/glove-6b-50d/get").status_code == 202
@@ -213,7 +213,7 @@ def test_a_model_that_cannot_be_fetched_says_why(client: Any, monkeypatch: pytes
     def fail(name: str) -> None:
         raise OSError("no network")
 
-    monkeypatch.setattr(fetch, "get", fail)
+    monkeypatch.setattr(fetch, "fetch_model", fail)
     client.post("/models/gpt2/get")
     for _ in range(100):
         told = client.get("/models/gpt2").json()["model"]["fetching"]

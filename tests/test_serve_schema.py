@@ -8,10 +8,10 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from rejoinder.server.api.json_schema import KEYWORDS, Validator
+from rejoinder.server.api.json_schema import KEYWORDS, SchemaValidator
 from rejoinder.server.api.request_schemas import SHARED_SCHEMAS, request_schemas
 
-CHECK = Validator({"Name": {"type": "string", "minLength": 1}})
+CHECK = SchemaValidator({"Name": {"type": "string", "minLength": 1}})
 
 
 def keywords(schema: Any) -> set[str]:

@@ -13,7 +13,7 @@ from benchmarks.fuzz.cases import CASES, Case
 from benchmarks.fuzz.commands import complaint, copy_inputs, listing, run_case
 from benchmarks.fuzz.damage import places
 from benchmarks.fuzz.inputs import make_inputs
-from rejoinder.data.shape import fits
+from rejoinder.data.shape import fits_shape
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from rejoinder.data.shape import fits
     ],
 )  # fmt: skip
 def test_a_value_has_a_shape_or_not(value: Any, shape: Any, whether: bool) -> None:
-    assert fits(value, shape) is whether
+    assert fits_shape(value, shape) is whether
 
 
 @pytest.fixture(scope="module")

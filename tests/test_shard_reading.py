@@ -13,7 +13,7 @@ from rejoinder.cli import program
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import RunError
 from rejoinder.reports.summary import repeat_commands
-from rejoinder.scoring.folder import read_about
+from rejoinder.scoring.folder import read_run_about
 from rejoinder.scoring.reader import load_data
 from rejoinder.scoring.run import Plan, load, run
 
@@ -56,7 +56,7 @@ def test_commands_on_runs_say_the_same_of_shards(runs: tuple[Path, Path], words:
 
 
 def test_what_the_parts_say_adds_up(runs: tuple[Path, Path]) -> None:
-    one, many = map(read_about, runs)
+    one, many = map(read_run_about, runs)
     for key in ("counts", "systems", "flags", "metrics", "versions"):
         assert one[key] == many[key], key
     assert len(many["inputs"]) == many["shards"] == 5
@@ -78,9 +78,9 @@ def test_the_page_names_shards_as_what_was_scored(runs: tuple[Path, Path]) -> No
 
 def test_a_server_shows_a_run_over_shards(runs: tuple[Path, Path]) -> None:
     pytest.importorskip("starlette", reason="the web extra is not installed")
-    from rejoinder.server.pages.library import Library
+    from rejoinder.server.pages.library import RunLibrary
 
-    assert {name: one.kind for name, one in Library([str(runs[0].parent)]).runs().items()} == {
+    assert {name: one.kind for name, one in RunLibrary([str(runs[0].parent)]).runs().items()} == {
         "one": "scores",
         "many": "scores",
     }

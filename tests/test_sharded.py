@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from rejoinder.cli.score import command
-from rejoinder.data.shards.conversations import digest, find_contradiction, item_digests, save_digests
+from rejoinder.data.shards.conversations import conversation_digest, find_contradiction, item_digests, save_digests
 from rejoinder.data.shards.files import fetch_local, is_sharded, shards_of
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import InputError, RunError, SpecError
@@ -167,7 +167,7 @@ def test_one_id_for_different_items_in_two_shards_is_told(tmp_path: Path, metric
 def test_the_same_item_may_stand_in_several_shards_of_whatever_form(tmp_path: Path, metric: str) -> None:
     pytest.importorskip("pyarrow")
     from rejoinder.data.reader import stream
-    from rejoinder.data.shards.pack import write_file
+    from rejoinder.data.shards.pack import write_record_file
 
     same = {
         "id": "i1",
@@ -178,11 +178,11 @@ def test_the_same_item_may_stand_in_several_shards_of_whatever_form(tmp_path: Pa
     shard(tmp_path / "in" / "a.jsonl", "ann", {**same, "meta": {"from": "a"}})
     shard(tmp_path / "in" / "b.jsonl", "bob", {**same, "id": "i0"}, same)
     written = shard(tmp_path / "c.jsonl", "cid", same)
-    write_file(stream(written), str(tmp_path / "in" / "c.parquet"))
+    write_record_file(stream(written), str(tmp_path / "in" / "c.parquet"))
     found = score_shards(shards_of(str(tmp_path / "in")), Plan.of([metric]), tmp_path / "run", LocalEngine(1))
     assert sum(one["responses"] for one in found.shards) == 4
     shard(written, "cid", {**same, "references": ["Something else."]})
-    write_file(stream(written), str(tmp_path / "in" / "c.parquet"))
+    write_record_file(stream(written), str(tmp_path / "in" / "c.parquet"))
     again = [shards_of(str(tmp_path / "in")), Plan.of([metric]), tmp_path / "again", LocalEngine(1)]
     if metric == "length":  # references are not read
         assert sum(one["responses"] for one in score_shards(*again).shards) == 4
@@ -239,8 +239,12 @@ def test_contradictions_are_found_a_stretch_at_a_time(tmp_path: Path, at_once: i
     part, other = saved("part", 20, is_whole=False), saved("other", 20, future=["x"])
     assert find_contradiction([plain, longer, part], at_once) is None
     assert find_contradiction([other, part], at_once) is None
-    assert find_contradiction([plain, part, other], at_once) == (0, 2, digest("i7"))
-    assert find_contradiction([part, saved("changed", 8, references=["y"])], at_once) == (0, 1, digest("i7"))
+    assert find_contradiction([plain, part, other], at_once) == (0, 2, conversation_digest("i7"))
+    assert find_contradiction([part, saved("changed", 8, references=["y"])], at_once) == (
+        0,
+        1,
+        conversation_digest("i7"),
+    )
     assert find_contradiction([saved("none", 0), plain], at_once) is None
 
 
@@ -263,12 +267,12 @@ def test_a_shard_of_nothing_stops_nothing_and_is_counted(folder: Path, tmp_path:
 def test_a_half_written_shard_stops_the_run_with_its_name(folder: Path, tmp_path: Path, damage: str) -> None:
     pytest.importorskip("pyarrow")
     from rejoinder.data.reader import stream
-    from rejoinder.data.shards.pack import write_file
+    from rejoinder.data.shards.pack import write_record_file
 
     parts = tmp_path / "parts"
     parts.mkdir()
     name = "b.jsonl.gz" if "gzip" in damage else "b.parquet"
-    write_file(stream(folder / "b.jsonl"), str(parts / name))
+    write_record_file(stream(folder / "b.jsonl"), str(parts / name))
     (parts / name).write_bytes((parts / name).read_bytes()[:-200])
     with pytest.raises(InputError, match=name):
         score_shards(shards_of(str(parts)), Plan.of(["length"]), tmp_path / "run", LocalEngine(1))
@@ -277,12 +281,12 @@ def test_a_half_written_shard_stops_the_run_with_its_name(folder: Path, tmp_path
 def test_parquet_shards_give_the_scores_of_jsonl_and_a_table(folder: Path, tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     from rejoinder.data.reader import stream
-    from rejoinder.data.shards.pack import write_file
+    from rejoinder.data.shards.pack import write_record_file
 
     parts = tmp_path / "parts"
     parts.mkdir()
     for shard in shards_of(str(folder)):
-        write_file(stream(shard.where), str(parts / f"{Path(shard.name).stem}.parquet"))
+        write_record_file(stream(shard.where), str(parts / f"{Path(shard.name).stem}.parquet"))
     plan = Plan.of(METRICS)
     wanted = score_shards(shards_of(str(folder)), plan, tmp_path / "jsonl", LocalEngine(1))
     found = score_shards(shards_of(str(parts)), plan, tmp_path / "parquet", LocalEngine(1), table=True)

@@ -29,7 +29,7 @@ from rejoinder.indexes.sharded.bm25 import ShardedBm25Index
 from rejoinder.indexes.sharded.dense import ShardedDenseIndex
 from rejoinder.indexes.sharded.dialogue_table import merge_dialogues
 from rejoinder.indexes.sharded.search import MAX_OPEN_SHARDS
-from rejoinder.indexes.sharded.shard import split_into_shards
+from rejoinder.indexes.sharded.shard import split_into_index_shards
 from rejoinder.types import Dialogue, Turn
 from tests.test_retrieval import BagOfWords
 
@@ -172,7 +172,7 @@ def test_a_data_file_becomes_several_shards_where_it_is_long(dialogues: list[Dia
 
 def test_a_shard_ends_with_a_whole_dialogue() -> None:
     made = [talk("a", "1", "2", "3"), talk("b", "4"), talk("c", "5", "6")]
-    cut = [[passage.id for passage in some] for some in split_into_shards(passages(made), 2)]
+    cut = [[passage.id for passage in some] for some in split_into_index_shards(passages(made), 2)]
     assert cut == [["a/0", "a/1", "a/2"], ["b/0", "c/0", "c/1"]]
 
 
@@ -279,7 +279,7 @@ def test_an_index_that_grew_finds_what_one_built_at_once_finds(
     one, _ = one_and_many(kind, dialogues, files(fresh, dialogues, 1), fresh)
     assert (grown.shards, len(grown)) == (4, len(one))
     assert grown.search(queries(), 5) == one.search(queries(), 5)
-    parts.verify_files(grown.folder)
+    parts.verify_index_files(grown.folder)
     before = bytes_of(grown.folder)
     with pytest.raises(InputError, match="'d3' occurs twice"):
         grown.append(passages([talk("new", "cat"), talk("d3", "cat")]))

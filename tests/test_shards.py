@@ -17,10 +17,10 @@ from rejoinder.cli import program
 from rejoinder.data.grouping import group_by_conversation
 from rejoinder.data.reader import stream
 from rejoinder.data.shards import manifest
-from rejoinder.data.shards.conversations import digest, find_shared, save_digests, sort_digests
-from rejoinder.data.shards.files import files_of, shards_of
-from rejoinder.data.shards.pack import pack, write_file
-from rejoinder.data.writer import encode, write
+from rejoinder.data.shards.conversations import conversation_digest, find_shared, save_digests, sort_digests
+from rejoinder.data.shards.files import list_data_files, shards_of
+from rejoinder.data.shards.pack import pack_records, write_record_file
+from rejoinder.data.writer import encode_record, write
 from rejoinder.errors import InputError
 from rejoinder.types import Item, Response, Turn
 
@@ -34,7 +34,7 @@ def run(*typed: str) -> Result:
 @pytest.mark.parametrize("form", ["parquet", "jsonl", "jsonl.gz"])
 def test_shards_hold_whole_conversations_and_all_of_them(tmp_path: Path, form: Any) -> None:
     records = talk()
-    found = pack(placed(records), str(tmp_path), form, size=20)
+    found = pack_records(placed(records), str(tmp_path), form, size=20)
     assert [sum(e.records.values()) for e in found.entries] == [26, 26, 26, 26, 26, 26]
     assert [e.conversations for e in found.entries] == [2] * 6
     assert found.records() == {"dialogue": 12, "item": 36, "response": 72, "rating": 36}
@@ -43,7 +43,7 @@ def test_shards_hold_whole_conversations_and_all_of_them(tmp_path: Path, form: A
     assert [shard.name for shard in shards] == [e.name for e in found.entries]
     assert all(shard.sha256 and f"-{shard.sha256[:12]}." in shard.name for shard in shards)
     back = [record for shard in shards for record in stream(shard.where)]
-    assert [encode(record) for record in back] == [encode(record) for record in records]
+    assert [encode_record(record) for record in back] == [encode_record(record) for record in records]
 
 
 def test_there_and_back_the_bytes_are_the_same(tmp_path: Path) -> None:
@@ -60,35 +60,35 @@ def test_there_and_back_the_bytes_are_the_same(tmp_path: Path) -> None:
 
 def test_one_file_is_of_the_form_that_its_name_tells(tmp_path: Path) -> None:
     for name in ("a.jsonl", "a.jsonl.gz", "a.parquet"):
-        assert write_file(talk(), str(tmp_path / name)) == len(talk())
+        assert write_record_file(talk(), str(tmp_path / name)) == len(talk())
         assert list(stream(tmp_path / name)) == talk()
 
 
 def test_packing_again_changes_nothing_and_other_shards_are_refused(tmp_path: Path) -> None:
-    pack(placed(talk()), str(tmp_path), size=20)
+    pack_records(placed(talk()), str(tmp_path), size=20)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    pack(placed(talk()), str(tmp_path), size=20)
+    pack_records(placed(talk()), str(tmp_path), size=20)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
     with pytest.raises(InputError, match="also holds other shards"):
-        pack(placed(talk(4)), str(tmp_path), size=20)
+        pack_records(placed(talk(4)), str(tmp_path), size=20)
 
 
 def test_records_that_lie_apart_are_told_and_can_be_gathered(tmp_path: Path) -> None:
     records = talk()
     random.Random(0).shuffle(records)
     with pytest.raises(InputError, match=r"together first \(gather\)"):
-        pack(placed(records), str(tmp_path / "a"), size=20)
-    found = pack(group_by_conversation(placed(records)), str(tmp_path / "b"), size=20)
+        pack_records(placed(records), str(tmp_path / "a"), size=20)
+    found = pack_records(group_by_conversation(placed(records)), str(tmp_path / "b"), size=20)
     assert found.records() == {"dialogue": 12, "item": 36, "response": 72, "rating": 36}
     assert sum(e.conversations for e in found.entries) == 12
-    back = [encode(r) for shard in shards_of(str(tmp_path / "b")) for r in stream(shard.where)]
-    assert sorted(back) == sorted(map(encode, records))
+    back = [encode_record(r) for shard in shards_of(str(tmp_path / "b")) for r in stream(shard.where)]
+    assert sorted(back) == sorted(map(encode_record, records))
 
 
 def test_a_conversation_that_comes_back_later_is_told(tmp_path: Path) -> None:
     records = [*talk(8), Item("late", (Turn("x"),), dialogue="d0")]
     with pytest.raises(InputError, match="far apart"):
-        pack(placed(records), str(tmp_path), size=20)
+        pack_records(placed(records), str(tmp_path), size=20)
     assert not (tmp_path / manifest.NAME).exists()
 
 
@@ -99,7 +99,7 @@ def test_gathering_says_what_points_nowhere() -> None:
 
 @pytest.fixture
 def packed(tmp_path: Path) -> Path:
-    pack(placed(talk()), str(tmp_path / "packed"), "jsonl", size=20)
+    pack_records(placed(talk()), str(tmp_path / "packed"), "jsonl", size=20)
     return tmp_path / "packed"
 
 
@@ -184,20 +184,20 @@ def test_shared_digests_are_found_however_they_are_cut(tmp_path: Path) -> None:
     for at_once in (2**22, 1_000, 37):
         assert find_shared(paths, at_once) is None
     twice = names[3]
-    save_digests(np.unique(np.append(np.load(paths[6]), np.uint64(digest(twice)))), paths[6])
+    save_digests(np.unique(np.append(np.load(paths[6]), np.uint64(conversation_digest(twice)))), paths[6])
     for at_once in (2**22, 1_000, 37):
         found = find_shared(paths, at_once)
         assert found is not None
-        assert tuple(found) == (3, 6, digest(twice))
+        assert tuple(found) == (3, 6, conversation_digest(twice))
     assert find_shared([]) is None
 
 
 def test_what_is_no_folder_of_shards_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
-        files_of(str(tmp_path / "nothing.jsonl"))
+        list_data_files(str(tmp_path / "nothing.jsonl"))
     assert "is not a folder of shards" in str(run("shards", "catalogue", str(tmp_path / "nothing")).exception)
     with pytest.raises(InputError, match="there are no records"):
-        pack([], str(tmp_path / "out"))
+        pack_records([], str(tmp_path / "out"))
     (tmp_path / "file").write_text("x")
     with pytest.raises(InputError, match="cannot be created as a folder"):
-        pack(placed(talk()), str(tmp_path / "file"))
+        pack_records(placed(talk()), str(tmp_path / "file"))

@@ -8,29 +8,29 @@ from situated_seeds import axes, known, seeds, spread
 
 from rejoinder.data.seeds import Seed
 from rejoinder.situation.distractors import (
-    Regression,
+    DistractorRegression,
     draw_distractors,
     filter_adversarially,
-    fit_regression,
-    logistic,
-    score_replies,
+    fit_distractor_regression,
+    logistic_curve,
+    score_possible_distractors,
 )
-from rejoinder.situation.overlap import OverlapIndex, find_content_words, overlap
+from rejoinder.situation.overlap import OverlapIndex, find_content_words, overlap_coefficient
 from rejoinder.situation.seed_vectors import encode_seeds
 from rejoinder.situation.settings import SituationSettings
 
 
 def test_overlap_is_what_is_shared_over_the_smaller_set() -> None:
     # {open, window, kitchen} and {open, window}: two shared, the smaller has two.
-    assert overlap("Open the window in the kitchen!", "please open a window") == 1.0
+    assert overlap_coefficient("Open the window in the kitchen!", "please open a window") == 1.0
     # {open, window} and {close, window, door}: one of two.
-    assert overlap("Open the window.", "Close the window and the door.") == 0.5
+    assert overlap_coefficient("Open the window.", "Close the window and the door.") == 0.5
     assert find_content_words("[user]'s car is in [someone]'s garage.") == {"car", "garage"}
 
 
 def test_overlap_without_content_words_is_nothing_but_for_equal_texts() -> None:
-    assert overlap("It is.", "Open the window.") == 0.0
-    assert overlap("It  is.", "it is.") == 1.0
+    assert overlap_coefficient("It is.", "Open the window.") == 0.0
+    assert overlap_coefficient("It  is.", "it is.") == 1.0
     many = OverlapIndex(["It is.", "Open the window.", "Open a door."])
     assert many.overlaps("it IS.").tolist() == [1.0, 0.0, 0.0]
     assert many.overlaps("Open the window.").tolist() == [0.0, 1.0, 0.5]
@@ -91,8 +91,8 @@ def test_the_regression_is_where_the_gradient_vanishes_and_that_of_scikit_learn(
     random = np.random.default_rng(3)
     rows = random.normal(size=(60, 4))
     labels = rows[:, 0] - rows[:, 2] + random.normal(size=60) > 0.3
-    found = fit_regression(rows, labels, penalty=2.0)
-    error = logistic(rows @ found.weights + found.intercept) - labels
+    found = fit_distractor_regression(rows, labels, penalty=2.0)
+    error = logistic_curve(rows @ found.weights + found.intercept) - labels
     assert np.abs(rows.T @ error + 2.0 * found.weights).max() < 1e-4
     assert abs(error.sum()) < 1e-4
     linear = pytest.importorskip("sklearn.linear_model")
@@ -103,13 +103,13 @@ def test_the_regression_is_where_the_gradient_vanishes_and_that_of_scikit_learn(
 
 def test_the_regression_of_two_points_is_computed_by_hand() -> None:
     # Rows 1 and -1 with labels yes and no: 2 log(1 + e^-w) + w^2 / 2 is least where w = 2 / (1 + e^w).
-    found = fit_regression(np.array([[1.0], [-1.0]]), np.array([True, False]))
+    found = fit_distractor_regression(np.array([[1.0], [-1.0]]), np.array([True, False]))
     assert found.intercept == pytest.approx(0.0, abs=1e-6)
     assert found.weights[0] == pytest.approx(2 / (1 + np.exp(found.weights[0])), abs=1e-5)
 
 
 def test_probabilities_do_not_overflow() -> None:
-    assert logistic(np.array([-1e4, 0.0, 1e4])).tolist() == [0.0, 0.5, 1.0]
+    assert logistic_curve(np.array([-1e4, 0.0, 1e4])).tolist() == [0.0, 0.5, 1.0]
 
 
 def _scored(
@@ -120,9 +120,9 @@ def _scored(
 
     given = seeds(len(scores), "yes")
     matter = encode_seeds(given, settings, axes)
-    regression = Regression(np.zeros(3 * matter.replies.shape[1]), 0.0)
+    regression = DistractorRegression(np.zeros(3 * matter.replies.shape[1]), 0.0)
     monkeypatch.setattr(distractors, "_train_regression", lambda *_: regression)
-    monkeypatch.setattr(distractors, "score_replies", lambda *_: np.array(scores))
+    monkeypatch.setattr(distractors, "score_possible_distractors", lambda *_: np.array(scores))
     return filter_adversarially(matter, tuple(map(tuple, chosen)))
 
 
@@ -157,9 +157,9 @@ def test_a_replacement_obeys_the_first_algorithm(monkeypatch: pytest.MonkeyPatch
         ("Open this window.", "to sneeze", "Sure, a handkerchief?", "yes"),  # the same request
     )
     matter = encode_seeds(given, SituationSettings(rounds=1, folds=2), axes)
-    regression = Regression(np.zeros(3 * matter.replies.shape[1]), 0.0)
+    regression = DistractorRegression(np.zeros(3 * matter.replies.shape[1]), 0.0)
     monkeypatch.setattr(distractors, "_train_regression", lambda *_: regression)
-    monkeypatch.setattr(distractors, "score_replies", lambda *_: np.array([0.5, 0.1, 0.5, 0.9, 0.9, 0.9]))
+    monkeypatch.setattr(distractors, "score_possible_distractors", lambda *_: np.array([0.5, 0.1, 0.5, 0.9, 0.9, 0.9]))
     chosen, rounds = filter_adversarially(matter, ((1, 2), (2,), (), (), (), ()))
     assert chosen[0] == (1, 2)
     assert (rounds[0].easy, rounds[0].replaced) == (1, 0)
@@ -178,9 +178,11 @@ def test_filtering_trains_on_the_other_folds_and_is_the_same_twice() -> None:
 def test_f_is_the_probability_after_request_statements_and_reply() -> None:
     given = seeds(3, "yes")
     matter = encode_seeds(given, SituationSettings(), spread(4))
-    trained = Regression(np.arange(12.0), -2.0)
+    trained = DistractorRegression(np.arange(12.0), -2.0)
     row = np.concatenate([matter.requests[1], matter.situations[1], matter.replies[2]])
-    assert score_replies(matter, trained, 1)[2] == pytest.approx(1 / (1 + np.exp(2.0 - row @ np.arange(12.0))))
+    assert score_possible_distractors(matter, trained, 1)[2] == pytest.approx(
+        1 / (1 + np.exp(2.0 - row @ np.arange(12.0)))
+    )
 
 
 def test_without_rounds_or_with_one_question_nothing_is_filtered() -> None:

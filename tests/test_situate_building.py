@@ -14,10 +14,10 @@ from rejoinder.data.questions import limit_situation
 from rejoinder.data.seeds import extract_seeds
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError
-from rejoinder.selection.card import write_card
+from rejoinder.selection.card import write_test_set_card
 from rejoinder.situation.build import situate
-from rejoinder.situation.card import read_card, render_card
-from rejoinder.situation.contradictions import Keywords
+from rejoinder.situation.card import read_situation_card, render_situation_card
+from rejoinder.situation.contradictions import ContradictionKeywords
 from rejoinder.situation.settings import SituationSettings
 from rejoinder.types import Statement
 
@@ -135,7 +135,7 @@ def test_a_set_can_be_taken_apart_and_built_again() -> None:
 
 
 def test_keywords_keep_statements_out() -> None:
-    made = situate(seeds(12, "yes"), keywords=Keywords(("nearby",)), encode=axes)
+    made = situate(seeds(12, "yes"), keywords=ContradictionKeywords(("nearby",)), encode=axes)
     added = [one for question in made.questions for one in question.situation if not one.relevant]
     assert added
     assert all("nearby" not in one.text for one in added)
@@ -144,17 +144,17 @@ def test_keywords_keep_statements_out() -> None:
 
 def test_the_card_says_what_was_done_and_comes_back(tmp_path: Path) -> None:
     made = situate(seeds(16, "yes"), encode=spread(), inputs=[{"name": "x", "licence": "none", "sha256": "0" * 64}])
-    page = render_card(made.card, "set.jsonl")
+    page = render_situation_card(made.card, "set.jsonl")
     assert "**not graded yet**" in page
     assert "Adversarial filtering" in page
     assert made.card["encoder"] == "vectors that were given"
     assert made.card["counts"]["distractors"] == 32
-    write_card(made.card, tmp_path / "set.jsonl", render_card)
-    assert read_card(tmp_path / "set.jsonl") == made.card
+    write_test_set_card(made.card, tmp_path / "set.jsonl", render_situation_card)
+    assert read_situation_card(tmp_path / "set.jsonl") == made.card
     (tmp_path / "set.card.json").write_text("{}")
     with pytest.raises(InputError, match=r"set\.card\.json: is not the card of a situated set"):
-        read_card(tmp_path / "set.jsonl")
-    assert read_card(tmp_path / "other.jsonl") == {}
+        read_situation_card(tmp_path / "set.jsonl")
+    assert read_situation_card(tmp_path / "other.jsonl") == {}
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from annotation_projects import answer_to
 from situated_seeds import axes, seeds
 
-from rejoinder.annotation.exports import export
+from rejoinder.annotation.exports import export_judgements
 from rejoinder.annotation.project_file import read_project
 from rejoinder.annotation.store import open_store
 from rejoinder.annotation.units import make_units
@@ -20,9 +20,9 @@ from rejoinder.data.reader import stream
 from rejoinder.data.seeds import read_seeds, write_seeds
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError
-from rejoinder.selection.sheet import read_sheet
+from rejoinder.selection.sheet import read_scoring_sheet
 from rejoinder.situation.build import situate
-from rejoinder.situation.grades import grade_questions, to_ratings, write_grading_sheet
+from rejoinder.situation.grades import grade_questions, grading_sheet_to_ratings, write_grading_sheet
 from rejoinder.situation.projects import STEPS, write_step_project
 from rejoinder.types import Candidate, Question, Rating, Turn
 
@@ -41,7 +41,7 @@ def answered(path: Path, format: str, raters: tuple[str, ...] = ("ann", "bob", "
                 if project.form == "validate":
                     answer = dict.fromkeys(answer, 1)
                 store.submit(me, given.id, answer, 4)
-        return export(store, format).content
+        return export_judgements(store, format).content
     finally:
         store.close()
 
@@ -166,6 +166,6 @@ def test_a_sheet_shows_the_situation_and_comes_back_as_grades(tmp_path: Path) ->
     out = io.StringIO(newline="")
     csv.writer(out).writerows(rows)
     path.write_text(out.getvalue(), "utf-8")
-    found = grade_questions(made.questions, to_ratings(read_sheet(path, made.questions)))
+    found = grade_questions(made.questions, grading_sheet_to_ratings(read_scoring_sheet(path, made.questions)))
     assert [one.grade for one in found.questions[0].candidates] == ["Bad", "Acceptable", "Best"]
     assert found.facts["alpha"] == 1.0

@@ -9,10 +9,10 @@ import orjson
 import pytest
 from situated_seeds import seeds
 
-from rejoinder.data.seeds import Seed, extract_seeds, polarity_of, read_seeds, write_seeds
+from rejoinder.data.seeds import Seed, extract_seeds, read_seeds, reply_polarity, write_seeds
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError
-from rejoinder.situation.projects import read_requests
+from rejoinder.situation.projects import read_situation_requests
 from rejoinder.types import Candidate, Dialogue, Item, Question, Reference, Statement, Turn
 
 QUESTION = Question(
@@ -55,7 +55,7 @@ def test_an_item_gives_a_seed_for_each_reference_and_its_polarity_is_read_off_th
     )
     found = extract_seeds(item, "here")
     assert [(seed.id, seed.polarity, len(seed.statements)) for seed in found] == [("i/1", "yes", 1), ("i/2", "no", 1)]
-    assert polarity_of("It depends.") is None
+    assert reply_polarity("It depends.") is None
 
 
 @pytest.mark.parametrize(
@@ -109,21 +109,23 @@ def test_a_question_that_is_no_seed_says_why() -> None:
 def test_requests_are_items_with_a_goal(tmp_path: Path) -> None:
     path = tmp_path / "requests.jsonl"
     path.write_bytes(orjson.dumps({"id": 4, "request": "Open the window.", "goal": "to cool off"}) + b"\n")
-    assert read_requests(path) == [Item("4", (Turn("Open the window.", "user"),), meta={"goal": "to cool off"})]
+    assert read_situation_requests(path) == [
+        Item("4", (Turn("Open the window.", "user"),), meta={"goal": "to cool off"})
+    ]
     write([QUESTION], tmp_path / "set.jsonl")
-    assert [item.id for item in read_requests(path, tmp_path / "set.jsonl")] == ["4", "q1"]
+    assert [item.id for item in read_situation_requests(path, tmp_path / "set.jsonl")] == ["4", "q1"]
     with pytest.raises(InputError, match="the id '4' is used twice"):
-        read_requests(path, path)
+        read_situation_requests(path, path)
     path.write_bytes(orjson.dumps({"id": 4, "request": "Open the window."}) + b"\n")
     with pytest.raises(InputError, match="'goal' must be a non-empty text"):
-        read_requests(path)
+        read_situation_requests(path)
 
 
 def test_the_published_folds_are_seeds_and_their_polarity_can_be_read_off(published: Path) -> None:
     found = read_seeds("dataset:sugar/0/test")
     assert len(found) == 361
     assert sum(len(seed.statements) for seed in found) == 2302
-    right = sum(polarity_of(seed.reply) == seed.polarity for seed in found)
+    right = sum(reply_polarity(seed.reply) == seed.polarity for seed in found)
     assert right / len(found) > 0.95
 
 

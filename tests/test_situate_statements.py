@@ -22,18 +22,18 @@ from tiny_language_model import write_language_model  # noqa: E402
 from rejoinder.models.language_model import lora_folder  # noqa: E402
 from rejoinder.models.language_model.lora import attach_lora, extract_lora  # noqa: E402
 from rejoinder.models.language_model.model import load_language_model  # noqa: E402
-from rejoinder.models.statements.model import (  # noqa: E402  # noqa: E402
+from rejoinder.models.statements.model import (  # noqa: E402
     SHIPPED_FOLDER,
     STATEMENTS_LORA,
     LoraStatementWriter,
     SequenceStatementWriter,
-    first_lines,
+    first_lines_of_outputs,
     open_lora_writer,
-    open_writer,
+    open_statement_writer,
 )
 from rejoinder.situation.statement_writer import add_statements  # noqa: E402
-from rejoinder.training.comet import mean_loss  # noqa: E402
-from rejoinder.training.statements import StatementRecipe, measure_hits, tokenize_statements, train_statements  # noqa: E402
+from rejoinder.training.prompt_rows import mean_loss  # noqa: E402
+from rejoinder.training.statements import StatementRecipe, measure_statement_hits, tokenize_statements, train_statements  # noqa: E402
 
 WATER = Seed(
     "1",
@@ -71,7 +71,7 @@ def test_a_long_text_is_cut_and_an_unknown_category_is_named() -> None:
 
 
 def test_what_is_written_is_one_line_each_once() -> None:
-    assert first_lines([" It is late.\nmore", "It is  late.", "", "a", "b", "\n c"], 3) == [
+    assert first_lines_of_outputs([" It is late.\nmore", "It is  late.", "", "a", "b", "\n c"], 3) == [
         ["It is late."],
         ["a", "b", "c"],
     ]
@@ -109,7 +109,7 @@ def test_training_learns_keeps_the_best_epoch_and_twice_gives_the_same_file(base
     assert (tmp_path / "one" / lora_folder.WEIGHTS_FILE).read_bytes() == (
         tmp_path / "two" / lora_folder.WEIGHTS_FILE
     ).read_bytes()
-    about = lora_folder.read_card(tmp_path / "one", STATEMENTS_LORA).about
+    about = lora_folder.read_lora_card(tmp_path / "one", STATEMENTS_LORA).about
     measured = about["measured"]
     assert measured["valid_loss"] == min(measured["valid_losses"])
     assert measured["epoch"] == 1 + measured["valid_losses"].index(measured["valid_loss"])
@@ -159,7 +159,7 @@ def test_found_counts_those_that_people_wrote(writer: LoraStatementWriter) -> No
         Seed("1", WATER.request, WATER.goal, WATER.reply, (Statement(own, "time"),)),
         Seed("2", TEA.request, TEA.goal, TEA.reply, (Statement("no such line is ever written", "time"),)),
     ]
-    assert measure_hits(writer, seeds, StatementRecipe(written=9)) == {"asked": 2, "found_in_3": 0.5}
+    assert measure_statement_hits(writer, seeds, StatementRecipe(written=9)) == {"asked": 2, "found_in_3": 0.5}
 
 
 def test_a_folder_that_was_changed_or_is_not_there_is_refused(base: Path, tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_seeds_get_what_is_new_of_each_category() -> None:
 
 def test_a_sequence_model_is_given_the_category_as_its_first_word(tmp_path: Path) -> None:
     folder = write_sequence_model(tmp_path / "model")
-    writer = open_writer(str(folder))
+    writer = open_statement_writer(str(folder))
     assert isinstance(writer, SequenceStatementWriter)
     asked = [StatementRequest(WATER.request, WATER.goal, WATER.reply, c) for c in ("time", "location", "time")]
     found = writer.write(asked)
@@ -268,7 +268,7 @@ def test_the_command_adds_statements(base: Path, tmp_path: Path) -> None:
 def test_the_shipped_writer_is_whole_and_small() -> None:
     from rejoinder.files import sha256_of
 
-    card = lora_folder.read_card(SHIPPED_FOLDER, STATEMENTS_LORA)
+    card = lora_folder.read_lora_card(SHIPPED_FOLDER, STATEMENTS_LORA)
     assert sha256_of(SHIPPED_FOLDER / lora_folder.WEIGHTS_FILE) == card.parts
     assert (SHIPPED_FOLDER / lora_folder.WEIGHTS_FILE).stat().st_size < 8 * 2**20
     assert card.base == "smollm2-135m"

@@ -24,13 +24,13 @@ from rejoinder.indexes.corpus import Corpus, group_by_corpus
 from rejoinder.indexes.speaker_coverage import measure_coverage
 from rejoinder.indexes.speaker_sets import CorpusSets, SetSampling
 from rejoinder.indexes.speaker_similarity import (
-    Similarity,
-    Vectorizer,
+    SpeakerSimilarity,
+    Vectoriser,
+    are_first_and_last_apart,
     average_word_vectors,
-    is_decreasing,
-    is_separated,
+    is_similarity_decreasing,
     measure_similarity,
-    open_vectorizer,
+    open_vectoriser,
     tfidf_vectors,
 )
 from rejoinder.reports.speakers import plot_similarity, similarity_table, similarity_verdict
@@ -87,7 +87,7 @@ def direct_alike(texts: list[str]) -> tuple[float, float]:
 @settings(max_examples=30, deadline=None)
 def test_similarity_is_the_mean_over_all_sets_with_two_utterances(dialogues: list[Dialogue]) -> None:
     corpus = Corpus.of(dialogues, "yes")
-    found = measure_similarity(corpus, Vectorizer("bag", bag), SetSampling(10_000, 10_000), ["each set once"])[
+    found = measure_similarity(corpus, Vectoriser("bag", bag), SetSampling(10_000, 10_000), ["each set once"])[
         "each set once"
     ]
     for one in found[:-1]:
@@ -130,14 +130,14 @@ def test_the_steps_of_matched_sets_are_paired() -> None:
         for j in range(3)
     ]
     dialogues += [Dialogue("x", (Turn("no", "Cem"), Turn("yes", "Bob"), Turn("yes rain", "Bob")), "plays")]
-    found = measure_similarity(Corpus.of(dialogues), Vectorizer("bag", bag), SetSampling(100, 4), ["matched"])[
+    found = measure_similarity(Corpus.of(dialogues), Vectoriser("bag", bag), SetSampling(100, 4), ["matched"])[
         "matched"
     ]
     assert found[0].step is None
     for before, one in itertools.pairwise(found):
         assert one.step is not None
         assert one.step.value == pytest.approx(before.cosine.value - one.cosine.value)
-    assert is_decreasing(found)
+    assert is_similarity_decreasing(found)
 
 
 @given(dialogues=plays())
@@ -178,7 +178,7 @@ def test_labels_without_a_meaning_leave_the_middle_sets_empty() -> None:
     shares = {(o.of.name, o.of.exclusive): o.moments for o in measure_coverage(corpus).offers}
     assert shares["same_conversation", False] == 12
     assert not any(n for (name, _), n in shares.items() if name in ("same_partner", "same_speaker"))
-    found = measure_similarity(corpus, Vectorizer("bag", tfidf_vectors), SetSampling(), ["matched", "each set once"])
+    found = measure_similarity(corpus, Vectoriser("bag", tfidf_vectors), SetSampling(), ["matched", "each set once"])
     assert not any(one.n_sets for one in found["matched"])
     assert [one.n_sets > 0 for one in found["each set once"]] == [True, False, False, True]
     assert "there is no same partner and no same speaker" in similarity_verdict(found["each set once"])
@@ -218,7 +218,7 @@ def test_a_text_without_a_vector_is_left_out_of_its_set() -> None:
     def vectors(texts: Sequence[str]) -> NDArray[np.float64]:
         return np.array([[{"tea": 1.0, "tea milk": 0.6}.get(t, 0.0), {"tea milk": 0.8}.get(t, 0.0)] for t in texts])
 
-    found = measure_similarity(corpus, Vectorizer("two", vectors), SetSampling(), ["each set once"])["each set once"]
+    found = measure_similarity(corpus, Vectoriser("two", vectors), SetSampling(), ["each set once"])["each set once"]
     assert found[0].cosine.value == pytest.approx(0.6)
     assert found[0].frobenius.value == pytest.approx(math.sqrt(2 + 2 * 0.36) / 2)
 
@@ -227,18 +227,18 @@ def test_copies_can_be_counted() -> None:
     turns = tuple(Turn(text, "Ann") for text in ("tea", "tea", "milk"))
     corpus = Corpus.of([Dialogue("d", turns, "plays")])
     for copies, expected in ((False, 0.0), (True, 1 / 3)):
-        found = measure_similarity(corpus, Vectorizer("bag", bag), SetSampling(copies=copies), ["each set once"])[
+        found = measure_similarity(corpus, Vectoriser("bag", bag), SetSampling(copies=copies), ["each set once"])[
             "each set once"
         ]
         assert found[0].cosine.value == pytest.approx(expected)
 
 
 def test_an_encoder_is_named_rightly() -> None:
-    assert open_vectorizer("tfidf").name == "tfidf"
+    assert open_vectoriser("tfidf").name == "tfidf"
     with pytest.raises(SpecError, match="cannot turn texts into vectors"):
-        open_vectorizer("smollm2-135m")
+        open_vectoriser("smollm2-135m")
     with pytest.raises(SpecError, match="no encoder and no folder is called 'tfidff'"):
-        open_vectorizer("tfidff")
+        open_vectoriser("tfidff")
 
 
 def test_corpora_are_told_apart_by_name() -> None:
@@ -246,10 +246,10 @@ def test_corpora_are_told_apart_by_name() -> None:
     assert {name: len(one.ids) for name, one in group_by_corpus(dialogues).items()} == {"a": 3, "b": 2}
 
 
-def made(values: Sequence[float]) -> list[Similarity]:
+def made(values: Sequence[float]) -> list[SpeakerSimilarity]:
     kinds = ("same_conversation", "same_partner", "same_speaker", "random")
     return [
-        Similarity(kind, 3, 3, 2.0, mean_interval([v - 0.01, v, v + 0.01]), mean_interval([v, v, v]))  # type: ignore[arg-type]
+        SpeakerSimilarity(kind, 3, 3, 2.0, mean_interval([v - 0.01, v, v + 0.01]), mean_interval([v, v, v]))  # type: ignore[arg-type]
         for kind, v in zip(kinds, values, strict=True)
     ]
 
@@ -260,7 +260,7 @@ def test_the_verdict_says_whether_similarity_falls() -> None:
     )
     assert "lies above that of the last" in similarity_verdict(made([0.9, 0.6, 0.5, 0.2]))
     assert "does not fall" in similarity_verdict(made([0.9, 0.5, 0.6, 0.2]))
-    assert not is_separated(made([0.5, 0.5, 0.5, 0.5]))
+    assert not are_first_and_last_apart(made([0.5, 0.5, 0.5, 0.5]))
     table = similarity_table(made([0.9, 0.6, 0.5, 0.2]), "matched", "plays", "tfidf")
     assert [row[0] for row in table.rows] == ["same conversation", "same partner", "same speaker", "random"]
 
@@ -328,8 +328,8 @@ def test_similarity_falls_on_published_corpora(published: Path) -> None:
     )
     assert set(corpora) == wanted
     for corpus in corpora.values():
-        found = measure_similarity(corpus, open_vectorizer("tfidf"), SetSampling(2000), ["matched"])["matched"]
-        assert is_separated(found)
+        found = measure_similarity(corpus, open_vectoriser("tfidf"), SetSampling(2000), ["matched"])["matched"]
+        assert are_first_and_last_apart(found)
         values = [one.cosine.value for one in found]
         # Same partner and same speaker are too near each other on Friends and MRDA to be told apart by so few sets.
         assert values[0] > max(values[1:3]) >= min(values[1:3]) > values[3]

@@ -16,9 +16,9 @@ import rejoinder
 from rejoinder.errors import InputError, SpecError
 from rejoinder.metrics._speaker_scoring import Mix, mix_scores
 from rejoinder.models.catalog.entries import MODELS
-from rejoinder.models.catalog.manifest import is_available
-from rejoinder.models.speaker.model import CARD_FILE, TENSORS, ContextView, open_scorer, shipped_folder
-from rejoinder.models.speaker.vectors import open_utterance_vectors
+from rejoinder.models.catalog.manifest import is_model_available
+from rejoinder.models.speaker.model import CARD_FILE, TENSORS, ContextView, open_scorer, shipped_scorer_folder
+from rejoinder.models.speaker.vectors import open_turn_encoder
 from rejoinder.scoring import compute
 from rejoinder.training.speaker.trainer import ScorerRecipe, train_scorer
 from rejoinder.types import Item, Pair, Reference, Response, Turn
@@ -58,8 +58,8 @@ def test_f_and_g_are_scaled_and_mixed_by_hand(folder: Path, mix: str) -> None:
 
 def test_f_by_hand_from_the_files_alone(folder: Path) -> None:
     scorer = open_scorer("ssrem", folder)
-    opened = open_utterance_vectors(WORDS)
-    vectors, counts = opened.utterances(["dog ran fast", "the cat sat", "cat sat on the mat"])
+    opened = open_turn_encoder(WORDS)
+    vectors, counts = opened.encode_turns(["dog ran fast", "the cat sat", "cat sat on the mat"])
     last, all_of_it = (
         vectors[0],
         (counts[0] * vectors[0] + 0.7 * counts[1] * vectors[1]) / (counts[0] + 0.7 * counts[1]),
@@ -78,8 +78,8 @@ def test_without_a_reference_only_f_is_given(folder: Path) -> None:
     alone = rejoinder.parse(f"ssrem_f(folder={str(folder)!r})")
     bare = pair("the cat ran")
     assert compute.missing_part(whole, bare) == "references"
-    assert compute.measure(whole, [bare]) == [None]
-    assert compute.measure(alone, [bare])[0] is not None
+    assert compute.measure_pairs(whole, [bare]) == [None]
+    assert compute.measure_pairs(alone, [bare])[0] is not None
     assert "ssrem_f" in (type(whole).__doc__ or "")
 
 
@@ -179,10 +179,10 @@ def test_the_signature_names_weights_bounds_and_reference(folder: Path, tmp_path
 # What is shipped
 
 
-@pytest.mark.skipif(not is_available(MODELS["aptness"]), reason="the weights of aptness are not in the package")
+@pytest.mark.skipif(not is_model_available(MODELS["aptness"]), reason="the weights of aptness are not in the package")
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_shipped_scorers_are_small_and_know_a_fitting_reply(kind: Any) -> None:
-    place = shipped_folder(kind)
+    place = shipped_scorer_folder(kind)
     assert sum(path.stat().st_size for path in place.iterdir()) < 1.5 * 2**20
     assert (place / "README.md").is_file()
     card = open_scorer(kind).card

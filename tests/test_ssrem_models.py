@@ -12,12 +12,18 @@ from tiny_talks import talks
 
 from rejoinder.errors import InputError
 from rejoinder.indexes.corpus import Corpus
-from rejoinder.models.speaker.network import build_network, center_vectors, join_views
-from rejoinder.models.speaker.vectors import WeightedVectors, context_vectors, open_utterance_vectors
+from rejoinder.models.speaker.network import build_scorer_network, centre_vectors, join_views
+from rejoinder.models.speaker.vectors import WeightedVectors, context_vectors, open_turn_encoder
 from rejoinder.models.tensors import read_tensors, write_tensors
-from rejoinder.training.speaker.evaluation import auc
+from rejoinder.stats.auc import auc
 from rejoinder.training.speaker.places import sample_copies, sample_negatives
-from rejoinder.training.speaker.steps import MARGIN, classification_loss, compute_loss, margin_loss, ranking_loss
+from rejoinder.training.speaker.steps import (
+    MARGIN,
+    compute_scorer_loss,
+    scorer_classification_loss,
+    scorer_margin_loss,
+    scorer_ranking_loss,
+)
 from rejoinder.training.turn_vectors import open_turn_vectors
 
 
@@ -34,17 +40,17 @@ def batch(n: int = 7, views: int = 2, d: int = 5, k: int = 5) -> tuple[Any, Any,
 @pytest.mark.parametrize("kind", ["ssrem", "ruber"])
 @pytest.mark.parametrize("loss", ["classification", "ranking", "margin"])
 def test_the_gradients_are_those_of_finite_differences(kind: Any, loss: Any) -> None:
-    network = build_network(kind)
+    network = build_scorer_network(kind)
     contexts, replies, there = batch()
     random = np.random.default_rng(0)
     start = network.start(5, 2, 0.3, random)
     weights = {name: array.astype(np.float64) + 0.1 * random.normal(size=array.shape) for name, array in start.items()}
 
     def lost(changed: dict[str, Any]) -> float:
-        return compute_loss(loss, network.scores(changed, contexts, replies).scores, there, 0.25).loss
+        return compute_scorer_loss(loss, network.scores(changed, contexts, replies).scores, there, 0.25).loss
 
     found = network.scores(weights, contexts, replies)
-    slopes = compute_loss(loss, found.scores, there, 0.25).slopes
+    slopes = compute_scorer_loss(loss, found.scores, there, 0.25).slopes
     gradient = network.gradient(weights, contexts, replies, found, slopes)
     assert gradient.keys() == weights.keys()
     for name, array in weights.items():
@@ -59,7 +65,7 @@ def test_the_gradients_are_those_of_finite_differences(kind: Any, loss: Any) -> 
 def test_f_is_the_paper_s() -> None:
     contexts, replies, _ = batch(n=1, views=1, k=1)
     matrix = np.random.default_rng(1).normal(size=(5, 5))
-    found = build_network("ssrem").scores({"matrix": matrix}, contexts, replies).scores[0, 0]
+    found = build_scorer_network("ssrem").scores({"matrix": matrix}, contexts, replies).scores[0, 0]
     assert found == pytest.approx(np.tanh(contexts[0] @ matrix @ replies[0, 0]))
 
 
@@ -67,7 +73,7 @@ def test_classification_by_hand_leaves_out_what_is_not_there() -> None:
     scores = np.array([[0.5, 0.1, -0.3], [0.2, 0.2, 0.9]])
     there = np.array([[True, True, True], [True, True, False]])
     first = -np.log(np.exp(0.5) / (np.exp(0.5) + np.exp(0.1) + np.exp(-0.3)))
-    lost = classification_loss(scores, there, 1.0)
+    lost = scorer_classification_loss(scores, there, 1.0)
     assert lost.loss == pytest.approx((first + np.log(2)) / 2)
     assert lost.slopes[1, 2] == 0
     assert lost.slopes.sum(axis=1) == pytest.approx([0, 0])
@@ -75,16 +81,16 @@ def test_classification_by_hand_leaves_out_what_is_not_there() -> None:
 
 def test_the_margin_by_hand() -> None:
     scores = np.array([[0.9, 0.1], [0.6, 0.5]])
-    lost = margin_loss(scores, np.ones((2, 2), bool))
+    lost = scorer_margin_loss(scores, np.ones((2, 2), bool))
     assert lost.loss == pytest.approx((0 + (MARGIN - 0.1)) / 2)
     assert lost.slopes == pytest.approx(np.array([[0, 0], [-0.5, 0.5]]))
 
 
 def test_ranking_by_hand() -> None:
-    lost = ranking_loss(np.array([[0.5, 0.45, 0.2]]), np.ones((1, 3), bool), step=0.1)
+    lost = scorer_ranking_loss(np.array([[0.5, 0.45, 0.2]]), np.ones((1, 3), bool), step=0.1)
     # The first two are .05 apart instead of .1; the others are far enough apart.
     assert lost.loss == pytest.approx(0.05 / 3)
-    assert ranking_loss(np.array([[0.5, 0.45, 0.2]]), np.array([[True, False, True]]), step=0.1).loss == 0
+    assert scorer_ranking_loss(np.array([[0.5, 0.45, 0.2]]), np.array([[True, False, True]]), step=0.1).loss == 0
 
 
 def test_auc_is_the_share_of_pairs_won() -> None:
@@ -99,7 +105,7 @@ def test_auc_is_the_share_of_pairs_won() -> None:
 
 def test_vectors_are_centred_and_of_length_one_but_for_the_mean_itself() -> None:
     mean = np.array([1.0, 1.0])
-    assert center_vectors(np.array([[4.0, 5.0], [1.0, 1.0]]), mean) == pytest.approx(np.array([[0.6, 0.8], [0, 0]]))
+    assert centre_vectors(np.array([[4.0, 5.0], [1.0, 1.0]]), mean) == pytest.approx(np.array([[0.6, 0.8], [0, 0]]))
     said = WeightedVectors(np.array([[4, 5]], np.float32), np.array([1], np.float32))
     blank = WeightedVectors(np.array([[0, 0]], np.float32), np.array([0], np.float32))
     assert join_views([said, blank], mean)[0] == pytest.approx([0.6, 0.8, 0, 0])
@@ -107,13 +113,13 @@ def test_vectors_are_centred_and_of_length_one_but_for_the_mean_itself() -> None
 
 def test_a_context_by_words_is_the_mean_over_all_of_its_words(own_cache: Path) -> None:
     tiny_models.install(own_cache)
-    opened = open_utterance_vectors("glove-6b-50d")
-    first, second, both = opened.utterances(["the cat sat", "a dog zzzzunknown", "the cat sat a dog"]).vectors
-    newest = [opened.utterances(["a dog zzzzunknown"]), opened.utterances(["the cat sat"])]
+    opened = open_turn_encoder("glove-6b-50d")
+    first, second, both = opened.encode_turns(["the cat sat", "a dog zzzzunknown", "the cat sat a dog"]).vectors
+    newest = [opened.encode_turns(["a dog zzzzunknown"]), opened.encode_turns(["the cat sat"])]
     assert context_vectors(newest, 1.0).vectors[0] == pytest.approx(both, abs=1e-6)
     halved = (2 * second + 0.5 * 3 * first) / 3.5
     assert context_vectors(newest, 0.5).vectors[0] == pytest.approx(halved, abs=1e-6)
-    assert opened.utterances(["zzzzunknown", ""]).weights.tolist() == [0, 0]
+    assert opened.encode_turns(["zzzzunknown", ""]).weights.tolist() == [0, 0]
 
 
 def test_a_blank_utterance_weighs_nothing() -> None:
@@ -126,14 +132,14 @@ def test_a_blank_utterance_weighs_nothing() -> None:
 def test_the_vectors_of_turns_are_computed_once_and_found_again(own_cache: Path) -> None:
     tiny_models.install(own_cache)
     corpus = Corpus.of(talks(20))
-    opened = open_utterance_vectors("minilm")
+    opened = open_turn_encoder("minilm")
     told: list[str] = []
     first = open_turn_vectors(corpus, opened, told.append)
     assert told
     again = open_turn_vectors(corpus, opened, lambda line: pytest.fail("computed again"))
     turns = np.arange(corpus.n_turns)
     assert (again.replies(turns).vectors == first.replies(turns).vectors).all()
-    direct = opened.utterances(corpus.texts(turns)).vectors
+    direct = opened.encode_turns(corpus.texts(turns)).vectors
     assert first.replies(turns).vectors == pytest.approx(direct, abs=1e-6)
     assert len(first.matrix) == len(set(corpus.texts(turns)))
     context = first.contexts(np.array([4]), 0.7, 3).vectors[0]

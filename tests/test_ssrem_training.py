@@ -23,10 +23,10 @@ from rejoinder.cli import train as cli
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError, SpecError
 from rejoinder.models.speaker.model import CARD_FILE, TENSORS, ContextView, open_scorer
-from rejoinder.models.speaker.vectors import open_utterance_vectors
+from rejoinder.models.speaker.vectors import open_turn_encoder
 from rejoinder.training.speaker.checkpoint import CHECKPOINT
 from rejoinder.training.speaker.evaluation import evaluate_scores, score_sets
-from rejoinder.training.speaker.trainer import ScorerRecipe, assign_split, read_corpus, train_scorer
+from rejoinder.training.speaker.trainer import ScorerRecipe, assign_split, read_scorer_corpus, train_scorer
 from rejoinder.training.turn_vectors import open_turn_vectors
 from rejoinder.types import Dialogue, Turn
 
@@ -69,8 +69,8 @@ def test_the_true_reply_comes_out_above_random_ones(tmp_path: Path, kind: Any) -
 def test_what_is_measured_is_what_the_folder_scores(tmp_path: Path) -> None:
     card = train(tmp_path / "m", quick())
     scorer = open_scorer("ssrem", tmp_path / "m")
-    corpus = read_corpus(talks())
-    vectors = open_turn_vectors(corpus, open_utterance_vectors(WORDS), lambda line: None)
+    corpus = read_scorer_corpus(talks())
+    vectors = open_turn_vectors(corpus, open_turn_encoder(WORDS), lambda line: None)
     told = score_sets(scorer, vectors, "test")
     turn = int(told.turns[7])
     start = int(corpus.starts[corpus.dialogue[turn]])
@@ -259,9 +259,9 @@ def test_a_script_without_known_words_says_so_and_an_encoder_reads_it(tmp_path: 
     with pytest.raises(InputError, match="has two turns with known words"):
         train(tmp_path / "m", quick(), cyrillic)
     from rejoinder.models.catalog.entries import MODELS
-    from rejoinder.models.catalog.manifest import is_available
+    from rejoinder.models.catalog.manifest import is_model_available
 
-    if is_available(MODELS["aptness"]):
+    if is_model_available(MODELS["aptness"]):
         card = train(tmp_path / "n", quick(), cyrillic, encoder="aptness", reference="chrf")
         assert np.isfinite(card.about["measured"]["talks"]["auc"]["random"])
 

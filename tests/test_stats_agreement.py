@@ -12,8 +12,8 @@ from statsmodels.stats import inter_rater
 
 from rejoinder.errors import InputError
 from rejoinder.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
-from rejoinder.stats.ceiling import _halves, one_against_rest, split_half
-from rejoinder.stats.rating_matrix import compact_ratings, rating_matrix, unit_interval
+from rejoinder.stats.ceiling import _split_half_means, one_against_rest, split_half
+from rejoinder.stats.rating_matrix import compact_ratings, rating_matrix, rating_unit_interval
 
 SCALES = ("nominal", "ordinal", "interval", "ratio")
 
@@ -106,7 +106,7 @@ def test_ratings_become_a_matrix_by_name() -> None:
 
 def test_alpha_has_an_interval_over_units() -> None:
     matrix = ratings(3, units=60)
-    found = unit_interval(matrix, lambda part: krippendorff_alpha(part).value, n_resamples=200)
+    found = rating_unit_interval(matrix, lambda part: krippendorff_alpha(part).value, n_resamples=200)
     assert found.value == krippendorff_alpha(matrix).value
     assert found.low < found.value < found.high
     assert (found.n_clusters, found.n + found.n_missing) == (60, 360)
@@ -153,7 +153,7 @@ def test_halves_that_agree_rank_systems_alike() -> None:
 def test_halves_are_halves_and_the_second_of_an_odd_number_has_one_more(n, sizes) -> None:
     # Ratings are powers of 2, so the sum of a half tells which ratings are in it; each system has one unit.
     matrix = np.tile(2.0 ** np.arange(n), (3, 1))
-    halves = _halves(matrix, np.arange(3), 3, 20, seed=0)
+    halves = _split_half_means(matrix, np.arange(3), 3, 20, seed=0)
     first, second = (np.rint(means * size).astype(int) for means, size in zip(halves, sizes, strict=True))
     assert (first + second == 2**n - 1).all()
     assert {bin(total).count("1") for total in first.ravel().tolist()} == {sizes[0]}

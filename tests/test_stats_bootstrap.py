@@ -21,7 +21,7 @@ from rejoinder.stats.bootstrap import (
     resample_plans,
 )
 from rejoinder.stats.levels import correlation_at_level
-from rejoinder.stats.resampling import Design, bootstrap_p_value, percentile_interval, resample_counts
+from rejoinder.stats.resampling import ResamplingDesign, bootstrap_p_value, percentile_interval, resample_counts
 
 SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
 N_SYSTEMS, N_ITEMS = 6, 15
@@ -34,7 +34,7 @@ def judged():
     systems, items = kept // N_ITEMS, kept % N_ITEMS
     x = np.round(random.normal(size=len(kept)) + systems * 0.3, 1)
     y = np.round(x + random.normal(size=len(kept)))
-    return x, y, random.normal(size=len(kept)), Design.of(len(kept), systems, items, items // 3)
+    return x, y, random.normal(size=len(kept)), ResamplingDesign.of(len(kept), systems, items, items // 3)
 
 
 def plain(method, x, y):

@@ -21,11 +21,11 @@ from rejoinder.stats.holm import holm
 from rejoinder.stats.interval import Interval, mean_interval
 from rejoinder.stats.mcnemar import mcnemar_test
 from rejoinder.stats.paired_difference import difference_interval, sign_flip_test
-from rejoinder.stats.pairwise import calibrated_accuracy, pairwise_accuracy
+from rejoinder.stats.pairwise_accuracy import calibrated_accuracy, pairwise_accuracy
 from rejoinder.stats.permutation import permutation_test
 from rejoinder.stats.power import estimate_spread
 from rejoinder.stats.rank_range import rank_ranges
-from rejoinder.stats.rating_matrix import rating_matrix, unit_interval
+from rejoinder.stats.rating_matrix import rating_matrix, rating_unit_interval
 from rejoinder.stats.sensitivity import domain_sensitivity
 from rejoinder.stats.williams import williams_test
 
@@ -116,7 +116,7 @@ ON_MATRICES: dict[str, Callable[[Any], Any]] = {
     **{s: lambda m, s=s: krippendorff_alpha(m, s) for s in ("nominal", "ordinal", "interval", "ratio")},
     **{f"ceiling {k}": lambda m, k=k: one_against_rest(m, k) for k in METHODS},
     **{f"halves {k}": lambda m, k=k: split_half(m, list(range(len(m))), k, 5) for k in METHODS},
-    "alpha with interval": lambda m: unit_interval(m, lambda part: krippendorff_alpha(part).value, n_resamples=10),
+    "alpha with interval": lambda m: rating_unit_interval(m, lambda x: krippendorff_alpha(x).value, n_resamples=10),
 }  # fmt: skip
 
 

@@ -15,12 +15,14 @@ from rejoinder.errors import InputError
 from rejoinder.stats.aggregation import aggregate
 from rejoinder.stats.arrays import encode_labels
 from rejoinder.stats.bradley_terry import rank_systems
-from rejoinder.stats.ceiling import reachable_by_labels, reachable_by_means, strength_uncertainty
+from rejoinder.stats.ceiling import reachable_by_labels, reachable_by_means
 from rejoinder.stats.holm import holm
-from rejoinder.stats.interval import compute_moments, mean_interval
+from rejoinder.stats.interval import mean_interval
+from rejoinder.stats.moments import compute_moments
 from rejoinder.stats.ndcg import ndcg
+from rejoinder.stats.order_uncertainty import strength_uncertainty
 from rejoinder.stats.power import detectable_difference, estimate_spread, power_at, rows_needed
-from rejoinder.stats.quality import (
+from rejoinder.stats.rater_quality import (
     find_disagreeing,
     find_failed_checks,
     find_straight_liners,

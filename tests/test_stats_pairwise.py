@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from rejoinder.errors import InputError
-from rejoinder.stats import pairwise
-from rejoinder.stats.pairwise import calibrated_accuracy, pairwise_accuracy
+from rejoinder.stats import pairwise_accuracy as pairwise
+from rejoinder.stats.pairwise_accuracy import calibrated_accuracy, pairwise_accuracy
 
 
 def plain(x, y, groups, epsilon):

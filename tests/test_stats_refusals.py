@@ -14,17 +14,19 @@ from rejoinder.stats.agreement_interval import alpha_interval, cohen_intervals
 from rejoinder.stats.bootstrap import BootstrapPlan, correlation_difference, correlation_intervals
 from rejoinder.stats.bradley_terry import rank_systems
 from rejoinder.stats.calibration import brier, calibration
-from rejoinder.stats.ceiling import order_uncertainty, reachable_by_labels, reachable_by_means, split_half
+from rejoinder.stats.ceiling import reachable_by_labels, reachable_by_means, split_half
 from rejoinder.stats.correlation import correlate
 from rejoinder.stats.grouped import correlate_at_levels, correlate_between, correlate_within
-from rejoinder.stats.interval import compute_moments, mean_interval
+from rejoinder.stats.interval import mean_interval
 from rejoinder.stats.mcnemar import mcnemar_from_counts, mcnemar_test
+from rejoinder.stats.moments import compute_moments
+from rejoinder.stats.order_uncertainty import order_uncertainty
 from rejoinder.stats.paired_difference import difference_interval, sign_flip_test
-from rejoinder.stats.pairwise import calibrated_accuracy, pairwise_accuracy
+from rejoinder.stats.pairwise_accuracy import calibrated_accuracy, pairwise_accuracy
 from rejoinder.stats.permutation import permutation_test
 from rejoinder.stats.power import detectable_difference, power_at, rows_needed
 from rejoinder.stats.rank_range import rank_ranges
-from rejoinder.stats.rating_matrix import rating_matrix, unit_interval
+from rejoinder.stats.rating_matrix import rating_matrix, rating_unit_interval
 from rejoinder.stats.rating_noise import estimate_noise
 from rejoinder.stats.williams import williams_test
 
@@ -96,7 +98,7 @@ NAMES_AND_COUNTS: dict[str, tuple[Call, str]] = {
     ),
     "resamples of orders": (lambda: order_uncertainty(np.ones((2, 2)), n_resamples=0), "n_resamples"),
     "resamples of ranks": (lambda: rank_ranges(X, S, ITEMS, n_resamples=0), "n_resamples"),
-    "resamples of units": (lambda: unit_interval(MATRIX, lambda m: 1.0, n_resamples=0), "n_resamples"),
+    "resamples of units": (lambda: rating_unit_interval(MATRIX, lambda m: 1.0, n_resamples=0), "n_resamples"),
     "permutations": (lambda: sign_flip_test(X, Y, n_permutations=0), "n_permutations"),
     "permutations of metrics": (lambda: permutation_test(X, Z, Y, n_permutations=0), "n_permutations"),
     "splits": (lambda: split_half(MATRIX, S, n_splits=0), "n_splits"),

@@ -16,7 +16,7 @@ from rejoinder.annotation.errors import AnnotationError, AnsweredError, NotYours
 from rejoinder.annotation.project import Project
 from rejoinder.annotation.store import open_store
 from rejoinder.annotation.store.base import Assignment, Judgement, Rater, Store
-from rejoinder.annotation.store.people import admit_if_valid, check_name
+from rejoinder.annotation.store.people import admit_if_valid, check_person_name
 from rejoinder.annotation.store.postgresql import FairSemaphore
 from rejoinder.annotation.store.sqlite import SqliteDatabase
 from tests.annotation_projects import answer_to, project_of, units_for
@@ -220,11 +220,11 @@ def test_nobody_is_renewed_or_revoked_who_is_not_there(opened: Callable[..., Sto
 
 
 def test_names_have_at_most_64_letters() -> None:
-    check_name("a")
-    check_name("a" * 64)
+    check_person_name("a")
+    check_person_name("a" * 64)
     for wrong in ("", "a" * 65, "-a", "a ", "_a"):
         with pytest.raises(AnnotationError, match="cannot be a rater's name; use at most 64 letters"):
-            check_name(wrong)
+            check_person_name(wrong)
 
 
 # ---- the database

@@ -18,7 +18,7 @@ from rejoinder.judges import JudgeError
 from rejoinder.judges.consistency import compute_price
 from rejoinder.judges.settings import EndpointSettings
 from rejoinder.systems import parse_system, system_signature
-from rejoinder.systems.chat import LETTERS, Chat, read_letter, rotations
+from rejoinder.systems.chat import LETTERS, Chat, read_letter, rotate_candidates
 from rejoinder.systems.completion import Completion
 from rejoinder.types import Question
 
@@ -59,7 +59,7 @@ def test_every_candidate_stands_at_every_place_once() -> None:
         stood = {(letter, text) for sent in server.sent for letter, text in shown(sent)["replies"].items()}
         texts = [candidate.text for candidate in Q2.candidates]
         assert stood == set(itertools.product("ABCD", texts))
-    assert rotations(["x", "y", "z"]) == [["x", "y", "z"], ["y", "z", "x"], ["z", "x", "y"]]
+    assert rotate_candidates(["x", "y", "z"]) == [["x", "y", "z"], ["y", "z", "x"], ["z", "x", "y"]]
 
 
 def test_a_model_that_always_says_a_finds_all_equal_and_its_bias_is_seen() -> None:

@@ -20,7 +20,7 @@ from tiny_systems import QUESTIONS, question, write_sequence_model  # noqa: E402
 
 from rejoinder.errors import InputError, RejoinderError, SpecError  # noqa: E402
 from rejoinder.models.language_model.model import load_language_model  # noqa: E402
-from rejoinder.models.language_model.prompt_format import context_ids, end_ids  # noqa: E402
+from rejoinder.models.language_model.prompt_format import context_ids, turn_end_ids  # noqa: E402
 from rejoinder.systems import parse_system, system_signature  # noqa: E402
 from rejoinder.systems.causal import Causal  # noqa: E402
 from rejoinder.systems.completion import Completion  # noqa: E402
@@ -62,7 +62,7 @@ def causal_losses(folder: Path, asked: Question, join: Any, end: bool) -> list[t
     found = []
     for candidate in asked.candidates:
         before = context_ids(model.tokenizer, asked.context, model.join).fit(10**6)
-        after = (*model.reply_ids(candidate.text), *(end_ids(model.tokenizer, model.join) if end else ()))
+        after = (*model.reply_ids(candidate.text), *(turn_end_ids(model.tokenizer, model.join) if end else ()))
         ids = torch.tensor([[*before, *after]])
         labels = torch.tensor([[-100] * len(before) + list(after)])
         found.append((float(model.network(input_ids=ids, labels=labels).loss), len(after)))

@@ -13,8 +13,7 @@ import pytest
 
 from rejoinder import table as module
 from rejoinder.escape import unescape_cell
-from rejoinder.reports.output import join_tables
-from rejoinder.table import FORMATS, Estimate, Table, format_decimal, to_csv, to_json
+from rejoinder.table import FORMATS, Estimate, Table, format_decimal, join_tables, to_csv, to_json
 
 TABLE = Table(
     "A & B",

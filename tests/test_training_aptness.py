@@ -24,18 +24,16 @@ from rejoinder.data.writer import write
 from rejoinder.errors import InputError, RejoinderError
 from rejoinder.models.aptness import card as aptness_card
 from rejoinder.models.catalog.entries import MODELS
-from rejoinder.models.catalog.manifest import is_available, model_folder
+from rejoinder.models.catalog.manifest import is_model_available, model_folder
 from rejoinder.types import Dialogue, Item, Record, Turn
 
 torch = pytest.importorskip("torch", reason="the torch extra is not installed")
 
 from rejoinder.data.inputs import read_dialogues  # noqa: E402
-from rejoinder.training.aptness.calibration import calibrate, measure_calibration  # noqa: E402
-from rejoinder.training.aptness.evaluation import NEGATIVES, RawScores  # noqa: E402
-from rejoinder.training.aptness.recipe import (  # noqa: E402
-    AptnessRecipe,
-    training_device,
-)
+from rejoinder.models.device import training_device  # noqa: E402
+from rejoinder.training.aptness.calibration import calibrate_aptness, measure_calibration  # noqa: E402
+from rejoinder.training.aptness.evaluation import NEGATIVES, RawAptnessScores  # noqa: E402
+from rejoinder.training.aptness.recipe import AptnessRecipe  # noqa: E402
 from rejoinder.training.base_encoder import open_base_encoder  # noqa: E402
 from rejoinder.training.licence import PERMISSIVE  # noqa: E402
 from rejoinder.training.recipes import scale_recipe  # noqa: E402
@@ -102,7 +100,7 @@ def refused(*arguments: object) -> str:
 # Calibration
 
 
-def planted(places: int = 3000, spoiled_bi: float = 0.1) -> RawScores:
+def planted(places: int = 3000, spoiled_bi: float = 0.1) -> RawAptnessScores:
     """Scores of two normal distributions: the log-odds are 5 bi - 1 + 2 cross.
 
     For means m and n and one deviation s the log-odds are (m - n) / s^2 times the score, less (m^2 - n^2) / (2 s^2).
@@ -113,25 +111,25 @@ def planted(places: int = 3000, spoiled_bi: float = 0.1) -> RawScores:
     bi[:, 0] += 0.2
     cross[:, 0] += 2
     bi[:, 1 + NEGATIVES : -1] += spoiled_bi - 0.1
-    return RawScores(np.zeros(places, np.int64), bi, cross)
+    return RawAptnessScores(np.zeros(places, np.int64), bi, cross)
 
 
 def test_calibrate_finds_planted_weights() -> None:
-    found = calibrate(planted(20_000))
+    found = calibrate_aptness(planted(20_000))
     assert found["both"] == pytest.approx({"bi": 5, "cross": 2, "bias": -1}, rel=0.05)
     assert found["bi"] == pytest.approx({"bi": 5, "bias": -1}, rel=0.05)
     assert found["cross"] == pytest.approx({"cross": 2, "bias": 0}, rel=0.05, abs=0.05)
 
 
 def test_a_network_that_spoiled_replies_fool_weighs_less() -> None:
-    plain, fooled = calibrate(planted()), calibrate(planted(spoiled_bi=0.8))
+    plain, fooled = calibrate_aptness(planted()), calibrate_aptness(planted(spoiled_bi=0.8))
     assert fooled["both"]["bi"] / fooled["both"]["cross"] < 0.9 * plain["both"]["bi"] / plain["both"]["cross"]
     assert fooled["bi"] == plain["bi"]  # alone, a network is fitted to replies of people only
 
 
 def test_a_network_that_says_the_same_of_everything_weighs_nothing() -> None:
     raw = planted(200)
-    found = calibrate(raw._replace(bi=np.full_like(raw.bi, 0.3)))
+    found = calibrate_aptness(raw._replace(bi=np.full_like(raw.bi, 0.3)))
     assert found["bi"]["bi"] == pytest.approx(0, abs=1e-3)
     assert found["both"]["cross"] == pytest.approx(2, rel=0.3)
     assert all(math.isfinite(value) for weights in found.values() for value in weights.values())
@@ -142,7 +140,7 @@ def test_the_figures_of_the_card_by_hand() -> None:
     bi[0, 0], bi[0, 1:] = 1.0, -1.0  # corpus a: the true reply beats everything
     bi[1, 1] = 1.0  # corpus b: it loses to one and ties with the others
     cross[:, 0] = -1e9
-    raw = RawScores(np.array([0, 1]), bi, cross)
+    raw = RawAptnessScores(np.array([0, 1]), bi, cross)
     weights = {"bi": {"bi": math.log(3), "bias": 0.0}, "cross": {"cross": 1.0}}
     found = measure_calibration(raw, ("a", "b"), weights)
     assert found["places"] == 2
@@ -169,9 +167,9 @@ def test_a_recipe_is_scaled_in_its_steps_and_sizes_only() -> None:
     assert small.preferences == recipe.preferences
 
 
-@pytest.mark.skipif(not is_available(MODELS["aptness"]), reason="the weights of aptness are not in the package")
+@pytest.mark.skipif(not is_model_available(MODELS["aptness"]), reason="the weights of aptness are not in the package")
 def test_the_shipped_networks_were_made_by_the_recipe_as_it_stands() -> None:
-    told = aptness_card.read_card(model_folder(MODELS["aptness"])).about["recipe"]
+    told = aptness_card.read_aptness_card(model_folder(MODELS["aptness"])).about["recipe"]
     mine = json.loads(json.dumps(asdict(AptnessRecipe())))
     for key in ("seed", "corpora"):  # given on the command line
         del told[key], mine[key]
@@ -212,14 +210,14 @@ def test_the_folder_that_comes_out_scores_replies(trained: Path, talks: Path, tm
 def test_permissive_leaves_out_what_companies_may_not_use(with_base: Path, tmp_path: Path) -> None:
     write(tiny_training.talks(corpora=("chitchat", "friends")), tmp_path / "talks.jsonl")
     train(tmp_path / "talks.jsonl", "-o", tmp_path / "folder", "--permissive", *SMALL)
-    card = aptness_card.read_card(tmp_path / "folder")
+    card = aptness_card.read_aptness_card(tmp_path / "folder")
     assert card.about["data"] == {"chitchat": "MIT"}
     assert card.licence == "CC-BY-SA-4.0"
     assert (card.limits.context_tokens, card.limits.reply_tokens) == (256, 256)
 
 
 def test_the_card_tells_what_it_was_made_of(trained: Path) -> None:
-    card = aptness_card.read_card(trained)
+    card = aptness_card.read_aptness_card(trained)
     assert card.about["base"] == "minilm"
     assert card.about["seed"] == 0
     assert card.about["data"] == {"shop": "not known", "street": "not known"}
@@ -251,7 +249,7 @@ def test_the_same_seed_gives_the_same_bytes(with_base: Path, talks: Path, traine
 def test_one_corpus_can_be_chosen(with_base: Path, talks: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     train(talks, "-o", tmp_path / "empty", "--corpus", "street", *SMALL)
-    assert list(aptness_card.read_card(tmp_path / "empty").about["data"]) == ["street"]
+    assert list(aptness_card.read_aptness_card(tmp_path / "empty").about["data"]) == ["street"]
 
 
 # Refusals
@@ -423,4 +421,4 @@ def test_the_logs_of_the_page_become_a_corpus_that_trains(
     assert min(counts) > 0
     command = next(command for command in commands() if command[2:3] == ["support.jsonl.gz"])
     train(*command[2:], *SMALL)
-    assert aptness_card.read_card(tmp_path / "support-aptness").about["data"] == {"support": "not known"}
+    assert aptness_card.read_aptness_card(tmp_path / "support-aptness").about["data"] == {"support": "not known"}

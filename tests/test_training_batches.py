@@ -12,17 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rejoinder.errors import InputError
-from rejoinder.training.tokens import BETWEEN, _flatten_corpora, read_tokens
+from rejoinder.training.tokens import BETWEEN, _flatten_corpora, read_corpus_tokens
 from rejoinder.types import Dialogue, Turn
 
 torch = pytest.importorskip("torch", reason="the torch extra is not installed")
 
 from rejoinder.models.aptness.network import UTTERANCES  # noqa: E402
-from rejoinder.training import batch, sampling  # noqa: E402
+from rejoinder.training import sampling, token_rows  # noqa: E402
 from rejoinder.training.aptness import bi_encoder, cross_encoder  # noqa: E402
 from rejoinder.training.aptness.bi_encoder import BiRecipe, CandidateInfo  # noqa: E402
-from rejoinder.training.batch import TokenRows  # noqa: E402
 from rejoinder.training.sampling import ResponsePlaces, TokenCorpus, TokenProperties  # noqa: E402
+from rejoinder.training.token_rows import TokenRows  # noqa: E402
 
 CPU = torch.device("cpu")
 CONTINUED, SIGNS = {7, 8, 9}, {3, 4}  # of the made-up ids from 1 to 19, of which BETWEEN is one
@@ -82,7 +82,7 @@ def turns_of(by_corpus: dict[str, list[Rows]]) -> list[tuple[str, int, list[int]
 def test_gather_takes_slices(flat: list[int], slices: list[tuple[int, int]]) -> None:
     bounds = [(min(at, len(flat)), min(at + size, len(flat))) for at, size in slices]
     begin, end = (torch.tensor(part) for part in zip(*bounds, strict=True))
-    found = batch.gather_slices(torch.tensor(flat, dtype=torch.int32), begin, end)
+    found = token_rows.gather_slices(torch.tensor(flat, dtype=torch.int32), begin, end)
     assert rows(found) == [flat[a:b] for a, b in bounds]
     assert found.mask.sum(1).tolist() == [b - a for a, b in bounds]
 
@@ -91,7 +91,7 @@ def test_gather_takes_slices(flat: list[int], slices: list[tuple[int, int]]) -> 
 @given(ROWS, st.randoms(use_true_random=False))
 def test_keep_leaves_the_wanted_ids_and_never_an_empty_text(given_rows: Rows, random: Any) -> None:
     wanted = [[random.random() < 0.4 for _ in range(9)] for _ in given_rows]
-    found = batch.keep_tokens(texts(given_rows), torch.tensor(wanted)[:, : texts(given_rows).ids.shape[1]])
+    found = token_rows.keep_row_tokens(texts(given_rows), torch.tensor(wanted)[:, : texts(given_rows).ids.shape[1]])
     kept = [
         [i for i, yes in zip(row, marks, strict=False) if yes] for row, marks in zip(given_rows, wanted, strict=True)
     ]
@@ -110,38 +110,40 @@ def test_backwards_turns_words_round_and_not_their_pieces(given_rows: Rows) -> N
                 split.append([i])
         return [i for word in reversed(split) for i in word]
 
-    assert rows(batch.reverse_words(texts(given_rows), words().continued)) == [turned(row) for row in given_rows]
+    assert rows(token_rows.reverse_row_words(texts(given_rows), words().continued)) == [
+        turned(row) for row in given_rows
+    ]
 
 
 @few
 @given(ROWS, st.integers(1, 4))
 def test_repeated_says_it_several_times(given_rows: Rows, times: int) -> None:
-    assert rows(batch.repeat_texts(texts(given_rows), times)) == [row * times for row in given_rows]
+    assert rows(token_rows.repeat_rows(texts(given_rows), times)) == [row * times for row in given_rows]
 
 
 @few
 @given(ROWS, st.integers(1, 10))
 def test_cut_keeps_the_first_or_the_last(given_rows: Rows, most: int) -> None:
-    assert rows(batch.truncate_rows(texts(given_rows), most, "right")) == [row[:most] for row in given_rows]
-    assert rows(batch.truncate_rows(texts(given_rows), most, "left")) == [row[-most:] for row in given_rows]
+    assert rows(token_rows.truncate_token_rows(texts(given_rows), most, "right")) == [row[:most] for row in given_rows]
+    assert rows(token_rows.truncate_token_rows(texts(given_rows), most, "left")) == [row[-most:] for row in given_rows]
 
 
 @few
 @given(ROWS, ROWS)
 def test_stacked_puts_rows_below_each_other(upper: Rows, lower: Rows) -> None:
-    assert rows(batch.stack_rows([texts(upper), texts(lower)])) == upper + lower
+    assert rows(token_rows.stack_rows([texts(upper), texts(lower)])) == upper + lower
 
 
 @few
 @given(ROWS)
 def test_framed_stands_between_the_marks(given_rows: Rows) -> None:
-    assert rows(batch.add_special_tokens(texts(given_rows))) == [[101, *row, 102] for row in given_rows]
+    assert rows(token_rows.add_special_tokens(texts(given_rows))) == [[101, *row, 102] for row in given_rows]
 
 
 @few
 @given(st.lists(st.tuples(*[st.lists(IDS, min_size=1, max_size=6)] * 2), min_size=1, max_size=5))
 def test_joined_is_context_and_reply_in_one_row(pairs: list[tuple[list[int], list[int]]]) -> None:
-    found = batch.join_pairs(texts([context for context, _ in pairs]), texts([reply for _, reply in pairs]))
+    found = token_rows.join_pairs(texts([context for context, _ in pairs]), texts([reply for _, reply in pairs]))
     assert rows(found) == [[101, *context, 102, *reply, 102] for context, reply in pairs]
     kinds = [row[:n] for row, n in zip(found.kinds.tolist(), found.lengths.tolist(), strict=True)]
     assert kinds == [[0] * (len(context) + 2) + [1] * (len(reply) + 1) for context, reply in pairs]
@@ -186,7 +188,7 @@ def test_spoiled_replies_are_what_their_kinds_say(by_corpus: dict[str, list[Rows
     kinds = torch.tensor([i % 6 for i in range(10)])
     generic = [[5], [5, 6], [6, 6, 6]]
     found = rows(
-        sampling.corrupt_replies(corpus, places, corpus.texts(places.reply), words(generic), generator(seed), kinds)
+        sampling.corrupt_reply_rows(corpus, places, corpus.texts(places.reply), words(generic), generator(seed), kinds)
     )
 
     again = generator(seed)
@@ -202,9 +204,9 @@ def test_spoiled_replies_are_what_their_kinds_say(by_corpus: dict[str, list[Rows
         assert start <= sources[i] < reply
         changed = [new if c < 0.15 else old for old, new, c in zip(copied, strange[i], chances[i], strict=False)]
         near = [new for new, c in zip(changed, chances[i], strict=False) if c < 0.92] or changed
-        backwards = rows(batch.reverse_words(texts([said]), words().continued))[0]
+        backwards = rows(token_rows.reverse_row_words(texts([said]), words().continued))[0]
         own = turns[max(reply - 2, start)]
-        contrary = rows(sampling.contradict(texts([own]), words()))[0]
+        contrary = rows(sampling.contradict_rows(texts([own]), words()))[0]
         assert found[i] == [backwards, said * 3, copied, near, generic[choice[i]], contrary][i % 6]
 
 
@@ -212,7 +214,7 @@ def test_spoiled_replies_are_what_their_kinds_say(by_corpus: dict[str, list[Rows
 @given(CORPORA, SEEDS)
 def test_shuffled_words_stay_whole(by_corpus: dict[str, list[Rows]], seed: int) -> None:
     made = [turn for _, _, turn in turns_of(by_corpus)]
-    found = rows(batch.shuffle_words(texts(made), words().continued, generator(seed)))
+    found = rows(token_rows.shuffle_row_words(texts(made), words().continued, generator(seed)))
 
     def split(row: list[int]) -> list[list[int]]:
         parts: list[list[int]] = []
@@ -228,7 +230,7 @@ def test_shuffled_words_stay_whole(by_corpus: dict[str, list[Rows]], seed: int) 
 
 def test_a_contradiction_turns_the_first_verb_round() -> None:
     verb = min(VERBS)
-    found = rows(sampling.contradict(texts([[5, verb, 6, verb], [verb, NOT, 6], [5, 6], [5, verb]]), words()))
+    found = rows(sampling.contradict_rows(texts([[5, verb, 6, verb], [verb, NOT, 6], [5, 6], [5, verb]]), words()))
     assert found == [[5, verb, NOT, 6, verb], [verb, 6], [NO, 5, 6], [5, verb, NOT]]
 
 
@@ -247,9 +249,9 @@ def test_a_long_reply_is_spoiled_within_its_limits() -> None:
     long = [[i % 18 + 2 for i in range(400)], [i % 17 + 2 for i in range(300)]]
     corpus, places = corpus_of({"a": [long]}), ResponsePlaces(torch.tensor([0] * 3), torch.tensor([1] * 3))
     true = corpus.texts(places.reply, sampling.REPLY_TOKENS)
-    found = rows(sampling.corrupt_replies(corpus, places, true, words(), generator(0), torch.tensor([0, 1, 2])))
+    found = rows(sampling.corrupt_reply_rows(corpus, places, true, words(), generator(0), torch.tensor([0, 1, 2])))
     said = long[1][: sampling.REPLY_TOKENS]
-    assert found[0] == rows(batch.reverse_words(texts([said]), words().continued))[0]
+    assert found[0] == rows(token_rows.reverse_row_words(texts([said]), words().continued))[0]
     assert found[1] == said
     assert found[2] == long[0][-sampling.REPLY_TOKENS :]
 
@@ -316,8 +318,8 @@ def test_every_turn_can_be_drawn_and_every_reply_too() -> None:
 
 def test_splits_never_meet() -> None:
     talks = tiny_training.talks()
-    splits = read_tokens(talks, tiny_training.tokenizer())
-    whole = read_tokens([d for d in talks if d.split == "train"], tiny_training.tokenizer())["train"]
+    splits = read_corpus_tokens(talks, tiny_training.tokenizer())
+    whole = read_corpus_tokens([d for d in talks if d.split == "train"], tiny_training.tokenizer())["train"]
     assert set(splits) == {"train", "valid", "test"}
     assert splits["train"].ids.tolist() == whole.ids.tolist()
     assert {split: tokens.turns for split, tokens in splits.items()} == {
@@ -328,7 +330,7 @@ def test_splits_never_meet() -> None:
 def test_texts_are_read_as_the_metric_reads_them() -> None:
     said = ["the cat [SEP] sat", "ok [MASK]\ud800", " ", "no"]
     talk = Dialogue("1", tuple(map(Turn, said)))
-    tokens = read_tokens([talk], tiny_training.tokenizer())["train"]
+    tokens = read_corpus_tokens([talk], tiny_training.tokenizer())["train"]
     assert tokens.corpora == ("",)
     assert tokens.turns == 3  # the blank one says nothing
     assert not set(tokens.ids.tolist()) & {101, 102, 103}
@@ -337,7 +339,7 @@ def test_texts_are_read_as_the_metric_reads_them() -> None:
 def test_what_cannot_be_trained_on_is_told() -> None:
     def refused(talks: list[Dialogue], *corpora: str) -> str:
         with pytest.raises(InputError) as error:
-            read_tokens(talks, tiny_training.tokenizer(), corpora)
+            read_corpus_tokens(talks, tiny_training.tokenizer(), corpora)
         return str(error.value)
 
     alone = Dialogue("1", (Turn("yes"),), "shop", "train")
@@ -350,13 +352,15 @@ def test_what_cannot_be_trained_on_is_told() -> None:
 
 def test_corpora_can_be_chosen() -> None:
     talks = tiny_training.talks(corpora=("shop", "street", "home"))
-    found = read_tokens(talks, tiny_training.tokenizer(), ("home", "shop"))
+    found = read_corpus_tokens(talks, tiny_training.tokenizer(), ("home", "shop"))
     assert {tokens.corpora for tokens in found.values()} == {("home", "shop")}
 
 
 def test_the_vocabulary_knows_signs_and_pieces() -> None:
     known = TokenProperties.of(tiny_training.tokenizer(), ["no", "the cat sat."], CPU)
-    ids = read_tokens([Dialogue("1", (Turn("cat ."), Turn("xy")))], tiny_training.tokenizer())["train"].ids.tolist()
+    ids = read_corpus_tokens([Dialogue("1", (Turn("cat ."), Turn("xy")))], tiny_training.tokenizer())[
+        "train"
+    ].ids.tolist()
     cat, sign, _, x, y, _ = ids
     assert known.punctuation[[cat, sign, x, y, 1, 0]].tolist() == [False, True, False, False, False, False]
     assert known.continued[[cat, sign, x, y, 1, 0]].tolist() == [False, False, False, True, False, False]
@@ -409,10 +413,12 @@ def test_true_replies_weigh_nothing_and_equal_texts_are_out() -> None:
 
 
 def test_a_step_of_the_cross_encoder_has_seven_replies_per_place() -> None:
-    corpus = TokenCorpus(read_tokens(tiny_training.talks(), tiny_training.tokenizer())["train"], CPU)
+    corpus = TokenCorpus(read_corpus_tokens(tiny_training.talks(), tiny_training.tokenizer())["train"], CPU)
     known = TokenProperties.of(tiny_training.tokenizer(), ["no"], CPU)
     recipe = cross_encoder.CrossRecipe(places=40)
-    pairs, weight, places, replies_read = cross_encoder.draw_step(corpus, torch.ones(2), known, recipe, generator(1))
+    pairs, weight, places, replies_read = cross_encoder.draw_cross_encoder_step(
+        corpus, torch.ones(2), known, recipe, generator(1)
+    )
     assert weight.shape == (7, 40)
     assert len(pairs.ids) == len(replies_read.ids) == 280
     assert set(weight[0].tolist()) == {1.5}

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import tiny_training
 
-from rejoinder.training.tokens import read_tokens
+from rejoinder.training.tokens import read_corpus_tokens
 
 torch = pytest.importorskip("torch", reason="the torch extra is not installed")
 
@@ -20,13 +20,18 @@ from rejoinder.training import packing  # noqa: E402
 from rejoinder.training.aptness import bi_encoder, mpnet  # noqa: E402
 from rejoinder.training.aptness import evaluation as selection  # noqa: E402
 from rejoinder.training.aptness.bi_encoder import BiRecipe, BiTeacher, encode_turns, train_bi_encoder  # noqa: E402
-from rejoinder.training.aptness.cross_encoder import CrossRecipe, Step, draw_step, gold_loss, train_cross_encoder  # noqa: E402
-from rejoinder.training.aptness.distillation import DistillationRecipe, Teachers, distill_cross_encoders  # noqa: E402
-from rejoinder.training.aptness.evaluation import NEGATIVES, compute_raw_scores, sample_held_out, summarize_scores  # noqa: E402
-from rejoinder.training.aptness.layers import keep_layers, lengthen  # noqa: E402
+from rejoinder.training.aptness.cross_encoder import (  # noqa: E402
+    CrossEncoderStep,
+    CrossRecipe,
+    draw_cross_encoder_step,
+    gold_loss,
+    train_cross_encoder,
+)
+from rejoinder.training.aptness.distillation import AptnessTeachers, DistillationRecipe, distill_cross_encoders  # noqa: E402
+from rejoinder.training.aptness.evaluation import NEGATIVES, compute_raw_scores, sample_held_out, summarise_held_out  # noqa: E402
+from rejoinder.training.aptness.layers import keep_layers, lengthen_positions  # noqa: E402
 from rejoinder.training.aptness.recipe import AptnessRecipe  # noqa: E402
-from rejoinder.training.batch import TokenRows, add_special_tokens, join_pairs  # noqa: E402
-from rejoinder.training.optimizer import Schedule, WeightAverage, build_optimizer  # noqa: E402
+from rejoinder.training.optimizer import LearningRateSchedule, WeightAverage, build_optimizer  # noqa: E402
 from rejoinder.training.sampling import (  # noqa: E402
     CONTEXT_TOKENS,
     CORRUPTIONS,
@@ -37,6 +42,7 @@ from rejoinder.training.sampling import (  # noqa: E402
     corpus_weights,
     read_generic_responses,
 )
+from rejoinder.training.token_rows import TokenRows, add_special_tokens, join_pairs  # noqa: E402
 
 CPU = torch.device("cpu")
 RECIPE = AptnessRecipe()
@@ -55,7 +61,7 @@ def one_thread() -> Any:
 
 @pytest.fixture(scope="module")
 def corpus() -> TokenCorpus:
-    return TokenCorpus(read_tokens(tiny_training.talks(), tiny_training.tokenizer())["train"], CPU)
+    return TokenCorpus(read_corpus_tokens(tiny_training.talks(), tiny_training.tokenizer())["train"], CPU)
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +105,7 @@ def test_utterances_packed_are_utterances_in_rows() -> None:
     network, texts = bi_network(), drawn(9, 14, 3)
     rows = add_special_tokens(texts)
     expected = network(rows.ids, rows.mask.long())
-    assert torch.allclose(packing.utterance_vectors(network, texts), expected, atol=1e-5)
+    assert torch.allclose(packing.packed_turn_vectors(network, texts), expected, atol=1e-5)
     assert (expected - expected[0]).abs().max() > 0.1
 
 
@@ -108,7 +114,7 @@ def test_pairs_packed_are_pairs_in_rows() -> None:
     network = cross_network()
     pairs = join_pairs(drawn(9, 14, 3), drawn(9, 6, 7))
     expected = network(pairs.ids, pairs.mask.long(), pairs.kinds)
-    assert torch.allclose(packing.pair_log_odds(network, pairs), expected, atol=1e-5)
+    assert torch.allclose(packing.packed_pair_log_odds(network, pairs), expected, atol=1e-5)
     assert expected.std() > 0.01
 
 
@@ -116,7 +122,9 @@ def test_gradients_packed_are_gradients_in_rows() -> None:
     network, texts = bi_network(), drawn(5, 8, 3)
     rows = add_special_tokens(texts)
     target = torch.randn(5, 16, generator=generator())
-    found = torch.autograd.grad((packing.utterance_vectors(network, texts) * target).sum(), network.trunk.parameters())
+    found = torch.autograd.grad(
+        (packing.packed_turn_vectors(network, texts) * target).sum(), network.trunk.parameters()
+    )
     expected = torch.autograd.grad((network(rows.ids, rows.mask.long()) * target).sum(), network.trunk.parameters())
     for mine, theirs in zip(found, expected, strict=True):
         assert torch.allclose(mine, theirs, atol=1e-5)
@@ -124,12 +132,12 @@ def test_gradients_packed_are_gradients_in_rows() -> None:
 
 def test_dropout_is_for_training_only() -> None:
     network, texts = bi_network(), drawn(4, 8, 3)
-    still = packing.utterance_vectors(network, texts)
-    assert torch.equal(still, packing.utterance_vectors(network, texts))
+    still = packing.packed_turn_vectors(network, texts)
+    assert torch.equal(still, packing.packed_turn_vectors(network, texts))
     network.train()
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        assert not torch.allclose(still, packing.utterance_vectors(network, texts), atol=1e-3)
+        assert not torch.allclose(still, packing.packed_turn_vectors(network, texts), atol=1e-3)
 
 
 @torch.no_grad()
@@ -163,10 +171,10 @@ def test_mpnet_in_groups_is_mpnet_in_rows(monkeypatch: pytest.MonkeyPatch) -> No
     rows = add_special_tokens(texts)
     states = trunk(input_ids=mpnet.to_mpnet_ids(rows.ids), attention_mask=rows.mask.long()).last_hidden_state
     mean = (states * rows.mask[..., None]).sum(1) / rows.lengths[:, None]
-    assert torch.allclose(mpnet.mean_vectors(trunk, texts), mean, atol=1e-5)
+    assert torch.allclose(mpnet.mpnet_mean_vectors(trunk, texts), mean, atol=1e-5)
     pairs = join_pairs(texts, drawn(7, 20, 3))
     states = trunk(input_ids=mpnet.to_mpnet_ids(pairs.ids), attention_mask=pairs.mask.long()).last_hidden_state
-    first, context, reply = mpnet.pair_vectors(trunk, pairs)
+    first, context, reply = mpnet.mpnet_pair_vectors(trunk, pairs)
     of_reply = pairs.kinds[..., None]
     assert torch.allclose(first, states[:, 0], atol=1e-5)
     assert torch.allclose(reply, (states * of_reply).sum(1) / of_reply.sum(1), atol=1e-5)
@@ -179,7 +187,7 @@ def test_a_trunk_that_reads_more_reads_short_texts_as_before() -> None:
     for trunk in (tiny_training.trunk(layers=2), mpnet_trunk()):
         row = torch.arange(104, 114)[None]
         before = trunk(input_ids=row).last_hidden_state
-        lengthen(trunk, 600)
+        lengthen_positions(trunk, 600)
         assert torch.equal(trunk(input_ids=row).last_hidden_state, before)
         assert trunk(input_ids=torch.full((1, 600), 104)).last_hidden_state.shape[1] == 600
 
@@ -253,7 +261,7 @@ def test_a_summary_counts_wins_corpus_by_corpus() -> None:
     scores[:, 0] = [1.0, 0.0, 0.0]  # wins all; ties with all; ties but for one that it loses to
     scores[2, 1] = 2.0
     scores[0, 1 + NEGATIVES] = 3.0
-    found = summarize_scores(scores, np.array([0, 1, 1]), ("a", "b"))
+    found = summarise_held_out(scores, np.array([0, 1, 1]), ("a", "b"))
     lost = (0.5 * NEGATIVES - 0.5) / NEGATIVES
     assert found.by_corpus == pytest.approx({"a": 1.0, "b": round((0.5 + lost) / 2, 4)})
     assert found.pairs == pytest.approx((1 + (0.5 + lost) / 2) / 2)
@@ -294,18 +302,20 @@ def bi_loss(network: BiEncoder, corpus: TokenCorpus, words: TokenProperties) -> 
     """On the same draws for every network, without dropout and without the base's similarities."""
     scale = torch.tensor(math.log(BI.scale))
     which, draws = torch.tensor([1]), generator(99)
-    losses = [bi_encoder._loss(network.eval(), corpus, which, words, BI, draws, None, scale) for _ in range(5)]
+    losses = [
+        bi_encoder._bi_encoder_loss(network.eval(), corpus, which, words, BI, draws, None, scale) for _ in range(5)
+    ]
     return float(sum(losses)) / 5
 
 
 @torch.no_grad()
 def cross_loss(network: CrossEncoder, corpus: TokenCorpus, words: TokenProperties) -> float:
-    step = draw_step(corpus, torch.ones(2), words, replace(CROSS, places=100), generator(99))
+    step = draw_cross_encoder_step(corpus, torch.ones(2), words, replace(CROSS, places=100), generator(99))
     return float(step_loss(network.eval(), step))
 
 
-def step_loss(network: CrossEncoder, step: Step) -> Any:
-    return gold_loss(packing.pair_log_odds(network, step.pairs).view_as(step.weight), step.weight, CROSS)
+def step_loss(network: CrossEncoder, step: CrossEncoderStep) -> Any:
+    return gold_loss(packing.packed_pair_log_odds(network, step.pairs).view_as(step.weight), step.weight, CROSS)
 
 
 def test_a_few_steps_lower_the_loss_of_the_bi_encoder(corpus: TokenCorpus, words: TokenProperties) -> None:
@@ -327,7 +337,7 @@ def test_a_few_steps_lower_the_loss_of_the_cross_encoder(corpus: TokenCorpus, wo
 
 def test_the_cross_encoder_can_learn_a_step_by_heart(corpus: TokenCorpus, words: TokenProperties) -> None:
     network = cross_network()
-    step = draw_step(corpus, torch.ones(2), words, replace(CROSS, places=4), generator(1))
+    step = draw_cross_encoder_step(corpus, torch.ones(2), words, replace(CROSS, places=4), generator(1))
     optimizer = build_optimizer([(list(network.parameters()), 1e-2)])
     losses = []
     for _ in range(40):
@@ -368,7 +378,11 @@ def test_the_similarities_of_the_base_are_kept(corpus: TokenCorpus, words: Token
     def loss(kept: Any, weight: float) -> float:
         changed = BiRecipe(**{**vars(recipe), "similarity": weight})
         with torch.no_grad():
-            return float(bi_encoder._loss(network, corpus, torch.tensor([0]), words, changed, generator(), kept, scale))
+            return float(
+                bi_encoder._bi_encoder_loss(
+                    network, corpus, torch.tensor([0]), words, changed, generator(), kept, scale
+                )
+            )
 
     plain = loss(None, 10.0)
     assert loss(base, 0.0) == plain
@@ -398,7 +412,11 @@ def test_a_student_bi_encoder_comes_near_its_teacher(corpus: TokenCorpus, words:
     @torch.no_grad()
     def distance(network: BiEncoder) -> float:
         which = torch.tensor([1])
-        return float(bi_encoder._loss(network.eval(), corpus, which, words, recipe, generator(9), None, scale, teacher))
+        return float(
+            bi_encoder._bi_encoder_loss(
+                network.eval(), corpus, which, words, recipe, generator(9), None, scale, teacher
+            )
+        )
 
     student = bi_network(1)
     before = distance(student)
@@ -410,15 +428,15 @@ def test_a_student_bi_encoder_comes_near_its_teacher(corpus: TokenCorpus, words:
 def test_students_learn_what_the_teachers_say(corpus: TokenCorpus, words: TokenProperties) -> None:
     teacher = bi_teacher(corpus, words)
     cross = cross_trained(teacher.network, corpus, words)
-    teachers = Teachers(teacher, cross, {"bi": 2.0, "cross": 1.0, "bias": 0.5})
-    step = draw_step(corpus, torch.ones(2), words, replace(CROSS, places=50), generator(7))
+    teachers = AptnessTeachers(teacher, cross, {"bi": 2.0, "cross": 1.0, "bias": 0.5})
+    step = draw_cross_encoder_step(corpus, torch.ones(2), words, replace(CROSS, places=50), generator(7))
     theirs = teachers.log_odds(step)
-    own = packing.pair_log_odds(cross, step.pairs).view_as(theirs)
+    own = packing.packed_pair_log_odds(cross, step.pairs).view_as(theirs)
     assert ((theirs - own - 0.5).abs() <= 2.0 + 1e-4).all()  # what the bi-encoder adds is at most its weight
 
     def distance(network: CrossEncoder) -> float:
         with torch.no_grad():
-            mine = packing.pair_log_odds(network.eval(), step.pairs).view_as(theirs)
+            mine = packing.packed_pair_log_odds(network.eval(), step.pairs).view_as(theirs)
             return float((mine - theirs).square().mean())
 
     start = bi_network(1).trunk
@@ -441,7 +459,7 @@ def test_the_rate_warms_up_and_goes_down_a_half_cosine() -> None:
     parameter = torch.nn.Linear(1, 1)
     for steps, expected in ((4, [1, 1, 0.75, 0.25]), (40, [0.5, 1, 1, 0.5 * (1 + math.cos(math.pi / 38))])):
         optimizer = torch.optim.SGD(parameter.parameters(), lr=0.2)
-        schedule = Schedule(optimizer, steps)
+        schedule = LearningRateSchedule(optimizer, steps)
         rates = []
         for _ in range(4):
             schedule.step(parameter(torch.ones(1, 1)).sum(), parameter)
@@ -452,7 +470,7 @@ def test_the_rate_warms_up_and_goes_down_a_half_cosine() -> None:
 def test_a_gradient_is_no_longer_than_one_and_is_used_once() -> None:
     network = torch.nn.Linear(2, 1, bias=False)
     torch.nn.init.zeros_(network.weight)
-    schedule = Schedule(torch.optim.SGD(network.parameters(), lr=1.0), 20)
+    schedule = LearningRateSchedule(torch.optim.SGD(network.parameters(), lr=1.0), 20)
     schedule.step(network(torch.tensor([[30.0, 40.0]])).sum(), network)
     assert network.weight.tolist() == [pytest.approx([-0.6, -0.8], abs=1e-5)]
     assert network.weight.grad is None

@@ -15,8 +15,8 @@ from rejoinder.comparison import trust as verdict
 from rejoinder.comparison.compare import SystemDifference
 from rejoinder.comparison.rated_scores import ORACLE
 from rejoinder.comparison.shared_base_models import find_families, find_shared_families
-from rejoinder.comparison.trust import Difference, Trust, trust
-from rejoinder.comparison.trust_tables import agreement_table, sentence
+from rejoinder.comparison.trust import AgreementDifference, Trust, trust
+from rejoinder.comparison.trust_tables import metric_agreement_table, trust_advice
 from rejoinder.data.collection import Collection
 from rejoinder.errors import InputError
 from rejoinder.scoring.result import MetricFacts, Scores
@@ -85,7 +85,7 @@ def test_dialogues_are_resampled_whole() -> None:
     assert four.high - four.low == pytest.approx(one.high - one.low, rel=0.15)
     p = [t.differences["pooled"][0].p for t in (alone, found)]
     assert p[1] == pytest.approx(p[0], abs=0.03)
-    shown = str(agreement_table(found))
+    shown = str(metric_agreement_table(found))
     assert "to 240 items of 60 dialogues, 3 raters; [low, high]: 95% bootstrap over whole dialogues." in shown
     assert "Pooled (bootstrap over dialogues, Holm over 1 pair, 0.05)" in shown
 
@@ -109,7 +109,7 @@ def test_the_permutation_test_swaps_whole_dialogues(monkeypatch) -> None:
 def test_dialogues_of_one_item_change_nothing() -> None:
     plain = trust(*planted({"good": 1.0, "bad": 3.0}), resamples=100)
     named = trust(*planted({"good": 1.0, "bad": 3.0}, dialogues=[f"d{i}" for i in range(60)]), resamples=100)
-    assert str(agreement_table(plain)) == str(agreement_table(named))
+    assert str(metric_agreement_table(plain)) == str(metric_agreement_table(named))
     assert plain.metrics == named.metrics
     assert plain.differences == named.differences
 
@@ -118,11 +118,11 @@ def test_few_dialogues_are_not_to_be_trusted() -> None:
     scores, data = planted({"good": 0.3}, dialogues=[f"d{i // 3}" for i in range(60)])
     found = trust(scores, data, resamples=100)
     warning = "There are fewer than 30 dialogues: do not trust the intervals and tests, which need more."
-    assert warning in agreement_table(found).notes
-    assert "but with only 20 dialogues this is not reliable" in sentence(found)
+    assert warning in metric_agreement_table(found).notes
+    assert "but with only 20 dialogues this is not reliable" in trust_advice(found)
     enough = trust(*planted({"good": 0.3}, dialogues=[f"d{i // 2}" for i in range(60)]), resamples=100)
-    assert "do not trust" not in str(agreement_table(enough))
-    assert "too few" not in sentence(enough)
+    assert "do not trust" not in str(metric_agreement_table(enough))
+    assert "too few" not in trust_advice(enough)
 
 
 def mixed() -> Collection:
@@ -151,16 +151,16 @@ def test_items_without_a_dialogue_never_join_one(tmp_path: Path) -> None:
 def test_metrics_with_planted_noise_are_ranked_in_the_planted_order(seed: int) -> None:
     scores, data = planted({"worst": 4.0, "best": 0.3, "middle": 1.2}, items=150, seed=seed)
     found = trust(scores, data)
-    shown = [row[0] for row in agreement_table(found).rows][:3]
+    shown = [row[0] for row in metric_agreement_table(found).rows][:3]
     assert shown == ["best", "middle", "worst"]
     better = {(d.first, d.second) for d in found.differences["within_system"] if d.survives}
     assert better == {("best", "middle"), ("best", "worst"), ("middle", "worst")}
-    assert "best agrees best with people within systems" in sentence(found)
+    assert "best agrees best with people within systems" in trust_advice(found)
 
 
 def test_only_what_survives_correction_is_called_better() -> None:
-    assert not Difference("a", "b", 0.1, p=0.03, corrected=0.06).survives
-    assert Difference("a", "b", 0.1, p=0.03, corrected=0.04).survives
+    assert not AgreementDifference("a", "b", 0.1, p=0.03, corrected=0.06).survives
+    assert AgreementDifference("a", "b", 0.1, p=0.03, corrected=0.04).survives
     estimate = Estimate(0.1, 0.01, 0.2)
     assert not SystemDifference("a", "b", estimate, p=0.03, corrected=0.06, n=9, reason=None).survives
     assert SystemDifference("a", "b", estimate, p=0.03, corrected=0.04, n=9, reason=None).survives
@@ -193,7 +193,7 @@ def test_a_metric_that_knows_only_the_system_is_exposed() -> None:
     assert value["noise"]["pooled"] > 0.7
     assert abs(value["noise"]["within_system"]) < 0.15
     assert value[ORACLE]["pooled"] > 0.7
-    assert "No metric of this run can be trusted" in sentence(found)
+    assert "No metric of this run can be trusted" in trust_advice(found)
 
 
 def test_the_oracle_reaches_57_on_guptas_replies(published: Path) -> None:
@@ -205,7 +205,7 @@ def test_the_oracle_reaches_57_on_guptas_replies(published: Path) -> None:
     assert math.isnan(value[ORACLE]["within_system"])
     for metric in ("bleu", "rouge_l"):
         assert not math.isnan(value[metric]["within_system"])
-    assert "system's name alone gives (0.57)" in sentence(found)
+    assert "system's name alone gives (0.57)" in trust_advice(found)
 
 
 def degenerate(ratings: list[Rating], texts: dict[str, str] | None = None) -> Trust:
@@ -238,16 +238,16 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_thin_evidence_gives_a_value_or_a_reason_and_no_warning(case: str) -> None:
     found = degenerate(CASES[case])
-    shown = str(agreement_table(found))
+    shown = str(metric_agreement_table(found))
     assert "nan" not in shown
-    assert sentence(found).endswith(".")
+    assert trust_advice(found).endswith(".")
     for one in found.metrics:
         for interval in one.levels.values():
             assert not math.isnan(interval.value) or interval.reason
 
 
 def test_constant_ratings_put_no_pair_in_order() -> None:
-    shown = agreement_table(degenerate(CASES["constant ratings"]))
+    shown = metric_agreement_table(degenerate(CASES["constant ratings"]))
     assert shown.text(shown.rows[0][-1]) == "–"
     assert any("No value for pairs right: all ratings that are compared are the same (" in note for note in shown.notes)
 
@@ -256,7 +256,7 @@ def test_the_mean_of_the_halves_stands_without_an_interval() -> None:
     """Nearly all splits of clear ratings rank the systems alike, so their mean lies outside the middle 95% of them."""
     found = trust(*planted({"a": 1.0}, systems=6, gap=0.35, seed=3), resamples=100)
     found = replace(found, halves=found.halves._replace(value=0.9991, low=1.0, high=1.0, reason=None))
-    table = agreement_table(found)
+    table = metric_agreement_table(found)
     row = next(row for row in table.rows if "half of the ratings" in str(row[0]))
     assert table.text(row[5]) == "0.999"
     told = "mean of 200 random splits, the middle 95% of which lie between 1.000 and 1.000."
@@ -267,8 +267,8 @@ def test_one_system_and_constant_scores_are_told() -> None:
     texts = {f"i{i}/a": "same words" for i in range(5)}
     ratings = [Rating("r", "apt", float(i % 3 + 1), f"i{i}/a") for i in range(5)]
     found = degenerate(ratings, texts)
-    assert "No value for pooled" in str(agreement_table(found))
-    assert "can be judged" in sentence(found) or "can be trusted" in sentence(found)
+    assert "No value for pooled" in str(metric_agreement_table(found))
+    assert "can be judged" in trust_advice(found) or "can be trusted" in trust_advice(found)
 
 
 def test_an_aspect_must_be_one_that_was_rated() -> None:
@@ -302,4 +302,4 @@ def test_a_metric_and_a_system_of_one_family_are_named() -> None:
 
 def test_the_same_seed_gives_the_same_table() -> None:
     scores, data = planted({"length": 1.0}, items=20)
-    assert str(agreement_table(trust(scores, data))) == str(agreement_table(trust(scores, data)))
+    assert str(metric_agreement_table(trust(scores, data))) == str(metric_agreement_table(trust(scores, data)))

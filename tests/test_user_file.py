@@ -176,13 +176,13 @@ def test_the_signature_is_that_of_the_text_that_was_run(place: Path) -> None:
 def test_a_file_that_is_edited_during_the_run_ends_it(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chats(place)
     (place / "mine.py").write_text(metric("1"))
-    assemble = runs.assemble
+    assemble = runs.assemble_scores
 
     def assemble_later(*given: Any) -> Any:
         (place / "mine.py").write_text(metric("2"))
         return assemble(*given)
 
-    monkeypatch.setattr(runs, "assemble", assemble_later)
+    monkeypatch.setattr(runs, "assemble_scores", assemble_later)
     with pytest.raises(RunError, match="was changed during the run"):
         run([place / "chats.jsonl"], Plan.of(["./mine.py"]), place / "run")
     assert not (place / "run" / "run.json").exists()

@@ -16,9 +16,9 @@ from rejoinder.comparison.next_ratings import (
     find_metric_disagreements,
     find_uncertain_order,
     next_table,
-    select_records,
+    select_suggested_records,
 )
-from rejoinder.comparison.power import make_plans, pilot_from_records, pilot_from_scores, plan_table
+from rejoinder.comparison.power import make_rating_plans, pilot_from_records, pilot_from_scores, rating_plan_table
 from rejoinder.comparison.preferences import rank_by_preference
 from rejoinder.data.collection import collect
 from rejoinder.errors import InputError, RunError
@@ -187,7 +187,7 @@ def test_the_table_and_the_records_of_what_is_chosen() -> None:
     found = find_uncertain_order(data_with_ratings(data), 4)
     rows = next_table(found).rows
     assert [row[:3] for row in rows] == [[one.response, one.system, one.rated] for one in found]
-    records = select_records(found, data)
+    records = select_suggested_records(found, data)
     assert [type(one).__name__ for one in records] == ["Item"] * 2 + ["Response"] * 4
     assert [one.id for one in records[2:]] == [one.response for one in found]
 
@@ -275,14 +275,14 @@ def test_a_pilot_of_scores_pairs_the_means_of_replies_by_item() -> None:
 
 def test_the_table_of_plans_counts_whole_items_and_ratings() -> None:
     pilot = pilot_from_records([*replies("a", "b"), *rated({"a": [3, 5, 4], "b": [2, 2, 4]})])
-    plans = make_plans(pilot.noise, [1, 2], 1.0, None)
-    table = plan_table(pilot.noise, plans, 0.8, 0.05, pilot)
+    plans = make_rating_plans(pilot.noise, [1, 2], 1.0, None)
+    table = rating_plan_table(pilot.noise, plans, 0.8, 0.05, pilot)
     assert [row[0] for row in table.rows] == ["1", "2"]
     for row, one in zip(table.rows, plans, strict=True):
         assert row[1] == one.power.n
         assert row[2] == 2 * one.raters * one.power.n
     assert any("With only 3 items, these standard deviations are uncertain" in note for note in table.notes)
-    nothing = plan_table(pilot.noise, make_plans(pilot.noise, [1], 0.0, None), 0.8, 0.05, None)
+    nothing = rating_plan_table(pilot.noise, make_rating_plans(pilot.noise, [1], 0.0, None), 0.8, 0.05, None)
     assert nothing.rows[0][1] is None
     assert "1 rater: a difference of 0 cannot be detected." in nothing.notes
 
@@ -385,7 +385,7 @@ def test_certainty_is_read_from_what_aggregated_ratings_say() -> None:
         return Rating("aggregate:x", "apt", float(n), f"i{n}/a", meta=meta)
 
     labels = [one(n, expected=float(n), spread=0.0) for n in (1, 2, 3)]
-    assert aggregation.certainty(labels).value == pytest.approx(1.0)
+    assert aggregation.reachable_with_aggregated(labels).value == pytest.approx(1.0)
     means = [one(n, standard_error=0.6) for n in (1, 2, 3)]
-    assert aggregation.certainty(means).value == pytest.approx(0.8)
-    assert aggregation.certainty([one(n, spread=True) for n in (1, 2, 3)]).n == 0
+    assert aggregation.reachable_with_aggregated(means).value == pytest.approx(0.8)
+    assert aggregation.reachable_with_aggregated([one(n, spread=True) for n in (1, 2, 3)]).n == 0

@@ -21,7 +21,7 @@ from rejoinder.server.api import limits as api_limits
 from rejoinder.server.api.auth import TokenAuth
 from rejoinder.server.api.limits import LoadLimits, serving_limits
 from rejoinder.server.api.records import items_of, pair_of, question_of, questions_of
-from rejoinder.server.limits import Limits, Rate, RecentDigests, TokenBuckets, client_key
+from rejoinder.server.limits import RecentDigests, RequestRate, ServerLimits, TokenBuckets, client_key
 from rejoinder.server.login import MAX_NEW_LINKS, make_link, make_links, parse_new_names, renew_owner_link, write_links
 from rejoinder.server.middleware import HEADERS, RequestGuard
 
@@ -29,7 +29,7 @@ from rejoinder.server.middleware import HEADERS, RequestGuard
 
 
 def test_a_bucket_empties_and_fills_again() -> None:
-    buckets, rate = TokenBuckets(10), Rate(2, 0.5)
+    buckets, rate = TokenBuckets(10), RequestRate(2, 0.5)
     assert [buckets.wait("a", rate, 100.0) for _ in range(3)] == [0, 0, 2.0]  # half a token a second
     assert buckets.wait("a", rate, 101.0) == 1.0
     assert buckets.wait("a", rate, 102.0) == 0
@@ -39,13 +39,13 @@ def test_a_bucket_empties_and_fills_again() -> None:
 
 
 def test_a_clock_that_goes_back_takes_nothing_away() -> None:
-    buckets, rate = TokenBuckets(10), Rate(3, 1)
+    buckets, rate = TokenBuckets(10), RequestRate(3, 1)
     assert buckets.wait("a", rate, 100.0) == 0
     assert [buckets.wait("a", rate, 0.0) for _ in range(2)] == [0, 0]
 
 
 def test_the_bucket_that_was_unused_longest_is_forgotten() -> None:
-    buckets, rate = TokenBuckets(2), Rate(1, 0.1)
+    buckets, rate = TokenBuckets(2), RequestRate(1, 0.1)
     for key in ("a", "b", "a", "c"):  # b is the oldest when c comes
         buckets.wait(key, rate, 0.0)
     assert buckets.wait("a", rate, 0.0) > 0
@@ -84,7 +84,7 @@ def test_an_address_of_the_new_kind_counts_as_its_network(host: str | None, key:
 class Served:
     """An app behind the guard, and what it answered."""
 
-    def __init__(self, limits: Limits, app: Any = None, known: Sequence[str] = ()) -> None:
+    def __init__(self, limits: ServerLimits, app: Any = None, known: Sequence[str] = ()) -> None:
         self.now = 0.0
         seen = RecentDigests(100)
         for token in known:
@@ -131,7 +131,7 @@ class Served:
 
 
 def test_every_answer_has_the_headers_and_is_not_kept() -> None:
-    served = Served(Limits(address=Rate(1, 1)))
+    served = Served(ServerLimits(address=RequestRate(1, 1)))
     for status in (200, 429):
         found, headers, _ = served.ask()
         assert found == status
@@ -140,7 +140,7 @@ def test_every_answer_has_the_headers_and_is_not_kept() -> None:
 
 
 def test_who_asks_too_often_is_told_how_many_seconds_to_wait() -> None:
-    served = Served(Limits(address=Rate(2, 0.4)))
+    served = Served(ServerLimits(address=RequestRate(2, 0.4)))
     assert [served.ask()[0] for _ in range(3)] == [200, 200, 429]
     assert served.ask()[1]["retry-after"] == "3"  # 2.5 seconds, rounded up
     assert served.ask(client=("192.0.2.8", 1))[0] == 200
@@ -154,7 +154,7 @@ def test_who_asks_too_often_is_told_how_many_seconds_to_wait() -> None:
     "headers", [{"authorization": "Bearer secret"}, {"authorization": "bearer  secret "}, {"cookie": "mine=secret"}]
 )
 def test_a_session_that_is_known_has_a_bucket_alone(headers: dict[str, str]) -> None:
-    limits = Limits(address=Rate(1, 0.1), session=Rate(3, 0.1))
+    limits = ServerLimits(address=RequestRate(1, 0.1), session=RequestRate(3, 0.1))
     served = Served(limits, known=["secret"])
     assert served.ask()[0] == 200
     assert [served.ask(headers)[0] for _ in range(4)] == [200, 200, 200, 429]
@@ -163,7 +163,7 @@ def test_a_session_that_is_known_has_a_bucket_alone(headers: dict[str, str]) -> 
 
 
 def test_another_cookie_is_no_session() -> None:
-    served = Served(Limits(address=Rate(1, 0.1)), known=["secret"])
+    served = Served(ServerLimits(address=RequestRate(1, 0.1)), known=["secret"])
     assert [served.ask({"cookie": "theirs=secret"})[0] for _ in range(2)] == [200, 429]
 
 
@@ -172,7 +172,7 @@ def test_another_cookie_is_no_session() -> None:
     [("10", 200), ("11", 413), ("0", 200), ("-1", 413), ("1e1", 413), ("0" * 12, 200), ("0" * 13, 413)],
 )
 def test_a_body_is_refused_by_its_length_before_it_is_read(length: str, status: int) -> None:
-    served = Served(Limits(body_bytes=10))
+    served = Served(ServerLimits(body_bytes=10))
     found, headers, _ = served.ask({"content-length": length})
     assert found == status
     assert (headers.get("connection") == "close") == (status == 413)
@@ -181,7 +181,7 @@ def test_a_body_is_refused_by_its_length_before_it_is_read(length: str, status: 
 
 @pytest.mark.parametrize(("chunks", "refused"), [([b"12345", b"12345"], False), ([b"12345", b"123456"], True)])
 def test_a_body_without_a_length_is_refused_where_it_grows_too_long(chunks: list[bytes], refused: bool) -> None:
-    served = Served(Limits(body_bytes=10))
+    served = Served(ServerLimits(body_bytes=10))
     if refused:
         with pytest.raises(HTTPException) as caught:
             served.ask(chunks=chunks)
@@ -191,7 +191,7 @@ def test_a_body_without_a_length_is_refused_where_it_grows_too_long(chunks: list
 
 
 def test_a_body_that_does_not_arrive_is_given_up() -> None:
-    served = Served(Limits(body_seconds=0.05))
+    served = Served(ServerLimits(body_seconds=0.05))
     with pytest.raises(HTTPException) as caught:
         served.ask({"content-length": "5"})
     assert caught.value.status_code == 408
@@ -201,7 +201,7 @@ def test_an_app_that_takes_too_long_is_given_up() -> None:
     async def slow(scope: Any, receive: Any, send: Any) -> None:
         await asyncio.sleep(60)
 
-    status, _, body = Served(Limits(request_seconds=0.05), slow).ask()
+    status, _, body = Served(ServerLimits(request_seconds=0.05), slow).ask()
     assert (status, body) == (503, b"The request took too long; please try again.")
 
 
@@ -211,7 +211,7 @@ def test_only_requests_and_the_lifespan_reach_the_app() -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         kinds.append(scope["type"])
 
-    guard = RequestGuard(app, Limits(), RecentDigests(1), (), None)
+    guard = RequestGuard(app, ServerLimits(), RecentDigests(1), (), None)
     for kind in ("lifespan", "websocket"):
         asyncio.run(guard({"type": kind}, None, None))  # type: ignore[arg-type]
     assert kinds == ["lifespan"]
@@ -298,15 +298,19 @@ def test_a_body_may_take_its_time() -> None:
         sent.append(message)
 
     sent: list[Any] = []
-    served = Served(Limits(body_seconds=20.0))
+    served = Served(ServerLimits(body_seconds=20.0))
     scope = {"type": "http", "method": "POST", "path": "/", "headers": [], "client": None}
     asyncio.run(served.guard(scope, slowly, send))
     assert (sent[0]["status"], sent[1]["body"]) == (200, b"5")
 
 
 def test_the_limits_by_default_are_those_of_the_docs() -> None:
-    assert serving_limits() == Limits(session=Rate(1e9, 1e9), body_bytes=4 * 1024 * 1024, request_seconds=75.0)
-    assert Limits() == Limits(Rate(200, 5), Rate(100, 10), 256 * 1024, 20.0, 30.0, 2000, 20_000)
+    assert serving_limits() == ServerLimits(
+        session=RequestRate(1e9, 1e9), body_bytes=4 * 1024 * 1024, request_seconds=75.0
+    )
+    assert ServerLimits() == ServerLimits(
+        RequestRate(200, 5), RequestRate(100, 10), 256 * 1024, 20.0, 30.0, 2000, 20_000
+    )
     assert LoadLimits() == LoadLimits(256, 20_000, 60.0, 0.003, 0.03, 512)
 
 

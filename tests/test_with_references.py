@@ -59,7 +59,7 @@ def test_without_such_a_reference_there_is_no_score_and_no_match() -> None:
     assert found[1] == pytest.approx(0.5)
     assert metric.match(pairs) == [None, 4]
     assert metric.cut(pairs) == [False, False]
-    assert compute.measure(metric, pairs)[0] is None
+    assert compute.measure_pairs(metric, pairs)[0] is None
 
 
 def test_it_has_what_the_metric_has() -> None:

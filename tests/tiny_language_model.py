@@ -8,7 +8,7 @@ from typing import Any
 from tiny_models import WORDS
 
 from rejoinder.files import sha256_of
-from rejoinder.models.catalog.manifest import Manifest, write_manifest
+from rejoinder.models.catalog.manifest import ModelManifest, write_model_manifest
 
 NAME = "smollm2-135m"
 TEMPLATE = (
@@ -22,7 +22,7 @@ def install(cache: Path, window: int = 2048) -> Path:
     folder = cache / "models" / NAME
     write_language_model(folder, window)
     files = {path.name: sha256_of(path) for path in sorted(folder.iterdir())}
-    write_manifest(folder, Manifest(NAME, "made by a test", "none", files))
+    write_model_manifest(folder, ModelManifest(NAME, "made by a test", "none", files))
     return folder
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import tiny_nup
 
 from rejoinder.files import sha256_of
-from rejoinder.models.catalog.manifest import Manifest, write_manifest
+from rejoinder.models.catalog.manifest import ModelManifest, write_model_manifest
 from rejoinder.models.encoder import card as cards
 from rejoinder.models.word_vectors import MATRIX, VOCABULARY
 
@@ -33,7 +33,7 @@ def install(cache: Path) -> None:
     for name in ("minilm", "glove-6b-50d"):
         folder = cache / "models" / name
         files = {path.name: sha256_of(path) for path in sorted(folder.iterdir())}
-        write_manifest(folder, Manifest(name, "made by a test", "none", files))
+        write_model_manifest(folder, ModelManifest(name, "made by a test", "none", files))
     tiny_nup.write(cache / "nup", word_pieces())
 
 
@@ -56,7 +56,7 @@ def write_exported_encoder(folder: Path, dimensions: int = 16, seed: int = 0) ->
     mixing = (random.normal(size=(dimensions, dimensions)) / dimensions**0.5).astype(np.float32)
     _write_graph(folder / cards.GRAPH, embeddings, mixing)
     card = cards.EncoderCard("tiny", dimensions, MAX_TOKENS, source="tiny", graph=sha256_of(folder / cards.GRAPH))
-    cards.write_card(folder, card)
+    cards.write_encoder_card(folder, card)
     return folder
 
 

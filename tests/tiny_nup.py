@@ -10,7 +10,7 @@ import numpy as np
 
 from rejoinder.files import sha256_of
 from rejoinder.models.aptness.card import AptnessLimits, SpecialTokens
-from rejoinder.models.card import write_card
+from rejoinder.models.card import write_model_card
 from rejoinder.models.nup import model as cards
 
 
@@ -24,7 +24,7 @@ def write(folder: Path, tokenizer: Any, dimensions: int = 8, seed: int = 0) -> P
     marks = SpecialTokens(*(tokenizer.token_to_id(mark) for mark in ("[CLS]", "[SEP]", "[MASK]", "[PAD]")))
     files = {name: sha256_of(folder / name) for name in (cards.GRAPH, cards.TOKENIZER)}
     card = cards.NupCard(files, marks, AptnessLimits(context_tokens=25, reply_tokens=25), {"licence": "none"})
-    write_card(folder / cards.CARD_FILE, asdict(card))
+    write_model_card(folder / cards.CARD_FILE, asdict(card))
     return folder
 
 

@@ -91,15 +91,15 @@ def written(folder: Path, kind: str = "situated", layers: int = 2) -> tuple[Any,
 
     from rejoinder.models.aptness import card
     from rejoinder.models.catalog.manifest import require_model
-    from rejoinder.models.ranker.card import StatementChoice
+    from rejoinder.models.ranker.card import StatementReadingRule
     from rejoinder.models.ranker.export import export_ranker
     from rejoinder.models.ranker.rows import RankerLimits
     from rejoinder.models.ranker.statement_choice import WordTable
 
     reader, chooser = networks(layers)
     aptness = require_model("aptness")
-    count = WordTable(aptness / card.EMBEDDINGS, card.read_card(aptness).dimensions).count
+    count = WordTable(aptness / card.EMBEDDINGS, card.read_aptness_card(aptness).dimensions).count
     weights = np.random.default_rng(0).random(count, np.float32)
     of = (chooser, weights) if kind == "situated" else (None, None)
-    export_ranker(reader, *of, "u+S", StatementChoice(), RankerLimits(), {"licence": "none"}, folder)
+    export_ranker(reader, *of, "u+S", StatementReadingRule(), RankerLimits(), {"licence": "none"}, folder)
     return reader, chooser

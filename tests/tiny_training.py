@@ -12,7 +12,7 @@ import pytest
 import tiny_models
 
 from rejoinder.files import sha256_of
-from rejoinder.models.catalog.manifest import Manifest, write_manifest
+from rejoinder.models.catalog.manifest import ModelManifest, write_model_manifest
 from rejoinder.types import Dialogue, Turn
 
 TOPICS = {
@@ -65,7 +65,7 @@ def install(cache_folder: Path, name: str = "minilm", **changed: Any) -> Path:
     trunk(**changed).save_pretrained(folder)
     (folder / "tokenizer.json").write_text(tokenizer(), encoding="utf-8")
     files = {path.name: sha256_of(path) for path in sorted(folder.iterdir()) if path.name != "manifest.json"}
-    write_manifest(folder, Manifest(name, "made by a test", "none", files))
+    write_model_manifest(folder, ModelManifest(name, "made by a test", "none", files))
     return folder
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks.fuzz import commands, readers
 from benchmarks.fuzz.inputs import make_inputs
-from rejoinder.data.writer import encode
+from rejoinder.data.writer import encode_record
 
 KINDS = {"readers": readers.try_seeds, "commands": commands.try_seeds}
 _READERS = 0.6  # of all files; a command takes about three times as long
@@ -57,7 +57,7 @@ def replay(kind: str, seed: int) -> None:
         print(f"cd {target} && rejoinder {case.words}", f"damage: {how}", *told, sep="\n")
     else:
         path = folder / "mutated.jsonl"
-        path.write_bytes(readers.mutate(b"".join(map(encode, readers.seed_records())), seed))
+        path.write_bytes(readers.mutate(b"".join(map(encode_record, readers.seed_records())), seed))
         ended = readers.run_command(path, folder / "out")
         print(f"rejoinder score {path}")
     print(f"status {ended.status}", ended.out[-2000:], ended.err, ended.crash, sep="\n")

@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks.fuzz.commands import error_of, open_files
 from benchmarks.fuzz.inputs import META, Ending, run
-from rejoinder.data.writer import encode
+from rejoinder.data.writer import encode_record
 from rejoinder.types import Item, Rating, Record, Reference, Response, Turn
 
 METRICS = ("bleu", "rouge_l", "distinct", "length")
@@ -158,7 +158,7 @@ def try_seeds(seeds: Sequence[int]) -> tuple[collections.Counter[str], list[str]
     ended: collections.Counter[str] = collections.Counter()
     wrong = []
     with tempfile.TemporaryDirectory() as folder:
-        raw = b"".join(map(encode, seed_records()))
+        raw = b"".join(map(encode_record, seed_records()))
         path, out = Path(folder) / "mutated.jsonl", Path(folder) / "truth"
         path.write_bytes(raw)
         if run_command(path, out).status != 0:

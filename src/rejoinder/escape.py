@@ -1,10 +1,15 @@
 """Texts that others wrote (names, replies, labels), made safe where they could be read as a command: by a terminal, a
-spreadsheet or Markdown."""
+spreadsheet, Markdown or HTML."""
 
 from __future__ import annotations
 
+import html
 import re
 
+# What must not appear in a page unchanged: control characters (except tab and newline) become visible symbols, and
+# characters that would reverse the text direction become a replacement mark.
+_REPLACEMENTS = {code: 0x2400 + code for code in range(32) if code not in (9, 10)} | {127: 0x2421}
+_REPLACEMENTS |= dict.fromkeys((*range(0x80, 0xA0), 0x202D, 0x202E, 0xFFFE, 0xFFFF), 0xFFFD)
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")  # controls a terminal, or is not a character
 # NAME:PASSWORD@ of an address, or, with a single slash, of a path made from one; a port is not a password.
 _CREDENTIALS = re.compile(r"(\b[A-Za-z][A-Za-z0-9+.-]*:/{1,2})[^\s/@:]*:(?:\S*|(?![0-9]+[/:\s])[^@]{1,200})@")
@@ -37,3 +42,13 @@ def unescape_cell(text: str) -> str:
 def escape_markdown(text: str) -> str:
     """Return a text on one line that Markdown shows unchanged, also in a cell of a table."""
     return _MARKDOWN.sub(r"\\\g<0>", " ".join(text.splitlines()))
+
+
+def replace_control_characters(text: str) -> str:
+    """The text with control characters made visible and harmless."""
+    return text.translate(_REPLACEMENTS)
+
+
+def escape_html(text: str) -> str:
+    """The text escaped for an element or a quoted attribute."""
+    return html.escape(replace_control_characters(text))

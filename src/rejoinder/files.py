@@ -10,10 +10,12 @@ import re
 import stat
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
+
+import orjson
 
 from rejoinder.errors import InputError, RejoinderError, shorten_path
 
@@ -54,12 +56,12 @@ def atomic_write(path: str | Path, private: bool = False) -> Iterator[IO[bytes]]
         return
     target = Path(path)
     if _is_special(target):
-        with io.BufferedWriter(_File(target, target)) as raw:
+        with io.BufferedWriter(_NamedFile(target, target)) as raw:
             yield raw
         return
     name = _make_part(target)
     try:
-        with io.BufferedWriter(_File(name, target)) as raw:
+        with io.BufferedWriter(_NamedFile(name, target)) as raw:
             if target.suffix == ".gz":
                 # No name and no time in the header: the same records give the same bytes.
                 with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as file:
@@ -88,7 +90,7 @@ def is_part(name: str, targets: Iterable[str]) -> bool:
     return any(re.fullmatch(rf"\.{re.escape(target)}\.[a-z0-9_]{{8}}", name) for target in targets)
 
 
-class _File(io.FileIO):
+class _NamedFile(io.FileIO):
     """A file whose errors name its target."""
 
     def __init__(self, path: str | Path, target: Path) -> None:
@@ -136,3 +138,19 @@ def _umask() -> int:
     current = os.umask(0)
     os.umask(current)
     return current
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a JSON file that appears whole or not at all."""
+    with atomic_write(path) as file:
+        file.write(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+
+
+def size_on_disk(path: Path) -> int:
+    """Return the size of a file, or of all files in a folder, in bytes."""
+    return sum(file.stat().st_size for file in (path.rglob("*") if path.is_dir() else [path]) if file.is_file())
+
+
+def sha256_of_files(paths: Sequence[Path]) -> str:
+    """Return one sha256 of several files, in order."""
+    return sha256_of_parts([sha256_of(path) for path in paths])

@@ -61,13 +61,13 @@ def _checksum(payload: bytes) -> bytes:
     return hashlib.blake2b(payload, digest_size=CHECKSUM_SIZE).digest()
 
 
-class NamedFields(Protocol):
+class LineStoreValue(Protocol):
     """A value with named fields, as a NamedTuple has them."""
 
     def _asdict(self) -> dict[str, Any]: ...
 
 
-Value = TypeVar("Value", bound=NamedFields)
+Value = TypeVar("Value", bound=LineStoreValue)
 
 
 class LineStore(Generic[Value]):

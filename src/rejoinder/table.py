@@ -234,3 +234,28 @@ FORMATS: dict[str, Callable[[Table], str]] = {
     "csv": to_csv,
     "json": to_json,
 }
+
+
+def join_tables(tables: list[Table], form: str) -> str:
+    """Several tables in one format: JSON as a list, CSV each under a line with its title, others one after another."""
+    if form == "json":
+        return json.dumps([json.loads(to_json(table)) for table in tables], indent=2, ensure_ascii=False)
+    if form == "csv":
+        return "\n".join(f"# {' '.join(table.title.splitlines())}\n{to_csv(table)}" for table in tables)
+    return "\n\n".join(FORMATS[form](table) for table in tables)
+
+
+def format_tables(tables: list[Table], form: str) -> str:
+    """The output of a command: one table by itself, or several together, so that JSON stays one value."""
+    return FORMATS[form](tables[0]) if len(tables) == 1 else join_tables(tables, form)
+
+
+def format_cell(cell: Estimate | float) -> str:
+    """A number, or an estimate with its interval, as every table shows it."""
+    return Table("", (), ()).text(cell)
+
+
+def shorten_text(text: str, most: int = 140) -> str:
+    """A text on one line, cut to a number of characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1] + "…"

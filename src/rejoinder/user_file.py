@@ -30,7 +30,7 @@ class UserFile(NamedTuple):
     digest: str
 
 
-class _Source(NamedTuple):
+class _ModuleSource(NamedTuple):
     """A module of a user's folder."""
 
     path: Path
@@ -43,7 +43,7 @@ def load_user_file(file: str, called: str) -> UserFile:
     if not path.is_file():
         raise SpecError(f"{file}: no such file (it was named as a {called})")
     try:
-        main = _Source(path.resolve(), path.read_bytes())
+        main = _ModuleSource(path.resolve(), path.read_bytes())
         modules = dict(_find_modules(main))
     except OSError as error:
         raise SpecError(f"{file}: cannot be read ({error.strerror}); it was named as a {called}") from None
@@ -54,10 +54,10 @@ def load_user_file(file: str, called: str) -> UserFile:
     return _FILE_CACHE[main.path][1]
 
 
-def _run_file(file: str, main: _Source, modules: Sequence[tuple[str, _Source]]) -> UserFile:
+def _run_file(file: str, main: _ModuleSource, modules: Sequence[tuple[str, _ModuleSource]]) -> UserFile:
     for name, source in modules:
         _FINDER.serve(file, name, source)
-    digest = _digest(main, modules)
+    digest = _digest_modules(main, modules)
     suffix = hashlib.sha256(str(main.path).encode() + digest.encode()).hexdigest()[:12]
     module = ModuleType(f"{PREFIX}{main.path.stem}_{suffix}")
     module.__file__ = str(main.path)
@@ -71,14 +71,14 @@ def _run_file(file: str, main: _Source, modules: Sequence[tuple[str, _Source]]) 
     return UserFile(module, digest)
 
 
-def _digest(main: _Source, modules: Sequence[tuple[str, _Source]]) -> str:
+def _digest_modules(main: _ModuleSource, modules: Sequence[tuple[str, _ModuleSource]]) -> str:
     digest = hashlib.sha256(main.content)
     for name, source in modules:
         digest.update(f"\n{name}:{hashlib.sha256(source.content).hexdigest()}".encode())
     return digest.hexdigest()[:12]
 
 
-def _find_modules(main: _Source) -> Iterator[tuple[str, _Source]]:
+def _find_modules(main: _ModuleSource) -> Iterator[tuple[str, _ModuleSource]]:
     """The modules of a file's folder that it imports, and that these import, anywhere in their code."""
     folder, seen, queue = main.path.parent, set(), [("", main)]
     while queue:
@@ -91,7 +91,7 @@ def _find_modules(main: _Source) -> Iterator[tuple[str, _Source]]:
             base = folder.joinpath(*name.split("."))
             path = next((p for p in (base / "__init__.py", base.with_name(f"{base.name}.py")) if p.is_file()), None)
             if path is not None and _is_imported_from(name, path):
-                module = _Source(path, path.read_bytes())
+                module = _ModuleSource(path, path.read_bytes())
                 queue.append((name, module))
                 yield name, module
 
@@ -141,13 +141,13 @@ def _is_imported_from(name: str, path: Path) -> bool:
     return spec is None or spec.origin is None or Path(spec.origin).resolve() == path
 
 
-class _Finder(MetaPathFinder):
+class _UserModuleFinder(MetaPathFinder):
     """Finds the modules of users' folders, as they were when their digest was computed."""
 
     def __init__(self) -> None:
-        self.sources: dict[str, _Source] = {}
+        self.sources: dict[str, _ModuleSource] = {}
 
-    def serve(self, file: str, name: str, source: _Source) -> None:
+    def serve(self, file: str, name: str, source: _ModuleSource) -> None:
         """Import a name from this module from now on."""
         before = self.sources.get(name)
         if before is not None and before.path != source.path:
@@ -166,7 +166,7 @@ class _Finder(MetaPathFinder):
         if source is None:
             return None
         spec = spec_from_loader(
-            fullname, _Loader(source), origin=str(source.path), is_package=source.path.name == "__init__.py"
+            fullname, _UserModuleLoader(source), origin=str(source.path), is_package=source.path.name == "__init__.py"
         )
         if spec is not None and spec.submodule_search_locations is not None:
             spec.submodule_search_locations.append(str(source.path.parent))
@@ -175,10 +175,10 @@ class _Finder(MetaPathFinder):
         return spec
 
 
-class _Loader(InspectLoader):
+class _UserModuleLoader(InspectLoader):
     """Runs a module from bytes in memory."""
 
-    def __init__(self, source: _Source) -> None:
+    def __init__(self, source: _ModuleSource) -> None:
         self._source = source
 
     def get_source(self, fullname: str) -> str:
@@ -195,5 +195,5 @@ class _Loader(InspectLoader):
         return self._source.path.name == "__init__.py"
 
 
-_FINDER = _Finder()
-_FILE_CACHE: dict[Path, tuple[list[tuple[str, _Source]], UserFile]] = {}  # each file with its last sources
+_FINDER = _UserModuleFinder()
+_FILE_CACHE: dict[Path, tuple[list[tuple[str, _ModuleSource]], UserFile]] = {}  # each file with its last sources

@@ -12,7 +12,7 @@ from typing import Any
 
 from rejoinder.annotation.errors import AnswerError
 from rejoinder.annotation.fields import NONE
-from rejoinder.annotation.unit import Answer, Field, Value
+from rejoinder.annotation.unit import Answer, AnswerField, Value
 from rejoinder.errors import brief
 
 _MISSING = "please answer this"
@@ -21,7 +21,7 @@ _FORBIDDEN_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff
 _MAX_PROBLEMS = 20
 
 
-def check_answer(fields: Sequence[Field], raw: Mapping[str, Any]) -> Answer:
+def check_answer(fields: Sequence[AnswerField], raw: Mapping[str, Any]) -> Answer:
     """Return the answer as it is stored, fields in order; AnswerError says what is wrong, per field."""
     by_name = {field.name: field for field in fields}
     problems = {brief(name): "this field does not exist here" for name in raw if name not in by_name}
@@ -47,7 +47,7 @@ def check_answer(fields: Sequence[Field], raw: Mapping[str, Any]) -> Answer:
     return answer
 
 
-def _check_value(field: Field, value: Any) -> Value | None:
+def _check_value(field: AnswerField, value: Any) -> Value | None:
     if value is None:
         return None
     if field.kind == "choice":
@@ -60,7 +60,7 @@ def _check_value(field: Field, value: Any) -> Value | None:
     return _check_text(field, value)
 
 
-def _check_labels(field: Field, labels: Any) -> list[str] | None:
+def _check_labels(field: AnswerField, labels: Any) -> list[str] | None:
     if not isinstance(labels, list | tuple) or not all(isinstance(label, str) for label in labels):
         raise ValueError("this must be a list of labels")
     options = [str(option.value) for option in field.options]
@@ -71,7 +71,7 @@ def _check_labels(field: Field, labels: Any) -> list[str] | None:
     return [label for label in options if label in labels] or None
 
 
-def _check_text(field: Field, value: Any) -> str | None:
+def _check_text(field: AnswerField, value: Any) -> str | None:
     if not isinstance(value, str):
         raise ValueError("this must be a text")
     text = value.replace("\r\n", "\n").replace("\r", "\n")
@@ -84,12 +84,12 @@ def _check_text(field: Field, value: Any) -> str | None:
     return text.strip() or None
 
 
-def split_statements(text: str) -> list[str]:
+def split_answer_lines(text: str) -> list[str]:
     """Return the statements in the answer to a field of lines."""
     return [line for line in text.split("\n") if line]
 
 
-def parse_form(fields: Sequence[Field], pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+def parse_answer_form(fields: Sequence[AnswerField], pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     """Return the values of an HTML form for ``check_answer``; names that are not fields are ignored."""
     values_by_name: dict[str, list[Any]] = {}
     for name, value in pairs:
@@ -111,10 +111,10 @@ def parse_form(fields: Sequence[Field], pairs: Iterable[tuple[str, Any]]) -> dic
     return raw
 
 
-def is_right(accepted: Mapping[str, Sequence[int | str]], answer: Mapping[str, Value]) -> bool:
+def is_accepted_answer(accepted: Mapping[str, Sequence[int | str]], answer: Mapping[str, Value]) -> bool:
     """Whether a check accepts an answer: labels must match exactly, other fields must have one of the values."""
-    return all(_fits(values, answer.get(name)) for name, values in accepted.items())
+    return all(_is_accepted_value(values, answer.get(name)) for name, values in accepted.items())
 
 
-def _fits(accepted: Sequence[int | str], value: Value | None) -> bool:
+def _is_accepted_value(accepted: Sequence[int | str], value: Value | None) -> bool:
     return set(value) == set(accepted) if isinstance(value, list) else value in accepted

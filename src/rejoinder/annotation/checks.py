@@ -7,13 +7,13 @@ from typing import Any
 
 from rejoinder.annotation.fields import list_fields
 from rejoinder.annotation.form import FORMS
-from rejoinder.annotation.project import Check, Project
-from rejoinder.annotation.unit import Field, Unit, UnitKind
+from rejoinder.annotation.project import Project, ProjectCheck
+from rejoinder.annotation.unit import AnswerField, Unit, UnitKind
 from rejoinder.errors import InputError, brief, nearest
 from rejoinder.seeded import stable_hash
 
 
-def make_own_unit(project: Project, kind: UnitKind, check: Check) -> Unit:
+def make_check_unit(project: Project, kind: UnitKind, check: ProjectCheck) -> Unit:
     """Return the unit of a check that has its own texts."""
     texts: Mapping[str, Any] = check.payload or {}
     replies = texts.get("replies", [texts["reply"]] if "reply" in texts else [])
@@ -34,7 +34,7 @@ def make_own_unit(project: Project, kind: UnitKind, check: Check) -> Unit:
     return Unit(f"{stable_hash(project.form, kind, payload):016x}", project.form, payload, {"replies": {}}, kind)
 
 
-def _count_replies(project: Project, check: Check, replies: Any) -> None:
+def _count_replies(project: Project, check: ProjectCheck, replies: Any) -> None:
     shows = FORMS[project.form].shows
     count = len(replies) if isinstance(replies, list) else -1
     if shows == "pairs":
@@ -47,7 +47,7 @@ def _count_replies(project: Project, check: Check, replies: Any) -> None:
         raise InputError(f"{check.place}: needs {wanted} for the form {project.form!r}")
 
 
-def _parse_texts(entries: Any, key: str, extra_key: str | None, check: Check) -> list[dict[str, str]]:
+def _parse_texts(entries: Any, key: str, extra_key: str | None, check: ProjectCheck) -> list[dict[str, str]]:
     """Return texts, each given alone or in a table with a further key (a speaker, a category)."""
     allowed = {"text"} | ({extra_key} if extra_key else set())
     texts = []
@@ -67,7 +67,7 @@ def _describe_tables(extra_key: str | None) -> str:
     return f", or tables with 'text' and {extra_key!r}" if extra_key else ""
 
 
-def parse_accepted(project: Project, unit: Unit, check: Check) -> dict[str, list[int | str]]:
+def parse_accepted_answers(project: Project, unit: Unit, check: ProjectCheck) -> dict[str, list[int | str]]:
     """Return the values that a check accepts, by field."""
     fields = [field for field in list_fields(project, unit) if field.kind in ("choice", "labels")]
     accepted: dict[str, list[int | str]] = {}
@@ -101,7 +101,7 @@ def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _find_reply_answer(table: Mapping[str, Any], field: Field, unit: Unit) -> Any:
+def _find_reply_answer(table: Mapping[str, Any], field: AnswerField, unit: Unit) -> Any:
     """Return the entry of a table for the field's reply, found by its key or by its id in the data."""
     if field.reply is None:
         return None
@@ -109,7 +109,7 @@ def _find_reply_answer(table: Mapping[str, Any], field: Field, unit: Unit) -> An
     return table.get(field.reply, table.get(response) if response else None)
 
 
-def _parse_value(field: Field, value: Any, check: Check) -> int | str:
+def _parse_value(field: AnswerField, value: Any, check: ProjectCheck) -> int | str:
     """Return the option's value, given that value or its label."""
     for option in field.options:
         if not isinstance(value, bool) and value in (option.value, option.label):

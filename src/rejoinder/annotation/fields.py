@@ -6,47 +6,47 @@ from collections.abc import Callable, Iterator
 
 from rejoinder.annotation.form import FORMS, AnswerKind
 from rejoinder.annotation.project import Project
-from rejoinder.annotation.unit import Field, Option, Unit
+from rejoinder.annotation.unit import AnswerField, AnswerOption, Unit
 
 NONE = "none"
 TIE = "tie"
 _PLACES = ("The first", "The second")
 
 
-def list_fields(project: Project, unit: Unit) -> tuple[Field, ...]:
+def list_fields(project: Project, unit: Unit) -> tuple[AnswerField, ...]:
     """Return the fields of a unit; those about one reply are together, replies in the order of the payload."""
     fields = list(_FIELDS[FORMS[unit.form].asks](project, unit))
     if project.comments:
         question = "Anything to add? (You may leave this empty.)"
-        fields.append(Field("comment", "text", "comment", question, required=False, longest=project.longest_text))
+        fields.append(AnswerField("comment", "text", "comment", question, required=False, longest=project.longest_text))
     return tuple(fields)
 
 
-def _replies(unit: Unit) -> list[dict[str, str]]:
+def _unit_replies(unit: Unit) -> list[dict[str, str]]:
     return list(unit.payload.get("replies", ()))
 
 
-def _option_fields(project: Project, unit: Unit) -> Iterator[Field]:
-    for reply in _replies(unit):
+def _option_fields(project: Project, unit: Unit) -> Iterator[AnswerField]:
+    for reply in _unit_replies(unit):
         key = reply["key"]
         for aspect in project.aspects:
-            yield Field(f"{aspect.name}.{key}", "choice", aspect.name, aspect.question, key, aspect.options)
+            yield AnswerField(f"{aspect.name}.{key}", "choice", aspect.name, aspect.question, key, aspect.options)
 
 
-def _label_fields(project: Project, unit: Unit) -> Iterator[Field]:
+def _label_fields(project: Project, unit: Unit) -> Iterator[AnswerField]:
     aspect = project.aspects[0]
-    options = (*(Option(label, label) for label in project.labels), Option(NONE, "Nothing"))
-    for reply in _replies(unit):
+    options = (*(AnswerOption(label, label) for label in project.labels), AnswerOption(NONE, "Nothing"))
+    for reply in _unit_replies(unit):
         key = reply["key"]
-        yield Field(f"{aspect.name}.{key}", "labels", aspect.name, aspect.question, key, options)
+        yield AnswerField(f"{aspect.name}.{key}", "labels", aspect.name, aspect.question, key, options)
 
 
-def _verdict_fields(project: Project, unit: Unit) -> Iterator[Field]:
+def _verdict_fields(project: Project, unit: Unit) -> Iterator[AnswerField]:
     aspect = project.aspects[0]
-    for reply in _replies(unit):
+    for reply in _unit_replies(unit):
         name = f"{aspect.name}.{reply['key']}"
-        yield Field(name, "choice", aspect.name, aspect.question, reply["key"], aspect.options)
-        yield Field(
+        yield AnswerField(name, "choice", aspect.name, aspect.question, reply["key"], aspect.options)
+        yield AnswerField(
             f"text.{reply['key']}",
             "text",
             "text",
@@ -58,31 +58,31 @@ def _verdict_fields(project: Project, unit: Unit) -> Iterator[Field]:
         )
 
 
-def _text_fields(project: Project, unit: Unit) -> Iterator[Field]:
+def _text_fields(project: Project, unit: Unit) -> Iterator[AnswerField]:
     for aspect in project.aspects:
         initial = unit.payload.get("initial", {}).get(aspect.name, "")
         longest = max(project.longest_text, len(initial))
-        yield Field(aspect.name, "text", aspect.name, aspect.question, initial=initial, longest=longest)
+        yield AnswerField(aspect.name, "text", aspect.name, aspect.question, initial=initial, longest=longest)
 
 
-def _line_fields(project: Project, unit: Unit) -> Iterator[Field]:
+def _line_fields(project: Project, unit: Unit) -> Iterator[AnswerField]:
     for aspect in project.aspects:
         initial = unit.payload.get("initial", {}).get(aspect.name, "")
         longest = max(project.longest_text, len(initial))
-        yield Field(
+        yield AnswerField(
             aspect.name, "lines", aspect.name, aspect.question, initial=initial, required=False, longest=longest
         )
 
 
-def _preference_fields(project: Project, unit: Unit) -> Iterator[Field]:
-    options = [Option(reply["key"], place) for reply, place in zip(_replies(unit), _PLACES, strict=True)]
+def _preference_fields(project: Project, unit: Unit) -> Iterator[AnswerField]:
+    options = [AnswerOption(reply["key"], place) for reply, place in zip(_unit_replies(unit), _PLACES, strict=True)]
     if project.ties:
-        options.insert(1, Option(TIE, "Both alike"))
+        options.insert(1, AnswerOption(TIE, "Both alike"))
     for aspect in project.aspects:
-        yield Field(aspect.name, "choice", aspect.name, aspect.question, options=tuple(options))
+        yield AnswerField(aspect.name, "choice", aspect.name, aspect.question, options=tuple(options))
 
 
-_FIELDS: dict[AnswerKind, Callable[[Project, Unit], Iterator[Field]]] = {
+_FIELDS: dict[AnswerKind, Callable[[Project, Unit], Iterator[AnswerField]]] = {
     "options": _option_fields,
     "labels": _label_fields,
     "verdict": _verdict_fields,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from rejoinder.annotation.project import Aspect
-from rejoinder.annotation.unit import FormName, Option
+from rejoinder.annotation.project import ProjectAspect
+from rejoinder.annotation.unit import AnswerOption, FormName
 
 ShownKind: TypeAlias = Literal["responses", "candidates", "references", "added references", "items", "pairs"]
 AnswerKind: TypeAlias = Literal["options", "labels", "verdict", "texts", "lines", "preference"]
 
-VERDICTS = (Option("accept", "Accept"), Option("edit", "Edit"), Option("reject", "Reject"))
+VERDICTS = (AnswerOption("accept", "Accept"), AnswerOption("edit", "Edit"), AnswerOption("reject", "Reject"))
 LABELS = (
     "off topic",
     "ignores the question",
@@ -37,20 +37,20 @@ class Form:
 
     shows: ShownKind
     asks: AnswerKind
-    aspects: tuple[Aspect, ...]
+    aspects: tuple[ProjectAspect, ...]
     raters_per_unit: int
     replies_per_unit: int = 1  # 0 for all of an item
     source: str = ""
 
 
-def make_scale(low: int, high: int, anchors: dict[int, str]) -> tuple[Option, ...]:
+def make_scale(low: int, high: int, anchors: dict[int, str]) -> tuple[AnswerOption, ...]:
     """Return the options of a scale of whole numbers."""
-    return tuple(Option(n, str(n), anchors.get(n, "")) for n in range(low, high + 1))
+    return tuple(AnswerOption(n, str(n), anchors.get(n, "")) for n in range(low, high + 1))
 
 
-def make_word_scale(*labels: str) -> tuple[Option, ...]:
+def make_word_scale(*labels: str) -> tuple[AnswerOption, ...]:
     """Return the options of a scale of words, starting with the lowest, which is 0."""
-    return tuple(Option(n, label) for n, label in enumerate(labels))
+    return tuple(AnswerOption(n, label) for n, label in enumerate(labels))
 
 
 _FIVE_POINT_SCALE = make_scale(1, 5, {1: "not at all", 5: "very"})
@@ -62,8 +62,8 @@ FORMS: dict[FormName, Form] = {
         "responses",
         "options",
         (
-            Aspect("appropriate", "How appropriate is the response overall?", _FIVE_POINT_SCALE),
-            Aspect("on-topic", "How on-topic is the response?", _FIVE_POINT_SCALE),
+            ProjectAspect("appropriate", "How appropriate is the response overall?", _FIVE_POINT_SCALE),
+            ProjectAspect("on-topic", "How on-topic is the response?", _FIVE_POINT_SCALE),
         ),
         5,
         source="SSREM (Bak and Oh 2020), after Lowe et al. (2017)",
@@ -71,7 +71,7 @@ FORMS: dict[FormName, Form] = {
     "candidates": Form(
         "candidates",
         "options",
-        (Aspect("appropriate", "How well does this fit as the next utterance?", _CHOSEN_SCALE),),
+        (ProjectAspect("appropriate", "How well does this fit as the next utterance?", _CHOSEN_SCALE),),
         5,
         0,
         "CHOSEN (Sato et al. 2020)",
@@ -79,7 +79,11 @@ FORMS: dict[FormName, Form] = {
     "grade": Form(
         "candidates",
         "options",
-        (Aspect("grade", "How good is this reply in this situation?", make_word_scale("Bad", "Acceptable", "Best")),),
+        (
+            ProjectAspect(
+                "grade", "How good is this reply in this situation?", make_word_scale("Bad", "Acceptable", "Best")
+            ),
+        ),
         3,
         0,
         "SUGAR (Otani et al. 2023), step 8",
@@ -88,7 +92,7 @@ FORMS: dict[FormName, Form] = {
         "references",
         "options",
         (
-            Aspect(
+            ProjectAspect(
                 "appropriate",
                 "Is this reply appropriate here? (Ignore small errors of grammar.)",
                 make_word_scale("Not appropriate", "Neutral", "Appropriate"),
@@ -97,13 +101,15 @@ FORMS: dict[FormName, Form] = {
         2,
         source="SCARCE (Gangal et al. 2021)",
     ),
-    "review": Form("added references", "verdict", (Aspect("verdict", "Keep this as a good reply?", VERDICTS),), 1),
+    "review": Form(
+        "added references", "verdict", (ProjectAspect("verdict", "Keep this as a good reply?", VERDICTS),), 1
+    ),
     "write": Form(
         "items",
         "texts",
         (
-            Aspect("accepting", "Write a reply that says yes, and suggests something that helps with the goal."),
-            Aspect("rejecting", "Write a reply that says no, says why, and suggests something else that helps."),
+            ProjectAspect("accepting", "Write a reply that says yes, and suggests something that helps with the goal."),
+            ProjectAspect("rejecting", "Write a reply that says no, says why, and suggests something else that helps."),
         ),
         2,
         source="SUGAR (Otani et al. 2023), step 3",
@@ -112,7 +118,7 @@ FORMS: dict[FormName, Form] = {
         "items",
         "lines",
         tuple(
-            Aspect(name, f"{question} (One fact per line, something that could be seen or measured.)")
+            ProjectAspect(name, f"{question} (One fact per line, something that could be seen or measured.)")
             for name, question in CATEGORIES
         ),
         1,
@@ -122,12 +128,12 @@ FORMS: dict[FormName, Form] = {
         "responses",
         "options",
         (
-            Aspect("new", "Does the reply suggest or ask for something new?", _YES_NO_SCALE),
-            Aspect("helpful", "Does that help with the goal?", _YES_NO_SCALE),
+            ProjectAspect("new", "Does the reply suggest or ask for something new?", _YES_NO_SCALE),
+            ProjectAspect("helpful", "Does that help with the goal?", _YES_NO_SCALE),
         ),
         3,
         source="SUGAR (Otani et al. 2023), step 4",
     ),
-    "errors": Form("responses", "labels", (Aspect("errors", "What is wrong with this reply?"),), 3),
-    "compare": Form("pairs", "preference", (Aspect("overall", "Which reply is better?"),), 3, 2),
+    "errors": Form("responses", "labels", (ProjectAspect("errors", "What is wrong with this reply?"),), 3),
+    "compare": Form("pairs", "preference", (ProjectAspect("overall", "Which reply is better?"),), 3, 2),
 }

@@ -7,17 +7,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from rejoinder.annotation.exports.ratings import to_ratings
+from rejoinder.annotation.exports.ratings import judgements_to_ratings
 from rejoinder.annotation.project_file import read_project
-from rejoinder.annotation.results import Results, read_results
+from rejoinder.annotation.results import ProjectResults, read_results
 from rejoinder.annotation.store import open_store
 from rejoinder.annotation.store.base import Store
 from rejoinder.comparison.aggregation import AggregatedAspect, aggregate_ratings
-from rejoinder.comparison.agreement import AspectAgreement, SuspectRater, examine_agreement, suspects
+from rejoinder.comparison.agreement import AspectAgreement, SuspectRater, examine_agreement, find_suspect_raters
 from rejoinder.comparison.judgements import CheckTally, Judgements, binarise_judgements, sort_judgements
 from rejoinder.data.inputs import Input
 from rejoinder.errors import InputError, nearest
-from rejoinder.scoring.folder import DATA, check_files
+from rejoinder.scoring.folder import DATA, check_run_files
 from rejoinder.scoring.sharded.reader import list_run_parts
 from rejoinder.types import Preference, Rating, Record
 
@@ -105,7 +105,7 @@ def agreement(
     if above is not None:
         selected, scale = [binarise_judgements(judged, above) for judged in selected], scale or "nominal"
     results = [examine_agreement(judged, scale, weights, resamples, seed) for judged in selected]
-    return RaterReport(judgements, results, suspects(judgements, results))
+    return RaterReport(judgements, results, find_suspect_raters(judgements, results))
 
 
 def read_judged_records(source: Iterable[Record] | str | Path, without: Sequence[str] = ()) -> JudgedRecords:
@@ -129,7 +129,7 @@ def _read_records(source: str) -> Iterator[Record]:
     """Yield every record; ratings may refer to responses that the source does not have."""
     folder = Path(source)
     if folder.is_dir():
-        check_files(folder, {DATA})
+        check_run_files(folder, {DATA})
     for file in [part / DATA for part in list_run_parts(folder)] if folder.is_dir() else [source]:
         data = Input(file)
         try:
@@ -157,7 +157,7 @@ def _read_project(path: Path) -> tuple[list[Record], dict[str, CheckTally]]:
 
 def read_ratings_and_checks(store: Store) -> tuple[list[Rating | Preference], dict[str, CheckTally]]:
     """Return the ratings and preferences of units (without checks and exercise), and each rater's results on checks."""
-    return list(to_ratings(read_results(store))), count_checks(store)
+    return list(judgements_to_ratings(read_results(store))), count_checks(store)
 
 
 def count_checks(store: Store) -> dict[str, CheckTally]:
@@ -167,14 +167,14 @@ def count_checks(store: Store) -> dict[str, CheckTally]:
     }
 
 
-def read_judgements(store: Store) -> Judgements:
+def read_sorted_judgements(store: Store) -> Judgements:
     """Return the judgements sorted by aspect and rater; times include those of written texts."""
     results = read_results(store)
-    judgements = sort_judgements(to_ratings(results), count_checks(store))
+    judgements = sort_judgements(judgements_to_ratings(results), count_checks(store))
     return replace(judgements, seconds=_collect_times(results))
 
 
-def _collect_times(results: Results) -> dict[str, list[float]]:
+def _collect_times(results: ProjectResults) -> dict[str, list[float]]:
     times: dict[str, list[float]] = {}
     for _, judgement in results.ordinary():
         if seconds := round(judgement.seconds, 3):  # 0: imported without a time

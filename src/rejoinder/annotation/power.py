@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rejoinder.annotation.judgements import read_judged_records
-from rejoinder.comparison.power import Pilot, make_plans, pilot_from_records, pilot_from_scores, plan_table
+from rejoinder.comparison.power import (
+    Pilot,
+    make_rating_plans,
+    pilot_from_records,
+    pilot_from_scores,
+    rating_plan_table,
+)
 from rejoinder.errors import InputError
 from rejoinder.scoring.run import load
 from rejoinder.stats.rating_noise import RatingNoise, RatingPlan
@@ -29,7 +35,7 @@ class PowerAnalysis:
 
     def table(self) -> Table:
         """Return a table with one row per number of raters."""
-        return plan_table(self.noise, self.plans, self.power, self.alpha, self.pilot)
+        return rating_plan_table(self.noise, self.plans, self.power, self.alpha, self.pilot)
 
 
 def power(
@@ -73,7 +79,7 @@ def power(
             raise InputError("give 'difference', 'items' or both")
         items = noise.n
     rater_counts = raters or ((1,) if metric else RATERS)
-    plans = make_plans(noise, rater_counts, difference, items, power, alpha)
+    plans = make_rating_plans(noise, rater_counts, difference, items, power, alpha)
     return PowerAnalysis(noise, plans, 0.0 if difference and items else power, alpha, pilot_data)
 
 

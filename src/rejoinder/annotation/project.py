@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rejoinder.annotation.unit import FormName, Option
+from rejoinder.annotation.unit import AnswerOption, FormName
 
 NOTICE = (
     "The texts that you see may come from real conversations. Do not copy them elsewhere, do not try to find out who "
@@ -21,16 +21,16 @@ NOTICE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Aspect:
+class ProjectAspect:
     """What is asked: a name, a question, and the options (numbers or words of a scale; empty for texts)."""
 
     name: str
     question: str
-    options: tuple[Option, ...] = ()
+    options: tuple[AnswerOption, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class ProjectCheck:
     """A question whose answer is known: a gold question, an attention check or a part of the exercise.
 
     Either ``of`` is the id of a response, question or item in the data, or ``payload`` holds the check's own texts.
@@ -46,10 +46,10 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Exercise:
+class RaterExercise:
     """What a rater does first: ``needed`` of the questions must be answered correctly in one of ``attempts``."""
 
-    questions: tuple[Check, ...] = ()
+    questions: tuple[ProjectCheck, ...] = ()
     needed: int = 0
     attempts: int = 2
 
@@ -67,7 +67,7 @@ class Project:
     form: FormName
     data: tuple[str, ...]  # files, or dataset:NAME
     database: str
-    aspects: tuple[Aspect, ...]
+    aspects: tuple[ProjectAspect, ...]
     instructions: str = ""
     notice: str = NOTICE
     contact: str = ""
@@ -87,7 +87,7 @@ class Project:
     longest_text: int = 2000
     checks_every: int = 10
     stop_after: int = 0
-    gold: tuple[Check, ...] = ()
-    attention: tuple[Check, ...] = ()
-    exercise: Exercise = Exercise()
+    gold: tuple[ProjectCheck, ...] = ()
+    attention: tuple[ProjectCheck, ...] = ()
+    exercise: RaterExercise = RaterExercise()
     path: Path | None = field(default=None, compare=False)

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, get_args
 
 from rejoinder.annotation.form import FORMS, LABELS, Form, make_scale
-from rejoinder.annotation.project import NOTICE, Aspect, Check, Exercise, Project
+from rejoinder.annotation.project import NOTICE, Project, ProjectAspect, ProjectCheck, RaterExercise
 from rejoinder.annotation.redaction import KINDS
 from rejoinder.annotation.store import is_url
-from rejoinder.annotation.unit import FormName, Option
+from rejoinder.annotation.unit import AnswerOption, FormName
 from rejoinder.errors import InputError, brief, nearest
 
 
@@ -97,7 +97,7 @@ ASPECT_KEYS = ("name", "question", "low", "high", "words", "anchors")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 
 
-def read_labels(table: TomlTable, form: Form) -> tuple[str, ...]:
+def read_error_labels(table: TomlTable, form: Form) -> tuple[str, ...]:
     """Return the error labels of a project, empty if its form has none."""
     if form.asks != "labels":
         if "labels" in table:
@@ -109,7 +109,7 @@ def read_labels(table: TomlTable, form: Form) -> tuple[str, ...]:
     return labels
 
 
-def read_aspects(table: TomlTable, form: Form) -> tuple[Aspect, ...]:
+def read_aspects(table: TomlTable, form: Form) -> tuple[ProjectAspect, ...]:
     """Return the aspects of a project, or those of its form if it names none."""
     tables = table.tables("aspects", ASPECT_KEYS)
     if not tables:
@@ -122,19 +122,19 @@ def read_aspects(table: TomlTable, form: Form) -> tuple[Aspect, ...]:
     return aspects
 
 
-def _read_aspect(table: TomlTable, form: Form) -> Aspect:
+def _read_aspect(table: TomlTable, form: Form) -> ProjectAspect:
     name = table.text("name")
     if not _NAME.fullmatch(name) or name == "comment":
         raise table.wrong("name", "a letter followed by letters, digits, hyphens or underscores (and not 'comment')")
     question = table.text("question", longest=1000)
     if form.asks == "options":
-        return Aspect(name, question, _read_options(table))
+        return ProjectAspect(name, question, _read_options(table))
     if extra := [key for key in ("low", "high", "words", "anchors") if key in table]:
         raise InputError(f"{table.place}: {extra[0]!r} does not apply, since this form has no scale; leave it out")
-    return Aspect(name, question)
+    return ProjectAspect(name, question)
 
 
-def _read_options(table: TomlTable) -> tuple[Option, ...]:
+def _read_options(table: TomlTable) -> tuple[AnswerOption, ...]:
     words = table.texts("words", longest=60)
     low = table.whole("low", 0 if words else 1, -100, 100)
     high = low + len(words) - 1 if words else table.whole("high", 5, -100, 100)
@@ -149,26 +149,26 @@ def _read_options(table: TomlTable) -> tuple[Option, ...]:
     meanings = {levels[key]: text for key, text in anchors.items()}
     if not words:
         return make_scale(low, high, meanings)
-    return tuple(Option(low + i, word, meanings.get(low + i, "")) for i, word in enumerate(words))
+    return tuple(AnswerOption(low + i, word, meanings.get(low + i, "")) for i, word in enumerate(words))
 
 
 _TEXT_KEYS = ("context", "reply", "replies", "goal", "situation", "note")
 CHECK_KEYS = ("of", *_TEXT_KEYS, "answer", "explanation")
 
 
-def read_exercise(table: TomlTable, form: Form) -> Exercise:
+def read_exercise(table: TomlTable, form: Form) -> RaterExercise:
     """Return the exercise of a project, empty if it has none."""
     if "exercise" not in table:
-        return Exercise()
+        return RaterExercise()
     own = TomlTable(table.raw("exercise"), f"{table.place}, exercise", ("questions", "needed", "attempts"))
     questions = tuple(read_check(one, form, "") for one in own.tables("questions", CHECK_KEYS))
     if not questions:
         raise InputError(f"{own.place}: needs [[exercise.questions]]")
     needed = own.whole("needed", len(questions), 0, len(questions))
-    return Exercise(questions, needed, own.whole("attempts", 2, 1, 100))
+    return RaterExercise(questions, needed, own.whole("attempts", 2, 1, 100))
 
 
-def read_check(table: TomlTable, form: Form, needs: str, own: bool = False) -> Check:
+def read_check(table: TomlTable, form: Form, needs: str, own: bool = False) -> ProjectCheck:
     """Return one check; ``needs`` names a key that is required, ``own`` means that it must have its own texts."""
     of = table.text("of", "", 1000) or None
     payload: dict[str, Any] = {key: table.raw(key) for key in _TEXT_KEYS if key in table}
@@ -185,7 +185,7 @@ def read_check(table: TomlTable, form: Form, needs: str, own: bool = False) -> C
         raise InputError(
             f"{table.place}: this form asks for texts, which have no single right answer; leave out 'answer'"
         )
-    return Check(answer, of, payload or None, table.text("explanation", "", 2000), table.place)
+    return ProjectCheck(answer, of, payload or None, table.text("explanation", "", 2000), table.place)
 
 
 _KEYS = ({f.name for f in fields(Project)} | {"checks"}) - {"path", "checks_every", "stop_after"}
@@ -237,7 +237,7 @@ def _parse_project(table: TomlTable, path: Path) -> Project:
         minimum_seconds=table.number("minimum_seconds", 0.0, 0.0, 3600.0),
         lease_minutes=table.number("lease_minutes", 30.0, 0.01, 60 * 24 * 7),
         redact=_read_redact(table),
-        labels=read_labels(table, form),
+        labels=read_error_labels(table, form),
         ties=table.flag("ties", True),
         comments=table.flag("comments", False),
         longest_text=table.whole("longest_text", 2000, 1, 20000),

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from rejoinder.annotation.fields import NONE, TIE, list_fields
 from rejoinder.annotation.project import Project
 from rejoinder.annotation.store.base import Judgement, Store
-from rejoinder.annotation.unit import Field, Unit, Value, arrange_replies
+from rejoinder.annotation.unit import AnswerField, Unit, Value, arrange_replies
 
 
 @dataclass(frozen=True, slots=True)
-class Results:
+class ProjectResults:
     """A project, all its units by id, and the judgements that have not been superseded."""
 
     project: Project
@@ -36,7 +36,7 @@ class FieldAnswer:
 
     unit: Unit
     judgement: Judgement
-    field: Field
+    field: AnswerField
     value: Value
     response: str | None
     system: str | None
@@ -46,13 +46,13 @@ class FieldAnswer:
 _VERDICTS = {"reject": 0.0, "edit": 1.0, "accept": 2.0}
 
 
-def read_results(store: Store) -> Results:
+def read_results(store: Store) -> ProjectResults:
     """Read the results so far."""
     judgements = tuple(store.judgements())
-    return Results(store.project, {unit.id: unit for unit in store.units()}, judgements)
+    return ProjectResults(store.project, {unit.id: unit for unit in store.units()}, judgements)
 
 
-def split_answer(results: Results, unit: Unit, judgement: Judgement) -> Iterator[FieldAnswer]:
+def split_answer(results: ProjectResults, unit: Unit, judgement: Judgement) -> Iterator[FieldAnswer]:
     """Yield an answer field by field, in the order of the fields."""
     for field_ in list_fields(results.project, unit):
         if field_.name in judgement.answer:
@@ -68,26 +68,28 @@ def _to_number(value: Value) -> float | None:
     return _VERDICTS.get(value) if isinstance(value, str) else None
 
 
-def label_flags(answer: FieldAnswer) -> dict[str, bool]:
+def label_choices(answer: FieldAnswer) -> dict[str, bool]:
     """Return every possible label, and whether it was chosen."""
     labels = answer.value if isinstance(answer.value, list) else []
     return {str(option.value): option.value in labels for option in answer.field.options if option.value != NONE}
 
 
-def order_pair(results: Results, unit: Unit, rater: str) -> tuple[str, str]:
+def order_pair_for_rater(results: ProjectResults, unit: Unit, rater: str) -> tuple[str, str]:
     """Return the keys of the two replies of a pair, in the order in which this rater saw them."""
     first, second = arrange_replies(unit, results.project.seed, rater).payload["replies"]
     return first["key"], second["key"]
 
 
-def find_choice(results: Results, answer: FieldAnswer) -> str:
+def find_pair_choice(results: ProjectResults, answer: FieldAnswer) -> str:
     """Return which of a pair was preferred, as the rater saw them: first, second or tie."""
     if answer.value == TIE:
         return TIE
-    return "first" if answer.value == order_pair(results, answer.unit, answer.judgement.rater)[0] else "second"
+    return (
+        "first" if answer.value == order_pair_for_rater(results, answer.unit, answer.judgement.rater)[0] else "second"
+    )
 
 
-def find_label(answer: FieldAnswer) -> str:
+def find_chosen_label(answer: FieldAnswer) -> str:
     """Return the label of the chosen value, as the rater saw it."""
     if isinstance(answer.value, list):
         return ", ".join(answer.value)

@@ -41,7 +41,7 @@ JSON: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class AnswerOption:
     """One option: its value in the answer, its label, and its meaning if one is given."""
 
     value: int | str
@@ -50,7 +50,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class AnswerField:
     """One question to a rater; its name is its key in the answer.
 
     choice: one of ``options``; the value is the option's (int or str). labels: some of ``options``; a list of strings,
@@ -64,7 +64,7 @@ class Field:
     aspect: str
     question: str
     reply: str | None = None
-    options: tuple[Option, ...] = ()
+    options: tuple[AnswerOption, ...] = ()
     initial: str = ""
     required: bool = True
     longest: int = 2000
@@ -99,7 +99,7 @@ def order_units(units: Sequence[str], seed: int, rater: str, block: int = 0) -> 
     return [unit for one in blocks for unit in stable_shuffle(one, seed, "rater", rater)]
 
 
-def check_due(number: int, every: int, seed: int, rater: str) -> int:
+def place_check(number: int, every: int, seed: int, rater: str) -> int:
     """Return after how many units a rater gets check ``number`` (from 0): at random within its ``every`` units."""
     return number * every + stable_hash(seed, "check", rater, number) % every
 

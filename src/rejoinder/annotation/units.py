@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rejoinder.annotation.checks import make_own_unit, parse_accepted
+from rejoinder.annotation.checks import make_check_unit, parse_accepted_answers
 from rejoinder.annotation.form import FORMS, ShownKind
-from rejoinder.annotation.project import Check, Project
+from rejoinder.annotation.project import Project, ProjectCheck
 from rejoinder.annotation.redaction import redact_text, redact_turns
 from rejoinder.annotation.unit import Unit, UnitKind
 from rejoinder.data.collection import Collection
@@ -168,7 +168,7 @@ def make_units(project: Project, collection: Collection | None = None) -> list[U
     if not units:
         required = REQUIRED_DATA[FORMS[project.form].shows]
         raise InputError(f"{project.name}: the form {project.form!r} needs {required}, but the data has none")
-    checks: list[tuple[UnitKind, Check]] = [
+    checks: list[tuple[UnitKind, ProjectCheck]] = [
         *(("gold", check) for check in project.gold),
         *(("attention", check) for check in project.attention),
         *(("exercise", check) for check in project.exercise.questions),
@@ -207,9 +207,9 @@ def _make_unit(project: Project, draft: UnitDraft) -> Unit:
     return Unit(f"{name:016x}", project.form, payload, hidden)
 
 
-def _make_check_unit(project: Project, units: Mapping[str, Unit], kind: UnitKind, check: Check) -> Unit:
-    unit = make_own_unit(project, kind, check) if check.of is None else _find_named_unit(units, check)
-    hidden = {**unit.hidden, "answer": parse_accepted(project, unit, check)}
+def _make_check_unit(project: Project, units: Mapping[str, Unit], kind: UnitKind, check: ProjectCheck) -> Unit:
+    unit = make_check_unit(project, kind, check) if check.of is None else _find_named_unit(units, check)
+    hidden = {**unit.hidden, "answer": parse_accepted_answers(project, unit, check)}
     if check.explanation:
         hidden["explanation"] = check.explanation
     payload = dict(unit.payload)
@@ -218,7 +218,7 @@ def _make_check_unit(project: Project, units: Mapping[str, Unit], kind: UnitKind
     return replace(unit, kind=kind, payload=payload, hidden=hidden)
 
 
-def _find_named_unit(units: Mapping[str, Unit], check: Check) -> Unit:
+def _find_named_unit(units: Mapping[str, Unit], check: ProjectCheck) -> Unit:
     """Return the one unit that shows what a check names: an item, a question, or a response."""
     matches = [
         unit

@@ -62,19 +62,21 @@ def judge_adaptations(
 ) -> list[AdaptationOutcome]:
     """Return the outcome of each proposal: adapted if accepted, else the original."""
     compared = [i for i, adaptation in enumerate(adaptations) if adaptation is not None and adaptation.text]
-    values = _cosines([(pairs[i][1].text, str(_text(adaptations[i]))) for i in compared], acceptance.encoder)
+    values = _adaptation_cosines(
+        [(pairs[i][1].text, str(_adapted_text(adaptations[i]))) for i in compared], acceptance.encoder
+    )
     cosines = dict(zip(compared, values, strict=True))
     outcomes = []
     for i, ((context, proposal), adaptation) in enumerate(zip(pairs, adaptations, strict=True)):
-        verdict = _decide(context, proposal.text, adaptation, cosines.get(i), acceptance)
-        new_text = _text(adaptation)
+        verdict = _judge_adaptation(context, proposal.text, adaptation, cosines.get(i), acceptance)
+        new_text = _adapted_text(adaptation)
         if verdict == "adapted" and new_text is not None:
             proposal = dataclasses.replace(proposal, text=new_text, origin=proposal.text)
         outcomes.append(AdaptationOutcome(proposal, verdict, new_text, _likelihood_gain(adaptation), cosines.get(i)))
     return outcomes
 
 
-def _decide(
+def _judge_adaptation(
     context: Sequence[Turn], text: str, adaptation: Adaptation | None, cosine: float | None, acceptance: Acceptance
 ) -> AdaptationVerdict:
     if adaptation is None:
@@ -105,7 +107,7 @@ def _likelihood_gain(adaptation: Adaptation | None) -> float | None:
     )
 
 
-def _text(adaptation: Adaptation | None) -> str | None:
+def _adapted_text(adaptation: Adaptation | None) -> str | None:
     return adaptation.text if adaptation else None
 
 
@@ -119,7 +121,7 @@ def _repeats_a_run(words: Sequence[str], run: int = 3) -> bool:
     return len(set(runs)) < len(runs)
 
 
-def _cosines(texts: Sequence[tuple[str, str]], encoder: str) -> list[float]:
+def _adaptation_cosines(texts: Sequence[tuple[str, str]], encoder: str) -> list[float]:
     if not texts:
         return []
     vectors = load_encoder(encoder).encode([text for pair in texts for text in pair])

@@ -14,17 +14,17 @@ from pathlib import Path
 from rejoinder import spec as specs
 from rejoinder.augmentation.acceptance import Acceptance, AdaptationOutcome, ContextProposals, judge_adaptations
 from rejoinder.augmentation.proposal import Proposal
-from rejoinder.augmentation.store import Adaptation, AdaptationStore, Likelihood, adaptation_key
+from rejoinder.augmentation.store import Adaptation, AdaptationStore, TextLikelihood, adaptation_key
 from rejoinder.errors import SpecError
 from rejoinder.models.card import folder_digest
 from rejoinder.models.catalog.entries import MODELS
 from rejoinder.models.catalog.manifest import model_folder
-from rejoinder.models.delorean.decoder import VERSION, DeloreanTask, adapt_batches
+from rejoinder.models.delorean.decoder import VERSION, DeloreanTask, rewrite_batches
 from rejoinder.models.delorean.settings import DeloreanSettings
 from rejoinder.models.language_model.likelihood import TokenScores
 from rejoinder.models.language_model.model import LanguageModel, open_language_model
 from rejoinder.models.language_model.prompt_format import Join, check_join
-from rejoinder.models.language_model.sentence_end import model_limits
+from rejoinder.models.language_model.sentence_end import model_batch_limits
 from rejoinder.paths import cache_home
 
 DEFAULT_MODEL = "smollm2-135m"
@@ -103,24 +103,24 @@ def _adapt_jobs(
 ) -> None:
     """Adapt texts batch by batch, and measure how likely they are before and after."""
     keys, tasks = list(jobs), list(jobs.values())
-    for batch in adapt_batches(model, tasks, settings, batch_size):
+    for batch in rewrite_batches(model, tasks, settings, batch_size):
         texts = [(tasks[i], result.text) for i, result in batch]
         scored = [
             (job.context, text)
             for job, new_text in texts
             for text in (job.text, job.text if new_text is None else new_text)
         ]
-        rows, tokens = model_limits(model)
+        rows, tokens = model_batch_limits(model)
         scores = model.log_probabilities(*zip(*scored, strict=True), most_rows=rows, most_tokens=tokens)
-        likelihoods = [_likelihood(one) for one in scores]
+        likelihoods = [_adaptation_likelihood(one) for one in scores]
         store.put(
             (keys[i], Adaptation(result.text, result.rounds, before, after))
             for (i, result), before, after in zip(batch, likelihoods[::2], likelihoods[1::2], strict=True)
         )
 
 
-def _likelihood(scores: TokenScores) -> Likelihood | None:
-    return Likelihood(scores.mean, float(scores.log_probabilities.min())) if scores.tokens else None
+def _adaptation_likelihood(scores: TokenScores) -> TextLikelihood | None:
+    return TextLikelihood(scores.mean, float(scores.log_probabilities.min())) if scores.tokens else None
 
 
 def _open_model(name: str, join: Join) -> LanguageModel:
@@ -132,10 +132,10 @@ def _store_path(model: str) -> Path:
     """The path of a model's store; different models of the same name have different ones."""
     folder = model_folder(MODELS[model]) if model in MODELS else Path(model)
     here = (folder / "config.json").is_file()
-    digest = _digest(folder, (folder / "config.json").stat().st_mtime_ns)[:12] if here else "absent"
+    digest = _language_model_digest(folder, (folder / "config.json").stat().st_mtime_ns)[:12] if here else "absent"
     return cache_home() / "adaptations" / f"{Path(model).name}-{digest}.jsonl"
 
 
 @lru_cache(maxsize=4)
-def _digest(folder: Path, changed: int) -> str:
+def _language_model_digest(folder: Path, changed: int) -> str:
     return folder_digest(folder)

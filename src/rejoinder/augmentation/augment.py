@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 from rejoinder.augmentation.filter import filter_proposals, select_diverse
 from rejoinder.augmentation.plan import AugmentationPlan
 from rejoinder.augmentation.proposal import Proposal
-from rejoinder.augmentation.sources import Sources, open_sources
+from rejoinder.augmentation.sources import OpenedSources, open_sources
 from rejoinder.augmentation.summary import AugmentationTally
 from rejoinder.data.inputs import Input
 from rejoinder.data.validation import IdChecker
@@ -99,9 +99,9 @@ def augment_records(
         return
     caching = isinstance(engine, CachingEngine)
     if engine is not None and (engine.workers > 1 or caching):
-        from rejoinder.augmentation.worker import explain_local
+        from rejoinder.augmentation.worker import explain_local_augmentation
 
-        if (reason := explain_local(plan)) is None:
+        if (reason := explain_local_augmentation(plan)) is None:
             yield from _augment_by_engine(records, plan, tally, engine, say)
             return
         if say is not None and engine.workers > 1:
@@ -122,7 +122,7 @@ def augment_records(
 
 
 def _make_local_augmenter(
-    plan: AugmentationPlan, sources: Sources, tally: AugmentationTally, engine: Engine | None
+    plan: AugmentationPlan, sources: OpenedSources, tally: AugmentationTally, engine: Engine | None
 ) -> Callable[[Sequence[Item]], Iterable[Item]]:
     """Return a function that augments items in this process; with a caching engine, results are cached if possible."""
     if isinstance(engine, CachingEngine) and not plan.adapt:
@@ -183,7 +183,7 @@ class Augmenter:
     """Augments batches of items; ``adaptations_left`` is how many texts may still be adapted."""
 
     plan: AugmentationPlan
-    sources: Sources
+    sources: OpenedSources
     tally: AugmentationTally
 
     def __post_init__(self) -> None:

@@ -11,15 +11,14 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from rejoinder.augmentation.proposal import Proposal
 from rejoinder.errors import SpecError
 from rejoinder.text.normalise import normalise_text
+from rejoinder.text.similarity import dice_similarity, extract_ngrams
 from rejoinder.types import Item
 
 RANK_WEIGHT = 0.5  # the weight of the rank in its source vs. being unlike the others
-_Grams = frozenset[tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -63,9 +62,9 @@ def select_diverse(item: Item, proposals: Sequence[Proposal], k: int) -> list[Pr
     queues: dict[str, list[int]] = {}
     for i, proposal in enumerate(proposals):
         queues.setdefault(source_kind(proposal.source), []).append(i)
-    goodness, grams = _rank_goodness(proposals), [_grams(proposal.text) for proposal in proposals]
-    reference_grams = [_grams(reference.text) for reference in item.references]
-    likeness = [max((_dice_similarity(own, other) for other in reference_grams), default=0.0) for own in grams]
+    goodness, grams = _rank_goodness(proposals), [extract_ngrams(proposal.text) for proposal in proposals]
+    reference_grams = [extract_ngrams(reference.text) for reference in item.references]
+    likeness = [max((dice_similarity(own, other) for other in reference_grams), default=0.0) for own in grams]
     chosen: list[Proposal] = []
     while len(chosen) < k and any(queues.values()):
         for queue in (queue for queue in queues.values() if queue):
@@ -73,7 +72,7 @@ def select_diverse(item: Item, proposals: Sequence[Proposal], k: int) -> list[Pr
             queue.remove(best)
             chosen.append(proposals[best])
             for i in (i for rest in queues.values() for i in rest):
-                likeness[i] = max(likeness[i], _dice_similarity(grams[i], grams[best]))
+                likeness[i] = max(likeness[i], dice_similarity(grams[i], grams[best]))
     return chosen[:k]
 
 
@@ -117,15 +116,3 @@ def _rank_goodness(proposals: Sequence[Proposal]) -> list[float]:
         places.append(before[proposal.source])
         before[proposal.source] += 1
     return [1 - place / before[proposal.source] for place, proposal in zip(places, proposals, strict=True)]
-
-
-def _grams(text: str) -> _Grams:
-    """The words of a text and its pairs of neighbouring words."""
-    words = normalise_text(text).split()
-    return frozenset([*((word,) for word in words), *pairwise(words)])
-
-
-def _dice_similarity(first: _Grams, second: _Grams) -> float:
-    """The similarity of two texts, from 0 to 1 (Dice 1945)."""
-    both = len(first) + len(second)
-    return 2 * len(first & second) / both if both else 0.0

@@ -15,11 +15,11 @@ from typing import Protocol
 
 from rejoinder import spec as specs
 from rejoinder.augmentation.proposal import Proposal
-from rejoinder.augmentation.substitution import Replacement, apply_replacements, find_replacements
+from rejoinder.augmentation.substitution import SynonymReplacement, apply_replacements, find_replacements
 from rejoinder.errors import InputError, SpecError, nearest
 from rejoinder.text.english.contractions import toggle_contractions
 from rejoinder.text.english.markers import replace_marker
-from rejoinder.text.english.order import reorder
+from rejoinder.text.english.word_order import reorder_text
 from rejoinder.types import Turn
 
 _REWORDING_TRIES = 12  # tries for each paraphrase that is wanted: short texts have few
@@ -47,7 +47,7 @@ class Rewording:
         replacements = find_replacements(texts, self.similarity, self.encoder)
         return [self._paraphrase(text, options, count) for text, options in zip(texts, replacements, strict=True)]
 
-    def _paraphrase(self, text: str, options: Sequence[Replacement], count: int) -> list[str]:
+    def _paraphrase(self, text: str, options: Sequence[SynonymReplacement], count: int) -> list[str]:
         paraphrases: dict[str, None] = {}
         for number in range(2 * count * _REWORDING_TRIES):
             rng = random.Random(f"{self.seed}/{number}/{text}")
@@ -61,16 +61,16 @@ class Rewording:
         return list(paraphrases)
 
 
-def _reword(rng: random.Random, text: str, options: Sequence[Replacement]) -> str:
+def _reword(rng: random.Random, text: str, options: Sequence[SynonymReplacement]) -> str:
     """Return one paraphrase; words are replaced first, since their places are those in the original text."""
-    by_place: dict[int, list[Replacement]] = {}
+    by_place: dict[int, list[SynonymReplacement]] = {}
     for one in options:
         by_place.setdefault(one.start, []).append(one)
     most = min(len(by_place), 1 + len(text.split()) // _WORDS_PER_REPLACEMENT)
     places = rng.sample(sorted(by_place), rng.randint(min(1, most), most))
     other = apply_replacements(text, [rng.choice(by_place[place]) for place in places])
     if rng.random() < 0.5:
-        other = reorder(rng, other)
+        other = reorder_text(rng, other)
     return toggle_contractions(other) if rng.random() < 0.5 else other
 
 

@@ -121,7 +121,8 @@ class RetrievalSource:
         if not self.past_alone:
             return whole
         return [
-            _interleave(*lists, n) for lists in zip(whole, self._search(FIELD_NAMES[:1], items, n, split), strict=True)
+            _interleave_hits(*lists, n)
+            for lists in zip(whole, self._search(FIELD_NAMES[:1], items, n, split), strict=True)
         ]
 
     def _search(self, fields: Sequence[str], items: Sequence[Item], n: int, split: str | None) -> list[list[Proposal]]:
@@ -140,7 +141,7 @@ class RetrievalSource:
         return proposals
 
 
-def _interleave(first: Sequence[Proposal], second: Sequence[Proposal], n: int) -> list[Proposal]:
+def _interleave_hits(first: Sequence[Proposal], second: Sequence[Proposal], n: int) -> list[Proposal]:
     """Return the first n texts of two lists that take turns, each text once; if one ends, the other continues."""
     by_text: dict[str, Proposal] = {}
     for one in (one for both in zip_longest(first, second) for one in both if one is not None):

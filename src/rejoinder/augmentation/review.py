@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, NamedTuple, TypeAlias
 
-from rejoinder.augmentation.sources import is_generated
+from rejoinder.augmentation.sources import is_generated_reference
 from rejoinder.data.reader import LONGEST_LINE, InputFile
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief, nearest
@@ -153,7 +153,7 @@ def write_review(records: Iterable[Record], path: str | Path) -> Iterator[Record
         for record in records:
             if isinstance(record, Item):
                 for number, reference in enumerate(record.references, 1):
-                    if is_generated(reference):
+                    if is_generated_reference(reference):
                         rows.add(record, number, reference)
             yield record
 
@@ -182,7 +182,7 @@ def apply_review(
 def _apply_decisions(item: Item, verdicts: ReviewDecisions, decisions: Counter[str], file: str) -> Item:
     references = []
     for number, reference in enumerate(item.references, 1):
-        if not is_generated(reference):
+        if not is_generated_reference(reference):
             references.append(reference)
             continue
         verdict = verdicts.pop((item.id, number), None)

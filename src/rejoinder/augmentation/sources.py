@@ -19,7 +19,7 @@ from rejoinder.augmentation.proposal import Proposal
 from rejoinder.augmentation.retrieval import collect_dialogues
 from rejoinder.errors import InputError
 from rejoinder.models.catalog.entries import MODELS
-from rejoinder.models.catalog.manifest import is_available
+from rejoinder.models.catalog.manifest import is_model_available
 from rejoinder.types import Item, Record, Reference
 
 Propose: TypeAlias = Callable[[Sequence[Item]], list[list[Proposal]]]
@@ -28,21 +28,21 @@ OWN_KINDS = ("retrieval", "commonsense", "paraphrase")  # the kinds of source of
 
 
 @dataclass
-class Sources:
+class OpenedSources:
     """Functions that propose references, and notes for the user, such as what was left out."""
 
     propose: list[Propose] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
-def is_generated(reference: Reference) -> bool:
+def is_generated_reference(reference: Reference) -> bool:
     """Whether a reference comes from a source of this package, not from a person."""
     return reference.source.partition("/")[0] in OWN_KINDS
 
 
-def open_sources(plan: AugmentationPlan, records: Sequence[Record] = ()) -> Sources:
+def open_sources(plan: AugmentationPlan, records: Sequence[Record] = ()) -> OpenedSources:
     """Open the sources of a plan; ``records`` are searched if it names no corpus."""
-    sources = Sources()
+    sources = OpenedSources()
     if plan.retrieval is not None:
         _open_retrieval(sources, plan, records)
     if plan.knowledge:
@@ -55,7 +55,7 @@ def open_sources(plan: AugmentationPlan, records: Sequence[Record] = ()) -> Sour
     return sources
 
 
-def _open_retrieval(sources: Sources, plan: AugmentationPlan, records: Sequence[Record]) -> None:
+def _open_retrieval(sources: OpenedSources, plan: AugmentationPlan, records: Sequence[Record]) -> None:
     retrieval = plan.retrieval
     if retrieval is None:
         return
@@ -73,7 +73,7 @@ def _open_retrieval(sources: Sources, plan: AugmentationPlan, records: Sequence[
     sources.propose.append(lambda items: source.propose(items, plan.wanted, plan.split))
 
 
-def _open_knowledge(sources: Sources, plan: AugmentationPlan) -> None:
+def _open_knowledge(sources: OpenedSources, plan: AugmentationPlan) -> None:
     from rejoinder.models.encoder.factory import load_encoder
 
     for name in plan.knowledge:
@@ -84,7 +84,7 @@ def _open_knowledge(sources: Sources, plan: AugmentationPlan) -> None:
         sources.propose.append(MatchedKnowledge(knowledge, load_encoder("aptness")).infer)
 
 
-def _open_comet(sources: Sources, plan: AugmentationPlan) -> None:
+def _open_comet(sources: OpenedSources, plan: AugmentationPlan) -> None:
     if plan.comet is False:
         return
     if plan.comet is None and plan.comet_model is None and (missing := _explain_missing_comet()):
@@ -92,21 +92,23 @@ def _open_comet(sources: Sources, plan: AugmentationPlan) -> None:
         return
     if plan.comet is None:
         sources.notes.append("comet runs a language model on every item, which takes some seconds per item on a CPU")
-    source = GeneratedKnowledge(_generator(plan.comet_model))
+    source = GeneratedKnowledge(_open_tail_generator(plan.comet_model))
     # No relation is better than another, so the first tails of all relations come first.
-    sources.propose.append(lambda items: [_interleave(_group_by_relation(of_item)) for of_item in source.infer(items)])
+    sources.propose.append(
+        lambda items: [_interleave_proposals(_group_by_relation(of_item)) for of_item in source.infer(items)]
+    )
 
 
 def _explain_missing_comet() -> str | None:
     """Return what the package's own COMET lacks, and how to get it; None if it can run."""
     if any(find_spec(module) is None for module in ("torch", "transformers")):
         return 'it needs torch; install it with: pip install "rejoinder[torch]"'
-    if not is_available(MODELS[COMET_BASE]):
+    if not is_model_available(MODELS[COMET_BASE]):
         return f"it needs the model {COMET_BASE!r}; get it with: rejoinder models get {COMET_BASE}"
     return None
 
 
-def _generator(name: str | None) -> TailGenerator:
+def _open_tail_generator(name: str | None) -> TailGenerator:
     from rejoinder.augmentation.store import cached_comet
     from rejoinder.models.comet.model import CARD_FILE, load_sequence_comet, open_comet
 
@@ -115,16 +117,16 @@ def _generator(name: str | None) -> TailGenerator:
     return open_comet(name) if (Path(name) / CARD_FILE).is_file() else load_sequence_comet(name)
 
 
-def _open_paraphrase(sources: Sources, plan: AugmentationPlan, spec: str) -> None:
+def _open_paraphrase(sources: OpenedSources, plan: AugmentationPlan, spec: str) -> None:
     method = parse_paraphraser(spec)
     if "seed" not in specs.parse_spec(spec, "method of paraphrasing").arguments:
         method = replace(method, seed=plan.seed)  # type: ignore[type-var]
 
     def propose(items: Sequence[Item]) -> list[list[Proposal]]:
         """Return paraphrases of the items' own references, the first ones of each reference first."""
-        texts = [[r.text for r in item.references if not is_generated(r)] for item in items]
+        texts = [[r.text for r in item.references if not is_generated_reference(r)] for item in items]
         paraphrases = iter(paraphrased([text for of_item in texts for text in of_item], method, plan.paraphrases))
-        return [_interleave([next(paraphrases) for _ in of_item]) for of_item in texts]
+        return [_interleave_proposals([next(paraphrases) for _ in of_item]) for of_item in texts]
 
     sources.propose.append(propose)
 
@@ -137,5 +139,5 @@ def _group_by_relation(proposals: Sequence[Proposal]) -> list[list[Proposal]]:
     return list(groups.values())
 
 
-def _interleave(lists: Sequence[Sequence[Proposal]]) -> list[Proposal]:
+def _interleave_proposals(lists: Sequence[Sequence[Proposal]]) -> list[Proposal]:
     return [one for row in zip_longest(*lists) for one in row if one is not None]

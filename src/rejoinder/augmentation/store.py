@@ -54,7 +54,7 @@ class ValueStore(LineStore[Value]):
         self.append(dict(rows))
 
 
-class Likelihood(NamedTuple):
+class TextLikelihood(NamedTuple):
     """How likely a text is in its context: the mean and the lowest log-probability of its tokens."""
 
     mean: float
@@ -66,13 +66,13 @@ class Adaptation(NamedTuple):
 
     text: str | None
     rounds: int = 0
-    before: Likelihood | None = None
-    after: Likelihood | None = None
+    before: TextLikelihood | None = None
+    after: TextLikelihood | None = None
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Adaptation:
         """Return the adaptation in a line of a file."""
-        likely = {name: Likelihood(*record.pop(name)) for name in ("before", "after") if record.get(name)}
+        likely = {name: TextLikelihood(*record.pop(name)) for name in ("before", "after") if record.get(name)}
         return cls(**{**record, **likely})
 
 
@@ -92,7 +92,7 @@ TAILS_VERSION = 1  # of how tails are written: with another version they are wri
 _BATCH_SIZE = 16  # heads that a killed command may lose
 
 
-class Tails(NamedTuple):
+class EventTails(NamedTuple):
     """The tails of an event and a relation, best first."""
 
     tails: Sequence[str]
@@ -104,7 +104,7 @@ class CachedTails:
     def __init__(self, open_generator: Callable[[], TailGenerator], signature: str, path: Path) -> None:
         self._open = open_generator
         self._signature = signature
-        self._store = ValueStore(lambda fields: Tails(**fields), "tails", path)
+        self._store = ValueStore(lambda fields: EventTails(**fields), "tails", path)
 
     def tails(self, heads: Sequence[str], relation: str, n: int = 5) -> list[list[str]]:
         """Return up to n tails of each event and a relation, best first; only those not in the cache are generated."""
@@ -113,7 +113,7 @@ class CachedTails:
         for start in range(0, len(missing), _BATCH_SIZE):
             part = missing[start : start + _BATCH_SIZE]
             outputs = self._open().tails(part, relation, n)
-            self._store.put((keys[head], Tails(texts)) for head, texts in zip(part, outputs, strict=True))
+            self._store.put((keys[head], EventTails(texts)) for head, texts in zip(part, outputs, strict=True))
         return [list(cached.tails) if (cached := self._store.get(keys[head])) else [] for head in heads]
 
 
@@ -122,7 +122,7 @@ def cached_comet() -> CachedTails:
     from rejoinder.models.comet import model
     from rejoinder.models.language_model import lora_folder
 
-    card = lora_folder.read_card(model.SHIPPED_FOLDER, model.COMET_LORA)
+    card = lora_folder.read_lora_card(model.SHIPPED_FOLDER, model.COMET_LORA)
     signature = f"{TAILS_VERSION} {card.base} {card.base_digest} {card.parts}"
     path = cache_home() / "tails" / f"comet-{card.parts[:12]}-{card.base_digest[:12]}.jsonl"
     return CachedTails(model.open_comet, signature, path)

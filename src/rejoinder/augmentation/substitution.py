@@ -18,7 +18,7 @@ import orjson
 
 from rejoinder.models.encoder.factory import find_encoder_folder, load_encoder
 from rejoinder.text.english import synonyms as _synonyms
-from rejoinder.text.english.replacement import load_replacements, match_case
+from rejoinder.text.english.synonym_replacement import load_replacements, match_case
 
 _WORD = re.compile(r"(?<![\w'’-])[^\W\d_]{3,}(?![\w'’-])")
 _COMMON = 10_000  # BERT's vocabulary lists its most frequent words first
@@ -40,7 +40,7 @@ _EXCLUDED_WORDS = frozenset(  # words whose senses in WordNet are never the ones
 )
 
 
-class Replacement(NamedTuple):
+class SynonymReplacement(NamedTuple):
     """A span of a text, and what may replace it."""
 
     start: int
@@ -48,7 +48,9 @@ class Replacement(NamedTuple):
     instead: str
 
 
-def find_replacements(texts: Sequence[str], similarity: float, encoder: str = "aptness") -> list[list[Replacement]]:
+def find_replacements(
+    texts: Sequence[str], similarity: float, encoder: str = "aptness"
+) -> list[list[SynonymReplacement]]:
     """Return the possible replacements in each text: those that keep a cosine of at least ``similarity``.
 
     Only the words around a replacement are compared, since a single word hardly changes the vector of a long text.
@@ -56,14 +58,14 @@ def find_replacements(texts: Sequence[str], similarity: float, encoder: str = "a
     proposed = [(i, replacement) for i, text in enumerate(texts) for replacement in _propose_replacements(text)]
     around = [_surrounding_words(texts[i], replacement) for i, replacement in proposed]
     vectors = load_encoder(encoder).encode([text for pair in around for text in pair])
-    accepted: list[list[Replacement]] = [[] for _ in texts]
+    accepted: list[list[SynonymReplacement]] = [[] for _ in texts]
     for (i, replacement), cosine in zip(proposed, np.einsum("ij,ij->i", vectors[::2], vectors[1::2]), strict=True):
         if cosine >= similarity:
             accepted[i].append(replacement)
     return accepted
 
 
-def _surrounding_words(text: str, replacement: Replacement) -> tuple[str, str]:
+def _surrounding_words(text: str, replacement: SynonymReplacement) -> tuple[str, str]:
     """Return the words around a replacement, as they are and with the replacement."""
     before, after = (
         text[: replacement.start].split(" ")[-_WINDOW - 1 :],
@@ -73,16 +75,16 @@ def _surrounding_words(text: str, replacement: Replacement) -> tuple[str, str]:
     return left + text[replacement.start : replacement.end] + right, left + replacement.instead + right
 
 
-def apply_replacements(text: str, chosen: Sequence[Replacement]) -> str:
+def apply_replacements(text: str, chosen: Sequence[SynonymReplacement]) -> str:
     """Return the text with some of its words replaced (no two replacements in one place)."""
     for replacement in sorted(chosen, reverse=True):
         text = text[: replacement.start] + replacement.instead + text[replacement.end :]
     return text
 
 
-def _propose_replacements(text: str) -> list[Replacement]:
+def _propose_replacements(text: str) -> list[SynonymReplacement]:
     return [
-        Replacement(*match.span(), match_case(match.group(), other))
+        SynonymReplacement(*match.span(), match_case(match.group(), other))
         for match in _WORD.finditer(text)
         for other in _find_synonyms(match.group().lower())
     ]
@@ -92,10 +94,10 @@ def _propose_replacements(text: str) -> list[Replacement]:
 def _find_synonyms(word: str) -> tuple[str, ...]:
     """Return the synonyms of a word form; for inflected forms, only those that were checked by hand."""
     curated = [load_replacements()[word]] if word in load_replacements() else []
-    if word in _EXCLUDED_WORDS or _synonyms.base_forms(word) != [word]:
+    if word in _EXCLUDED_WORDS or _synonyms.word_base_forms(word) != [word]:
         return tuple(curated)
     shared: dict[str, int] = defaultdict(int)
-    synsets = [meaning for meaning in _synonyms.find_meanings(word) if meaning in _synset_words()]
+    synsets = [meaning for meaning in _synonyms.find_word_meanings(word) if meaning in _synset_words()]
     for other in (other for synset in synsets for other in _synset_words()[synset]):
         if other in _common_words() and not _share_a_stem(word, other):
             shared[other] += 1

@@ -10,7 +10,7 @@ from rejoinder.augmentation.acceptance import Acceptance
 from rejoinder.augmentation.augment import Augmenter
 from rejoinder.augmentation.plan import AugmentationPlan
 from rejoinder.augmentation.retrieval import Retrieval
-from rejoinder.augmentation.sources import Sources, open_sources
+from rejoinder.augmentation.sources import OpenedSources, open_sources
 from rejoinder.augmentation.summary import AugmentationTally
 from rejoinder.data.objects import to_object
 from rejoinder.data.schema import Place, from_object
@@ -22,7 +22,7 @@ from rejoinder.types import Item
 _PLACE = Place("items", 0)
 
 
-def explain_local(plan: AugmentationPlan) -> str | None:
+def explain_local_augmentation(plan: AugmentationPlan) -> str | None:
     """Return why a plan cannot be computed by workers, in one sentence; None if it can."""
     if plan.corpus is None and plan.retrieval is not None:
         return "the items themselves are searched, so one process computes all of them; name a corpus to use several"
@@ -34,8 +34,8 @@ def explain_local(plan: AugmentationPlan) -> str | None:
 class AugmentWorker:
     """A plan with its opened sources."""
 
-    def __init__(self, plan: Mapping[str, Any], sources: Sources | None = None) -> None:
-        self._plan = plan_from_values(plan)
+    def __init__(self, plan: Mapping[str, Any], sources: OpenedSources | None = None) -> None:
+        self._plan = augmentation_plan_from_values(plan)
         self._sources = sources or open_sources(self._plan, [])
 
     def compute(self, task: Sequence[Any]) -> list[Any]:
@@ -59,7 +59,7 @@ def augment_by_engine(
 
 
 def make_caching_augmenter(
-    engine: CachingEngine, plan: AugmentationPlan, sources: Sources, tally: AugmentationTally
+    engine: CachingEngine, plan: AugmentationPlan, sources: OpenedSources, tally: AugmentationTally
 ) -> Callable[[Sequence[Item]], list[Item]]:
     """Return a function that augments items in this process, with open sources, unless the results are cached."""
     worker = AugmentWorker(dataclasses.asdict(plan), sources)
@@ -87,17 +87,17 @@ def _collect_items(result: Sequence[Any], tally: AugmentationTally) -> list[Item
     return [record for record in (from_object(one, _PLACE, True) for one in objects) if isinstance(record, Item)]
 
 
-def plan_from_values(values: Mapping[str, Any]) -> AugmentationPlan:
+def augmentation_plan_from_values(values: Mapping[str, Any]) -> AugmentationPlan:
     """Return a plan from plain values."""
     parts = {
-        "retrieval": None if values["retrieval"] is None else _construct(Retrieval, values["retrieval"]),
-        "delorean": _construct(DeloreanSettings, values["delorean"]),
-        "acceptance": _construct(Acceptance, values["acceptance"]),
+        "retrieval": None if values["retrieval"] is None else _plan_part_from_values(Retrieval, values["retrieval"]),
+        "delorean": _plan_part_from_values(DeloreanSettings, values["delorean"]),
+        "acceptance": _plan_part_from_values(Acceptance, values["acceptance"]),
         "knowledge": tuple(values["knowledge"]),
     }
     return AugmentationPlan(**{**values, **parts})
 
 
-def _construct(kind: Any, values: Mapping[str, Any]) -> Any:
+def _plan_part_from_values(kind: Any, values: Mapping[str, Any]) -> Any:
     """Return a value of a class; JSON has lists instead of tuples."""
     return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})

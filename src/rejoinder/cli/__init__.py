@@ -75,12 +75,12 @@ def _run_program() -> None:
         if isinstance(status, int) and status:  # click gives back the status of an Exit
             sys.exit(status)
     except RejoinderError as error:
-        _fail(str(error))
+        _print_error_and_exit(str(error))
     except click.UsageError as error:
         where = f" (see: {error.ctx.command_path} --help)" if error.ctx else ""
-        _fail(error.format_message() + where)
+        _print_error_and_exit(error.format_message() + where)
     except click.ClickException as error:
-        _fail(error.format_message())
+        _print_error_and_exit(error.format_message())
     except (click.exceptions.Abort, KeyboardInterrupt):
         print("rejoinder: stopped" + "; run the same command again to continue" * _is_resumable(), file=sys.stderr)
         if "ray" in sys.modules:
@@ -97,7 +97,7 @@ def _run_program() -> None:
         subject = (
             f"{shorten_path(error.filename)}:" if error.filename is not None else "the output could not be written:"
         )
-        _fail(f"{subject} {error.strerror}")
+        _print_error_and_exit(f"{subject} {error.strerror}")
 
 
 def _check_streams() -> None:
@@ -126,7 +126,7 @@ def _is_resumable() -> bool:
     return resumable == "always" or (resumable == "with output" and has_output)
 
 
-def _fail(message: str) -> None:
+def _print_error_and_exit(message: str) -> None:
     try:
         if sys.stdout is not None:
             sys.stdout.flush()

@@ -50,7 +50,9 @@ def list_entries() -> list[CommandEntry]:
         module = command_module(name)
         summary = module.command.get_short_help_str(70) if module else ""
         entries.append(CommandEntry(name, getattr(module, "GROUP", ""), summary, getattr(module, "COMMON", None)))
-    return sorted(entries, key=lambda entry: (_position(entry.group), entry.common or len(entries) + 1, entry.name))
+    return sorted(
+        entries, key=lambda entry: (_group_position(entry.group), entry.common or len(entries) + 1, entry.name)
+    )
 
 
 def write_first_screen(formatter: click.HelpFormatter, summary: str) -> None:
@@ -64,7 +66,7 @@ def write_first_screen(formatter: click.HelpFormatter, summary: str) -> None:
         common = sorted((entry.common, entry.name, entry.summary) for entry in entries if entry.common is not None)
         formatter.write_dl([(name, summary) for _, name, summary in common])
     with formatter.section("All commands"):
-        formatter.write_dl([(group, ", ".join(_names(entries, group))) for group in GROUPS])
+        formatter.write_dl([(group, ", ".join(_group_command_names(entries, group))) for group in GROUPS])
     formatter.write_paragraph()
     formatter.write_text("More: rejoinder help --all (every command), rejoinder COMMAND --help (one).")
 
@@ -77,9 +79,9 @@ def write_all_commands(formatter: click.HelpFormatter) -> None:
             formatter.write_dl([(entry.name, entry.summary) for entry in entries if entry.group == group])
 
 
-def _names(entries: Iterable[CommandEntry], group: str) -> list[str]:
+def _group_command_names(entries: Iterable[CommandEntry], group: str) -> list[str]:
     return sorted(entry.name for entry in entries if entry.group == group)
 
 
-def _position(group: str) -> int:
+def _group_position(group: str) -> int:
     return GROUPS.index(group) if group in GROUPS else len(GROUPS)

@@ -26,7 +26,7 @@ _ENDING_NAMES = {
 }  # fmt: skip
 
 
-class Output(click.Path):
+class OutputPath(click.Path):
     """The name of a file or folder to write, whose ending must not be that of another format."""
 
     def __init__(self, content: str, *endings: str, path_type: type[Any] | None = None) -> None:
@@ -50,19 +50,19 @@ class Output(click.Path):
             )
 
 
-def records_output(path_type: type[Any] | None = None) -> Output:
+def records_output(path_type: type[Any] | None = None) -> OutputPath:
     """A JSONL file: records, or other objects, one per line."""
-    return Output("JSONL", ".jsonl", path_type=path_type)
+    return OutputPath("JSONL", ".jsonl", path_type=path_type)
 
 
-def run_output(path_type: type[Any] | None = None) -> Output:
+def run_output(path_type: type[Any] | None = None) -> OutputPath:
     """The folder of a run."""
-    return Output("a folder", path_type=path_type)
+    return OutputPath("a folder", path_type=path_type)
 
 
-page_output = Output("an HTML page", ".html", path_type=Path)
-sheet_output = Output("CSV", ".csv")
-project_output = Output("a project in TOML", ".toml")
+page_output = OutputPath("an HTML page", ".html", path_type=Path)
+sheet_output = OutputPath("CSV", ".csv")
+project_output = OutputPath("a project in TOML", ".toml")
 source_argument = click.argument("source", metavar="FILE")
 without_option = click.option(
     "--without", multiple=True, metavar="RATER", help="Leave out this rater; may be repeated."

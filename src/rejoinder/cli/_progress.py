@@ -20,6 +20,7 @@ import click
 from rejoinder.cli._terminal import escaped_streams
 from rejoinder.engines import request_counts
 from rejoinder.errors import SpecError
+from rejoinder.files import size_on_disk
 
 if TYPE_CHECKING:
     from rejoinder.engines.base import Engine
@@ -36,7 +37,7 @@ class ProgressReporter:
         self.done, self.total = 0, 0  # a total of 0 means unknown
         self.progress: Progress | None = None  # to be called with (done, total); None if nothing is to be shown
         self._start, self._end = time.perf_counter(), 0.0
-        self._earlier_requests = request_counts.get_counts()
+        self._earlier_requests = request_counts.get_request_counts()
 
     @property
     def seconds(self) -> float:
@@ -60,7 +61,7 @@ class ProgressReporter:
         """Return the numbers of failures and retries as texts; empty without an engine, and never a made-up 0."""
         if self.engine is None:
             return []
-        counts, requests = self.engine.counts, request_counts.get_counts() - self._earlier_requests
+        counts, requests = self.engine.counts, request_counts.get_request_counts() - self._earlier_requests
         resent = requests.pop(request_counts.RETRIES, 0)
         if counts.failures is None and counts.retries is None and not requests:
             return [f"failures and retries not reported by {self.engine.name}"]
@@ -79,7 +80,7 @@ class ProgressReporter:
         by = f" with {workers:,} worker{'s' if workers != 1 else ''}"
         costs = [f"{1000 * self.seconds / max(1, rows):.3f} s"]
         if size is not None:
-            costs.append(f"{1000 * (size if isinstance(size, int) else size_of(size)) / max(1, rows):,.0f} bytes")
+            costs.append(f"{1000 * (size if isinstance(size, int) else size_on_disk(size)) / max(1, rows):,.0f} bytes")
         summary = f"{rows:,} {unit}{note} in {self.seconds:.1f} s{by}: {' and '.join(costs)} per thousand"
         failures = [", ".join(self.failure_counts())] if self.engine is not None else []
         click.echo("; ".join([summary, *failures]), err=True)
@@ -107,11 +108,6 @@ def progress_bar(task: str, unit: str = "rows") -> Iterator[Progress | None]:
     """Yield a function to call with (done, total), for work without an engine and without a summary."""
     with show_progress(task, unit) as reporter:
         yield reporter.progress
-
-
-def size_of(path: Path) -> int:
-    """Return the size of a file, or of all files in a folder, in bytes."""
-    return sum(file.stat().st_size for file in (path.rglob("*") if path.is_dir() else [path]) if file.is_file())
 
 
 @contextmanager

@@ -115,11 +115,11 @@ def ruber(**options: Any) -> None:
 
 
 def _train_scorer(kind: Kind, options: ScorerOptions) -> None:
-    from rejoinder.training.speaker.trainer import make_recipe
+    from rejoinder.training.speaker.trainer import make_scorer_recipe
     from rejoinder.training.train import train
 
     choices = {"seed": options.seed, "epochs": options.epochs, "rate": options.rate, "loss": options.loss}
-    recipe = make_recipe(
+    recipe = make_scorer_recipe(
         kind,
         options.encoder,
         copies=options.copies,
@@ -245,7 +245,7 @@ def _train_ranker(options: RankerOptions) -> None:
 
 
 def _ranker_recipe(options: RankerOptions) -> RankerRecipe:
-    from rejoinder.models.ranker.card import EMBEDDED, StatementChoice
+    from rejoinder.models.ranker.card import EMBEDDED, StatementReadingRule
     from rejoinder.training.recipes import RankerRecipe
 
     return RankerRecipe(
@@ -261,6 +261,6 @@ def _ranker_recipe(options: RankerOptions) -> RankerRecipe:
         own=not options.all_candidates,
         distractors=not options.no_distractors,
         mined=options.mined_steps if options.knowledge else 0,
-        choice=StatementChoice(most=options.most, likeness=options.likeness),
+        choice=StatementReadingRule(most=options.most, likeness=options.likeness),
         seed=options.seed,
     )

@@ -51,7 +51,7 @@ def command(
     """
     from rejoinder.annotation.judgements import agreement
     from rejoinder.reports.agreement import aspect_table, class_table, rater_table, suspect_table
-    from rejoinder.reports.output import join_tables
+    from rejoinder.table import join_tables
 
     report = agreement(
         source,

@@ -87,22 +87,22 @@ def command(
         if import_format:
             if file is None or export_format:
                 raise InputError("--import needs --file with the judgements to read, and no --export")
-            _import(annotation, import_format, file)
+            _import_judgements(annotation, import_format, file)
         elif export_format:
-            _export(annotation, export_format, output or file)
+            _export_judgements(annotation, export_format, output or file)
         elif no_serve:
             _print_links(annotation, url or f"http://{host}:{port}", links)
         else:
-            _serve(annotation, host, port, url, links)
+            _serve_project(annotation, host, port, url, links)
 
 
-def _serve(annotation: Annotation, host: str, port: int, url: str | None, links: LinkOptions) -> None:
+def _serve_project(annotation: Annotation, host: str, port: int, url: str | None, links: LinkOptions) -> None:
     try:
-        from rejoinder.server.server import is_loopback, listen, serve, socket_url
+        from rejoinder.server.server import is_loopback, open_listening_socket, serve_project, socket_url
     except ModuleNotFoundError as error:
         raise MissingExtraError(error.name or "starlette", "web", "annotate") from None
 
-    sock = listen(host, port)
+    sock = open_listening_socket(host, port)
     public_url = url or socket_url(sock)
     _print_links(annotation, public_url, links)
     if not is_loopback(sock) and not public_url.startswith("https:"):
@@ -113,7 +113,7 @@ def _serve(annotation: Annotation, host: str, port: int, url: str | None, links:
     if not annotation.project.redact:
         click.echo("Nothing is redacted: make sure that raters may read the data (docs/annotating.md).", err=True)
     click.echo("Ctrl+C stops the server; no answer that was sent is lost.", err=True)
-    serve(annotation.project, annotation.store, sock, public_url)
+    serve_project(annotation.project, annotation.store, sock, public_url)
 
 
 def _print_links(annotation: Annotation, url: str, options: LinkOptions) -> None:
@@ -132,7 +132,7 @@ def _print_links(annotation: Annotation, url: str, options: LinkOptions) -> None
         click.echo(f"{name}\t{address}")
 
 
-def _import(annotation: Annotation, form: str, file: Path) -> None:
+def _import_judgements(annotation: Annotation, form: str, file: Path) -> None:
     """Read judgements from a file."""
     result = annotation.import_(form, file)
     noun = "judgement" if result.added == 1 else "judgements"
@@ -141,7 +141,7 @@ def _import(annotation: Annotation, form: str, file: Path) -> None:
         click.echo(f"{count} left out: {reason}")
 
 
-def _export(annotation: Annotation, form: str, file: Path | None) -> None:
+def _export_judgements(annotation: Annotation, form: str, file: Path | None) -> None:
     """Write the judgements to a file, or to standard output."""
     from rejoinder.files import atomic_write
 

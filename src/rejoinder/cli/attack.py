@@ -8,7 +8,7 @@ import click
 
 from rejoinder.cli import _help
 from rejoinder.cli._options import (
-    Output,
+    OutputPath,
     choose_engine,
     engine_options,
     output_option,
@@ -40,7 +40,7 @@ _EXAMPLES = 5  # the fewest worst cases of each trial that a file holds
 @click.option("--by-corpus", is_flag=True, help="Also print a table of the corpora for each metric.")
 @click.option("--examples", type=click.IntRange(min=0), default=0, metavar="N", help="Also print the N worst cases.")
 @output_option(
-    Output("JSON", ".json", path_type=Path), "Also write the figures and the worst cases.", metavar="FILE.json"
+    OutputPath("JSON", ".json", path_type=Path), "Also write the figures and the worst cases.", metavar="FILE.json"
 )
 @engine_options("1 on this machine, all of a cluster")
 @table_format_option
@@ -70,16 +70,16 @@ def command(
     from rejoinder.engines.caching import caching_engine
     from rejoinder.files import atomic_write
     from rejoinder.probes import AttackPlan, attack
-    from rejoinder.probes.tables import corpus_table, example_table, summary_table
-    from rejoinder.reports.output import join_tables
+    from rejoinder.probes.tables import robustness_by_corpus_table, robustness_table, worst_case_table
+    from rejoinder.table import join_tables
 
     plan = AttackPlan(contexts, split, seed, examples=max(examples, _EXAMPLES))
     with caching_engine(choose_engine(engine, processes, address), output) as compute_engine:
         with show_progress("attacking", "metrics", compute_engine) as reporter:
             result = attack(files, metrics or None, plan, reporter.progress, compute_engine)
-        tables = [summary_table(result)]
-        tables += [corpus_table(result, metric) for metric in result.metrics if by_corpus]
-        tables += [example_table(result, metric, examples) for metric in result.metrics if examples]
+        tables = [robustness_table(result)]
+        tables += [robustness_by_corpus_table(result, metric) for metric in result.metrics if by_corpus]
+        tables += [worst_case_table(result, metric, examples) for metric in result.metrics if examples]
         click.echo(join_tables(tables, form))
         if output is not None:
             with atomic_write(output) as target:

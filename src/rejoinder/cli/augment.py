@@ -127,10 +127,12 @@ def command(
     )
     inputs = [name for name in (items, corpus, comet_model, *knowledge) if name is not None]
     with caching_engine(choose_engine(engine, processes, address), output, inputs) as compute_engine:
-        _augment(items, plan, output, review, form, compute_engine)
+        _augment_file(items, plan, output, review, form, compute_engine)
 
 
-def _augment(items: str, plan: AugmentationPlan, output: str, review: str | None, form: str, engine: Engine) -> None:
+def _augment_file(
+    items: str, plan: AugmentationPlan, output: str, review: str | None, form: str, engine: Engine
+) -> None:
     from rejoinder.augmentation.augment import augment_records, open_items
     from rejoinder.augmentation.review import write_review
     from rejoinder.augmentation.summary import AugmentationTally

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,10 +26,8 @@ if TYPE_CHECKING:
     from rejoinder.engines.base import Engine
     from rejoinder.selection.acceptability import Acceptability
     from rejoinder.selection.build import BuiltTestSet, PoolSet
-    from rejoinder.selection.human_scores import HumanScores
     from rejoinder.selection.settings import SelectionSettings
     from rejoinder.table import Table
-    from rejoinder.types import Question
 
 GROUP = _help.TEST_SETS
 RESUMABLE = "always"
@@ -132,12 +130,12 @@ def command(set_: str | None, output: str | None, **values: Any) -> None:
         raise click.UsageError("name the test set to write once, with -o SET.jsonl")
     path, options = output or set_ or "", BuildOptions(**values)
     if options.measure_acceptability:
-        measure_judge(path, options.judge_with or JUDGE, options.form)
+        write_judge_measurements(path, options.judge_with or JUDGE, options.form)
         return
     records_output().check(path)
     check_options(options)
     settings = make_settings(options)
-    known = load_acceptability(settings, options.acceptability)
+    known = load_known_acceptability(settings, options.acceptability)
     print_sources(settings, options)
     with open_pool_engine(options, path) as engine:
         if options.write_csv or options.write_project:
@@ -154,12 +152,12 @@ def command(set_: str | None, output: str | None, **values: Any) -> None:
 
 def make_settings(options: BuildOptions) -> SelectionSettings:
     """Return the settings of the test set."""
-    from rejoinder.selection.settings import JUDGE, SelectionSettings, parse_position
+    from rejoinder.selection.settings import JUDGE, SelectionSettings, parse_reply_position
 
     judge = options.judge_with or JUDGE
     return SelectionSettings(
         context_turns=options.context_turns,
-        position=parse_position(options.position),
+        position=parse_reply_position(options.position),
         sources=options.sources or default_sources(options),
         pool=options.pool,
         share=options.share,
@@ -176,10 +174,10 @@ def make_settings(options: BuildOptions) -> SelectionSettings:
 def default_sources(options: BuildOptions) -> tuple[str, ...]:
     """Return the default sources: words and word vectors, or the embedded encoder if there are no word vectors."""
     from rejoinder.models.catalog.entries import MODELS
-    from rejoinder.models.catalog.manifest import is_available
+    from rejoinder.models.catalog.manifest import is_model_available
     from rejoinder.selection.settings import SOURCES, WITHOUT_VECTORS
 
-    has_vectors = options.at_random or options.pools or is_available(MODELS["glove-6b-50d"])
+    has_vectors = options.at_random or options.pools or is_model_available(MODELS["glove-6b-50d"])
     return SOURCES if has_vectors else WITHOUT_VECTORS
 
 
@@ -207,7 +205,7 @@ def check_options(options: BuildOptions) -> None:
         raise click.UsageError("a random set has no judges: leave out --random, or the options for people")
 
 
-def load_acceptability(settings: SelectionSettings, path: str | None) -> Acceptability | None:
+def load_known_acceptability(settings: SelectionSettings, path: str | None) -> Acceptability | None:
     """Load the measurements of the judge."""
     from rejoinder.metric import parse
     from rejoinder.selection import acceptability_file as file
@@ -226,7 +224,7 @@ def find_or_read_pools(
 
     if options.pools:
         return read_pools(options.pools)
-    return _search(find_pools, settings, known, options, reporter)
+    return _search_pools(find_pools, settings, known, options, reporter)
 
 
 def make_set(
@@ -234,15 +232,16 @@ def make_set(
 ) -> BuiltTestSet:
     """Build the test set."""
     from rejoinder.selection.build import build, make_questions
+    from rejoinder.selection.human_scores import read_human_scores
 
     if options.pools or options.people:
         pools = find_or_read_pools(settings, known, options, reporter)
-        scores = read_people_scores(options.people, pools.questions) if options.people else None
+        scores = read_human_scores(options.people, pools.questions) if options.people else None
         return make_questions(pools, settings, scores, known)
-    return _search(build, settings, known, options, reporter)
+    return _search_pools(build, settings, known, options, reporter)
 
 
-def _search(
+def _search_pools(
     search: Callable[..., Result],
     settings: SelectionSettings,
     known: Acceptability | None,
@@ -265,18 +264,6 @@ def _search(
     )
 
 
-def read_people_scores(path: str, pools: Sequence[Question]) -> HumanScores:
-    """Read people's judgements of pools: from a sheet, ratings, or an annotation project."""
-    if path.lower().endswith((".csv", ".tsv")):
-        from rejoinder.selection.sheet import read_sheet
-
-        return read_sheet(path, pools)
-    from rejoinder.annotation.judgements import read_judged_records
-    from rejoinder.selection.human_scores import collect_scores
-
-    return collect_scores(read_judged_records(path).records, pools)
-
-
 @contextmanager
 def open_pool_engine(options: BuildOptions, output: str) -> Iterator[Engine | None]:
     """Open the engine that finds pools and keeps them until the set is written; None if they were found earlier."""
@@ -296,13 +283,13 @@ def open_pool_engine(options: BuildOptions, output: str) -> Iterator[Engine | No
 def write_for_people(pools: PoolSet, output: str, options: BuildOptions) -> None:
     """Write pools with a sheet or a project."""
     from rejoinder.selection.pool_files import pools_path, write_pools, write_scoring_project
-    from rejoinder.selection.sheet import write_sheet
+    from rejoinder.selection.sheet import write_scoring_sheet
 
     path = pools_path(output)
     write_pools(pools, path)
     click.echo(f"written: {path} with {len(pools.questions):,} pools", err=True)
     if options.write_csv:
-        n = write_sheet(pools.questions, options.write_csv)
+        n = write_scoring_sheet(pools.questions, options.write_csv)
         click.echo(f"written: {options.write_csv} with {n:,} rows to score", err=True)
     if options.write_project:
         write_scoring_project(options.write_project, path)
@@ -313,16 +300,16 @@ def write_for_people(pools: PoolSet, output: str, options: BuildOptions) -> None
 def write_set(built: BuiltTestSet, output: str, form: str) -> None:
     """Write a set with its cards, and print what each step left out."""
     from rejoinder.data.writer import write
-    from rejoinder.selection.card import render_card, step_table, write_card
+    from rejoinder.selection.card import render_selection_card, selection_step_table, write_test_set_card
     from rejoinder.table import FORMATS
 
     write(built.questions, output)
-    card, page = write_card(built.card, output, render_card)
-    click.echo(FORMATS[form](step_table(built.card)))
+    card, page = write_test_set_card(built.card, output, render_selection_card)
+    click.echo(FORMATS[form](selection_step_table(built.card)))
     click.echo(f"written: {output}, {card.name} and {page.name}", err=True)
 
 
-def measure_judge(output: str, spec: str, form: str) -> None:
+def write_judge_measurements(output: str, spec: str, form: str) -> None:
     """Measure a judge on DailyDialog++, and write the measurements."""
     from rejoinder.cli._progress import progress_bar
     from rejoinder.selection import acceptability_file as file

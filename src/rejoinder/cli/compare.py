@@ -31,7 +31,7 @@ def command(run: str, metrics: tuple[str, ...], preferences: bool, seed: int, fo
     Where people compared replies, systems are also ranked by their preferences (Bradley-Terry); for that alone, RUN may
     be a JSONL file, - for standard input, or dataset:NAME.
     """
-    from rejoinder.reports.output import format_tables, join_tables
+    from rejoinder.table import format_tables, join_tables
 
     folder = Path(run)
     is_file = run == "-" or run.startswith("dataset:") or folder.is_file()
@@ -46,9 +46,9 @@ def command(run: str, metrics: tuple[str, ...], preferences: bool, seed: int, fo
 
 
 def _has_preferences(folder: Path) -> bool:
-    from rejoinder.scoring.folder import read_about
+    from rejoinder.scoring.folder import read_run_about
 
-    return bool(read_about(folder)["counts"].get("preference"))
+    return bool(read_run_about(folder)["counts"].get("preference"))
 
 
 def _compare_metrics(run: Path, metrics: tuple[str, ...], seed: int) -> list[Result]:

@@ -14,7 +14,7 @@ from rejoinder.cli._options import records_output_option
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rejoinder.data.datasets import Dataset, File
+    from rejoinder.data.datasets import Dataset, DatasetFile
     from rejoinder.data.download import Progress
 
 GROUP = _help.MODELS_AND_DATA
@@ -33,22 +33,22 @@ def get(name: str, yes: bool, mirror: str | None) -> None:
     """Download the files of the set NAME (or of all sets below NAME) and check them."""
     from rejoinder.data.dataset import is_intact
     from rejoinder.data.datasets import datasets_under
-    from rejoinder.data.download import fetch, url_of
+    from rejoinder.data.download import dataset_file_url, fetch_dataset_file
     from rejoinder.paths import data_home
 
     root, sets = data_home(), datasets_under(name)
-    files = _files(sets)
+    files = _list_dataset_files(sets)
     missing = []
     for file in files:
         if is_intact(file, root / file.path):
             click.echo(f"{root / file.path}: already here")
         elif file.downloadable:
-            url_of(file, mirror)  # a wrong mirror is an error before the user is asked
+            dataset_file_url(file, mirror)  # a wrong mirror is an error before the user is asked
             missing.append(file)
     if missing:
-        _confirm(sets, missing, root, yes)
+        _confirm_dataset_download(sets, missing, root, yes)
     for file in missing:
-        fetch(file, root, mirror, progress=_make_progress(file))
+        fetch_dataset_file(file, root, mirror, progress=_make_progress(file))
         click.echo(f"{root / file.path}: downloaded and checked, {_format_size(file.size)}")
     _refuse_unavailable(files, root)
 
@@ -89,7 +89,7 @@ def write(name: str, output: str, no_verify: bool) -> None:
     click.echo(f"{name}: {count:,} records written to {'standard output' if output == '-' else output}", err=True)
 
 
-def _confirm(sets: Iterable[Dataset], files: list[File], root: Path, yes: bool) -> None:
+def _confirm_dataset_download(sets: Iterable[Dataset], files: list[DatasetFile], root: Path, yes: bool) -> None:
     from rejoinder.errors import RejoinderError
 
     for dataset in sets:
@@ -105,7 +105,7 @@ def _confirm(sets: Iterable[Dataset], files: list[File], root: Path, yes: bool) 
         raise click.exceptions.Exit(1)
 
 
-def _refuse_unavailable(files: list[File], root: Path) -> None:
+def _refuse_unavailable(files: list[DatasetFile], root: Path) -> None:
     from rejoinder.errors import RejoinderError
 
     for file in files:
@@ -114,7 +114,7 @@ def _refuse_unavailable(files: list[File], root: Path) -> None:
             raise RejoinderError(f"{root / file.path}: cannot be downloaded: {file.reason}")
 
 
-def _files(sets: Iterable[Dataset]) -> list[File]:
+def _list_dataset_files(sets: Iterable[Dataset]) -> list[DatasetFile]:
     return list({file.path: file for dataset in sets for file in dataset.files}.values())
 
 
@@ -129,19 +129,19 @@ def _print_description(dataset: Dataset) -> None:
 def _print_first_records(dataset: Dataset, root: Path) -> None:
     """Print the first record of each kind, shortened to one line."""
     from rejoinder.data.datasets import read_dataset
-    from rejoinder.data.writer import encode
+    from rejoinder.data.writer import encode_record
 
     seen: set[type] = set()
     for record in read_dataset(dataset.name, root):
         if type(record) not in seen:
             seen.add(type(record))
-            text = encode(record).decode().strip()
+            text = encode_record(record).decode().strip()
             click.echo(f"  record    {text if len(text) <= 200 else text[:199] + '…'}")
         if len(seen) == len(dataset.counts):
             break
 
 
-def _make_progress(file: File) -> Progress | None:
+def _make_progress(file: DatasetFile) -> Progress | None:
     if not sys.stderr.isatty():
         return None
 

@@ -29,7 +29,12 @@ def command(
     Every utterance (and every sentence or clause of the last two) and every word of the reply is left out once; the
     change of the score is its share. Give FILE and --response ID, or --context and --reply.
     """
-    from rejoinder.probes.explanation_view import explanation_table, print_explanation, render_plain, to_json
+    from rejoinder.probes.explanation_view import (
+        explanation_table,
+        explanation_to_json,
+        print_explanation,
+        render_plain,
+    )
     from rejoinder.probes.occlusion import explain
     from rejoinder.table import FORMATS
 
@@ -41,7 +46,7 @@ def command(
         raise click.UsageError("--response names a reply of FILE; --reply is the reply itself")
     explanation = explain(file, response, metric=metric, context=context, reply=reply)
     if form == "json":
-        click.echo(to_json(explanation))
+        click.echo(explanation_to_json(explanation))
     elif form != "text":
         click.echo(FORMATS[form](explanation_table(explanation)))
     elif sys.stdout.isatty():

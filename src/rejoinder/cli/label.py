@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from rejoinder.cli import _help
-from rejoinder.cli._options import Output, output_option, records_output, table_format_option
+from rejoinder.cli._options import OutputPath, output_option, records_output, table_format_option
 
 GROUP = _help.TEST_SETS
 
@@ -20,7 +20,7 @@ GROUP = _help.TEST_SETS
 @click.option("--from", "source", type=click.Path(path_type=Path), metavar="FILE", help="A file of labels from people.")
 @click.option(
     "--for-people",
-    type=Output("JSONL", ".jsonl", ".csv"),
+    type=OutputPath("JSONL", ".jsonl", ".csv"),
     metavar="FILE",
     help="Write the false candidates for people to label: *.jsonl for `rejoinder annotate`, *.csv for a spreadsheet.",
 )
@@ -61,16 +61,19 @@ def command(
     if for_people:
         if source or accept or output:
             raise click.UsageError("--for-people writes one file only: leave out --from, --accept and -o")
-        _write_label_sheet(testset, for_people, suggest)
+        from rejoinder.selection.label_files import label, write_label_sheet
+
+        write_label_sheet(label(testset, suggest=suggest).questions, for_people)
+        click.echo(f"written: {for_people}", err=True)
         return
     _write_labels(testset, output or "-", suggest, accept, source)
 
 
 def _print_accuracy(testset: str | None, form: str) -> None:
-    from rejoinder.reports.output import join_tables
     from rejoinder.reports.selection import OWN_EXAMPLES_NOTE, label_accuracy_table
     from rejoinder.selection.label_files import read_test_set
     from rejoinder.selection.labels import read_labelled_questions
+    from rejoinder.table import join_tables
 
     if testset is None:
         parts = {"reported on": read_labelled_questions("test"), "developed on": read_labelled_questions("valid")}
@@ -81,20 +84,6 @@ def _print_accuracy(testset: str | None, form: str) -> None:
     else:
         tables = [label_accuracy_table(read_test_set(testset), testset)]
     click.echo(join_tables(tables, form))
-
-
-def _write_label_sheet(testset: str, file: str, suggest: bool) -> None:
-    from rejoinder.data.writer import write
-    from rejoinder.files import atomic_write
-    from rejoinder.selection.label_files import label, to_annotation_records, to_spreadsheet
-
-    questions = label(testset, suggest=suggest).questions
-    if file.endswith(".csv"):
-        with atomic_write(file) as target:
-            target.write(to_spreadsheet(questions))
-    else:
-        write(to_annotation_records(questions), file)
-    click.echo(f"written: {file}", err=True)
 
 
 def _write_labels(testset: str, output: str, suggest: bool, accept: bool, source: Path | None) -> None:

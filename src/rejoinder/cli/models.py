@@ -12,8 +12,7 @@ from rejoinder.cli import _help
 from rejoinder.cli._options import folder_output_option, table_format_option
 
 if TYPE_CHECKING:
-    from rejoinder.models.catalog.entries import Model
-    from rejoinder.table import Cell, Table
+    from rejoinder.models.catalog.entries import CatalogModel
 
 GROUP = _help.MODELS_AND_DATA
 
@@ -31,9 +30,10 @@ def command(context: click.Context, form: str) -> None:
 @table_format_option
 def list_(form: str) -> None:
     """List the models of the catalog (the same as: rejoinder models)."""
+    from rejoinder.reports.listing import model_table
     from rejoinder.table import FORMATS
 
-    click.echo(FORMATS[form](_catalog_table()))
+    click.echo(FORMATS[form](model_table()))
 
 
 @command.command("get")
@@ -47,14 +47,14 @@ def get(name: str, yes: bool, mirror: str | None) -> None:
     from rejoinder.models.catalog.entries import find_model
 
     model = find_model(name)
-    if manifest.is_available(model):
+    if manifest.is_model_available(model):
         click.echo(f"{manifest.model_folder(model)}: already here")
         return
     convert.check_libraries(model)
-    _confirm(model, yes)
+    _confirm_model_download(model, yes)
     with progress_bar(name) as progress:
-        folder = fetch.get(name, mirror, talk=sys.stderr.isatty(), progress=progress)
-    fetched = manifest.read_manifest(folder)
+        folder = fetch.fetch_model(name, mirror, talk=sys.stderr.isatty(), progress=progress)
+    fetched = manifest.read_model_manifest(folder)
     unchecked = len(fetched.trusted) if fetched else 0
     click.echo(f"{folder}: downloaded and checked")
     if unchecked:
@@ -76,11 +76,12 @@ def get(name: str, yes: bool, mirror: str | None) -> None:
 def export(name: str, output: Path, weights: str) -> None:
     """Convert the transformers encoder NAME to a folder that needs no torch, and measure the loss."""
     from rejoinder.models.encoder.export import export_by_name
+    from rejoinder.reports.listing import format_model_size
 
     card = export_by_name(name, output, "int8" if weights == "int8" else "float32")
     measured = card.measured
     click.echo(
-        f"{output}: {_format_size(int(measured['graph_bytes']))}, {weights} weights; cosine to the original over "
+        f"{output}: {format_model_size(int(measured['graph_bytes']))}, {weights} weights; cosine to the original over "
         f"{measured['texts']} utterances: mean {measured['mean_cosine']:.4f}, lowest {measured['min_cosine']:.4f}"
     )
 
@@ -94,41 +95,18 @@ def path(name: str) -> None:
     click.echo(str(require_model(name)))
 
 
-def _catalog_table() -> Table:
-    """The catalog, and which models are in the cache."""
-    from rejoinder.models.catalog import manifest
-    from rejoinder.models.catalog.entries import MODELS
-    from rejoinder.models.device import describe_backend
-    from rejoinder.table import Table
-
-    rows: list[list[Cell]] = []
-    for model in MODELS.values():
-        available = "yes" if manifest.is_available(model) else "no"
-        size = _format_size(model.size) if model.size else "–"
-        rows.append([model.name, model.kind, available, size, model.licence, str(model.origin), model.purpose])
-    notes = [
-        "Use: rejoinder models get NAME. The size is what is downloaded.",
-        f"Downloaded models are in {manifest.models_home()} (set REJOINDER_CACHE to move it).",
-        f"Models compute on {describe_backend()} (set REJOINDER_DEVICE to cpu or cuda to choose).",
-    ]
-    return Table("Models", ["name", "kind", "here", "size", "licence", "from", "what for"], rows, notes)
-
-
-def _confirm(model: Model, yes: bool) -> None:
+def _confirm_model_download(model: CatalogModel, yes: bool) -> None:
     from rejoinder.errors import RejoinderError
+    from rejoinder.reports.listing import format_model_size
 
     click.echo(f"{model.name}: {model.purpose}")
     click.echo(f"  licence   {model.licence}")
     click.echo(f"  citation  {model.citation}")
     click.echo(f"  from      {model.origin}")
-    question = f"Download {_format_size(model.size)}"
+    question = f"Download {format_model_size(model.size)}"
     if yes:
         click.echo(question)
     elif sys.stdin is None or not sys.stdin.isatty():
         raise RejoinderError("the download needs your consent and there is no terminal to ask on; give --yes to agree")
     elif not click.confirm(f"{question}?"):
         raise click.exceptions.Exit(1)
-
-
-def _format_size(n: int) -> str:
-    return f"{n / 1e6:,.0f} MB" if n >= 1e6 else f"{n / 1e3:.1f} kB"

@@ -7,7 +7,7 @@ from typing import Literal
 import click
 
 from rejoinder.cli import _help
-from rejoinder.cli._options import Output, output_option, seed_option, table_format_option
+from rejoinder.cli._options import OutputPath, output_option, seed_option, table_format_option
 
 GROUP = _help.PEOPLE
 
@@ -23,7 +23,7 @@ GROUP = _help.PEOPLE
 @click.option("-n", "count", type=click.IntRange(min=1), default=20, show_default=True, help="How many replies.")
 @click.option("--aspect", metavar="A", help="The aspect whose ratings rank the systems.")
 @output_option(
-    Output("JSONL", ".jsonl", ".csv", ".txt"),
+    OutputPath("JSONL", ".jsonl", ".csv", ".txt"),
     "Write the replies with their items, as data for an annotation project; to *.csv, the table; to *.txt, only ids.",
 )
 @seed_option

@@ -73,14 +73,16 @@ def command(
     reads the statements of the situation that matter. Rankers that already answered are skipped.
     """
     from rejoinder.cli._progress import progress_bar
-    from rejoinder.reports.output import join_tables
     from rejoinder.selection.ranking.rank import rank
+    from rejoinder.selection.ranking.result import write_rankings
+    from rejoinder.selection.ranking.train_overlap import read_train_overlap
+    from rejoinder.table import join_tables
 
-    overlap = _read_train_overlap(train)
+    overlap = None if train is None else read_train_overlap(train)
     with progress_bar("ranking") as progress:
         run = rank(questions, rankers, inputs, output, progress and (lambda _, done, total: progress(done, total)))
     if file is not None:
-        _write_rankings(run, file)
+        write_rankings(run.ranked.values(), file)
     if file != "-":
         click.echo(join_tables(_make_tables(run, overlap, show, everything, seed), form))
     for name, signature in next(iter(run.ranked.values())).signatures.items():
@@ -90,37 +92,11 @@ def command(
     click.echo(f"results: {run.folder}{note}", err=True)
 
 
-def _read_train_overlap(train: str | None) -> TrainOverlap | None:
-    if train is None:
-        return None
-    from rejoinder.data.inputs import Input
-    from rejoinder.selection.ranking.rank import read_gradable_questions
-    from rejoinder.selection.ranking.train_overlap import TrainOverlap
-
-    data = Input(train)
-    try:
-        return TrainOverlap.of(read_gradable_questions(data))
-    finally:
-        data.close()
-
-
-def _write_rankings(run: RankingRun, file: str) -> None:
-    import orjson
-
-    from rejoinder.files import atomic_write
-    from rejoinder.selection.ranking.result import to_lines
-
-    with atomic_write(file) as target:
-        for ranked in run.ranked.values():
-            for line in to_lines(ranked):
-                target.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
-
-
 def _make_tables(run: RankingRun, overlap: TrainOverlap | None, show: int, everything: bool, seed: int) -> list[Table]:
     from rejoinder.reports import ranking as report
     from rejoinder.selection.ranking.evaluation import evaluate_ranking
 
-    orders = [report.order_table(ranked, show) for ranked in run.ranked.values()] if show else []
+    orders = [report.ranking_order_table(ranked, show) for ranked in run.ranked.values()] if show else []
     kinds = overlap.kinds if overlap else None
     results = {name: evaluate_ranking(ranked, everything, kinds, seed) for name, ranked in run.ranked.items()}
     evaluated = {name: result for name, result in results.items() if result.ranked.questions}
@@ -128,7 +104,7 @@ def _make_tables(run: RankingRun, overlap: TrainOverlap | None, show: int, every
     if first is not None and not first.ranked.questions:
         reasons = "; ".join(f"{n:,} with {reason}" for reason, n in first.left_out.items())
         click.echo(f"nothing to evaluate: {reasons}", err=True)
-    tables = [table for result in evaluated.values() for table in report.evaluation_tables(result)]
+    tables = [table for result in evaluated.values() for table in report.ranking_tables(result)]
     curve = report.distractor_table(evaluated)
     if overlap is not None and evaluated:
         tables.append(report.train_overlap_table(overlap.count(next(iter(evaluated.values())).ranked.questions)))

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from rejoinder.cli import _help
-from rejoinder.cli._options import Output, output_option, seed_option
+from rejoinder.cli._options import OutputPath, output_option, seed_option
 
 GROUP = _help.SCORING
 COMMON = 4
@@ -32,7 +32,7 @@ def command(run: Path, output: Path | None, form: str | None, aspect: str | None
 
     form = form or choose_form(output)
     if output is not None:
-        Output(form, REPORT_ENDINGS[form]).check(str(output))
+        OutputPath(form, REPORT_ENDINGS[form]).check(str(output))
     file = output or (default_report_file(run) if form == "html" else Path("-"))
     page = render_report(run, form, aspect, seed)
     if str(file) == "-":

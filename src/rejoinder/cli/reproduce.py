@@ -41,13 +41,13 @@ def command(name: str, output: Path, metrics: tuple[str, ...], adapt: int | None
     `rejoinder list reproductions` shows the names. The published sets are read from $REJOINDER_DATA.
     """
     from rejoinder.papers import reproduce
-    from rejoinder.papers.base import to_tables, write_results
+    from rejoinder.papers.base import reproduction_tables, write_reproduction
     from rejoinder.table import to_terminal
 
     result = reproduce(name, metrics=metrics, adapt=adapt)
-    for table in to_tables(result):
+    for table in reproduction_tables(result):
         click.echo(to_terminal(table) + "\n")
     for note in result.notes:
         click.echo(note)
-    for path in write_results(result, output):
+    for path in write_reproduction(result, output):
         click.echo(f"written: {path}", err=True)

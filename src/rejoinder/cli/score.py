@@ -70,8 +70,8 @@ def command(
     from rejoinder.data.shards.files import is_sharded
     from rejoinder.engines.factory import open_engine
     from rejoinder.errors import SpecError
-    from rejoinder.reports.output import format_tables
     from rejoinder.scoring.run import Plan, run
+    from rejoinder.table import format_tables
 
     plan = Plan.of(metrics, empty, matched)
     if processes is None and engine == "local" and _uses_gpu(plan):
@@ -109,12 +109,12 @@ def command(
 def _fail_without_scores(folder: Path) -> None:
     """Print why no reply of a run has a score, and exit with status 1."""
     from rejoinder.reports.findings import load_outcomes
-    from rejoinder.reports.missing import explain_missing
+    from rejoinder.reports.missing import explain_missing_scores
     from rejoinder.scoring.reader import load_data
     from rejoinder.scoring.run import load
 
     scores, data, outcomes = load(folder), load_data(folder), load_outcomes(folder)
-    reasons = ", ".join(f"{spec} ({explain_missing(scores, data, spec, outcomes)})" for spec in scores.metrics)
+    reasons = ", ".join(f"{spec} ({explain_missing_scores(scores, data, spec, outcomes)})" for spec in scores.metrics)
     click.echo(f"rejoinder: none of {len(scores):,} replies has a score under {reasons}", err=True)
     raise click.exceptions.Exit(1)
 
@@ -133,16 +133,16 @@ def _score_shards(
 ) -> None:
     """Score many files, each on its own."""
     from rejoinder.cli._progress import show_progress
-    from rejoinder.data.remote import is_remote, redact
-    from rejoinder.data.shards.files import files_of
+    from rejoinder.data.remote import is_remote, redact_address
+    from rejoinder.data.shards.files import list_data_files
     from rejoinder.files import sha256_of_bytes
     from rejoinder.scoring.sharded.run import score_shards
     from rejoinder.table import FORMATS
 
-    shards = [shard for file in files for shard in files_of(file)]
+    shards = [shard for file in files for shard in list_data_files(file)]
     identity = sha256_of_bytes(repr((plan, sorted(files))).encode())[:8]
     folder = output or str(
-        Path("runs") / f"{Path(redact(files[0]).rstrip('/')).name.replace('*', 'all') or 'shards'}-{identity}"
+        Path("runs") / f"{Path(redact_address(files[0]).rstrip('/')).name.replace('*', 'all') or 'shards'}-{identity}"
     )
     unit = "replies" if all(shard.responses is not None for shard in shards) else "bytes"
     with show_progress("scoring", unit, engine) as reporter:
@@ -152,7 +152,7 @@ def _score_shards(
     fresh = sum(bool(shard["fresh"]) for shard in finished.shards)
     size = sum(int(shard["stored"]) for shard in finished.shards)
     reporter.print_summary(n, "replies", size, f" of {len(shards):,} shards ({fresh:,} scored now)")
-    click.echo(f"results: {redact(folder)}", err=True)
+    click.echo(f"results: {redact_address(folder)}", err=True)
     if not any(total.n for by_spec in finished.sums.values() for total in by_spec.values()):
         if not is_remote(folder):
             _fail_without_scores(Path(folder))

@@ -75,12 +75,13 @@ def command(
     TESTSET is a file of questions (JSONL, gzip or not, or dataset:NAME), or the folder of an earlier run, which is then
     printed again. Systems that already answered the same questions are skipped.
     """
-    from rejoinder.reports.output import join_tables, save_report
+    from rejoinder.reports.output import save_report
     from rejoinder.reports.selection import selection_tables
     from rejoinder.reports.selection_page import render_selection_page
     from rejoinder.selection.evaluate import evaluate_selection
+    from rejoinder.table import join_tables
 
-    run, reporter = _run(testset, systems, output, turned, (engine, processes, address))
+    run, reporter = _run_selection(testset, systems, output, turned, (engine, processes, address))
     result = evaluate_selection(run.selected, disputed, seed)
     click.echo(join_tables(selection_tables(result), form))
     for name, signature in run.selected.signatures.items():
@@ -97,7 +98,7 @@ def command(
     click.echo(f"results: {run.folder}{note}", err=True)
 
 
-def _run(
+def _run_selection(
     testset: str,
     systems: tuple[str, ...],
     output: Path | None,

@@ -73,19 +73,19 @@ def command(
         from rejoinder.server.api.auth import TokenAuth
         from rejoinder.server.api.limits import MIB, LoadLimits, serving_limits
         from rejoinder.server.api.service import ApiService
-        from rejoinder.server.api.specs import Offer
+        from rejoinder.server.api.specs import ServedSpecs
         from rejoinder.server.dispatch import AppDispatcher
         from rejoinder.server.pages.app import make_explore_app
         from rejoinder.server.pages.context import PageContext
-        from rejoinder.server.pages.library import Library
-        from rejoinder.server.server import is_loopback, listen, run_app, socket_url
+        from rejoinder.server.pages.library import RunLibrary
+        from rejoinder.server.server import is_loopback, open_listening_socket, run_app, socket_url
     except ModuleNotFoundError as error:
         raise MissingExtraError(error.name or "starlette", "web", "serve") from None
 
-    library = Library(folders)
-    service = ApiService(Offer(allow), LoadLimits(concurrent=concurrent, seconds=seconds), corpus)
+    library = RunLibrary(folders)
+    service = ApiService(ServedSpecs(allow), LoadLimits(concurrent=concurrent, seconds=seconds), corpus)
     auth = TokenAuth(token, url or "")
-    sock = listen(host, port)
+    sock = open_listening_socket(host, port)
     auth.url = public_url = (url or socket_url(sock)).rstrip("/")
     click.echo(f"owner\t{auth.link}")
     if not is_loopback(sock) and not public_url.startswith("https:"):

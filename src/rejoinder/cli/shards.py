@@ -7,7 +7,7 @@ from typing import Literal
 import click
 
 from rejoinder.cli import _help
-from rejoinder.cli._options import Output, engine_options, output_option
+from rejoinder.cli._options import OutputPath, engine_options, output_option
 
 GROUP = _help.MODELS_AND_DATA
 
@@ -20,7 +20,7 @@ def command() -> None:
 @command.command("write")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @output_option(
-    Output("shards", ".jsonl", ".parquet"),
+    OutputPath("shards", ".jsonl", ".parquet"),
     "The folder to write, or its address; or one file, *.jsonl, *.gz or *.parquet.",
     metavar="FOLDER",
     required=True,
@@ -49,18 +49,20 @@ def write(
     number and content, so that one that already exists is not sent again; no conversation is in two shards.
     """
     from rejoinder.data.grouping import group_by_conversation
-    from rejoinder.data.remote import is_remote, redact
+    from rejoinder.data.remote import is_remote, redact_address
     from rejoinder.data.shards.files import ENDINGS
-    from rejoinder.data.shards.pack import read_placed_records, shards, write_file
+    from rejoinder.data.shards.pack import read_placed_records, shards, write_record_file
 
     if output.endswith(ENDINGS) and not is_remote(output):
         records_with_places = read_placed_records(files)
         if gather:
             records_with_places = group_by_conversation(records_with_places)
-        click.echo(f"{output}: {write_file((record for record, _ in records_with_places), output):,} records", err=True)
+        click.echo(
+            f"{output}: {write_record_file((record for record, _ in records_with_places), output):,} records", err=True
+        )
         return
     result = shards(files, output, form=form, records=records, gather=gather)
-    click.echo(f"{redact(output)}: {result.summary()}", err=True)
+    click.echo(f"{redact_address(output)}: {result.summary()}", err=True)
 
 
 @command.command("catalogue")
@@ -69,15 +71,15 @@ def write(
 def catalogue(where: str, engine: str, address: str | None, processes: int | None) -> None:
     """Read the shards in a folder (or at an address) and write their catalogue beside them."""
     from rejoinder.cli._progress import show_progress
-    from rejoinder.data.remote import redact
-    from rejoinder.data.shards.stats import build_manifest, write_manifest
+    from rejoinder.data.remote import redact_address
+    from rejoinder.data.shards.stats import build_shard_manifest, write_shard_manifest
     from rejoinder.engines.factory import open_engine
 
     compute_engine = open_engine(engine, processes, address)
     with show_progress("reading", "bytes", compute_engine) as reporter:
-        manifest = build_manifest(where, compute_engine, reporter.progress)
-    write_manifest(manifest, where)
-    click.echo(f"{redact(where)}: {manifest.summary()}", err=True)
+        manifest = build_shard_manifest(where, compute_engine, reporter.progress)
+    write_shard_manifest(manifest, where)
+    click.echo(f"{redact_address(where)}: {manifest.summary()}", err=True)
 
 
 @command.command("check")
@@ -86,11 +88,11 @@ def catalogue(where: str, engine: str, address: str | None, processes: int | Non
 def check(where: str, engine: str, address: str | None, processes: int | None) -> None:
     """Read the shards in a folder (or at an address) and compare them with their catalogue."""
     from rejoinder.cli._progress import show_progress
-    from rejoinder.data.remote import redact
+    from rejoinder.data.remote import redact_address
     from rejoinder.data.shards.stats import check_shards
     from rejoinder.engines.factory import open_engine
 
     compute_engine = open_engine(engine, processes, address)
     with show_progress("checking", "bytes", compute_engine) as reporter:
         manifest = check_shards(where, compute_engine, reporter.progress)
-    click.echo(f"{redact(where)}: matches its catalogue; {manifest.summary()}", err=True)
+    click.echo(f"{redact_address(where)}: matches its catalogue; {manifest.summary()}", err=True)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 import click
 
 from rejoinder.cli import _help
@@ -16,9 +13,6 @@ from rejoinder.cli._options import (
     sheet_output,
     table_format_option,
 )
-
-if TYPE_CHECKING:
-    from rejoinder.types import Question
 
 GROUP = _help.TEST_SETS
 
@@ -73,9 +67,9 @@ def build(
     """
     from rejoinder.cli._progress import progress_bar
     from rejoinder.data.writer import write
-    from rejoinder.selection.card import write_card
+    from rejoinder.selection.card import write_test_set_card
     from rejoinder.situation.build import situate
-    from rejoinder.situation.card import render_card, step_table
+    from rejoinder.situation.card import render_situation_card, situation_step_table
     from rejoinder.situation.settings import SituationSettings
     from rejoinder.table import FORMATS
 
@@ -93,8 +87,8 @@ def build(
     with progress_bar("filtering") as progress:
         result = situate(seeds, settings, contradictions, progress=progress)
     write(result.questions, output)
-    card, page = write_card(result.card, output, render_card)
-    click.echo(FORMATS[form](step_table(result.card)))
+    card, page = write_test_set_card(result.card, output, render_situation_card)
+    click.echo(FORMATS[form](situation_step_table(result.card)))
     click.echo(f"written: {output}, {card.name} and {page.name}", err=True)
     click.echo(f"next: rejoinder situate project grade {output} -o PROJECT.toml", err=True)
 
@@ -134,9 +128,9 @@ def project(step: str, files: tuple[str, ...], output: str, write_csv: str | Non
     n = write_step_project(step, files, output)
     click.echo(f"written: {output} with {n:,} records; serve it with: rejoinder annotate {output} --raters 3", err=True)
     if write_csv:
-        from rejoinder.situation.grades import write_grading_sheet
+        from rejoinder.situation.grades import read_situated_questions, write_grading_sheet
 
-        rows = write_grading_sheet(_read_questions(files), write_csv)
+        rows = write_grading_sheet(read_situated_questions(files), write_csv)
         click.echo(f"written: {write_csv} with {rows:,} rows: 0 is Bad, 1 Acceptable, 2 Best", err=True)
 
 
@@ -153,32 +147,28 @@ def grade(set_: str, people: str, output: str, aggregation: str, keep: bool) -> 
     """Set the grades of the candidates of a situated set from people's ratings."""
     from rejoinder.annotation.judgements import read_judged_records
     from rejoinder.data.writer import write
-    from rejoinder.selection.card import write_card
-    from rejoinder.selection.sheet import read_sheet
+    from rejoinder.selection.card import write_test_set_card
+    from rejoinder.selection.sheet import read_scoring_sheet
     from rejoinder.situation import grades
-    from rejoinder.situation.card import read_card, render_card
+    from rejoinder.situation.card import read_situation_card, render_situation_card
 
-    questions = _read_questions([set_])
+    questions = grades.read_situated_questions([set_])
     is_sheet = people.lower().endswith((".csv", ".tsv"))
-    ratings = grades.to_ratings(read_sheet(people, questions)) if is_sheet else read_judged_records(people).records
+    ratings = (
+        grades.grading_sheet_to_ratings(read_scoring_sheet(people, questions))
+        if is_sheet
+        else read_judged_records(people).records
+    )
     graded = grades.grade_questions(questions, ratings, aggregation, keep)
     write(graded.questions, output)
-    if card := read_card(set_):
-        write_card({**card, "questions": len(graded.questions), "grades": graded.facts}, output, render_card)
+    if card := read_situation_card(set_):
+        write_test_set_card(
+            {**card, "questions": len(graded.questions), "grades": graded.facts}, output, render_situation_card
+        )
     click.echo(f"written: {output} with {len(graded.questions):,} graded questions", err=True)
     if graded.again:
         ids = ", ".join(graded.again[:8]) + (" …" if len(graded.again) > 8 else "")
         click.echo(f"{len(graded.again):,} questions need more ratings (too few, or all grades equal): {ids}", err=True)
-
-
-def _read_questions(files: Sequence[str]) -> list[Question]:
-    from rejoinder.data.collection import read_files
-    from rejoinder.errors import InputError
-
-    questions = list(read_files(files).questions.values())
-    if not questions:
-        raise InputError(f"{', '.join(files)}: has no questions; build some with: rejoinder situate build")
-    return questions
 
 
 @click.command("statements", short_help="Let a model write more statements")
@@ -208,11 +198,11 @@ def statements(
     from rejoinder.cli._progress import progress_bar
     from rejoinder.data.questions import CATEGORIES
     from rejoinder.data.seeds import read_seeds, write_seeds
-    from rejoinder.models.statements.model import open_writer
+    from rejoinder.models.statements.model import open_statement_writer
     from rejoinder.situation.statement_writer import add_statements
 
     seed_records = read_seeds(*seeds)
-    model = open_writer(writer, device)
+    model = open_statement_writer(writer, device)
     with progress_bar("writing") as progress:
         result = add_statements(seed_records, model, categories or CATEGORIES, n, beam, progress)
     write_seeds(result, output)

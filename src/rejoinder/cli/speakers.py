@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from rejoinder.cli import _help
-from rejoinder.cli._options import Output, output_option, seed_option, table_format_option
+from rejoinder.cli._options import OutputPath, output_option, seed_option, table_format_option
 
 if TYPE_CHECKING:
     from rejoinder.indexes.speaker_sets import Design
@@ -39,7 +39,7 @@ GROUP = _help.MODELS_AND_DATA
     help="Whether a label names the same speaker in every dialogue; auto looks for roles such as A, B, user.",
 )
 @seed_option
-@output_option(Output("an SVG image", ".svg", path_type=Path), "Also draw the similarities.", metavar="FILE.svg")
+@output_option(OutputPath("an SVG image", ".svg", path_type=Path), "Also draw the similarities.", metavar="FILE.svg")
 @table_format_option
 def command(
     file: str,
@@ -60,8 +60,8 @@ def command(
     """
     from rejoinder.files import atomic_write
     from rejoinder.indexes.speaker_similarity import speakers
-    from rejoinder.reports.output import join_tables
     from rejoinder.reports.speakers import coverage_table, plot_similarity, similarity_table
+    from rejoinder.table import join_tables
 
     reports = speakers(
         file, corpus=corpus, split=split, encoder=encoder, sets=sets, size=size, lasting=lasting, seed=seed

@@ -56,11 +56,10 @@ def command(
     from rejoinder.cli._progress import show_progress
     from rejoinder.comparison.rated_scores import list_rated_aspects
     from rejoinder.comparison.trust import LEVELS, trust
-    from rejoinder.comparison.trust_tables import agreement_table, sentence
-    from rejoinder.reports.output import format_tables
+    from rejoinder.comparison.trust_tables import metric_agreement_table, trust_advice
     from rejoinder.scoring.reader import load_data
     from rejoinder.scoring.run import load
-    from rejoinder.table import FORMATS
+    from rejoinder.table import FORMATS, format_tables
 
     scores, data = load(run), load_data(run)
     wanted: list[str | None] = [aspect] if aspect else [*list_rated_aspects(data)]
@@ -70,9 +69,9 @@ def command(
         with show_progress("resampling", "resamples", computing) as reporter:
             result = trust(scores, data, name, method, test, resamples, seed, computing, reporter.progress)
         if form in ("text", "markdown"):
-            click.echo(FORMATS[form](agreement_table(result)) + "\n\n" + sentence(result) + "\n")
+            click.echo(FORMATS[form](metric_agreement_table(result)) + "\n\n" + trust_advice(result) + "\n")
         else:
-            tables.append(agreement_table(result))
+            tables.append(metric_agreement_table(result))
         note = f" of {len(result.evidence.mean):,} rated replies"
         reporter.print_summary(resamples * len(LEVELS), "resamples", note=note)
     if tables:

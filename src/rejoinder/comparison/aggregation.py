@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from rejoinder.comparison.judgements import AGGREGATE, AspectJudgements, sort_judgements, unit_of
+from rejoinder.comparison.judgements import AGGREGATE, AspectJudgements, judged_unit, sort_judgements
 from rejoinder.errors import InputError
 from rejoinder.stats.aggregation import Aggregated, aggregate
 from rejoinder.stats.ceiling import ReachableCorrelation, reachable_by_labels, reachable_by_means
@@ -36,7 +36,7 @@ def aggregate_ratings(records: Iterable[Record], method: str) -> list[Aggregated
     def note_targets() -> Iterable[Record]:
         for record in records:
             if isinstance(record, Rating | Preference):
-                targets.setdefault((isinstance(record, Preference), unit_of(record)), record)
+                targets.setdefault((isinstance(record, Preference), judged_unit(record)), record)
             yield record
 
     judgements = sort_judgements(note_targets())
@@ -85,16 +85,17 @@ def _describe_certainty(aggregated: Aggregated, row: int) -> dict[str, Any]:
     return meta
 
 
-def certainty(ratings: Sequence[Rating]) -> ReachableCorrelation:
+def reachable_with_aggregated(ratings: Sequence[Rating]) -> ReachableCorrelation:
     """The highest correlation that any metric could reach with aggregated ratings, by their own uncertainty."""
     values = [rating.value for rating in ratings]
     expected, spread, errors = (
-        [_number(rating.meta.get(key)) for rating in ratings] for key in ("expected", "spread", "standard_error")
+        [_certainty_number(rating.meta.get(key)) for rating in ratings]
+        for key in ("expected", "spread", "standard_error")
     )
     if any(not math.isnan(number) for number in spread):
         return reachable_by_labels(values, expected, spread)
     return reachable_by_means(values, errors)
 
 
-def _number(value: object) -> float:
+def _certainty_number(value: object) -> float:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan

@@ -10,11 +10,11 @@ import numpy as np
 
 from rejoinder.comparison.judgements import AspectJudgements, CheckTally, Judgements
 from rejoinder.stats.agreement import Scale, Weights, krippendorff_alpha
-from rejoinder.stats.agreement_interval import RaterAgreement, alpha_interval, cohen_intervals, fleiss_interval
+from rejoinder.stats.agreement_interval import CohenAgreement, alpha_interval, cohen_intervals, fleiss_interval
 from rejoinder.stats.arrays import Floats, Ints
 from rejoinder.stats.ceiling import one_against_rest
 from rejoinder.stats.interval import Interval
-from rejoinder.stats.quality import (
+from rejoinder.stats.rater_quality import (
     Suspicion,
     find_disagreeing,
     find_failed_checks,
@@ -95,7 +95,7 @@ def examine_agreement(
     )
 
 
-def _rater_rows(judged: AspectJudgements, cohen: RaterAgreement, scale: Scale) -> list[RaterRow]:
+def _rater_rows(judged: AspectJudgements, cohen: CohenAgreement, scale: Scale) -> list[RaterRow]:
     matrix = judged.matrix.values
     unit, rater = np.nonzero(~np.isnan(matrix))
     correlations = one_against_rest(matrix).raters
@@ -134,7 +134,7 @@ def _narrow_matrix(
     return matrix
 
 
-def suspects(judgements: Judgements, aspects: Sequence[AspectAgreement]) -> list[SuspectRater]:
+def find_suspect_raters(judgements: Judgements, aspects: Sequence[AspectAgreement]) -> list[SuspectRater]:
     """Every sign against every rater: first over all their answers, then by aspect."""
     raters = judgements.raters
     checks = [judgements.checks.get(rater, CheckTally(0, 0)) for rater in raters]

@@ -17,7 +17,7 @@ from rejoinder.table import format_count, format_decimal
 _CONDITION = re.compile(r"(?P<spec>[^<>]+?)\s*(?:@\s*(?P<system>[^<>=]+?)\s*)?(?P<sign>>=|<=|>|<)\s*(?P<bound>[^<>=]+)")
 
 
-class Condition(NamedTuple):
+class CheckCondition(NamedTuple):
     """A threshold as typed: ``METRIC>=NUMBER``, or ``METRIC@SYSTEM>=NUMBER`` for one system's mean."""
 
     spec: str
@@ -33,7 +33,7 @@ class CheckResult(NamedTuple):
     reason: str
 
 
-def parse_condition(text: str) -> Condition:
+def parse_condition(text: str) -> CheckCondition:
     """The condition that a text such as ``bleu@bot>=0.2`` states."""
     match = _CONDITION.fullmatch(text.strip())
     try:
@@ -42,10 +42,10 @@ def parse_condition(text: str) -> Condition:
         bound = math.nan
     if not match or math.isnan(bound):
         raise SpecError(f"{text!r} is not a condition; write METRIC>=NUMBER or METRIC@SYSTEM>=NUMBER, e.g. bleu>=0.1")
-    return Condition(match["spec"], match["system"], match["sign"], bound)
+    return CheckCondition(match["spec"], match["system"], match["sign"], bound)
 
 
-def check_condition(scores: Scores, condition: Condition) -> list[CheckResult]:
+def check_condition(scores: Scores, condition: CheckCondition) -> list[CheckResult]:
     """Whether the mean of the metric meets the condition: for the condition's system, else for each."""
     spec = scores.spec(condition.spec)
     if condition.system is not None and condition.system not in scores.systems:

@@ -26,7 +26,7 @@ from rejoinder.table import Cell, Estimate, Probability, Table, format_count
 ALPHA = 0.05
 
 
-class Standing(NamedTuple):
+class MetricStanding(NamedTuple):
     """One system's mean and rank under one metric."""
 
     system: str
@@ -62,7 +62,7 @@ class Comparison:
     metric: str
     higher_is_better: bool | None
     range: tuple[float, float]
-    standings: Sequence[Standing]
+    standings: Sequence[MetricStanding]
     differences: Sequence[SystemDifference]
 
     def leaderboard(self) -> Table:
@@ -153,7 +153,7 @@ def _compare_by_metric(scores: Scores, spec: str, resamples: int, seed: int) -> 
         name = systems[rank_range.system]
         counts = n, int(own.sum()) - n
         standings.append(
-            Standing(name, *counts, scores.mean(spec, name), rank_range.rank, rank_range.low, rank_range.high)
+            MetricStanding(name, *counts, scores.mean(spec, name), rank_range.rank, rank_range.low, rank_range.high)
         )
     paired = _PairedScores(scores, spec)
     order = [s.system for s in standings if s.n]

@@ -65,7 +65,7 @@ def sort_judgements(records: Iterable[Record], checks: Mapping[str, CheckTally] 
     answer took, where all ratings with the same ``unit`` are one answer.
     """
     rows: dict[tuple[str, bool], tuple[list[Any], list[str], list[float]]] = {}
-    places = _Places()
+    places = _JudgedDialogues()
     seconds: dict[str, dict[Any, float]] = {}
     tallies: dict[str, CheckTally] = dict(checks or {})
     aggregated = 0
@@ -78,7 +78,7 @@ def sort_judgements(records: Iterable[Record], checks: Mapping[str, CheckTally] 
             continue
         if isinstance(record, Preference):
             check_preferences([record], {})
-        unit, value = unit_of(record), _judgement_value(record)
+        unit, value = judged_unit(record), _judgement_value(record)
         duration = record.meta.get("seconds")
         if isinstance(duration, int | float) and not isinstance(duration, bool) and math.isfinite(duration):
             seconds.setdefault(record.rater, {})[record.meta.get("unit", unit)] = float(duration)
@@ -99,7 +99,7 @@ def sort_judgements(records: Iterable[Record], checks: Mapping[str, CheckTally] 
     return Judgements({judged.name: judged for judged in aspects}, times, tallies, aggregated)
 
 
-class _Places:
+class _JudgedDialogues:
     """The dialogue that each judged unit belongs to, as far as the file says."""
 
     def __init__(self) -> None:
@@ -114,7 +114,7 @@ class _Places:
         elif isinstance(record, Response):
             self._item_of_response[record.id] = record.item
         elif isinstance(record, Rating | Preference):
-            self._judged.setdefault(unit_of(record), record)
+            self._judged.setdefault(judged_unit(record), record)
 
     def dialogues(self, units: Sequence[str]) -> tuple[str, ...] | None:
         """The dialogue (else the item) of each unit; None where no dialogue has several items that were judged."""
@@ -158,7 +158,7 @@ def check_preferences(preferences: Iterable[Preference], items: Mapping[str, str
             )
 
 
-def unit_of(record: Rating | Preference) -> str:
+def judged_unit(record: Rating | Preference) -> str:
     """The name of what was judged."""
     if isinstance(record, Preference):
         return " | ".join(sorted((record.first, record.second)))

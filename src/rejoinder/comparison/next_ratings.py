@@ -24,8 +24,8 @@ from rejoinder.scoring.reader import load_data
 from rejoinder.scoring.result import Scores
 from rejoinder.scoring.run import load
 from rejoinder.stats.arrays import Floats
-from rejoinder.stats.ceiling import order_uncertainty, strength_uncertainty
 from rejoinder.stats.correlation import midranks
+from rejoinder.stats.order_uncertainty import order_uncertainty, strength_uncertainty
 from rejoinder.table import Cell, Table
 from rejoinder.types import Item, Response
 
@@ -54,7 +54,7 @@ class NextRatings:
 
     def records(self) -> list[Item | Response]:
         """The replies with their items, as an annotation project reads them."""
-        return select_records(self.suggestions, self.data)
+        return select_suggested_records(self.suggestions, self.data)
 
 
 def next_(
@@ -262,7 +262,7 @@ def next_table(suggestions: Sequence[RatingSuggestion]) -> Table:
     return Table("Rate next", ["response", "system", "ratings so far", "worth", "why"], rows, notes)
 
 
-def select_records(suggestions: Sequence[RatingSuggestion], data: Collection) -> list[Item | Response]:
+def select_suggested_records(suggestions: Sequence[RatingSuggestion], data: Collection) -> list[Item | Response]:
     """The replies with their items, as an annotation project reads them."""
     records: list[Item | Response] = [data.items[item] for item in dict.fromkeys(one.item for one in suggestions)]
     return [*records, *(data.responses[one.response] for one in suggestions)]

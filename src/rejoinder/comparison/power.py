@@ -160,7 +160,7 @@ def _check_size(rating: Rating) -> None:
         )
 
 
-def plan_table(
+def rating_plan_table(
     noise: RatingNoise, plans: Sequence[RatingPlan], wanted: float, alpha: float, pilot: Pilot | None
 ) -> Table:
     """One line per number of raters: items, ratings in total, the difference and the power to detect it."""
@@ -218,7 +218,7 @@ def _round_count(n: float) -> int | None:
     return None if math.isnan(n) else math.ceil(n - 1e-9)
 
 
-def make_plans(
+def make_rating_plans(
     noise: RatingNoise,
     raters: Sequence[float],
     difference: float | None,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from rejoinder.comparison.judgements import AGGREGATE, check_preferences
 from rejoinder.errors import InputError
-from rejoinder.stats.bradley_terry import POINTS, Ranking, rank_systems
+from rejoinder.stats.bradley_terry import POINTS, StrengthRanking, rank_systems
 from rejoinder.table import Cell, Estimate, Table, format_count
 from rejoinder.types import Item, Preference, Record, Response
 
@@ -23,7 +23,7 @@ class PreferenceRanking:
     """The systems in the order of people's preferences in one aspect."""
 
     aspect: str
-    ranking: Ranking
+    ranking: StrengthRanking
     n_raters: int
     n_items: int
     n_dialogues: int  # an item without a dialogue counts as one

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.comparison.aggregation import certainty
+from rejoinder.comparison.aggregation import reachable_with_aggregated
 from rejoinder.comparison.judgements import AGGREGATE
 from rejoinder.data.collection import Collection
 from rejoinder.errors import InputError, nearest
@@ -26,7 +26,7 @@ BASELINES = {"length": "length in words", "context_overlap": "words shared with 
 
 
 @dataclass(frozen=True)
-class Evidence:
+class RatedScores:
     """What is known about the rated responses, row by row.
 
     ``scores`` holds the run's metrics, ``baselines`` the trivial ones, both with larger meaning better; ``mean`` the
@@ -63,7 +63,7 @@ class Evidence:
         return self.n_dialogues < len(set(self.items))
 
 
-def gather_evidence(scores: Scores, data: Collection, aspect: str | None = None) -> Evidence:
+def collect_rated_scores(scores: Scores, data: Collection, aspect: str | None = None) -> RatedScores:
     """The evidence on one aspect (by default, the only one in the data)."""
     aspect = _choose_aspect(data, aspect)
     ratings = [r for r in data.ratings if r.aspect == aspect and r.response is not None]
@@ -77,7 +77,7 @@ def gather_evidence(scores: Scores, data: Collection, aspect: str | None = None)
     else:
         with np.errstate(invalid="ignore"):
             mean = np.nansum(matrix.values, axis=1) / (~np.isnan(matrix.values)).sum(axis=1)
-    return Evidence(
+    return RatedScores(
         aspect,
         list(matrix.units),
         systems,
@@ -90,7 +90,7 @@ def gather_evidence(scores: Scores, data: Collection, aspect: str | None = None)
         len(scores) - len(rows),
         frozenset(spec for spec, facts in scores.facts.items() if facts.higher_is_better is False),
         aggregated[0].rater.removeprefix(AGGREGATE) if aggregated else None,
-        certainty(aggregated) if aggregated else None,
+        reachable_with_aggregated(aggregated) if aggregated else None,
     )
 
 

@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rejoinder.comparison.rated_scores import Evidence, gather_evidence
+from rejoinder.comparison.rated_scores import RatedScores, collect_rated_scores
 from rejoinder.comparison.shared_base_models import find_shared_families
 from rejoinder.data.collection import Collection
 from rejoinder.data.inputs import read
@@ -34,7 +34,7 @@ from rejoinder.stats.correlation import Method
 from rejoinder.stats.holm import holm
 from rejoinder.stats.interval import Interval
 from rejoinder.stats.levels import Level
-from rejoinder.stats.pairwise import PairwiseAccuracy, calibrated_accuracy
+from rejoinder.stats.pairwise_accuracy import PairwiseAccuracy, calibrated_accuracy
 from rejoinder.stats.permutation import permutation_test
 from rejoinder.stats.resampling import IntervalKind, bootstrap_p_value
 
@@ -52,7 +52,7 @@ class MetricAgreement(NamedTuple):
     accuracy: PairwiseAccuracy
 
 
-class Difference(NamedTuple):
+class AgreementDifference(NamedTuple):
     """One metric's agreement minus another's."""
 
     first: str
@@ -71,12 +71,12 @@ class Difference(NamedTuple):
 class Trust:
     """What the ratings of one aspect say about the metrics of a run."""
 
-    evidence: Evidence
+    evidence: RatedScores
     method: Method
     test: TrustTest
     metrics: Sequence[MetricAgreement]
     baselines: Sequence[MetricAgreement]
-    differences: Mapping[Level, Sequence[Difference]]
+    differences: Mapping[Level, Sequence[AgreementDifference]]
     one_rater: Ceiling
     halves: SplitHalf
     agreement: Agreement
@@ -112,7 +112,7 @@ def trust(
     {'aptness': True, 'meteor': True}
     """
     scores = load(run)
-    evidence = gather_evidence(scores, _resolve_data(run, data), aspect)
+    evidence = collect_rated_scores(scores, _resolve_data(run, data), aspect)
     plan = make_bootstrap_plan(evidence.is_clustered, method, resamples, seed)
     resampled = _resample_levels(evidence, plan, engine, progress)
     rows = [
@@ -141,7 +141,7 @@ def trust(
 
 
 def _resample_levels(
-    evidence: Evidence, plan: BootstrapPlan, engine: Engine | None, progress: Progress | None
+    evidence: RatedScores, plan: BootstrapPlan, engine: Engine | None, progress: Progress | None
 ) -> dict[Level, ResampledCorrelations]:
     """The correlations of all metrics and baselines with the ratings at every level, with resamples."""
     resampled = resample_plans(
@@ -185,8 +185,8 @@ def _metric_interval(resampled: ResampledCorrelations, name: str, plan: Bootstra
 
 
 def _compare_metrics(
-    evidence: Evidence, resampled: ResampledCorrelations, plan: BootstrapPlan, test: TrustTest
-) -> list[Difference]:
+    evidence: RatedScores, resampled: ResampledCorrelations, plan: BootstrapPlan, test: TrustTest
+) -> list[AgreementDifference]:
     """Every pair of metrics, the better first, with p-values corrected over all pairs."""
     values = dict(zip(resampled.names, resampled.values, strict=True))
     names = sorted((n for n in evidence.scores if not np.isnan(values[n])), key=lambda n: -values[n])
@@ -209,7 +209,7 @@ def _compare_metrics(
             p = result.p
         else:
             p = _bootstrap_p(resampled, first, second, plan)
-        pairs.append(Difference(first, second, float(values[first] - values[second]), p, np.nan))
+        pairs.append(AgreementDifference(first, second, float(values[first] - values[second]), p, np.nan))
     corrected = holm([pair.p for pair in pairs])
     return [pair._replace(corrected=float(c)) for pair, c in zip(pairs, corrected, strict=True)]
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from rejoinder.comparison.rated_scores import ORACLE
 from rejoinder.comparison.trust import ALPHA, LEVELS, MetricAgreement, Trust
-from rejoinder.stats.interval import Interval
+from rejoinder.stats.interval import interval_estimate
 from rejoinder.stats.levels import Level
-from rejoinder.table import Cell, Estimate, Table, format_count, format_decimal
+from rejoinder.table import Cell, Table, format_count, format_decimal
 
 FEW = 30  # dialogues: with fewer, the coverage of intervals and tests was not measured
 _HEADS: dict[Level, str] = {
@@ -20,7 +20,7 @@ _HEADS: dict[Level, str] = {
 }
 
 
-def agreement_table(trust: Trust) -> Table:
+def metric_agreement_table(trust: Trust) -> Table:
     """One line per metric, then one per baseline, then what people reach."""
     rows = [_make_row(metric) for metric in _sort_metrics(trust.metrics)]
     rows += [_make_row(metric) for metric in trust.baselines]
@@ -45,12 +45,8 @@ def _number(value: float) -> float:
 
 def _make_row(agreement: MetricAgreement) -> list[Cell]:
     name = f"baseline: {agreement.name}" if agreement.is_baseline else agreement.name
-    cells: list[Cell] = [_estimate(agreement.levels[level]) for level in LEVELS]
+    cells: list[Cell] = [interval_estimate(agreement.levels[level]) for level in LEVELS]
     return [name, agreement.levels["pooled"].n, *cells, agreement.accuracy.value]
-
-
-def _estimate(interval: Interval) -> Estimate:
-    return Estimate(interval.value, interval.low, interval.high)
 
 
 def trust_notes(trust: Trust) -> list[str]:
@@ -161,7 +157,7 @@ def _shared_family_notes(trust: Trust) -> list[str]:
     ]
 
 
-def sentence(trust: Trust) -> str:
+def trust_advice(trust: Trust) -> str:
     """One sentence of advice."""
     aspect = repr(trust.evidence.aspect)
     usable = [m for m in trust.metrics if not math.isnan(m.levels["pooled"].value)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rejoinder.data.reader import InputFile, decode_line
+from rejoinder.data.reader import InputFile, decode_json_line
 from rejoinder.data.schema import Place, from_object
 from rejoinder.data.validation import IdChecker
 from rejoinder.errors import InputError
@@ -107,7 +107,7 @@ def read_files(paths: Sequence[str | Path], allow_empty: bool = False) -> Collec
     checker, collection = IdChecker(), Collection()
     for path in paths:
         for line in InputFile(path).lines():
-            record = from_object(decode_line(line), line.place, allow_empty)
+            record = from_object(decode_json_line(line), line.place, allow_empty)
             if checker.add(record, line.place):
                 collection.add(record)
     checker.close()

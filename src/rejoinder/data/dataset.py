@@ -18,7 +18,7 @@ NO_LICENCE = "none stated"
 
 
 @dataclass(frozen=True)
-class File:
+class DatasetFile:
     """One published file: its path under the data folder, its size and digest, and where to get it.
 
     ``repository`` ("owner/name" on GitHub), ``commit`` and ``remote_path`` are None if it cannot be downloaded on
@@ -45,7 +45,7 @@ class Dataset:
 
     name: str
     summary: str
-    files: tuple[File, ...]
+    files: tuple[DatasetFile, ...]
     licence: str
     citation: str
     counts: Mapping[str, int] = field(hash=False)
@@ -75,14 +75,14 @@ def check_dataset(dataset: Dataset, root: Path, verify: bool) -> None:
             )
 
 
-def missing_file_hint(dataset: Dataset, file: File) -> str:
+def missing_file_hint(dataset: Dataset, file: DatasetFile) -> str:
     """Return the end of an error message: what to do about a missing file."""
     if file.downloadable:
         return f"get it with: rejoinder data get {dataset.name} (or set REJOINDER_DATA to the folder that has it)"
     return file.reason
 
 
-def is_intact(file: File, path: Path) -> bool:
+def is_intact(file: DatasetFile, path: Path) -> bool:
     """Whether the file is there, complete and unchanged."""
     try:
         return path.stat().st_size == file.size and sha256_of(path) == file.sha256

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from rejoinder.data.reader import InputFile, decode_line
+from rejoinder.data.reader import InputFile, decode_json_line
 from rejoinder.errors import InputError, brief
 from rejoinder.types import Turn
 
@@ -121,7 +121,7 @@ def read_json_list(path: Path) -> Iterator[DatasetRow]:
 def read_json_lines(path: Path) -> Iterator[DatasetRow]:
     """Yield the objects of a file with one per line."""
     for line in InputFile(path).lines():
-        yield _make_row(decode_line(line), str(line.place))
+        yield _make_row(decode_json_line(line), str(line.place))
 
 
 def read_lines(path: Path) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ from typing import IO, Any
 from urllib.parse import quote, urlsplit
 
 from rejoinder import __version__
-from rejoinder.data.dataset import File, is_intact
+from rejoinder.data.dataset import DatasetFile, is_intact
 from rejoinder.errors import RejoinderError, SpecError, brief
 from rejoinder.files import put_in_place, sha256_of
 
@@ -50,8 +50,8 @@ class RetryPolicy:
 DEFAULT_RETRY_POLICY = RetryPolicy()
 
 
-def fetch(
-    file: File,
+def fetch_dataset_file(
+    file: DatasetFile,
     root: Path,
     mirror: str | None = None,
     policy: RetryPolicy = DEFAULT_RETRY_POLICY,
@@ -64,19 +64,19 @@ def fetch(
     target = root / file.path
     if is_intact(file, target):
         return False
-    url = url_of(file, mirror)
+    url = dataset_file_url(file, mirror)
     part = target.with_name(f"{target.name}.part")
     resumed = part.exists()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FetchError(f"{target.parent}: cannot be created ({error.strerror})") from None
-    download(url, part, file.size, policy, progress)
+    download_file(url, part, file.size, policy, progress)
     digest = sha256_of(part)
     if digest != file.sha256:
         part.unlink(missing_ok=True)
         if resumed:  # the old part may have been of another file: start over
-            return fetch(file, root, mirror, policy, progress)
+            return fetch_dataset_file(file, root, mirror, policy, progress)
         raise FetchError(
             f"{url}: is not the published file: sha256 {digest} instead of {file.sha256}; nothing was saved"
         )
@@ -87,7 +87,7 @@ def fetch(
     return True
 
 
-def url_of(file: File, mirror: str | None = None) -> str:
+def dataset_file_url(file: DatasetFile, mirror: str | None = None) -> str:
     """Return the address of a file; a mirror has the same paths below its own address."""
     if not (file.repository and file.commit and file.remote_path):
         raise FetchError(f"{file.path}: cannot be downloaded: {file.reason}")
@@ -97,7 +97,7 @@ def url_of(file: File, mirror: str | None = None) -> str:
     return f"{base}/{file.repository}/{file.commit}/{quote(file.remote_path)}"
 
 
-def download(url: str, part: Path, size: int, policy: RetryPolicy, progress: Progress | None) -> None:
+def download_file(url: str, part: Path, size: int, policy: RetryPolicy, progress: Progress | None) -> None:
     """Download ``part`` to its full size, in at most ``policy.attempts`` attempts."""
     last_error = TransientError("no attempt was made")
     for attempt in range(policy.attempts):
@@ -133,7 +133,7 @@ def _attempt_download(url: str, part: Path, size: int, policy: RetryPolicy, prog
         except OSError as error:
             raise FetchError(f"{part}: cannot be written ({error.strerror})") from None
         with out:
-            offset = _copy(answer, out, offset, size, policy, progress)
+            offset = _copy_answer(answer, out, offset, size, policy, progress)
     if offset > size:
         part.unlink(missing_ok=True)
         raise FetchError(f"{url}: is not the published file: longer than its {size:,} bytes; nothing was saved")
@@ -141,7 +141,7 @@ def _attempt_download(url: str, part: Path, size: int, policy: RetryPolicy, prog
         raise TransientError(f"the connection ended after {offset:,} of {size:,} bytes")
 
 
-def _copy(
+def _copy_answer(
     answer: http.client.HTTPResponse,
     out: IO[bytes],
     offset: int,

@@ -13,7 +13,7 @@ from pathlib import Path
 import orjson
 
 from rejoinder.data.schema import Place, from_object
-from rejoinder.data.writer import encode
+from rejoinder.data.writer import encode_record
 from rejoinder.errors import InputError, brief
 from rejoinder.types import Dialogue, Item, Preference, Question, Rating, Record, Response
 
@@ -73,7 +73,7 @@ def _insert_record(database: sqlite3.Connection, number: int, record: Record, pl
             rank, up, conversation = (3, record.response, None) if record.response else (4, None, record.dialogue)
         case Preference():
             rank, up = 5, record.item
-    row = (number, rank, place.file, place.line, up, conversation, encode(record))
+    row = (number, rank, place.file, place.line, up, conversation, encode_record(record))
     database.execute("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
 

@@ -15,9 +15,9 @@ from rejoinder.data.collection import Collection, refuse_table
 from rejoinder.data.importers import ImportTally
 from rejoinder.data.importers._files import stem_of
 from rejoinder.data.parquet import is_parquet
-from rejoinder.data.reader import InputFile, decode_line
+from rejoinder.data.reader import InputFile, decode_json_line
 from rejoinder.data.schema import Place, from_object
-from rejoinder.data.spool import has_name, is_pipe, remove_spool, spool
+from rejoinder.data.spool import has_pipe_name, is_pipe, remove_spool, spool_input
 from rejoinder.data.validation import IdChecker
 from rejoinder.errors import InputError
 from rejoinder.files import sha256_of_bytes
@@ -43,7 +43,7 @@ class Input:
         self._without = without
         self.name = self._name()
         self.called = called or (self.name if self._source == "-" else printable(self._source))
-        self._spool = spool(self._source) if self._source == "-" or is_pipe(self._source) else None
+        self._spool = spool_input(self._source) if self._source == "-" or is_pipe(self._source) else None
         if self._spool is not None:
             self._source = str(self._spool)
         self.digest, self.size = self._measure()
@@ -76,7 +76,7 @@ class Input:
             return
         source = InputFile(self._source, self.called)
         for line in source.lines():
-            yield from_object(decode_line(line), line.place, allow_empty), line.place
+            yield from_object(decode_json_line(line), line.place, allow_empty), line.place
         self._check_digest(source.sha256)
 
     def _check_digest(self, sha256: str) -> None:
@@ -121,7 +121,11 @@ class Input:
             return self._source
         if self._source in ("-", "/dev/stdin"):
             return "<stdin>"
-        return "<pipe>" if is_pipe(self._source) and not has_name(self._source) else printable(Path(self._source).name)
+        return (
+            "<pipe>"
+            if is_pipe(self._source) and not has_pipe_name(self._source)
+            else printable(Path(self._source).name)
+        )
 
     def _measure(self) -> tuple[str, int]:
         if not self._source.startswith(DATASET):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from rejoinder.data.dataset import File
+from rejoinder.data.dataset import DatasetFile
 from rejoinder.errors import InputError, SpecError, brief, nearest
 from rejoinder.paths import data_home
 
@@ -21,7 +21,7 @@ _BY_LOWER = {name.lower(): name for name in ATOMIC}
 _PERSONS = re.compile(r"\bperson ?([xyz])\b", re.IGNORECASE)
 
 
-class Triple(NamedTuple):
+class KnowledgeTriple(NamedTuple):
     """One piece of common sense."""
 
     head: str
@@ -29,7 +29,7 @@ class Triple(NamedTuple):
     tail: str
 
 
-def read_triples(path: Path) -> Iterator[Triple]:
+def read_triples(path: Path) -> Iterator[KnowledgeTriple]:
     """Yield the triples of a file, without those whose tail is "none"; any other kind of line is an error."""
     try:
         with path.open(encoding="utf-8") as lines:
@@ -42,7 +42,7 @@ def read_triples(path: Path) -> Iterator[Triple]:
         raise InputError(f"{path}: is not valid UTF-8; save it as UTF-8 text") from None
 
 
-def _parse_triple(line: str, path: Path, number: int) -> Triple | None:
+def _parse_triple(line: str, path: Path, number: int) -> KnowledgeTriple | None:
     cells = line.rstrip("\r\n").split("\t")
     if len(cells) == 4 and cells[3] in ("0", "1"):
         if cells[3] == "0":
@@ -58,7 +58,7 @@ def _parse_triple(line: str, path: Path, number: int) -> Triple | None:
     else:
         relation, head, tail = cells[0].strip(), cells[1], cells[2]
     tail = normalise_persons(tail)
-    return None if tail.lower().rstrip(".") == "none" else Triple(normalise_persons(head), relation, tail)
+    return None if tail.lower().rstrip(".") == "none" else KnowledgeTriple(normalise_persons(head), relation, tail)
 
 
 def normalise_persons(text: str) -> str:
@@ -76,7 +76,7 @@ class PublishedKnowledge:
 
     name: str
     summary: str
-    files: tuple[File, ...]
+    files: tuple[DatasetFile, ...]
     licence: str
     citation: str
 
@@ -93,7 +93,7 @@ KNOWLEDGE = {
             "atomic",
             "what follows from everyday events: 79,600 triples, the development split of ATOMIC",
             (
-                File(
+                DatasetFile(
                     "knowledge/atomic/dev.tsv",
                     "a1fdf2243113f50ef531ebed9fd49f6a870b10f01e6ebe042d1732d3ef21044a",
                     4_080_656,
@@ -107,7 +107,7 @@ KNOWLEDGE = {
             "conceptnet",
             "what people know about things and actions: 100,000 triples of ConceptNet",
             (
-                File(
+                DatasetFile(
                     "knowledge/conceptnet100k/train.txt",
                     "8fd8b132482fa17837e74084c6d3e0c88c828999990cffe1cf036013de906c16",
                     3_454_511,

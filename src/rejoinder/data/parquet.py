@@ -232,7 +232,7 @@ class RecordWriter:
             self._rows, self._size = [], 0
 
 
-def write(records: Iterable[Record], path: Path) -> int:
+def write_parquet(records: Iterable[Record], path: Path) -> int:
     """Write records to a Parquet file and return how many there were."""
     count = 0
     with RecordWriter(path) as file:

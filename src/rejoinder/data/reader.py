@@ -14,7 +14,7 @@ from typing import IO, NamedTuple
 import orjson
 
 from rejoinder.data.schema import Place, from_object
-from rejoinder.data.spool import is_device, is_pipe, open_copy, standard_input
+from rejoinder.data.spool import copy_pipe, is_device, is_pipe, standard_input
 from rejoinder.errors import InputError, brief
 from rejoinder.paths import printable
 from rejoinder.types import Record
@@ -28,7 +28,7 @@ class EmptyError(InputError):
     """A file that holds nothing."""
 
 
-class Line(NamedTuple):
+class InputLine(NamedTuple):
     """A line that is not blank, its place, and whether the file ended without a newline after it."""
 
     place: Place
@@ -66,7 +66,7 @@ class InputFile:
                 size += len(block)
         return digest.hexdigest(), size
 
-    def lines(self) -> Iterator[Line]:
+    def lines(self) -> Iterator[InputLine]:
         """Yield the lines, decompressed; blank ones are skipped. Each row of a Parquet file counts as a line."""
         from rejoinder.data.parquet import is_parquet  # imported here: it imports this module
 
@@ -76,21 +76,21 @@ class InputFile:
         with self.open() as raw:
             yield from self._lines(raw)
 
-    def _rows(self) -> Iterator[Line]:
+    def _rows(self) -> Iterator[InputLine]:
         from rejoinder.data.parquet import read_parquet_objects
 
         with self.open() as raw:
             while block := raw.read(2**20):
                 self._hash.update(block)
         for row, place in read_parquet_objects(self._path, self.name):
-            yield Line(place, orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE), False)
+            yield InputLine(place, orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE), False)
 
     def open(self) -> contextlib.AbstractContextManager[IO[bytes]]:
         """Open the file as it is stored, compressed or not."""
         if self._path == "-":
             return contextlib.nullcontext(standard_input())
         if is_pipe(self._path):
-            return open_copy(self._path)
+            return copy_pipe(self._path)
         if is_device(self._path):
             raise InputError(f"{self.name}: is a device, not a file; name a file, or - for standard input")
         path = Path(self._path)
@@ -105,7 +105,7 @@ class InputFile:
         except (OSError, ValueError) as error:
             raise InputError(f"{self.name}: cannot be opened ({error})") from None
 
-    def _lines(self, raw: IO[bytes]) -> Iterator[Line]:
+    def _lines(self, raw: IO[bytes]) -> Iterator[InputLine]:
         hashing = io.BufferedReader(_HashingStream(raw, self._hash), buffer_size=2**20)
         is_gzip = hashing.peek(2)[:2] == b"\x1f\x8b"
         stream = gzip.GzipFile(fileobj=hashing) if is_gzip else hashing
@@ -120,7 +120,7 @@ class InputFile:
                 line = line[len(_BOM) :]
             if line.strip():
                 empty = False
-                yield Line(Place(self.name, number), line, not line.endswith(b"\n"))
+                yield InputLine(Place(self.name, number), line, not line.endswith(b"\n"))
         if empty:
             raise EmptyError(f"{self.name}: is empty; it must hold one JSON record per line")
 
@@ -171,7 +171,7 @@ class _HashingStream(io.RawIOBase):
         return len(block)
 
 
-def decode_line(line: Line) -> object:
+def decode_json_line(line: InputLine) -> object:
     """Return the JSON value of a line."""
     try:
         return orjson.loads(line.text)
@@ -179,7 +179,7 @@ def decode_line(line: Line) -> object:
         raise _explain_line_error(line, error) from None
 
 
-def _explain_line_error(line: Line, error: orjson.JSONDecodeError) -> InputError:
+def _explain_line_error(line: InputLine, error: orjson.JSONDecodeError) -> InputError:
     try:
         line.text.decode("utf-8")
     except UnicodeDecodeError as bad:
@@ -212,4 +212,4 @@ def stream(path: str | Path, allow_empty: bool = False, name: str | None = None)
     'Item'
     """
     for line in InputFile(path, name).lines():
-        yield from_object(decode_line(line), line.place, allow_empty)
+        yield from_object(decode_json_line(line), line.place, allow_empty)

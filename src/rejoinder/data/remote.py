@@ -53,7 +53,7 @@ def split_address(address: str) -> tuple[str, str]:
     return f"{folder}{mark}{query}", unquote(name)
 
 
-def redact(address: str) -> str:
+def redact_address(address: str) -> str:
     """Return an address that may be printed: without secrets and settings."""
     return _SECRETS.sub("", address).partition("?")[0]
 
@@ -89,7 +89,7 @@ class RemoteFolder:
         except OSError as error:
             raise self._explain("reached", "", error) from None
         if not exists:
-            raise InputError(f"{redact(self.where)}: {_MEANING['NO_SUCH_BUCKET']}")
+            raise InputError(f"{redact_address(self.where)}: {_MEANING['NO_SUCH_BUCKET']}")
 
     def content(self, name: str) -> bytes | None:
         """Return the content of a small file, or None if there is no such file."""
@@ -141,7 +141,7 @@ class RemoteFolder:
             Path(self._path(name)).parent.mkdir(parents=True, exist_ok=True)
 
     def _explain(self, what: str, name: str, error: OSError) -> InputError:
-        address = redact(join_address(self.where, name) if name else self.where)
+        address = redact_address(join_address(self.where, name) if name else self.where)
         return InputError(f"{address}: cannot be {what} ({_describe_error(error)})")
 
 
@@ -154,10 +154,10 @@ def _open_file_system(address: str) -> tuple[Any, str]:
         system, path = fs.FileSystem.from_uri(address)
     except ValueError as error:
         raise InputError(
-            f"{redact(address)}: is not the address of a file or folder ({_describe_error(error)})"
+            f"{redact_address(address)}: is not the address of a file or folder ({_describe_error(error)})"
         ) from None
     except OSError as error:
-        raise InputError(f"{redact(address)}: cannot be reached ({_describe_error(error)})") from None
+        raise InputError(f"{redact_address(address)}: cannot be reached ({_describe_error(error)})") from None
     return system, path
 
 

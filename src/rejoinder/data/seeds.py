@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from rejoinder.data.questions import CATEGORIES
-from rejoinder.data.reader import InputFile, decode_line
+from rejoinder.data.reader import InputFile, decode_json_line
 from rejoinder.data.schema import Place, from_object
 from rejoinder.errors import InputError, brief, nearest
 from rejoinder.files import atomic_write
@@ -54,14 +54,14 @@ def extract_seeds(record: object, place: str) -> list[Seed]:
     raise InputError(f"{place}: expected a seed, a question or an item, found a {kind}; see docs/situating.md")
 
 
-def polarity_of(reply: str) -> str | None:
+def reply_polarity(reply: str) -> str | None:
     """Return whether a reply begins with a yes or a no, or None if with neither."""
     if _YES.match(reply):
         return "yes"
     return "no" if _NO.match(reply) else None
 
 
-def check_category(category: object, where: str) -> str:
+def check_statement_category(category: object, where: str) -> str:
     """Return the category, which must be one of the six."""
     if category is None:
         raise InputError(f"{where}: a statement has no category; give one of: {', '.join(CATEGORIES)}")
@@ -100,7 +100,7 @@ def _make_seed(
     where: str,
     split: str | None = None,
 ) -> Seed:
-    relevant = tuple(Statement(one.text, check_category(one.category, where), True) for one in statements)
+    relevant = tuple(Statement(one.text, check_statement_category(one.category, where), True) for one in statements)
     return Seed(
         name, *request_and_goal(record, where), reply, relevant, _check_polarity(record.meta, reply, where), split
     )
@@ -120,7 +120,7 @@ def _check_polarity(meta: Any, reply: str, where: str) -> str | None:
     polarity = meta.get("polarity")
     if polarity is not None and not isinstance(polarity, str):
         raise InputError(f"{where} has the polarity {brief(polarity)}; it must be a word, such as 'yes' or 'no'")
-    return polarity or polarity_of(reply)
+    return polarity or reply_polarity(reply)
 
 
 KEYS = ("id", "request", "goal", "reply", "statements", "polarity", "split")
@@ -162,7 +162,7 @@ def _read_seed_file(name: str) -> Iterator[tuple[Seed, Place]]:
             yield from ((seed, place) for seed in extract_seeds(record, str(place)))
         return
     for line in InputFile(name).lines():
-        value = decode_line(line)
+        value = decode_json_line(line)
         if isinstance(value, dict) and ("request" in value or "reply" in value):
             yield _parse_seed(value, line.place), line.place
         else:
@@ -189,7 +189,7 @@ def _parse_statement(value: Any, place: Place) -> Statement:
     if not isinstance(value, dict) or not value.keys() <= {"text", "category"}:
         raise InputError(f"{place}: a statement must be an object with 'text' and 'category', found {brief(value)}")
     text = _get_text(value.get("text"), "text", place)
-    return Statement(text, check_category(value.get("category"), str(place)), True)
+    return Statement(text, check_statement_category(value.get("category"), str(place)), True)
 
 
 def _get_text(value: object, key: str, place: Place) -> str:

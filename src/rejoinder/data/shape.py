@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 
-def fits(value: Any, shape: Any) -> bool:
+def fits_shape(value: Any, shape: Any) -> bool:
     """Whether a JSON value has a shape.
 
     A shape is a type, or a tuple of types; ``float`` also allows whole numbers, ``object`` anything. ``[shape]`` is a
@@ -17,14 +17,14 @@ def fits(value: Any, shape: Any) -> bool:
     True
     """
     if isinstance(shape, list):
-        return isinstance(value, list) and all(fits(one, shape[0]) for one in value)
+        return isinstance(value, list) and all(fits_shape(one, shape[0]) for one in value)
     if isinstance(shape, dict):
         if not isinstance(value, dict):
             return False
         if str in shape:
-            return all(fits(one, shape[str]) for one in value.values())
+            return all(fits_shape(one, shape[str]) for one in value.values())
         return all(
-            fits(value[key.rstrip("?")], part) if key.rstrip("?") in value else key.endswith("?")
+            fits_shape(value[key.rstrip("?")], part) if key.rstrip("?") in value else key.endswith("?")
             for key, part in shape.items()
         )
     if shape is object:

@@ -34,7 +34,7 @@ def is_device(path: str | Path) -> bool:
     return str(path) != os.devnull and (stat.S_ISCHR(mode) or stat.S_ISBLK(mode))
 
 
-def has_name(path: str | Path) -> bool:
+def has_pipe_name(path: str | Path) -> bool:
     """Whether a pipe has a name in a folder; that of ``<(command)`` is a number that differs each time."""
     return os.path.exists(os.path.realpath(path))
 
@@ -46,24 +46,24 @@ def standard_input() -> IO[bytes]:
     return sys.stdin.buffer
 
 
-def spool(path: str | Path) -> Path:
+def spool_input(path: str | Path) -> Path:
     """Copy standard input ("-") or a pipe to a file, which is deleted when the process ends, however it ends."""
     _remove_at_the_end()
     with tempfile.NamedTemporaryFile(prefix="rejoinder-stdin-", delete=False) as file:
         _SPOOLS.add(Path(file.name))
         try:
-            _copy(path, file)
+            _copy_input(path, file)
         except BaseException:
             remove_spool(Path(file.name))
             raise
     return Path(file.name)
 
 
-def open_copy(path: str | Path) -> IO[bytes]:
+def copy_pipe(path: str | Path) -> IO[bytes]:
     """Copy a pipe to an open file without a name."""
     with contextlib.ExitStack() as stack:
         file = stack.enter_context(tempfile.TemporaryFile())
-        _copy(path, file)
+        _copy_input(path, file)
         file.seek(0)
         stack.pop_all()
     return file
@@ -75,7 +75,7 @@ def remove_spool(path: Path) -> None:
     _SPOOLS.discard(path)
 
 
-def _copy(path: str | Path, target: IO[bytes]) -> None:
+def _copy_input(path: str | Path, target: IO[bytes]) -> None:
     """Copy standard input or a pipe to an open file."""
     try:
         if str(path) == "-":
@@ -95,7 +95,7 @@ def _copy_pipe(path: str | Path, target: IO[bytes]) -> None:
         while not (block := pipe.read(2**16)):
             if block is None:  # a process has it open, but has not written yet
                 os.set_blocking(descriptor, True)
-            elif not has_name(path):
+            elif not has_pipe_name(path):
                 return
             elif time.monotonic() > until:
                 raise InputError(

@@ -12,7 +12,7 @@ from rejoinder.files import atomic_write
 from rejoinder.types import Record
 
 
-def encode(record: Record) -> bytes:
+def encode_record(record: Record) -> bytes:
     """Return a record as one line, newline included."""
     return orjson.dumps(to_object(record), option=orjson.OPT_APPEND_NEWLINE)
 
@@ -30,6 +30,6 @@ def write(records: Iterable[Record], path: str | Path) -> int:
     count = 0
     with atomic_write(path) as file:
         for record in records:
-            file.write(encode(record))
+            file.write(encode_record(record))
             count += 1
     return count

@@ -19,27 +19,27 @@ _lock = threading.Lock()
 _counts: Counter[str] = Counter()
 
 
-def count(cause: str) -> None:
+def count_request(cause: str) -> None:
     """Count a failure under its cause, or a retried request under RETRIES."""
     with _lock:
         _counts[cause] += 1
 
 
-def get_counts() -> Counter[str]:
+def get_request_counts() -> Counter[str]:
     """Return all counts so far."""
     with _lock:
         return _counts.copy()
 
 
 @contextmanager
-def fill_report(report: dict[str, Any]) -> Iterator[None]:
+def fill_request_report(report: dict[str, Any]) -> Iterator[None]:
     """Fill a report of plain values with what is counted inside the block."""
-    before = get_counts()
+    before = get_request_counts()
     yield
-    report |= {"process": _process_id(), "counts": dict(get_counts() - before)}
+    report |= {"process": _process_id(), "counts": dict(get_request_counts() - before)}
 
 
-def add_report(report: Mapping[str, Any]) -> None:
+def add_request_report(report: Mapping[str, Any]) -> None:
     """Add the counts of another process; those of this process are counted already."""
     if report["process"] != _process_id():
         with _lock:

@@ -93,7 +93,7 @@ def passages(dialogues: Iterable[Dialogue], split: str | None = None) -> Iterato
                 yield Passage(dialogue.id, number, turn.text, turn.speaker, dialogue.split)
 
 
-def check_search(queries: Sequence[str], k: int, exclude_dialogues: Sequence[Collection[str]] | None) -> None:
+def check_search_arguments(queries: Sequence[str], k: int, exclude_dialogues: Sequence[Collection[str]] | None) -> None:
     """Raise if the arguments of a search make no sense."""
     if isinstance(queries, str):
         raise InputError("queries must be a list of strings, found a single string; put it in a list")

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import SpecError
-from rejoinder.indexes import matrix, passage_store
 from rejoinder.indexes import parts as _folder
-from rejoinder.indexes.base import Hit, Passage, check_search
+from rejoinder.indexes import passage_store, posting_weights
+from rejoinder.indexes.base import Hit, Passage, check_search_arguments
 from rejoinder.indexes.filter import PassageFilter
 from rejoinder.indexes.passage_store import PassageStore
 from rejoinder.indexes.postings import Postings, Vocabulary, count_postings, join_postings, weigh_postings
@@ -60,13 +60,13 @@ class Bm25Index:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.manifest = _folder.read_manifest(folder, self.kind)
+        self.manifest = _folder.read_index_manifest(folder, self.kind)
         self._passages = PassageStore(self.manifest.folders(folder, passage_store.ROLE))
-        self._matrix = matrix.WeightMatrix(self.manifest.folders(folder, ROLE)[0])
-        self.settings = _folder.parse_settings(self.manifest, folder, Bm25Settings)
+        self._matrix = posting_weights.WeightMatrix(self.manifest.folders(folder, ROLE)[0])
+        self.settings = _folder.parse_index_settings(self.manifest, folder, Bm25Settings)
         self._tokens_of = self.settings.tokens_of()
         if len(self._matrix.postings.lengths) != len(self._passages):
-            raise _folder.damage_error(folder, "its parts do not match")
+            raise _folder.index_damage_error(folder, "its parts do not match")
 
     @classmethod
     def build(
@@ -81,10 +81,10 @@ class Bm25Index:
         """Index passages into a new folder."""
         settings = Bm25Settings.of(k1, b, stop_words)
         target = Path(folder)
-        with _folder.new_folder(target) as new:
+        with _folder.new_index_folder(target) as new:
             words = Vocabulary()
             part, postings = _write_passages(passages, new, words, settings.tokens_of())
-            _folder.write_manifest(new, _write_postings(new, [part], postings, words, settings))
+            _folder.write_index_manifest(new, _write_postings(new, [part], postings, words, settings))
         return cls(target)
 
     @classmethod
@@ -99,7 +99,7 @@ class Bm25Index:
         parts = [p for p in self.manifest.parts if p.role == passage_store.ROLE] + [part]
         joined = join_postings(self._matrix.postings, postings)
         manifest = _write_postings(self.folder, parts, joined, words, self.settings)
-        _folder.write_manifest(self.folder, manifest, self.manifest)
+        _folder.write_index_manifest(self.folder, manifest, self.manifest)
         return type(self)(self.folder)
 
     def __len__(self) -> int:
@@ -115,7 +115,7 @@ class Bm25Index:
         only_dialogues: Collection[str] | None = None,
     ) -> list[list[Hit]]:
         """Return the best hits of each query, best first; see ``base.Index``."""
-        check_search(queries, k, exclude_dialogues)
+        check_search_arguments(queries, k, exclude_dialogues)
         allowed = PassageFilter(self._passages, split, only_dialogues)
         hits = []
         for query, excluded in zip(queries, exclude_dialogues or [()] * len(queries), strict=True):
@@ -142,20 +142,20 @@ def _write_passages(
     known: Collection[str] = (),
 ) -> tuple[_folder.IndexPart, Postings]:
     """Write a part of passages, and count their words."""
-    with _folder.new_part(folder, passage_store.ROLE) as new:
+    with _folder.new_index_part(folder, passage_store.ROLE) as new:
         postings = count_postings(passage_store.record_passages(passages, new, known), tokens_of, words)
-        return _folder.seal_part(new, passage_store.ROLE), postings
+        return _folder.seal_index_part(new, passage_store.ROLE), postings
 
 
 def _write_postings(
     folder: Path, parts: list[_folder.IndexPart], postings: Postings, words: Vocabulary, settings: Bm25Settings
 ) -> _folder.IndexManifest:
     """Compute the weights of all postings, write them as one part, and return the new manifest."""
-    with _folder.new_part(folder, ROLE) as new:
-        matrix.save_weights(
+    with _folder.new_index_part(folder, ROLE) as new:
+        posting_weights.save_posting_weights(
             new, postings, weigh_postings(postings, settings.k1, settings.b), words, settings.k1, settings.b
         )
-        part = _folder.seal_part(new, ROLE)
+        part = _folder.seal_index_part(new, ROLE)
     counts = {
         "passages": len(postings.lengths),
         "words": len(words),

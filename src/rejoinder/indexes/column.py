@@ -12,7 +12,7 @@ from numpy.lib import format as npy
 from numpy.typing import DTypeLike, NDArray
 
 
-class Column:
+class DiskColumn:
     """A column being written; ``open_column`` makes one."""
 
     def __init__(self, path: Path, dtype: DTypeLike, shape: tuple[int, ...]) -> None:
@@ -39,8 +39,8 @@ class Column:
 
 
 @contextmanager
-def open_column(folder: Path, name: str, dtype: DTypeLike, shape: tuple[int, ...] = ()) -> Iterator[Column]:
+def open_column(folder: Path, name: str, dtype: DTypeLike, shape: tuple[int, ...] = ()) -> Iterator[DiskColumn]:
     """Open a new column; ``shape`` is the shape of a row."""
-    column = Column(folder / f"{name}.npy", dtype, shape)
+    column = DiskColumn(folder / f"{name}.npy", dtype, shape)
     yield column
     column.finish()

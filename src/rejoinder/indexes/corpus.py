@@ -69,7 +69,7 @@ class Corpus:
     @classmethod
     def of(cls, dialogues: Iterable[Dialogue], lasting: Lasting = "auto") -> Corpus:
         """Return the corpus of some dialogues, which are iterated over once."""
-        builder = _Builder()
+        builder = _CorpusBuilder()
         for dialogue in dialogues:
             builder.add(dialogue)
         return builder.finish(lasting)
@@ -132,13 +132,13 @@ class Corpus:
 
 def group_by_corpus(dialogues: Iterable[Dialogue], lasting: Lasting = "auto") -> dict[str | None, Corpus]:
     """Return the corpora of some dialogues by name, in input order."""
-    builders: dict[str | None, _Builder] = {}
+    builders: dict[str | None, _CorpusBuilder] = {}
     for dialogue in dialogues:
-        builders.setdefault(dialogue.corpus, _Builder()).add(dialogue)
+        builders.setdefault(dialogue.corpus, _CorpusBuilder()).add(dialogue)
     return {name: builder.finish(lasting) for name, builder in builders.items()}
 
 
-class _Builder:
+class _CorpusBuilder:
     """Collects dialogues into the arrays of a corpus."""
 
     def __init__(self) -> None:

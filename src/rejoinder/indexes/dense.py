@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from rejoinder.errors import SpecError
 from rejoinder.indexes import parts as _folder
 from rejoinder.indexes import passage_store, vector_store
-from rejoinder.indexes.base import Hit, Passage, check_search
-from rejoinder.indexes.filter import PassageFilter, lower_bound
+from rejoinder.indexes.base import Hit, Passage, check_search_arguments
+from rejoinder.indexes.filter import PassageFilter, score_lower_bound
 from rejoinder.indexes.passage_store import PassageStore
 from rejoinder.models.base import Encoder, Vectors
 
@@ -52,13 +52,13 @@ class DenseIndex:
     def __init__(self, folder: Path, encoder: Encoder) -> None:
         self.folder = folder
         self.encoder = encoder
-        self.manifest = _folder.read_manifest(folder, self.kind)
-        self.settings = _folder.parse_settings(self.manifest, folder, DenseSettings)
+        self.manifest = _folder.read_index_manifest(folder, self.kind)
+        self.settings = _folder.parse_index_settings(self.manifest, folder, DenseSettings)
         check_encoder(folder, self.settings, encoder)
         self._passages = PassageStore(self.manifest.folders(folder, passage_store.ROLE))
         self._vectors = vector_store.VectorStore(self.manifest.folders(folder, ROLE), encoder.dimensions)
         if len(self._vectors) != len(self._passages):
-            raise _folder.damage_error(folder, "its parts do not match")
+            raise _folder.index_damage_error(folder, "its parts do not match")
 
     @classmethod
     def build(
@@ -72,9 +72,9 @@ class DenseIndex:
         """Index passages into a new folder."""
         settings = asdict(DenseSettings(encoder.name, encoder.digest, precision))
         target = Path(folder)
-        with _folder.new_folder(target) as new:
+        with _folder.new_index_folder(target) as new:
             parts, count = _write_vectors(passages, new, encoder, precision)
-            _folder.write_manifest(new, _folder.IndexManifest(cls.kind, settings, {"passages": count}, parts))
+            _folder.write_index_manifest(new, _folder.IndexManifest(cls.kind, settings, {"passages": count}, parts))
         return cls(target, encoder)
 
     @classmethod
@@ -89,7 +89,7 @@ class DenseIndex:
         parts, count = _write_vectors(passages, self.folder, self.encoder, self.settings.precision, known)
         counts = {"passages": len(self) + count}
         manifest = _folder.IndexManifest(self.kind, before.settings, counts, before.parts + parts)
-        _folder.write_manifest(self.folder, manifest, before)
+        _folder.write_index_manifest(self.folder, manifest, before)
         return type(self)(self.folder, self.encoder)
 
     def __len__(self) -> int:
@@ -105,12 +105,12 @@ class DenseIndex:
         only_dialogues: Collection[str] | None = None,
     ) -> list[list[Hit]]:
         """Return the best hits of each query, best first; see ``base.Index``."""
-        check_search(queries, k, exclude_dialogues)
+        check_search_arguments(queries, k, exclude_dialogues)
         allowed = PassageFilter(self._passages, split, only_dialogues)
         excluded_ranges = [allowed.ranges(ids) for ids in exclude_dialogues or [()] * len(queries)]
         hits: list[list[Hit]] = []
         for begin in range(0, len(queries), _QUERIES):
-            vectors = vector_store.encode_texts(self.encoder, queries[begin : begin + _QUERIES], "left")
+            vectors = vector_store.encode_index_texts(self.encoder, queries[begin : begin + _QUERIES], "left")
             some = excluded_ranges[begin : begin + _QUERIES]
             for numbers, cosines in find_nearest(self._vectors, vectors, k, allowed.mask, some, [-np.inf] * len(some)):
                 hits.append(self._passages.best(numbers, cosines, k))
@@ -154,7 +154,7 @@ class _NearestPassages:
 
     def add(self, first: int, scores: NDArray[np.float32]) -> None:
         """Add the scores of the passages from ``first`` on."""
-        self._floor = max(self._floor, lower_bound(scores, self._k))
+        self._floor = max(self._floor, score_lower_bound(scores, self._k))
         places = np.flatnonzero(scores >= self._low())
         self._seen.append((places + first, scores[places]))
 
@@ -175,8 +175,8 @@ def _write_vectors(
     known: Collection[str] = (),
 ) -> tuple[tuple[_folder.IndexPart, _folder.IndexPart], int]:
     """Write a part of passages and one of their vectors; return the parts and the number of passages."""
-    with _folder.new_part(folder, passage_store.ROLE) as texts, _folder.new_part(folder, ROLE) as vectors:
-        count = vector_store.write_vectors(
+    with _folder.new_index_part(folder, passage_store.ROLE) as texts, _folder.new_index_part(folder, ROLE) as vectors:
+        count = vector_store.write_index_vectors(
             passage_store.record_passages(passages, texts, known), vectors, encoder, precision
         )
-        return (_folder.seal_part(texts, passage_store.ROLE), _folder.seal_part(vectors, ROLE)), count
+        return (_folder.seal_index_part(texts, passage_store.ROLE), _folder.seal_index_part(vectors, ROLE)), count

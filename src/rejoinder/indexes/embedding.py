@@ -68,7 +68,7 @@ def embed(
         with caching_engine(engine or LocalEngine(1), output) as cached_engine:
             vectors = worker.embed_texts((text for _, text in texts()), loaded_encoder, cached_engine, precision)
             blocks, ids = _report_blocks(vectors, total, progress), (name for name, _ in texts())
-            worker.write_vectors(blocks, ids, (total, loaded_encoder.dimensions), precision, output)
+            worker.write_vector_file(blocks, ids, (total, loaded_encoder.dimensions), precision, output)
     return EmbeddedTexts(output, total, loaded_encoder.dimensions, encoder)
 
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from rejoinder.errors import InputError, brief
 from rejoinder.indexes.bm25 import Bm25Index
 from rejoinder.indexes.dense import DenseIndex, DenseSettings
-from rejoinder.indexes.parts import parse_settings, read_manifest
+from rejoinder.indexes.parts import parse_index_settings, read_index_manifest
 from rejoinder.indexes.sharded import bm25
 from rejoinder.indexes.sharded.bm25 import ShardedBm25Index
 from rejoinder.indexes.sharded.dense import ShardedDenseIndex
@@ -29,7 +29,7 @@ def open_index(folder: str | Path, encoder: Encoder | None = None) -> AnyIndex:
     >>> len(rejoinder.open_index("talk.bm25")) == len(made)
     True
     """
-    manifest = read_manifest(Path(folder))
+    manifest = read_index_manifest(Path(folder))
     match manifest.kind:
         case Bm25Index.kind:
             return Bm25Index.open(folder)
@@ -39,7 +39,7 @@ def open_index(folder: str | Path, encoder: Encoder | None = None) -> AnyIndex:
             if encoder is None:
                 from rejoinder.models.encoder.factory import load_encoder
 
-                encoder = load_encoder(parse_settings(manifest, Path(folder), DenseSettings).encoder)
+                encoder = load_encoder(parse_index_settings(manifest, Path(folder), DenseSettings).encoder)
             kinds = {ShardedDenseIndex.layout: ShardedDenseIndex, GraphIndex.layout: GraphIndex}
             return kinds.get(manifest.kind, DenseIndex).open(folder, encoder)
     raise InputError(

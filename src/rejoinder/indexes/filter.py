@@ -66,7 +66,7 @@ _GROUPS = 1024
 _GROUPS_PER_HIT = 16
 
 
-def lower_bound(scores: NDArray[np.float32], k: int) -> float:
+def score_lower_bound(scores: NDArray[np.float32], k: int) -> float:
     """Return a value that at least k scores reach, a little below the k-th largest; minus infinity if there are fewer.
 
     The k-th largest maximum of disjoint groups is such a value, and costs a thirtieth of a partition of all scores.

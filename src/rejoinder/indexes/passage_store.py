@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rejoinder.errors import InputError, brief
 from rejoinder.indexes.base import Hit, Passage
-from rejoinder.indexes.parts import damage_error
+from rejoinder.indexes.parts import index_damage_error
 
 ROLE = "passages"
 PASSAGES_FILE = "passages.jsonl"
@@ -104,7 +104,7 @@ class PassageStore:
             not len(self.ids) == len(self.sizes) == len(self.splits) == len(self.digests)
             or len(self) != self.starts[-1]
         ):
-            raise damage_error(folders[0].parent, "its columns differ in length")
+            raise index_damage_error(folders[0].parent, "its columns differ in length")
 
     def __len__(self) -> int:
         return int(self._firsts[-1])
@@ -118,7 +118,7 @@ class PassageStore:
             codes = np.array([self.split_names.index(name) for name in dialogues["splits"]], np.int64)
             return codes.take(load_array(folder, "splits"))
         except (ValueError, KeyError, TypeError, IndexError):
-            raise damage_error(folder / DIALOGUES_FILE, "it cannot be read") from None
+            raise index_damage_error(folder / DIALOGUES_FILE, "it cannot be read") from None
 
     @cached_property
     def dialogue_of(self) -> NDArray[np.int64]:
@@ -173,7 +173,7 @@ def read_passage(folder: Path, lines: NDArray[np.uint8], begin: int, end: int) -
         row = orjson.loads(lines[begin:end].tobytes())
         return Passage(row["dialogue"], row["turn"], row["text"], row["speaker"])
     except (ValueError, KeyError, TypeError):
-        raise damage_error(folder / PASSAGES_FILE, f"the line at byte {begin:,} cannot be read") from None
+        raise index_damage_error(folder / PASSAGES_FILE, f"the line at byte {begin:,} cannot be read") from None
 
 
 def load_array(folder: Path, name: str) -> NDArray[Any]:
@@ -184,5 +184,5 @@ def load_array(folder: Path, name: str) -> NDArray[Any]:
             np.load(path, mmap_mode="r", allow_pickle=False)
         )  # its slices are cheaper than those of a memmap
     except (OSError, ValueError, SyntaxError, EOFError, TokenError) as error:  # also from its header
-        raise damage_error(path, str(error)) from None
+        raise index_damage_error(path, str(error)) from None
     return loaded

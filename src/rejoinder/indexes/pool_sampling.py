@@ -27,7 +27,7 @@ _GOLDEN = 0x9E3779B97F4A7C15
 
 
 @dataclass(frozen=True)
-class Pools:
+class TurnPools:
     """For each row a range ``low`` to ``high`` of positions with a gap in it; ``turn_at`` maps positions to turns."""
 
     low: Numbers
@@ -50,11 +50,11 @@ class Pools:
 
 def draw_keys(names: NDArray[np.integer], seed: int, salt: int = 0) -> Keys:
     """Return a key for each row from the row's number, the seed, and a number for the source that draws."""
-    base = _mix(np.array([seed & (2**64 - 1)], dtype=np.uint64) + np.uint64((salt * _GOLDEN) & (2**64 - 1)))
-    return _mix(names.astype(np.uint64) ^ base)
+    base = _mix_keys(np.array([seed & (2**64 - 1)], dtype=np.uint64) + np.uint64((salt * _GOLDEN) & (2**64 - 1)))
+    return _mix_keys(names.astype(np.uint64) ^ base)
 
 
-def draw_turns(pools: Pools, k: int, keys: Keys, text_codes: Codes, allowed: Allowed) -> Numbers:
+def draw_turns(pools: TurnPools, k: int, keys: Keys, text_codes: Codes, allowed: Allowed) -> Numbers:
     """Return up to k turns from each pool, one line per row, -1 where there are no more.
 
     Each allowed turn of a pool has the same chance at each draw; once a turn is drawn, no other with the same text is.
@@ -70,7 +70,7 @@ def draw_turns(pools: Pools, k: int, keys: Keys, text_codes: Codes, allowed: All
 
 
 def _draw_by_trying(
-    pools: Pools, k: int, keys: Keys, text_codes: Codes, allowed: Allowed, rows: Numbers, drawn_turns: Numbers
+    pools: TurnPools, k: int, keys: Keys, text_codes: Codes, allowed: Allowed, rows: Numbers, drawn_turns: Numbers
 ) -> Numbers:
     """Draw from large pools by rejection; return the rows for which a draw was refused too often."""
     size = pools.size.astype(np.uint64)
@@ -78,7 +78,7 @@ def _draw_by_trying(
     for slot in range(k if len(rows) else 0):
         pending = rows
         for attempt in range(_ROUNDS):
-            random = _mix(keys[pending] + np.uint64(((slot * _ROUNDS + attempt + 1) * _GOLDEN) & (2**64 - 1)))
+            random = _mix_keys(keys[pending] + np.uint64(((slot * _ROUNDS + attempt + 1) * _GOLDEN) & (2**64 - 1)))
             numbers = ((random >> np.uint64(32)) * size[pending]) >> np.uint64(32)
             turns = pools.turns(pending, numbers.astype(np.int64))
             good = allowed(pending, turns)
@@ -93,13 +93,15 @@ def _draw_by_trying(
     return np.concatenate([np.zeros(0, dtype=np.int64), *undecided])
 
 
-def _draw_by_sorting(pools: Pools, k: int, keys: Keys, text_codes: Codes, allowed: Allowed, rows: Numbers) -> Numbers:
+def _draw_by_sorting(
+    pools: TurnPools, k: int, keys: Keys, text_codes: Codes, allowed: Allowed, rows: Numbers
+) -> Numbers:
     """Draw by giving each turn of each pool a random number and taking the k smallest that are allowed."""
     size = pools.size[rows]
     line = np.repeat(np.arange(len(rows)), size)
     numbers = np.arange(len(line)) - np.repeat(np.cumsum(size) - size, size)
     turns = pools.turns(rows[line], numbers)
-    random = _mix(keys[rows[line]] ^ _mix((numbers + 1).astype(np.uint64)))
+    random = _mix_keys(keys[rows[line]] ^ _mix_keys((numbers + 1).astype(np.uint64)))
     good = allowed(rows[line], turns)
     line, turns, random = line[good], turns[good], random[good]
     order = np.lexsort((random, line))
@@ -122,7 +124,7 @@ def _split_rows(rows: Numbers, sizes: Numbers) -> Iterator[Numbers]:
         yield from np.split(rows, np.flatnonzero(np.diff(portion)) + 1)
 
 
-def _mix(numbers: Keys) -> Keys:
+def _mix_keys(numbers: Keys) -> Keys:
     mixed = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     last: Keys = mixed ^ (mixed >> np.uint64(31))

@@ -106,7 +106,7 @@ def fit_sif(
     counts, total = word_counts if word_counts is not None else _count_words(corpus, words)
     averages = SifAverages(words, a, counts, total)
     products = np.zeros((words.dimensions, words.dimensions))
-    for texts in _blocks(corpus):
+    for texts in _text_blocks(corpus):
         means = averages.means(texts)
         products += means.T @ means
     return SifFit(counts, total, np.linalg.eigh(products)[1][:, -1])
@@ -115,18 +115,18 @@ def fit_sif(
 def _count_words(corpus: Corpus, words: WordVectors) -> tuple[dict[str, int], int]:
     tokens_of = get_tokenizer("words")
     counts: Counter[str] = Counter()
-    for texts in _blocks(corpus):
+    for texts in _text_blocks(corpus):
         for text in texts:
             counts.update(tokens_of(text))
     return {word: n for word, n in sorted(counts.items()) if word in words}, counts.total()
 
 
-def _blocks(corpus: Corpus) -> Iterator[list[str]]:
+def _text_blocks(corpus: Corpus) -> Iterator[list[str]]:
     for start in range(0, corpus.n_turns, _BATCH_TEXTS):
         yield corpus.texts(np.arange(start, min(start + _BATCH_TEXTS, corpus.n_turns)))
 
 
-def read_counts(path: str) -> tuple[dict[str, int], int]:
+def read_word_counts(path: str) -> tuple[dict[str, int], int]:
     """Read counts from a file with a word and its count on each line."""
     counts: dict[str, int] = {}
     for line in File(path).lines():
@@ -144,14 +144,14 @@ def sif_digest(corpus: Corpus, words: WordVectors, a: float, counts: str | None)
     return sha256_of_bytes(f"sif {VERSION} {words.digest} {a!r} {of_file} {corpus.digest}".encode())
 
 
-def write_fit(path: Path, fit: SifFit) -> None:
+def write_sif_fit(path: Path, fit: SifFit) -> None:
     """Write a fit to a file of the cache."""
     content = {"counts": fit.counts, "total": fit.total, "component": fit.component.tolist()}
     with atomic_write(path) as file:
         file.write(orjson.dumps(content))
 
 
-def read_fit(path: Path) -> SifFit | None:
+def read_sif_fit(path: Path) -> SifFit | None:
     """Read a fit from a file of the cache; return None if there is none."""
     try:
         content = orjson.loads(path.read_bytes())

@@ -33,7 +33,7 @@ class SetCoverage:
 
 
 @dataclass(frozen=True)
-class Coverage:
+class SpeakerCoverage:
     """The coverage of all sets in a corpus, and the reasons for the gaps."""
 
     dialogues: int
@@ -48,14 +48,14 @@ class Coverage:
     offers: Sequence[SetCoverage]
 
 
-def measure_coverage(corpus: Corpus) -> Coverage:
+def measure_coverage(corpus: Corpus) -> SpeakerCoverage:
     """Return the coverage over all moments of a corpus; it counts what a source would propose."""
     turns = corpus.moments()
     index = corpus.speakers
     speaker = corpus.speaker[turns]
     named, lasting = corpus.named[speaker], corpus.lasting[speaker]
     dialogues, partners = _count_partners(corpus)
-    return Coverage(
+    return SpeakerCoverage(
         len(corpus.ids),
         corpus.n_turns,
         len(turns),

@@ -19,7 +19,7 @@ import numpy as np
 from rejoinder.data.inputs import Input
 from rejoinder.errors import InputError, SpecError, nearest
 from rejoinder.indexes.corpus import Corpus, Numbers, group_by_corpus
-from rejoinder.indexes.speaker_coverage import Coverage, measure_coverage
+from rejoinder.indexes.speaker_coverage import SpeakerCoverage, measure_coverage
 from rejoinder.indexes.speaker_sets import DEFAULT_SAMPLING, DESIGNS, CorpusSets, Design, SetSample, SetSampling
 from rejoinder.indexes.speakers import SETS, SetName
 from rejoinder.models.catalog.entries import MODELS
@@ -31,26 +31,26 @@ TFIDF = "tfidf"
 Matrix: TypeAlias = Any  # one row per text: a numpy array, or a sparse matrix of scipy
 
 
-class Vectorizer(NamedTuple):
+class Vectoriser(NamedTuple):
     """A function from texts to vectors, and its name."""
 
     name: str
     vectors: Callable[[Sequence[str]], Matrix]
 
 
-def open_vectorizer(name: str) -> Vectorizer:
+def open_vectoriser(name: str) -> Vectoriser:
     """Return the vectorizer of a name: ``tfidf``, word vectors or an encoder of the catalog, or a folder of either."""
     if name == TFIDF:
-        return Vectorizer(TFIDF, tfidf_vectors)
+        return Vectoriser(TFIDF, tfidf_vectors)
     if name in MODELS and MODELS[name].kind == "word-vectors":
-        return Vectorizer(name, lambda texts: average_word_vectors(texts, name))
+        return Vectoriser(name, lambda texts: average_word_vectors(texts, name))
     if name in MODELS and MODELS[name].kind != "encoder":
         usable = [TFIDF, *(m.name for m in MODELS.values() if m.kind in ("word-vectors", "encoder"))]
         raise SpecError(f"{name} cannot turn texts into vectors; {nearest(name, usable)}")
     from rejoinder.models.encoder.factory import load_encoder
 
     encoder = load_encoder(name)
-    return Vectorizer(encoder.name, encoder.encode)
+    return Vectoriser(encoder.name, encoder.encode)
 
 
 def tfidf_vectors(texts: Sequence[str]) -> Matrix:
@@ -86,7 +86,7 @@ def average_word_vectors(texts: Sequence[str], name: str) -> Matrix:
 
 
 @dataclass(frozen=True)
-class Similarity:
+class SpeakerSimilarity:
     """How similar the turns of one kind of set are, over all its sets, with intervals clustered by speaker.
 
     ``step`` is how much higher the mean cosine of the previous kind is, set by set; only if sets are matched.
@@ -105,8 +105,8 @@ class Similarity:
 class SpeakerReport:
     """The speaker sets that a corpus covers, and how similar the turns of each kind of set are."""
 
-    coverage: Coverage
-    similarity: Mapping[Design, Sequence[Similarity]]
+    coverage: SpeakerCoverage
+    similarity: Mapping[Design, Sequence[SpeakerSimilarity]]
     vectors: str  # how turns were compared
 
 
@@ -138,7 +138,7 @@ def speakers(
     ['friends']
     """
     corpora = _read_corpora(file, corpus, split, lasting)
-    vectors = open_vectorizer(encoder)
+    vectors = open_vectoriser(encoder)
     sampling = SetSampling(sets, size, seed)
     return {
         name: SpeakerReport(measure_coverage(one), measure_similarity(one, vectors, sampling), vectors.name)
@@ -178,10 +178,10 @@ def _read_corpora(
 
 def measure_similarity(
     corpus: Corpus,
-    vectorizer: Vectorizer,
+    vectorizer: Vectoriser,
     sampling: SetSampling = DEFAULT_SAMPLING,
     designs: Sequence[Design] | None = None,
-) -> Mapping[Design, list[Similarity]]:
+) -> Mapping[Design, list[SpeakerSimilarity]]:
     """Return the similarity within each kind of set, for each design; each text is encoded only once."""
     sets = CorpusSets(corpus)
     samples = {design: list(DESIGNS[design](sets, sampling)) for design in designs or DESIGNS}
@@ -190,21 +190,23 @@ def measure_similarity(
     vectors = vectorizer.vectors(corpus.texts(turns[first])) if len(codes) else None
     rows = np.zeros(corpus.n_turns, dtype=np.int64)
     rows[turns] = place
-    return {design: _summarize_sets(sets, vectors, rows, design == "matched") for design, sets in samples.items()}
+    return {design: _summarise_sets(sets, vectors, rows, design == "matched") for design, sets in samples.items()}
 
 
-def is_decreasing(similarities: Sequence[Similarity]) -> bool:
+def is_similarity_decreasing(similarities: Sequence[SpeakerSimilarity]) -> bool:
     """Whether the mean cosine falls from each kind of set to the next; kinds without sets are skipped."""
     means = [one.cosine.value for one in similarities if one.n_sets]
     return len(means) > 1 and all(first > second for first, second in itertools.pairwise(means))
 
 
-def is_separated(similarities: Sequence[Similarity]) -> bool:
+def are_first_and_last_apart(similarities: Sequence[SpeakerSimilarity]) -> bool:
     """Whether the interval of the first kind of set is entirely above that of the last."""
     return similarities[0].cosine.low > similarities[-1].cosine.high
 
 
-def _summarize_sets(sets: Sequence[SetSample], vectors: Matrix, rows: Numbers, matched: bool) -> list[Similarity]:
+def _summarise_sets(
+    sets: Sequence[SetSample], vectors: Matrix, rows: Numbers, matched: bool
+) -> list[SpeakerSimilarity]:
     values = np.array([_mean_similarity(vectors[rows[sample.turns]]) for sample in sets]).reshape(-1, 2)
     speakers = np.array([sample.speaker for sample in sets], dtype=np.int64)
     kinds = np.array([SETS.index(sample.of) for sample in sets], dtype=np.int64)
@@ -218,7 +220,7 @@ def _summarize_sets(sets: Sequence[SetSample], vectors: Matrix, rows: Numbers, m
         size = float(np.mean([len(sets[i].turns) for i in members.tolist()])) if len(members) else float("nan")
         cosine, frobenius = (mean_interval(values[members, column], speakers[members]) for column in (0, 1))
         similarities.append(
-            Similarity(set_name, len(members), len(np.unique(speakers[members])), size, cosine, frobenius, step)
+            SpeakerSimilarity(set_name, len(members), len(np.unique(speakers[members])), size, cosine, frobenius, step)
         )
     return similarities
 

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.indexes.corpus import Corpus, Numbers
-from rejoinder.indexes.pool_sampling import Allowed, Keys, Pools, draw_turns
+from rejoinder.indexes.pool_sampling import Allowed, Keys, TurnPools, draw_turns
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +125,7 @@ class SpeakerIndex:
         corpus = self.corpus
         return np.unique(corpus.dialogue * np.int64(len(corpus.digests)) + corpus.said, return_index=True)
 
-    def pools(self, speaker_set: SpeakerSet, turns: Numbers) -> Pools:
+    def pools(self, speaker_set: SpeakerSet, turns: Numbers) -> TurnPools:
         """Return the set of each moment, without what A says in the dialogue up to the moment."""
         corpus, name = self.corpus, speaker_set.name
         if name == "random":
@@ -150,9 +150,9 @@ class SpeakerIndex:
                 exists = exists & ~self._only_with_partner(turns, high - low)
         high = np.where(exists, high, low)
         gap_low, gap_high = (np.where(exists, gap, low) for gap in (gap_low, gap_high))
-        return Pools(low, high, gap_low, gap_high, postings.turn_at)
+        return TurnPools(low, high, gap_low, gap_high, postings.turn_at)
 
-    def _others(self, turns: Numbers, scope: Scope) -> Pools:
+    def _others(self, turns: Numbers, scope: Scope) -> TurnPools:
         group = self.corpus.group[self.corpus.dialogue[turns]]
         run = self.run[turns]
         starts = self.by_speaker.starts
@@ -161,7 +161,7 @@ class SpeakerIndex:
             if scope == "corpus"
             else (self._split_low[group], self._split_high[group])
         )
-        return Pools(low, high, starts[run], starts[run + 1], self.by_speaker.turn_at)
+        return TurnPools(low, high, starts[run], starts[run + 1], self.by_speaker.turn_at)
 
     def others(self, run: int) -> tuple[int, int]:
         """Return the range of the corpus and split that contains a speaker's run."""

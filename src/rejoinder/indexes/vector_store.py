@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rejoinder.errors import InputError
 from rejoinder.indexes.column import open_column
-from rejoinder.indexes.parts import damage_error
+from rejoinder.indexes.parts import index_damage_error
 from rejoinder.indexes.passage_store import load_array
 from rejoinder.models.base import Encoder, Side, Vectors
 
@@ -29,13 +29,13 @@ _ROWS = 2**15  # compared at once
 _LONGER = 1e-3  # than 1, because of an encoder's rounding
 
 
-def write_vectors(texts: Iterable[str], folder: Path, encoder: Encoder, precision: Precision) -> int:
+def write_index_vectors(texts: Iterable[str], folder: Path, encoder: Encoder, precision: Precision) -> int:
     """Write the vectors of texts as they come; return how many there are."""
     texts = iter(texts)
     with open_column(folder, _NAME, precision, (encoder.dimensions,)) as column, ExitStack() as stack:
         scales = stack.enter_context(open_column(folder, _SCALES, np.float32)) if precision == "int8" else None
         while block := list(islice(texts, _TEXTS)):
-            vectors = encode_texts(encoder, block, "right")
+            vectors = encode_index_texts(encoder, block, "right")
             if scales is not None:
                 scale = np.abs(vectors).max(axis=1) / np.float32(_STEPS)
                 scales.add(scale)
@@ -44,7 +44,7 @@ def write_vectors(texts: Iterable[str], folder: Path, encoder: Encoder, precisio
     return column.rows
 
 
-def encode_texts(encoder: Encoder, texts: Sequence[str], cut: Side) -> Vectors:
+def encode_index_texts(encoder: Encoder, texts: Sequence[str], cut: Side) -> Vectors:
     """Return the vectors of texts, none of them longer than 1."""
     vectors = np.asarray(encoder.encode(texts, cut), np.float32).reshape(len(texts), encoder.dimensions)
     lengths = np.linalg.norm(vectors, axis=1)
@@ -64,7 +64,7 @@ class VectorStore:
         self._scales = [_load_scales(folder, part) for folder, part in zip(folders, self._parts, strict=True)]
         for folder, part in zip(folders, self._parts, strict=True):
             if part.ndim != 2 or part.shape[1] != dimensions:
-                raise damage_error(folder, f"its vectors have the shape {part.shape}")
+                raise index_damage_error(folder, f"its vectors have the shape {part.shape}")
         self._firsts = np.cumsum([0, *map(len, self._parts)])
 
     def __len__(self) -> int:
@@ -105,5 +105,5 @@ def _load_scales(folder: Path, vectors: NDArray[Any]) -> NDArray[np.float32] | N
         return None
     scales: NDArray[np.float32] = load_array(folder, _SCALES)
     if len(scales) != len(vectors):
-        raise damage_error(folder, "its columns differ in length")
+        raise index_damage_error(folder, "its columns differ in length")
     return scales

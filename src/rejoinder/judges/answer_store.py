@@ -15,7 +15,7 @@ from rejoinder.keyed_store import LineStore
 AnswerOutcome = Literal["answered", "unreadable", "refused"]
 
 
-class Answer(NamedTuple):
+class StoredAnswer(NamedTuple):
     """One answer: the raw body of the HTTP response, and the outcome."""
 
     key: str
@@ -25,22 +25,22 @@ class Answer(NamedTuple):
     seconds: float
 
 
-class AnswerStore(LineStore[Answer]):
+class AnswerStore(LineStore[StoredAnswer]):
     """A file of answers, by request."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, "the answers of judges")
 
-    def parse(self, key: str, fields: dict[str, Any]) -> Answer:
+    def parse(self, key: str, fields: dict[str, Any]) -> StoredAnswer:
         """Return the answer of a line."""
-        return Answer(key, **fields)
+        return StoredAnswer(key, **fields)
 
     @property
     def has_answers(self) -> bool:
         """Whether any request was answered."""
         return any(a.outcome != "refused" for answers in self._values.values() for a in answers)
 
-    def add(self, answer: Answer) -> None:
+    def add(self, answer: StoredAnswer) -> None:
         """Append an answer, so that it is on disk before it is used."""
         if self._claimed_file is None:
             raise RuntimeError("an answer was added to a store that is not claimed")

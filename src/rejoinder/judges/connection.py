@@ -32,7 +32,7 @@ class BrokenConnectionError(Exception):
     """No complete answer: refused, interrupted, cut short or too late."""
 
 
-class Connection:
+class EndpointConnection:
     """A connection that stays open between requests; used by one thread."""
 
     def __init__(self, settings: EndpointSettings, path: str = CHAT) -> None:

@@ -14,7 +14,7 @@ from rejoinder.judges.endpoint import RawAnswer
 from rejoinder.stats.agreement import krippendorff_alpha
 
 
-class Consistency(NamedTuple):
+class RepeatConsistency(NamedTuple):
     """How similar the repeats are, over the replies with at least two scores."""
 
     n: int
@@ -35,7 +35,7 @@ class AnswerCounts(NamedTuple):
     uncounted: int  # answers without a valid token count
 
 
-def measure_consistency(answers_by_reply: Sequence[Sequence[RawAnswer]]) -> Consistency:
+def measure_consistency(answers_by_reply: Sequence[Sequence[RawAnswer]]) -> RepeatConsistency:
     """How consistent a judge is, from the raw answers about each reply."""
     scores = [
         {by_repeat.repeat: by_repeat.score for by_repeat in answers if by_repeat.score is not None}
@@ -43,12 +43,14 @@ def measure_consistency(answers_by_reply: Sequence[Sequence[RawAnswer]]) -> Cons
     ]
     several = [list(by_repeat.values()) for by_repeat in scores if len(by_repeat) > 1]
     if not several:
-        return Consistency(0, math.nan, math.nan, math.nan)
+        return RepeatConsistency(0, math.nan, math.nan, math.nan)
     differences = [fmean(abs(a - b) for a, b in combinations(values, 2)) for values in several]
     width = 1 + max(max(by_repeat) for by_repeat in scores if by_repeat)
     matrix = np.array([[by_repeat.get(repeat, math.nan) for repeat in range(width)] for by_repeat in scores], float)
     alpha = krippendorff_alpha(matrix, "interval").value
-    return Consistency(len(several), fmean(len(set(values)) == 1 for values in several), fmean(differences), alpha)
+    return RepeatConsistency(
+        len(several), fmean(len(set(values)) == 1 for values in several), fmean(differences), alpha
+    )
 
 
 def count_answers(answers_by_reply: Sequence[Sequence[RawAnswer]]) -> AnswerCounts:

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from rejoinder.judges.answer import Usage, read_body, read_choice, read_score
-from rejoinder.judges.answer_store import Answer, AnswerStore
+from rejoinder.judges.answer import TokenUsage, parse_chat_completion, parse_choice_answer, parse_score_answer
+from rejoinder.judges.answer_store import AnswerStore, StoredAnswer
 from rejoinder.judges.pairs import PairComparison, ResponsePair
 from rejoinder.judges.prompt import RETRY_PREFIX, VERSION, Messages, choice_messages, rating_messages
-from rejoinder.judges.requests import Request, is_unanswered, send_requests
+from rejoinder.judges.requests import EndpointRequest, is_unanswered, send_requests
 from rejoinder.judges.rubric import Rubric
-from rejoinder.judges.settings import read_settings, tries
+from rejoinder.judges.settings import read_endpoint_settings, read_max_tries
 from rejoinder.paths import cache_home
 from rejoinder.types import Choice, Turn
 
@@ -34,8 +34,8 @@ class RawAnswer(NamedTuple):
 
     repeat: int
     score: int | None
-    usage: Usage
-    answer: Answer
+    usage: TokenUsage
+    answer: StoredAnswer
 
     def record(self) -> dict[str, Any]:
         """The answer as a JSON object."""
@@ -45,8 +45,8 @@ class RawAnswer(NamedTuple):
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> RawAnswer:
         """The answer that ``record`` wrote."""
-        answer = Answer(*(record[name] for name in Answer._fields))
-        return cls(record["repeat"], record["score"], Usage(**record["usage"]), answer)
+        answer = StoredAnswer(*(record[name] for name in StoredAnswer._fields))
+        return cls(record["repeat"], record["score"], TokenUsage(**record["usage"]), answer)
 
 
 @dataclass(frozen=True)
@@ -67,14 +67,14 @@ class RemoteJudge:
 
     def is_open(self, ratings: Sequence[RatingRequest]) -> bool:
         """Whether a request about these replies failed and would be sent again; nothing is sent now."""
-        store, max_tries = self._store(), tries()
+        store, max_tries = self._store(), read_max_tries()
         store.refresh()
         stored = (store.get_all(request.key) for rating in ratings for request in self._ratings(rating))
         return any(answers and is_unanswered(answers, max_tries, self._has_score) for answers in stored)
 
     def compare(self, pairs: Sequence[ResponsePair]) -> list[PairComparison]:
         """Which of two replies is better, asked in both orders."""
-        self._ask((r for pair in pairs for r in self._choices(pair)), lambda c: read_choice(c) is not None)
+        self._ask((r for pair in pairs for r in self._choices(pair)), lambda c: parse_choice_answer(c) is not None)
         comparisons = []
         for pair in pairs:
             forward, backward = (self._choice(r) for r in self._choices(pair))
@@ -87,43 +87,43 @@ class RemoteJudge:
         store.refresh()
         for request in requests:
             stored = [(n, answer) for n, r in enumerate(self._ratings(request)) for answer in store.get_all(r.key)]
-            bodies = [read_body(answer.body.encode()) for _, answer in stored]
+            bodies = [parse_chat_completion(answer.body.encode()) for _, answer in stored]
             yield [RawAnswer(n, self._score(b.content), b.usage, a) for (n, a), b in zip(stored, bodies, strict=True)]
 
     def _score(self, content: str | None) -> int | None:
-        return read_score(content, self.rubric)
+        return parse_score_answer(content, self.rubric)
 
     def _has_score(self, content: str | None) -> bool:
         return self._score(content) is not None
 
-    def _ask(self, requests: Iterator[Request], readable: Callable[[str | None], bool]) -> None:
-        settings, store = read_settings(), self._store()
+    def _ask(self, requests: Iterator[EndpointRequest], readable: Callable[[str | None], bool]) -> None:
+        settings, store = read_endpoint_settings(), self._store()
         with store.claim():
             send_requests(requests, settings, store, readable)
 
-    def _rating(self, request: Request) -> int | None:
+    def _rating(self, request: EndpointRequest) -> int | None:
         """The score of the first answer that can be read."""
         scores = (self._score(content) for content in self._contents(request))
         return next((score for score in scores if score is not None), None)
 
-    def _choice(self, request: Request) -> Choice | None:
-        choices = (read_choice(content) for content in self._contents(request))
+    def _choice(self, request: EndpointRequest) -> Choice | None:
+        choices = (parse_choice_answer(content) for content in self._contents(request))
         return next((choice for choice in choices if choice is not None), None)
 
-    def _contents(self, request: Request) -> Iterator[str | None]:
+    def _contents(self, request: EndpointRequest) -> Iterator[str | None]:
         for answer in self._store().get_all(request.key):
             if answer.outcome != "refused":
-                yield read_body(answer.body.encode()).content
+                yield parse_chat_completion(answer.body.encode()).content
 
-    def _ratings(self, request: RatingRequest) -> Iterator[Request]:
+    def _ratings(self, request: RatingRequest) -> Iterator[EndpointRequest]:
         for repeat in range(self.repeats):
             yield self._request(rating_messages(self.rubric, request.context, request.reply, repeat))
 
-    def _choices(self, pair: ResponsePair) -> Iterator[Request]:
+    def _choices(self, pair: ResponsePair) -> Iterator[EndpointRequest]:
         for first, second in ((pair.first, pair.second), (pair.second, pair.first)):
             yield self._request(choice_messages(self.rubric, pair.context, first, second))
 
-    def _request(self, messages: Messages) -> Request:
+    def _request(self, messages: Messages) -> EndpointRequest:
         body: dict[str, Any] = {"model": self.model, "messages": messages}
         body |= {} if self.temperature is None else {"temperature": self.temperature}
         body |= {} if self.max_tokens is None else {"max_tokens": self.max_tokens}
@@ -131,7 +131,7 @@ class RemoteJudge:
         raw = orjson.dumps(body)
         retry_messages = [*messages[:-1], {**messages[-1], "content": messages[-1]["content"] + "\n" + RETRY_PREFIX}]
         key = hashlib.blake2b(raw, digest_size=16).hexdigest()
-        return Request(key, raw, orjson.dumps({**body, "messages": retry_messages}))
+        return EndpointRequest(key, raw, orjson.dumps({**body, "messages": retry_messages}))
 
     def _store(self) -> AnswerStore:
         identity = [VERSION, self.model, self.rubric.digest, self.temperature, self.max_tokens, self.json_mode]

@@ -49,11 +49,11 @@ class PairComparison:
         """From the log-odds of the first reply in both orders, whose mean is free of position bias."""
         if math.isnan(forward) or math.isnan(backward):
             return cls(None, None, None, math.nan)
-        return cls._of((forward + backward) / 2, _sign(forward), _sign(backward))
+        return cls._of((forward + backward) / 2, _choice_from_advantage(forward), _choice_from_advantage(backward))
 
     @classmethod
     def _of(cls, advantage: float, forward: Choice | None, backward: Choice | None) -> PairComparison:
-        return cls(_sign(advantage), forward, backward, advantage)
+        return cls(_choice_from_advantage(advantage), forward, backward, advantage)
 
 
 class OrderConsistency(NamedTuple):
@@ -101,5 +101,5 @@ def order_consistency(found: Sequence[PairComparison]) -> OrderConsistency:
     return OrderConsistency(len(both), same, share)
 
 
-def _sign(advantage: float) -> Choice:
+def _choice_from_advantage(advantage: float) -> Choice:
     return "first" if advantage > 0 else "second" if advantage < 0 else "tie"

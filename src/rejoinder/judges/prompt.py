@@ -47,16 +47,16 @@ def rating_messages(rubric: Rubric, context: Sequence[Turn], reply: str, repeat:
     scale = f"The scale goes from {rubric.low} (worst) to {rubric.high} (best).\n{anchors}".strip()
     data = {"conversation": _format_turns(context), "reply": reply}
     task = _RATING.format(low=rubric.low, high=rubric.high)
-    return _messages([rubric.rate, scale], data, task, f"rate {repeat} {rubric.digest}")
+    return _build_messages([rubric.rate, scale], data, task, f"rate {repeat} {rubric.digest}")
 
 
 def choice_messages(rubric: Rubric, context: Sequence[Turn], first: str, second: str, repeat: int = 0) -> Messages:
     """The messages that ask which of two replies is better."""
     data = {"conversation": _format_turns(context), "first reply": first, "second reply": second}
-    return _messages([rubric.compare], data, _CHOICE, f"compare {repeat} {rubric.digest}")
+    return _build_messages([rubric.compare], data, _CHOICE, f"compare {repeat} {rubric.digest}")
 
 
-def _messages(instructions: Sequence[str], data: Any, task: str, salt: str) -> Messages:
+def _build_messages(instructions: Sequence[str], data: Any, task: str, salt: str) -> Messages:
     line = to_json_line(data)
     mark = hashlib.blake2b(f"{salt}\n{line}".encode(), digest_size=12).hexdigest()
     system = "\n\n".join([*instructions, _DATA.format(mark=mark), task])
@@ -70,10 +70,10 @@ def to_json_line(data: Any) -> str:
     """A value as one line of JSON in which nothing is invisible and nothing looks like a mark of a chat format."""
     line = json.dumps(data, ensure_ascii=False)
     line = _FORMAT_MARKS.sub(lambda match: f"\\u{ord(match[0]):04x}", line)
-    return "".join(_escape(c) if unicodedata.category(c) in _INVISIBLE else c for c in line)
+    return "".join(_escape_character(c) if unicodedata.category(c) in _INVISIBLE else c for c in line)
 
 
-def _escape(character: str) -> str:
+def _escape_character(character: str) -> str:
     return json.dumps(character)[1:-1] if ord(character) > 0x7F else f"\\u{ord(character):04x}"
 
 

@@ -15,9 +15,9 @@ import orjson
 
 from rejoinder.engines import request_counts
 from rejoinder.errors import JudgeError, brief
-from rejoinder.judges.answer import read_body
-from rejoinder.judges.answer_store import Answer, AnswerOutcome, AnswerStore
-from rejoinder.judges.connection import CHAT, PLAIN, BrokenConnectionError, Connection, HttpAnswer
+from rejoinder.judges.answer import parse_chat_completion
+from rejoinder.judges.answer_store import AnswerOutcome, AnswerStore, StoredAnswer
+from rejoinder.judges.connection import CHAT, PLAIN, BrokenConnectionError, EndpointConnection, HttpAnswer
 from rejoinder.judges.settings import KEY, URL, EndpointSettings
 
 _RETRYABLE = frozenset({408, 409, 425, 429})  # and 5xx: a retry may succeed
@@ -29,7 +29,7 @@ _RESUME_HINT = "every answer so far is stored: run the same command again to con
 
 
 @dataclass(frozen=True)
-class Request:
+class EndpointRequest:
     """What to send first, and what to send after an unreadable answer; the key is the digest of the first."""
 
     key: str
@@ -39,11 +39,11 @@ class Request:
 
 Readable: TypeAlias = Callable[[str | None], bool]
 ChatConverter: TypeAlias = Callable[[bytes, bytes], bytes]
-_Event: TypeAlias = Answer | JudgeError | None  # None: a worker is done
+_Event: TypeAlias = StoredAnswer | JudgeError | None  # None: a worker is done
 
 
 def send_requests(
-    requests: Iterable[Request],
+    requests: Iterable[EndpointRequest],
     settings: EndpointSettings,
     store: AnswerStore,
     readable: Readable,
@@ -70,15 +70,17 @@ def send_requests(
         pool.stop()
 
 
-def is_unanswered(stored: Sequence[Answer], tries: int, readable: Readable) -> bool:
+def is_unanswered(stored: Sequence[StoredAnswer], tries: int, readable: Readable) -> bool:
     """Whether a request still needs an answer: no stored answer can be read, and tries are left."""
     paid = [answer for answer in stored if answer.outcome != "refused"]
-    return len(paid) < tries and not any(readable(read_body(answer.body.encode()).content) for answer in paid)
+    return len(paid) < tries and not any(
+        readable(parse_chat_completion(answer.body.encode()).content) for answer in paid
+    )
 
 
 def _find_unanswered(
-    requests: Iterable[Request], tries: int, store: AnswerStore, readable: Readable
-) -> Iterator[tuple[Request, int]]:
+    requests: Iterable[EndpointRequest], tries: int, store: AnswerStore, readable: Readable
+) -> Iterator[tuple[EndpointRequest, int]]:
     """The requests that still need an answer, each once, with the number of unreadable answers so far."""
     seen: set[str] = set()
     for request in requests:
@@ -98,15 +100,15 @@ class _RequestPool:
     """
 
     settings: EndpointSettings
-    todo: Iterator[tuple[Request, int]]
+    todo: Iterator[tuple[EndpointRequest, int]]
     readable: Readable
     plain: ChatConverter | None
     only_refusals: bool  # only refusals so far
-    _refused: list[Answer] = field(default_factory=list)
+    _refused: list[StoredAnswer] = field(default_factory=list)
     _events: queue.SimpleQueue[_Event] = field(default_factory=queue.SimpleQueue)
     _stopped: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _connections: list[Connection] = field(default_factory=list)
+    _connections: list[EndpointConnection] = field(default_factory=list)
     _not_before: float = 0.0  # the endpoint asked to wait until then
     _workers: list[threading.Thread] = field(default_factory=list)
 
@@ -116,14 +118,14 @@ class _RequestPool:
             first = self._next()
             if first is None:
                 return
-            connection = Connection(self.settings, CHAT if self.plain is None else PLAIN)
+            connection = EndpointConnection(self.settings, CHAT if self.plain is None else PLAIN)
             self._connections.append(connection)
             # Daemons: a program that is stopped does not wait for the endpoint.
             worker = threading.Thread(target=self._work, args=(first, connection), daemon=True)
             worker.start()
             self._workers.append(worker)
 
-    def events(self) -> Iterator[Answer | JudgeError]:
+    def events(self) -> Iterator[StoredAnswer | JudgeError]:
         """The answers and errors of the workers until all have ended; checks time limits meanwhile."""
         n_running, checked_at = len(self._workers), time.monotonic()
         while n_running:
@@ -146,7 +148,7 @@ class _RequestPool:
         return self._stopped.is_set()
 
     @property
-    def refusal(self) -> Answer | None:
+    def refusal(self) -> StoredAnswer | None:
         """The first refusal, if nothing else has arrived."""
         return self._refused[0] if self.only_refusals and self._refused else None
 
@@ -158,11 +160,11 @@ class _RequestPool:
         for worker in self._workers:
             worker.join(_TICK)
 
-    def _next(self) -> tuple[Request, int] | None:
+    def _next(self) -> tuple[EndpointRequest, int] | None:
         with self._lock:
             return next(self.todo, None)
 
-    def _work(self, task: tuple[Request, int] | None, connection: Connection) -> None:
+    def _work(self, task: tuple[EndpointRequest, int] | None, connection: EndpointConnection) -> None:
         try:
             while task is not None and not self._stopped.is_set():
                 self._answer_request(*task, connection)
@@ -175,27 +177,31 @@ class _RequestPool:
             connection.close()
             self._events.put(None)
 
-    def _answer_request(self, request: Request, unreadable: int, connection: Connection) -> None:
+    def _answer_request(self, request: EndpointRequest, unreadable: int, connection: EndpointConnection) -> None:
         """Send a request until an answer can be read or the tries are used up."""
         while unreadable < self.settings.tries:
             started = time.monotonic()
             response = self._send_with_retries(request.again if unreadable else request.body, connection)
             if response is None:
                 return
-            readable = response.status == 200 and self.readable(read_body(response.body).content)
+            readable = response.status == 200 and self.readable(parse_chat_completion(response.body).content)
             outcome: AnswerOutcome = "answered" if readable else "unreadable" if response.status == 200 else "refused"
             body = self.settings.without_key(response.body.decode(errors="replace"))
-            self._report(Answer(request.key, outcome, response.status, body, round(time.monotonic() - started, 3)))
+            self._report(
+                StoredAnswer(request.key, outcome, response.status, body, round(time.monotonic() - started, 3))
+            )
             if outcome == "answered":
                 return
-            request_counts.count("unreadable answer" if outcome == "unreadable" else f"refused with {response.status}")
+            request_counts.count_request(
+                "unreadable answer" if outcome == "unreadable" else f"refused with {response.status}"
+            )
             if outcome == "refused":
                 return
             unreadable += 1
             if unreadable < self.settings.tries:
-                request_counts.count(request_counts.RETRIES)
+                request_counts.count_request(request_counts.RETRIES)
 
-    def _report(self, answer: Answer) -> None:
+    def _report(self, answer: StoredAnswer) -> None:
         with self._lock:
             if answer.outcome == "refused":
                 self._refused.append(answer)
@@ -205,7 +211,7 @@ class _RequestPool:
                 self._stopped.set()
         self._events.put(answer)
 
-    def _send_with_retries(self, body: bytes, connection: Connection) -> HttpAnswer | None:
+    def _send_with_retries(self, body: bytes, connection: EndpointConnection) -> HttpAnswer | None:
         """An answer with status 200, or a refusal of this request; None if the pool was stopped."""
         why = ""
         for attempt in range(self.settings.retries + 1):
@@ -215,19 +221,19 @@ class _RequestPool:
             wait = min(self.settings.longest_wait, self.settings.first_wait * 2.0**attempt)
             wait *= random.uniform(0.5, 1.0)  # so that requests that failed together are not retried together
             if attempt:
-                request_counts.count(request_counts.RETRIES)
+                request_counts.count_request(request_counts.RETRIES)
             try:
                 response = connection.send(body)
             except BrokenConnectionError as error:
                 why = str(error)
-                request_counts.count("no answer")
+                request_counts.count_request("no answer")
             else:
                 if response.status == 200 and self.plain is not None:
                     return response._replace(body=self.plain(body, response.body))
                 if response.status == 200 or response.status in _REFUSED:
                     return response
                 why = f"HTTP {response.status}"
-                request_counts.count(why)
+                request_counts.count_request(why)
                 if response.status not in _RETRYABLE and response.status < 500:
                     raise _http_error(response, self.settings)
                 pause = _parse_retry_after(response.retry_after)
@@ -268,7 +274,7 @@ def _http_error(response: HttpAnswer, settings: EndpointSettings) -> JudgeError:
     )
 
 
-def _refusal_error(answer: Answer, settings: EndpointSettings) -> JudgeError:
+def _refusal_error(answer: StoredAnswer, settings: EndpointSettings) -> JudgeError:
     message = _error_message(answer.body, settings)
     return JudgeError(f"the judge's endpoint refuses every request with HTTP {answer.status}{message}")
 

@@ -61,7 +61,7 @@ def _build_rubric(content: dict[str, Any], place: str, digest: str) -> Rubric:
     if unknown or missing:
         what = f"a rubric has no key {min(unknown)!r}" if unknown else f"a rubric needs the key {min(missing)!r}"
         raise InputError(f"{place}: {what}; its keys are: {', '.join(sorted(_KEYS))}")
-    texts = [_text(content, key, place) for key in ("rate", "compare")]
+    texts = [_rubric_text(content, key, place) for key in ("rate", "compare")]
     scale = content["scale"] if isinstance(content["scale"], dict) else {}
     low, high = scale.get("low"), scale.get("high")
     if type(low) is not int or type(high) is not int or not _LOWEST <= low < high <= _HIGHEST:
@@ -77,7 +77,7 @@ def _build_rubric(content: dict[str, Any], place: str, digest: str) -> Rubric:
     return Rubric(texts[0], texts[1] or texts[0], low, high, tuple(ordered), digest)
 
 
-def _text(content: dict[str, Any], key: str, place: str) -> str:
+def _rubric_text(content: dict[str, Any], key: str, place: str) -> str:
     text = content.get(key, "")
     if not isinstance(text, str) or (key == "rate" and not text.strip()):
         raise InputError(f"{place}: {key!r} must be a text; found {brief(text)}")

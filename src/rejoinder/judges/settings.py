@@ -41,7 +41,7 @@ class EndpointSettings:
         return re.compile("".join(rf"\\*(?:{re.escape(c)}|u(?i:{ord(c):04x}))" for c in self.key))
 
 
-def read_settings() -> EndpointSettings:
+def read_endpoint_settings() -> EndpointSettings:
     """The settings from the environment."""
     url = os.environ.get(URL) or os.environ.get(_OTHER_URL) or ""
     if not url:
@@ -64,16 +64,16 @@ def read_settings() -> EndpointSettings:
         in_flight=int(_read_number("IN_FLIGHT", 32, 1, 1024)),
         timeout=_read_number("TIMEOUT", 60.0, 0.01, 3600),
         retries=int(_read_number("RETRIES", 6, 0, 100)),
-        tries=tries(),
+        tries=read_max_tries(),
     )
 
 
-def tries() -> int:
+def read_max_tries() -> int:
     """How many answers to pay for if none can be read."""
     return int(_read_number("TRIES", 3, 1, 100))
 
 
-def read_prices() -> tuple[float, float] | None:
+def read_token_prices() -> tuple[float, float] | None:
     """The prices per million input and output tokens, in any currency; None if not set."""
     prices = [_read_number(name, math.nan, 0, 1e6) for name in ("INPUT_PRICE", "OUTPUT_PRICE")]
     return None if any(map(math.isnan, prices)) else (prices[0], prices[1])

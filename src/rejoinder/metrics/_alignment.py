@@ -22,14 +22,14 @@ _LOSS = 2**80
 _NOWHERE = -2  # the last paired position if the previous word was not paired: no position follows it
 
 
-class Candidates(NamedTuple):
+class WordCandidates(NamedTuple):
     """The positions in the reply that a word of the reference may be paired with: as a set, and each with its stage."""
 
     places: int
     stages: Sequence[tuple[int, int]]
 
 
-NO_CANDIDATES = Candidates(0, ())
+NO_CANDIDATES = WordCandidates(0, ())
 Link: TypeAlias = tuple[int, int, int]  # position in the reply, position in the reference, stage at which they match
 
 
@@ -40,7 +40,7 @@ class Alignment(NamedTuple):
     chunks: int
 
 
-class _Row(NamedTuple):
+class _AlignmentRow(NamedTuple):
     """A word of the reference that has candidates, and what is still ahead when the search reaches it.
 
     Its group is the set of positions that words compete for, directly or through others; a group is even if all of its
@@ -48,7 +48,7 @@ class _Row(NamedTuple):
     """
 
     place: int
-    candidates: Candidates
+    candidates: WordCandidates
     group: int
     is_even: bool
     rows_left: int  # of the group, this one included
@@ -61,12 +61,12 @@ _Chain: TypeAlias = tuple["_Chain", Link] | None
 _States: TypeAlias = dict[tuple[int, int], tuple[int, _Chain]]
 
 
-def align(reference: Sequence[Candidates]) -> Alignment:
+def align_words(reference: Sequence[WordCandidates]) -> Alignment:
     """Return the best alignment, given the candidates of each word of the reference."""
-    return _align_unambiguous(reference) or _search(_rows(reference))
+    return _align_unambiguous(reference) or _search_alignment(_alignment_rows(reference))
 
 
-def _align_unambiguous(reference: Sequence[Candidates]) -> Alignment | None:
+def _align_unambiguous(reference: Sequence[WordCandidates]) -> Alignment | None:
     """Return the alignment if each word has at most one candidate and no two words share one; otherwise None."""
     links: list[Link] = []
     used = chunks = 0
@@ -85,10 +85,10 @@ def _align_unambiguous(reference: Sequence[Candidates]) -> Alignment | None:
     return Alignment(links, chunks)
 
 
-def _rows(reference: Sequence[Candidates]) -> list[_Row]:
+def _alignment_rows(reference: Sequence[WordCandidates]) -> list[_AlignmentRow]:
     """Return the words of the reference that have candidates, in order."""
     wanted = {candidates.places for candidates in reference if candidates.places}
-    group_of = _groups(wanted)
+    group_of = _candidate_groups(wanted)
     uneven = {group_of[places] for places in wanted if group_of[places] != places}
     rows_left = dict.fromkeys(wanted, 0) | dict.fromkeys(uneven, 0)
     rows = []
@@ -99,13 +99,13 @@ def _rows(reference: Sequence[Candidates]) -> list[_Row]:
         if places:
             group = group_of[places]
             rows_left[group] += 1
-            rows.append(_Row(place, candidates, group, group not in uneven, rows_left[group], later))
+            rows.append(_AlignmentRow(place, candidates, group, group not in uneven, rows_left[group], later))
             later |= places
     rows.reverse()
     return rows
 
 
-def _groups(wanted: set[int]) -> dict[int, int]:
+def _candidate_groups(wanted: set[int]) -> dict[int, int]:
     """Return the group of each set of candidates: the union of all that overlap, directly or through others."""
     groups: list[int] = []
     union = 0
@@ -122,12 +122,12 @@ def _groups(wanted: set[int]) -> dict[int, int]:
     return {places: group for group in groups for places in wanted if places & group}
 
 
-def _search(rows: list[_Row]) -> Alignment:
+def _search_alignment(rows: list[_AlignmentRow]) -> Alignment:
     """Return the best alignment that the beam search finds."""
     states: _States = {(0, _NOWHERE): (0, None)}
     place = _NOWHERE
     for row in rows:
-        extend = _extend if row.is_even else _extend_with_losses
+        extend = _extend_alignments if row.is_even else _extend_alignments_with_losses
         states = extend(states, row, follows=row.place == place + 1)
         place = row.place
         if len(states) > _BEAM:
@@ -140,7 +140,7 @@ def _search(rows: list[_Row]) -> Alignment:
     return Alignment(links[::-1], cost % _LOSS // _CHUNK)
 
 
-def _extend(states: _States, row: _Row, follows: bool) -> _States:
+def _extend_alignments(states: _States, row: _AlignmentRow, follows: bool) -> _States:
     """Return the states after one more word of the reference, which is paired in every way or, if allowed, skipped.
 
     In an even group a word can be skipped without loss only while more words are left than positions are free.
@@ -153,7 +153,7 @@ def _extend(states: _States, row: _Row, follows: bool) -> _States:
             key = (used & later, _NOWHERE)
             if key not in extended or cost < extended[key][0]:
                 extended[key] = (cost, chain)
-        for i, stage in free if len(free) <= _BEAM else _nearest(free, place, last):
+        for i, stage in free if len(free) <= _BEAM else _nearest_candidates(free, place, last):
             new_cost = cost + abs(i - place) * _DISTANCE + stage
             if last != i - 1 or not follows:
                 new_cost += _CHUNK
@@ -163,7 +163,7 @@ def _extend(states: _States, row: _Row, follows: bool) -> _States:
     return extended
 
 
-def _extend_with_losses(states: _States, row: _Row, follows: bool) -> _States:
+def _extend_alignments_with_losses(states: _States, row: _AlignmentRow, follows: bool) -> _States:
     """The same for groups whose words do not all match each other, so that a choice now may cost a match later.
 
     At most the smaller of two numbers can still be covered: the group's words left in the reference, and the free
@@ -179,7 +179,7 @@ def _extend_with_losses(states: _States, row: _Row, follows: bool) -> _States:
         if key not in extended or new_cost < extended[key][0]:
             extended[key] = (new_cost, chain)
         free = [candidate for candidate in stages if not used >> candidate[0] & 1]
-        for i, stage in free if len(free) <= _BEAM else _nearest(free, place, last):
+        for i, stage in free if len(free) <= _BEAM else _nearest_candidates(free, place, last):
             used_after = used | 1 << i
             loss = bound - 1 - min(rows_left - 1, (group & later & ~used_after).bit_count())
             new_cost = cost + _LOSS * loss + abs(i - place) * _DISTANCE + stage
@@ -191,7 +191,7 @@ def _extend_with_losses(states: _States, row: _Row, follows: bool) -> _States:
     return extended
 
 
-def _nearest(free: list[tuple[int, int]], place: int, last: int) -> list[tuple[int, int]]:
+def _nearest_candidates(free: list[tuple[int, int]], place: int, last: int) -> list[tuple[int, int]]:
     """Return the candidates that could survive the beam: the nearest, and the one that continues a chunk."""
     nearest = sorted(free, key=lambda candidate: abs(candidate[0] - place))[:_BEAM]
     return nearest + [candidate for candidate in free if candidate[0] == last + 1]

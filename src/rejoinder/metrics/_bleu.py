@@ -25,7 +25,7 @@ def bleu(matches: Sequence[float], length: int, closest: int, n: int, smoothing:
     return _SMOOTHINGS[smoothing](matches, length, closest, n)
 
 
-def _epsilon(matches: Sequence[float], length: int, closest: int, n: int) -> float:
+def _epsilon_bleu(matches: Sequence[float], length: int, closest: int, n: int) -> float:
     """The smoothing of the COCO caption scorer (Chen et al. 2015), used by SCARCE: every precision stays above 0."""
     product = 1.0
     for k in range(n):
@@ -35,7 +35,7 @@ def _epsilon(matches: Sequence[float], length: int, closest: int, n: int) -> flo
     return score * math.exp(1 - 1 / ratio) if ratio < 1 else score
 
 
-def _method7(matches: Sequence[float], length: int, closest: int, n: int) -> float:
+def _method7_bleu(matches: Sequence[float], length: int, closest: int, n: int) -> float:
     """Smoothing 7 of Chen and Cherry (2014) as implemented in NLTK, used by SSREM.
 
     First each precision without a match becomes ln(length) / (5 * 2^i * guesses), with i = 1, 2, ... (method 4;
@@ -58,10 +58,10 @@ def _method7(matches: Sequence[float], length: int, closest: int, n: int) -> flo
     for here, following in zip(precisions, after, strict=True):
         before = (before + here + following) / 3
         logs += math.log(before)
-    return _brevity(length, closest) * math.exp(logs / n)
+    return _brevity_penalty(length, closest) * math.exp(logs / n)
 
 
-def _exp(matches: Sequence[float], length: int, closest: int, n: int) -> float:
+def _exp_bleu(matches: Sequence[float], length: int, closest: int, n: int) -> float:
     """Smoothing 3 of Chen and Cherry (2014), sacrebleu's default, over the orders that fit into the reply."""
     if not matches[0]:
         return 0.0
@@ -70,24 +70,24 @@ def _exp(matches: Sequence[float], length: int, closest: int, n: int) -> float:
         if not matches[k]:
             halvings *= 2
         logs += math.log((matches[k] or 1 / halvings) / (length - k))
-    return min(1.0, _brevity(length, closest) * math.exp(logs / orders))
+    return min(1.0, _brevity_penalty(length, closest) * math.exp(logs / orders))
 
 
-def _none(matches: Sequence[float], length: int, closest: int, n: int) -> float:
+def _unsmoothed_bleu(matches: Sequence[float], length: int, closest: int, n: int) -> float:
     """The plain formula: 0 if any order has no match, as in every reply of fewer than n tokens."""
     if not all(matches[:n]):
         return 0.0
     logs = sum(math.log(matches[k] / (length - k)) for k in range(n))
-    return min(1.0, _brevity(length, closest) * math.exp(logs / n))
+    return min(1.0, _brevity_penalty(length, closest) * math.exp(logs / n))
 
 
-def _brevity(length: int, closest: int) -> float:
+def _brevity_penalty(length: int, closest: int) -> float:
     return 1.0 if length >= closest else math.exp(1 - closest / length)
 
 
 _SMOOTHINGS: dict[Smoothing, Callable[[Sequence[float], int, int, int], float]] = {
-    "epsilon": _epsilon,
-    "method7": _method7,
-    "exp": _exp,
-    "none": _none,
+    "epsilon": _epsilon_bleu,
+    "method7": _method7_bleu,
+    "exp": _exp_bleu,
+    "none": _unsmoothed_bleu,
 }

@@ -28,3 +28,8 @@ def map_spoken(
     spoken_pairs = [pair for pair, is_known in zip(pairs, is_spoken, strict=True) if is_known]
     results = iter(compute(spoken_pairs) if spoken_pairs else ())
     return [next(results) if is_known else otherwise for is_known in is_spoken]
+
+
+def split_pairs(pairs: Sequence[Pair]) -> tuple[list[list[str]], list[str]]:
+    """Return the texts of each context's turns, and the replies."""
+    return [[turn.text for turn in pair.item.context] for pair in pairs], [pair.response.text for pair in pairs]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.metric import NAN
+from rejoinder.stats.arrays import largest_known, scale_to_unit_length
 from rejoinder.types import Pair
 
 Similarities: TypeAlias = NDArray[np.float64]
@@ -31,12 +32,6 @@ def best_over_references(
     return [largest_known(values[start:end]) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
 
 
-def largest_known(values: Similarities) -> float:
-    """Return the largest number that is not NaN; NaN if there is none."""
-    known = values[~np.isnan(values)]
-    return float(known.max()) if known.size else NAN
-
-
 def cosines(
     replies: Sequence[str], references: Sequence[str], vectors_of: Callable[[list[str]], NDArray[Any]]
 ) -> Similarities:
@@ -45,18 +40,11 @@ def cosines(
     ``vectors_of`` computes one vector per text and is called once, with the distinct texts.
     """
     index = {text: i for i, text in enumerate(dict.fromkeys([*replies, *references]))}
-    vectors = normalize_rows(vectors_of(list(index)))
+    vectors = scale_to_unit_length(vectors_of(list(index)))
     first = vectors[[index[text] for text in replies]]
     second = vectors[[index[text] for text in references]]
     values: Similarities = np.clip(np.einsum("ij,ij->i", first, second), -1.0, 1.0)
     return values
-
-
-def normalize_rows(vectors: NDArray[Any]) -> NDArray[np.float64]:
-    """Return vectors scaled to length 1, in double precision; a zero vector has no direction and becomes NaN."""
-    double = np.asarray(vectors, np.float64)
-    lengths = np.linalg.norm(double, axis=-1, keepdims=True)
-    return double / np.where(lengths > 0, lengths, NAN)
 
 
 def matches_source(source: str, name: str) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 
 from rejoinder.errors import SpecError
 from rejoinder.metric import Metric, parse
+from rejoinder.metrics._context import split_pairs
 from rejoinder.models.speaker.model import open_scorer
 from rejoinder.models.speaker.network import Array, Kind
 from rejoinder.spec import check_choice
@@ -38,7 +39,7 @@ class UnreferencedMetric(Metric):
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Return which pairs contain an utterance that is too long for the encoder V."""
-        return open_scorer(self.kind, self.folder).truncated(*pair_texts(pairs))
+        return open_scorer(self.kind, self.folder).truncated(*split_pairs(pairs))
 
     def details(self) -> dict[str, str]:
         """Return the digest of the scorer, with its bounds and V."""
@@ -75,7 +76,7 @@ class ReferencedMetric(Metric):
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Return which pairs contain a text that is too long for f or g."""
-        f_cut = open_scorer(self.kind, self.folder).truncated(*pair_texts(pairs))
+        f_cut = open_scorer(self.kind, self.folder).truncated(*split_pairs(pairs))
         return [a or b for a, b in zip(f_cut, parse(self.reference).cut(pairs), strict=True)]
 
     def details(self) -> dict[str, str]:
@@ -87,12 +88,7 @@ class ReferencedMetric(Metric):
 
 def unreferenced_scores(kind: Kind, folder: str | None, pairs: Sequence[Pair]) -> Array:
     """Return f of each response on the unit range; NaN if the context or the reply has no known words."""
-    return open_scorer(kind, folder).f(*pair_texts(pairs))
-
-
-def pair_texts(pairs: Sequence[Pair]) -> tuple[list[list[str]], list[str]]:
-    """Return the utterances of each context, and the replies."""
-    return [[turn.text for turn in pair.item.context] for pair in pairs], [pair.response.text for pair in pairs]
+    return open_scorer(kind, folder).f(*split_pairs(pairs))
 
 
 def mix_scores(f: Array, g: Array, mix: Mix) -> Array:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from rejoinder.errors import InputError
 from rejoinder.metric import Metric
+from rejoinder.metrics._context import split_pairs
 from rejoinder.models.aptness.calibration import ModelName
 from rejoinder.models.aptness.model import open_aptness
 from rejoinder.spec import check_choice
@@ -35,12 +36,12 @@ class Aptness(Metric):
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the aptness of each response to its item's context."""
-        probabilities = open_aptness(self.folder).probabilities(*_texts(pairs), self.model)
+        probabilities = open_aptness(self.folder).probabilities(*split_pairs(pairs), self.model)
         return [float(value) for value in probabilities]
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Return which pairs have more tokens in the context or the reply than are read; earlier turns do not count."""
-        return open_aptness(self.folder).cut(*_texts(pairs), self.model)
+        return open_aptness(self.folder).cut(*split_pairs(pairs), self.model)
 
     def details(self) -> dict[str, str]:
         """Return the digest of the networks and their calibration."""
@@ -74,7 +75,3 @@ def aptness(
             raise InputError(f"contexts[{i}] must be a string or a list of strings, and responses[{i}] a string")
     probabilities = open_aptness().probabilities(turn_lists, responses, model)
     return [round(float(value), 4) for value in probabilities]
-
-
-def _texts(pairs: Sequence[Pair]) -> tuple[list[list[str]], list[str]]:
-    return [[turn.text for turn in pair.item.context] for pair in pairs], [pair.response.text for pair in pairs]

@@ -56,27 +56,27 @@ def compare_tokens(replies: Sequence[ContextualTokens], references: Sequence[Con
     Every text has at least one token of its own.
     """
     cosines = np.concatenate([r.vectors for r in replies]) @ np.concatenate([r.vectors for r in references]).T
-    rows, columns = _starts(replies), _starts(references)
-    precision = _means(np.maximum.reduceat(cosines, columns, axis=1), replies, rows)
-    recall = _means(np.maximum.reduceat(cosines, rows, axis=0).T, references, columns).T
-    scores = {"precision": precision, "recall": recall, "f1": _harmonic(precision, recall)}[part]
+    rows, columns = _token_starts(replies), _token_starts(references)
+    precision = _token_means(np.maximum.reduceat(cosines, columns, axis=1), replies, rows)
+    recall = _token_means(np.maximum.reduceat(cosines, rows, axis=0).T, references, columns).T
+    scores = {"precision": precision, "recall": recall, "f1": _harmonic_mean(precision, recall)}[part]
     bounded: Array = np.clip(scores, -1.0, 1.0)
     return bounded
 
 
-def _harmonic(precision: Array, recall: Array) -> Array:
+def _harmonic_mean(precision: Array, recall: Array) -> Array:
     """Return the harmonic mean, or 0 where either number is not above 0."""
     is_positive = (precision > 0) & (recall > 0)
     means: Array = np.where(is_positive, 2 * precision * recall, 0.0) / np.where(is_positive, precision + recall, 1.0)
     return means
 
 
-def _starts(texts: Sequence[ContextualTokens]) -> NDArray[np.intp]:
+def _token_starts(texts: Sequence[ContextualTokens]) -> NDArray[np.intp]:
     lengths = [len(text.own) for text in texts]
     return np.cumsum([0, *lengths[:-1]])
 
 
-def _means(best: NDArray[np.float32], texts: Sequence[ContextualTokens], starts: NDArray[np.intp]) -> Array:
+def _token_means(best: NDArray[np.float32], texts: Sequence[ContextualTokens], starts: NDArray[np.intp]) -> Array:
     """Return the mean over each text's own tokens (rows of ``best``), in double precision."""
     own = np.concatenate([text.own for text in texts])
     sums = np.add.reduceat(best * own[:, None].astype(np.float64), starts, axis=0)
@@ -118,7 +118,7 @@ class Bertscore(Metric):
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the BERTScore of each response against its best reference."""
         scores = [NAN] * len(pairs)
-        for groups in _blocks(pairs):
+        for groups in _reference_blocks(pairs):
             texts = list(dict.fromkeys(text for group in groups for text in group.texts))
             tokens = dict(zip(texts, contextual_vectors(texts, self.encoder, self._layer), strict=True))
             for group in groups:
@@ -158,7 +158,7 @@ class _Group:
         return (*self.references, *(text for _, text in self.replies))
 
 
-def _blocks(pairs: Sequence[Pair]) -> Iterator[list[_Group]]:
+def _reference_blocks(pairs: Sequence[Pair]) -> Iterator[list[_Group]]:
     """Yield the pairs grouped by their references, as many at a time as should be in memory."""
     groups: dict[tuple[str, ...], _Group] = {}
     for index, pair in enumerate(pairs):

@@ -36,19 +36,19 @@ def count_ngrams(texts: Texts, order: int) -> NgramCounts:
     while begin < len(texts):
         before = np.cumsum(lengths[begin:].sum(axis=1))
         end = begin + max(1, int(np.searchsorted(before, _CHARACTERS)))
-        matches[begin:end] = _matches(texts[begin:end], order)
+        matches[begin:end] = _ngram_matches(texts[begin:end], order)
         begin = end
     return NgramCounts(sizes[..., 0], sizes[..., 1], matches)
 
 
-def _matches(texts: Texts, order: int) -> Counts:
-    codes, alphabet = _codes("".join(text for pair in texts for text in pair))
+def _ngram_matches(texts: Texts, order: int) -> Counts:
+    codes, alphabet = _character_codes("".join(text for pair in texts for text in pair))
     bits, owners = max(1, (alphabet - 1).bit_length()), (len(texts) - 1).bit_length()
     if owners + order * bits + 1 > _BITS:
         if len(texts) == 1:
             return np.array([[_count_matches_slowly(*texts[0], n) for n in range(1, order + 1)]], np.int64)
         half = len(texts) // 2
-        return np.concatenate([_matches(texts[:half], order), _matches(texts[half:], order)])
+        return np.concatenate([_ngram_matches(texts[:half], order), _ngram_matches(texts[half:], order)])
     lengths = np.array([len(text) for pair in texts for text in pair], np.int64)
     remaining = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(codes))  # characters until the end of the text
     text_index = np.repeat(np.arange(len(lengths), dtype=np.uint64), lengths)
@@ -78,7 +78,7 @@ def _count_matches(keys: NDArray[np.unsignedinteger[Any]], shift: int, pairs: in
     return np.bincount(owners, np.minimum(first_counts, second_counts), pairs).astype(np.int64)
 
 
-def _codes(text: str) -> tuple[NDArray[np.uint64], int]:
+def _character_codes(text: str) -> tuple[NDArray[np.uint64], int]:
     """Return the characters as numbers from 0, and how many distinct ones there are."""
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     present = np.zeros(int(points.max(initial=0)) + 1, np.uint64)
@@ -143,8 +143,8 @@ class Chrf(Metric):
         """Return the F-measure of mean precision and mean recall, over the orders that fit into both texts."""
         is_counted = (counts.first > 0) & (counts.second > 0)
         orders = is_counted.sum(axis=1)  # never 0: neither text is empty
-        precision = _mean(counts.matches, counts.first, is_counted, orders)
-        recall = _mean(counts.matches, counts.second, is_counted, orders)
+        precision = _mean_over_orders(counts.matches, counts.first, is_counted, orders)
+        recall = _mean_over_orders(counts.matches, counts.second, is_counted, orders)
         factor = self.beta**2
         denominator = factor * precision + recall
         is_positive = precision + recall > 0
@@ -173,7 +173,9 @@ class Chrf(Metric):
         return {"sacrebleu": __version__}
 
 
-def _mean(matches: Counts, totals: Counts, known: NDArray[np.bool_], orders: NDArray[np.int64]) -> NDArray[np.float64]:
+def _mean_over_orders(
+    matches: Counts, totals: Counts, known: NDArray[np.bool_], orders: NDArray[np.int64]
+) -> NDArray[np.float64]:
     """Return the mean share over the orders that count, added up order by order as sacrebleu does."""
     total = np.zeros(len(matches))
     for n in range(matches.shape[1]):

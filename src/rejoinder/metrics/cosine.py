@@ -14,11 +14,11 @@ from rejoinder.metric import NAN, Metric
 from rejoinder.metrics._bags import bags_of, is_word_vectors, vectors_details
 from rejoinder.metrics._context import join_context, map_spoken
 from rejoinder.metrics._models import encoder_details
-from rejoinder.metrics._references import normalize_rows
 from rejoinder.models.base import Side
 from rejoinder.models.encoder.factory import load_encoder
 from rejoinder.models.encoder.token_pooling import first_token_vectors, has_pooler, max_pool
 from rejoinder.spec import check_choice
+from rejoinder.stats.arrays import scale_to_unit_length
 from rejoinder.types import Pair
 
 Pooling: TypeAlias = Literal["mean", "max", "first"]
@@ -74,7 +74,9 @@ class Cosine(Metric):
     def _cosines(self, pairs: Sequence[Pair]) -> list[float]:
         contexts = self._vectors([join_context(pair) for pair in pairs], "left")
         replies = self._vectors([pair.response.text for pair in pairs], "right")
-        cosines = np.clip(np.einsum("ij,ij->i", normalize_rows(contexts), normalize_rows(replies)), -1.0, 1.0)
+        cosines = np.clip(
+            np.einsum("ij,ij->i", scale_to_unit_length(contexts), scale_to_unit_length(replies)), -1.0, 1.0
+        )
         return [float(value) for value in cosines]
 
     def _vectors(self, texts: Sequence[str], cut: Side) -> NDArray[Any]:

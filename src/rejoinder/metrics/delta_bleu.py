@@ -116,7 +116,7 @@ class DeltaBleu(Metric):
     def _bleu(self, reply: Tokens, references: Sequence[_WeightedReference]) -> float:
         highest, lowest = (extreme([reference.weight for reference in references]) for extreme in (max, min))
         # Both sums of a precision are weighted, so matches are relative to the highest weight.
-        matches = [_matches(reply, k, references) / highest for k in range(1, self.n + 1)]
+        matches = [_weighted_matches(reply, k, references) / highest for k in range(1, self.n + 1)]
         length = len(reply)
         closest = min((abs(reference.length - length), reference.length) for reference in references)[1]
         if self.smoothing != "exp":
@@ -140,7 +140,7 @@ class _WeightedReference(NamedTuple):
     grams: list[Counter[Ngram]]
 
 
-def _matches(reply: Tokens, k: int, references: Sequence[_WeightedReference]) -> float:
+def _weighted_matches(reply: Tokens, k: int, references: Sequence[_WeightedReference]) -> float:
     """Return the weighted matches of one order: each n-gram counts by the reference that gives it the most."""
     total = 0.0
     for gram, times in Counter(ngrams(reply, k)).items():

@@ -38,17 +38,19 @@ class DynaEval(Metric):
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the score of each context with its response."""
         return map_spoken(
-            pairs, lambda spoken: open_dynaeval(self.folder).scores(_dialogues(spoken), self.past, self.future), NAN
+            pairs,
+            lambda spoken: open_dynaeval(self.folder).scores(_pair_dialogues(spoken), self.past, self.future),
+            NAN,
         )
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Return which pairs contain a turn of more words than are read."""
-        return map_spoken(pairs, lambda spoken: open_dynaeval(self.folder).cut(_dialogues(spoken)), False)
+        return map_spoken(pairs, lambda spoken: open_dynaeval(self.folder).cut(_pair_dialogues(spoken)), False)
 
     def details(self) -> dict[str, str]:
         """Return the digest of the authors' files."""
         return {"weights": open_dynaeval(self.folder).digest[:12]}
 
 
-def _dialogues(pairs: Sequence[Pair]) -> list[list[str]]:
+def _pair_dialogues(pairs: Sequence[Pair]) -> list[list[str]]:
     return [[*(turn.text for turn in spoken_turns(pair)), pair.response.text] for pair in pairs]

@@ -75,7 +75,7 @@ class Fed(Metric):
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Return which pairs have more tokens than the model reads."""
         model = open_language_model(self.model)
-        conversations = [conversation(pair) for pair in pairs]
+        conversations = [conversation_turns(pair) for pair in pairs]
         return [lost > 0 for lost in model.context_cut(conversations, self._room(model))]
 
     def details(self) -> dict[str, str]:
@@ -127,7 +127,7 @@ def score_together(metrics: Sequence[Fed], pairs: Sequence[Pair]) -> list[list[f
     def score(chosen: Sequence[Pair]) -> list[tuple[float, ...]]:
         model = open_language_model(name)
         texts = list(dict.fromkeys(text for metric in metrics for text in metric._texts()))
-        conversations = [conversation(pair) for pair in chosen]
+        conversations = [conversation_turns(pair) for pair in chosen]
         token_scores = iter(
             model.log_probabilities([c for c in conversations for _ in texts], texts * len(conversations))
         )
@@ -138,7 +138,7 @@ def score_together(metrics: Sequence[Fed], pairs: Sequence[Pair]) -> list[list[f
     return [[line[i] for line in lines] for i in range(len(metrics))]
 
 
-def conversation(pair: Pair) -> tuple[Turn, ...]:
+def conversation_turns(pair: Pair) -> tuple[Turn, ...]:
     """Return the context and the reply as turns, ready for a follow-up."""
     before = (Turn(turn.text, _SWAPPED.get(turn.speaker or "")) for turn in spoken_turns(pair))
     return (*before, Turn(pair.response.text, "user"))

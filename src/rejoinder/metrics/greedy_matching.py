@@ -9,7 +9,8 @@ import numpy as np
 
 from rejoinder.metric import NAN, Metric
 from rejoinder.metrics._bags import bags_of, vectors_details
-from rejoinder.metrics._references import Similarities, best_over_references, normalize_rows
+from rejoinder.metrics._references import Similarities, best_over_references
+from rejoinder.stats.arrays import scale_to_unit_length
 from rejoinder.types import Pair
 
 
@@ -43,12 +44,12 @@ class GreedyMatching(Metric):
     def _similarities(self, replies: list[str], references: list[str]) -> Similarities:
         texts = list(dict.fromkeys([*replies, *references]))
         bags = bags_of(texts, self.vectors)
-        vectors = normalize_rows(bags.vectors)
+        vectors = scale_to_unit_length(bags.vectors)
         words = {text: vectors[rows] for text, rows in zip(texts, bags.rows, strict=True)}
-        return np.array([_match(words[a], words[b]) for a, b in zip(replies, references, strict=True)])
+        return np.array([_match_words_greedily(words[a], words[b]) for a, b in zip(replies, references, strict=True)])
 
 
-def _match(reply: Similarities, reference: Similarities) -> float:
+def _match_words_greedily(reply: Similarities, reference: Similarities) -> float:
     if not len(reply) or not len(reference):
         return NAN
     near = reply @ reference.T

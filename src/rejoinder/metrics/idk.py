@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rejoinder.metric import Metric
+from rejoinder.metrics._context import split_pairs
 from rejoinder.models.idk import open_idk
 from rejoinder.types import Pair
 
@@ -26,17 +27,13 @@ class Idk(Metric):
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the probability of each response."""
-        return [float(value) for value in open_idk(self.folder).probabilities(*_texts(pairs))]
+        return [float(value) for value in open_idk(self.folder).probabilities(*split_pairs(pairs))]
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Return which pairs have a context or a reply of more tokens than are read."""
-        return open_idk(self.folder).encoder.cut(*_texts(pairs))
+        return open_idk(self.folder).encoder.cut(*split_pairs(pairs))
 
     def details(self) -> dict[str, str]:
         """Return the digests of the regression and of the model that computes the vectors."""
         model = open_idk(self.folder)
         return {"weights": model.card.digest()[:12], "features": model.encoder.digest[:12]}
-
-
-def _texts(pairs: Sequence[Pair]) -> tuple[list[list[str]], list[str]]:
-    return [[turn.text for turn in pair.item.context] for pair in pairs], [pair.response.text for pair in pairs]

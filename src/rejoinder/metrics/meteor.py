@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import chain
@@ -18,8 +18,9 @@ from typing import NamedTuple
 
 from rejoinder.errors import SpecError
 from rejoinder.metric import NAN, Metric
-from rejoinder.metrics._alignment import NO_CANDIDATES, Candidates, align
-from rejoinder.text.english.synonyms import Meaning, find_meanings, table_digest
+from rejoinder.metrics._alignment import NO_CANDIDATES, WordCandidates, align_words
+from rejoinder.text.english.grammar import stem_english_word
+from rejoinder.text.english.synonyms import Meaning, find_word_meanings, synonym_table_digest
 from rejoinder.types import Pair
 
 _MAX_TEXTS = 2**14
@@ -49,7 +50,7 @@ _TOKEN = re.compile(
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # compared by identity, which is fast
-class Word:
+class MeteorWord:
     """A word and what it can match by; without stems, its stem is the word itself; without synonyms, no meanings."""
 
     text: str
@@ -59,47 +60,47 @@ class Word:
     keys: frozenset[Meaning]
 
 
-class Sentence(NamedTuple):
+class MeteorSentence(NamedTuple):
     """The words of a text, and which of them are content words."""
 
-    words: tuple[Word, ...]
+    words: tuple[MeteorWord, ...]
     is_content: tuple[bool, ...]
 
 
 @functools.lru_cache(_MAX_TEXTS)
-def parse_sentence(text: str, stems: bool = True, synonyms: bool = True) -> Sentence:
+def parse_meteor_sentence(text: str, stems: bool = True, synonyms: bool = True) -> MeteorSentence:
     """Return the words of a text, ready to be matched with or without stems and synonyms."""
     known = _vocabulary(stems, synonyms)
     words = tuple(chain.from_iterable(map(known.__getitem__, text.lower().split())))
-    return Sentence(words, tuple([word.is_content for word in words]))
+    return MeteorSentence(words, tuple([word.is_content for word in words]))
 
 
-class _Vocabulary(dict[str, tuple[Word, ...]]):
+class _Vocabulary(dict[str, tuple[MeteorWord, ...]]):
     """The words of each white-space-separated piece of text seen so far; emptied when it is full."""
 
     def __init__(self, stems: bool, synonyms: bool) -> None:
         super().__init__()
         self._stems, self._synonyms = stems, synonyms
-        self._words: dict[str, Word] = {}
+        self._words: dict[str, MeteorWord] = {}
 
-    def __missing__(self, piece: str) -> tuple[Word, ...]:
+    def __missing__(self, piece: str) -> tuple[MeteorWord, ...]:
         if len(self) >= _MAX_PIECES:
             self.clear()
             self._words.clear()
-        self[piece] = words = tuple(self._words.get(text) or self._add(text) for text in tokenize(piece))
+        self[piece] = words = tuple(self._words.get(text) or self._add(text) for text in tokenize_for_meteor(piece))
         return words
 
-    def _add(self, text: str) -> Word:
-        stem = stem_of(text) if self._stems else text
-        means = find_meanings(text) if self._synonyms else frozenset[Meaning]()
-        self._words[text] = word = Word(text, is_content(text), stem, means | {f"{stem}-"})
+    def _add(self, text: str) -> MeteorWord:
+        stem = stem_english_word(text) if self._stems else text
+        means = find_word_meanings(text) if self._synonyms else frozenset[Meaning]()
+        self._words[text] = word = MeteorWord(text, is_content_word(text), stem, means | {f"{stem}-"})
         return word
 
 
 _vocabulary = functools.cache(_Vocabulary)
 
 
-def tokenize(text: str) -> list[str]:
+def tokenize_for_meteor(text: str) -> list[str]:
     """Return the tokens of a lower-case text; no rule looks beyond white space."""
     text = unicodedata.normalize("NFC", text).translate(_LOOK_ALIKES).replace("''", '"')
     text = _DASHES.sub("-", _INNER_HYPHENS.sub(" ", text))
@@ -107,25 +108,10 @@ def tokenize(text: str) -> list[str]:
     return _TOKEN.findall(text)
 
 
-def is_content(word: str) -> bool:
+def is_content_word(word: str) -> bool:
     """Whether a word is neither a function word (``'s`` counts as ``s``) nor punctuation."""
     bare = word.lstrip("'")
     return bare not in FUNCTION_WORDS and any(map(str.isalnum, bare))
-
-
-@functools.lru_cache(_MAX_PIECES)
-def stem_of(word: str) -> str:
-    """Return the stem of a lower-case English word by Porter's second algorithm, Snowball's English stemmer."""
-    return _stemmer()(word)
-
-
-@functools.cache
-def _stemmer() -> Callable[[str], str]:
-    # Not snowballstemmer.stemmer(), which would use another package's stemmer if one is installed.
-    from snowballstemmer.english_stemmer import EnglishStemmer
-
-    stem: Callable[[str], str] = EnglishStemmer().stemWord
-    return stem
 
 
 EXACT, STEM, SYNONYM = range(3)
@@ -169,8 +155,8 @@ class Meteor(Metric):
         stages = (self.stem > 0, self.synonym > 0)
         scores = []
         for pair in pairs:
-            reply = parse_sentence(pair.response.text, *stages)
-            references = [s for r in pair.item.references if (s := parse_sentence(r.text, *stages)).words]
+            reply = parse_meteor_sentence(pair.response.text, *stages)
+            references = [s for r in pair.item.references if (s := parse_meteor_sentence(r.text, *stages)).words]
             if reply.words and references:
                 matches = _Matches(reply.words)
                 scores.append(max([self._score(reply, reference, matches) for reference in references]))
@@ -182,13 +168,13 @@ class Meteor(Metric):
         """Return where synonyms, stems and function words come from."""
         sources = {"function_words": "enwiki>0.001", "paraphrases": "none"}
         if self.synonym:
-            sources["synonyms"] = f"wordnet-3.0 {table_digest()}"
+            sources["synonyms"] = f"wordnet-3.0 {synonym_table_digest()}"
         if self.stem:
             sources["snowballstemmer"] = version("snowballstemmer")
         return sources
 
-    def _score(self, reply: Sentence, reference: Sentence, matches: _Matches) -> float:
-        links, chunks = align(matches.candidates_of(reference.words))
+    def _score(self, reply: MeteorSentence, reference: MeteorSentence, matches: _Matches) -> float:
+        links, chunks = align_words(matches.candidates_of(reference.words))
         if not links:
             return 0.0
         worth, in_reply, in_reference = self._worth, reply.is_content, reference.is_content
@@ -211,27 +197,27 @@ class Meteor(Metric):
         return self.delta * content + (1 - self.delta) * (len(is_content) - content)
 
 
-class _Matches(dict[Word, Candidates]):
+class _Matches(dict[MeteorWord, WordCandidates]):
     """The words of a reply that a word can be paired with, computed once for each word of all references."""
 
-    def __init__(self, reply: Sequence[Word]) -> None:
+    def __init__(self, reply: Sequence[MeteorWord]) -> None:
         super().__init__()
         self._reply = reply
         self._keys = set[Meaning]().union(*[word.keys for word in reply])
 
-    def candidates_of(self, words: Sequence[Word]) -> list[Candidates]:
+    def candidates_of(self, words: Sequence[MeteorWord]) -> list[WordCandidates]:
         """Return the candidates of each word; most words match nothing, which is the fastest case."""
         is_unrelated = self._keys.isdisjoint
         return [NO_CANDIDATES if is_unrelated(word.keys) else self[word] for word in words]
 
-    def __missing__(self, word: Word) -> Candidates:
+    def __missing__(self, word: MeteorWord) -> WordCandidates:
         is_unrelated = word.keys.isdisjoint
-        stages = [(i, _stage(word, other)) for i, other in enumerate(self._reply) if not is_unrelated(other.keys)]
-        candidates = self[word] = Candidates(sum([1 << i for i, _ in stages]), stages)
+        stages = [(i, _match_stage(word, other)) for i, other in enumerate(self._reply) if not is_unrelated(other.keys)]
+        candidates = self[word] = WordCandidates(sum([1 << i for i, _ in stages]), stages)
         return candidates
 
 
-def _stage(word: Word, other: Word) -> int:
+def _match_stage(word: MeteorWord, other: MeteorWord) -> int:
     """Return the first stage that matches two words that share a key."""
     if word.text == other.text:
         return EXACT

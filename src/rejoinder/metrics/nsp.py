@@ -44,8 +44,8 @@ class Nsp(Metric):
         """Return which pairs have more tokens than are read."""
         model = self._open_model()
         if isinstance(model, AptnessModel):
-            return model.cut(*_utterances(pairs), "cross")
-        return model.truncated(*_texts(pairs))
+            return model.cut(*_split_spoken_pairs(pairs), "cross")
+        return model.truncated(*_join_contexts(pairs))
 
     def details(self) -> dict[str, str]:
         """Return the digest of the network."""
@@ -54,9 +54,9 @@ class Nsp(Metric):
     def _probabilities(self, pairs: Sequence[Pair]) -> list[float]:
         model = self._open_model()
         if isinstance(model, AptnessModel):
-            probabilities = 1 / (1 + np.exp(-np.clip(model.cross_scores(*_utterances(pairs)), -60, 60)))
+            probabilities = 1 / (1 + np.exp(-np.clip(model.cross_scores(*_split_spoken_pairs(pairs)), -60, 60)))
         else:
-            probabilities = model.probabilities(*_texts(pairs))
+            probabilities = model.probabilities(*_join_contexts(pairs))
         return [float(value) for value in probabilities]
 
     def _open_model(self) -> AptnessModel | NextSentence:
@@ -66,9 +66,9 @@ class Nsp(Metric):
         return open_next_sentence(folder, self.model)
 
 
-def _utterances(pairs: Sequence[Pair]) -> tuple[list[list[str]], list[str]]:
+def _split_spoken_pairs(pairs: Sequence[Pair]) -> tuple[list[list[str]], list[str]]:
     return [[turn.text for turn in spoken_turns(pair)] for pair in pairs], [pair.response.text for pair in pairs]
 
 
-def _texts(pairs: Sequence[Pair]) -> tuple[list[str], list[str]]:
+def _join_contexts(pairs: Sequence[Pair]) -> tuple[list[str], list[str]]:
     return [join_context(pair) for pair in pairs], [pair.response.text for pair in pairs]

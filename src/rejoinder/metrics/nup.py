@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rejoinder.metric import Metric
+from rejoinder.metrics._context import split_pairs
 from rejoinder.models.nup.model import open_nup
 from rejoinder.types import Pair
 
@@ -27,16 +28,12 @@ class Nup(Metric):
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the probability of each response."""
-        return [float(value) for value in open_nup(self.folder).probabilities(*_texts(pairs))]
+        return [float(value) for value in open_nup(self.folder).probabilities(*split_pairs(pairs))]
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Return which pairs have a context or a reply of more tokens than are read."""
-        return open_nup(self.folder).cut(*_texts(pairs))
+        return open_nup(self.folder).cut(*split_pairs(pairs))
 
     def details(self) -> dict[str, str]:
         """Return the digest of the network."""
         return {"weights": open_nup(self.folder).digest[:12]}
-
-
-def _texts(pairs: Sequence[Pair]) -> tuple[list[list[str]], list[str]]:
-    return [[turn.text for turn in pair.item.context] for pair in pairs], [pair.response.text for pair in pairs]

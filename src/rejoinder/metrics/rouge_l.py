@@ -69,11 +69,13 @@ class RougeL(Metric):
         """Return the F-measure, from the tokens that the reply has in common with each reference."""
         recalls = [c / n for c, n in zip(common, lengths, strict=True)]
         if self.aggregate == "coco":
-            return _f(max(common) / length, max(recalls), self.beta or 1.2)
-        return max([_f(c / length, recall, self.beta or 1.0) for c, recall in zip(common, recalls, strict=True)])
+            return _f_measure(max(common) / length, max(recalls), self.beta or 1.2)
+        return max(
+            [_f_measure(c / length, recall, self.beta or 1.0) for c, recall in zip(common, recalls, strict=True)]
+        )
 
 
-def _f(precision: float, recall: float, beta: float) -> float:
+def _f_measure(precision: float, recall: float, beta: float) -> float:
     if not precision:
         return 0.0
     return (1 + beta**2) * precision * recall / (recall + beta**2 * precision)

@@ -73,7 +73,7 @@ def _linear_program_distance(weights: Array, other: Array, distances: Array) -> 
 Units: TypeAlias = Literal["sentences", "both"]
 
 
-class Bag(NamedTuple):
+class WeightedParts(NamedTuple):
     """The parts of a text: a vector and a weight for each."""
 
     vectors: NDArray[np.float64]
@@ -119,7 +119,7 @@ class SentenceMover(Metric):
         """Return the digest of the encoder or of the word vectors."""
         return vectors_details(self.encoder) if is_word_vectors(self.encoder) else encoder_details(self.encoder)
 
-    def _bags(self, texts: Sequence[str]) -> list[Bag]:
+    def _bags(self, texts: Sequence[str]) -> list[WeightedParts]:
         sentences = [split_sentences(text) for text in texts]
         all_sentences = [sentence for parts in sentences for sentence in parts]
         if is_word_vectors(self.encoder):
@@ -130,15 +130,15 @@ class SentenceMover(Metric):
         # A sentence without words (an emoji) counts as one.
         weights = np.array([max(1, len(words_of(sentence))) for sentence in all_sentences], np.float64)
         ends = np.cumsum([len(parts) for parts in sentences]).tolist()
-        return [Bag(vectors[a:b], weights[a:b]) for a, b in zip([0, *ends], ends, strict=False)]
+        return [WeightedParts(vectors[a:b], weights[a:b]) for a, b in zip([0, *ends], ends, strict=False)]
 
 
-def _best_similarity(reply: Bag, references: Sequence[Bag]) -> float:
+def _best_similarity(reply: WeightedParts, references: Sequence[WeightedParts]) -> float:
     """Return the largest similarity; a reference that cannot be nearer than the nearest so far is skipped."""
     known = [reference for reference in references if len(reference.weights)]
     if not len(reply.weights) or not known:
         return NAN
-    distances = [_distances(reply, reference) for reference in known]
+    distances = [_part_distances(reply, reference) for reference in known]
     bounds = [distance_lower_bound(reply.weights, o.weights, d) for o, d in zip(known, distances, strict=True)]
     least = math.inf
     for index in sorted(range(len(known)), key=bounds.__getitem__):
@@ -148,29 +148,29 @@ def _best_similarity(reply: Bag, references: Sequence[Bag]) -> float:
     return min(1.0, math.exp(-least))
 
 
-def _distances(first: Bag, second: Bag) -> NDArray[np.float64]:
+def _part_distances(first: WeightedParts, second: WeightedParts) -> NDArray[np.float64]:
     differences = first.vectors[:, None] - second.vectors[None]
     distances: NDArray[np.float64] = np.sqrt(np.einsum("ijk,ijk->ij", differences, differences))
     return distances
 
 
-def _word_bags(texts: Sequence[str], vectors: str) -> list[Bag]:
+def _word_bags(texts: Sequence[str], vectors: str) -> list[WeightedParts]:
     """Return the known words of each sentence, weighted by how often they occur."""
     bags = bags_of(texts, vectors)
     counts = [Counter(rows) for rows in bags.rows]
-    return [Bag(bags.vectors[list(count)], np.array(list(count.values()), np.float64)) for count in counts]
+    return [WeightedParts(bags.vectors[list(count)], np.array(list(count.values()), np.float64)) for count in counts]
 
 
-def _join_bags(parts: Sequence[Bag], words: bool) -> Bag:
+def _join_bags(parts: Sequence[WeightedParts], words: bool) -> WeightedParts:
     """Return the bag of a text from its sentences' words: the sentences, and the words too if ``words``."""
     known = [part for part in parts if len(part.weights)]
     if not known:
-        return Bag(np.zeros((0, 0)), np.zeros(0))
+        return WeightedParts(np.zeros((0, 0)), np.zeros(0))
     means = np.array([part.weights @ part.vectors / part.weights.sum() for part in known])
     sums = np.array([part.weights.sum() for part in known])
     if not words:
-        return Bag(means, sums)
-    return Bag(
+        return WeightedParts(means, sums)
+    return WeightedParts(
         np.concatenate([means, *(part.vectors for part in known)]),
         np.concatenate([sums, *(part.weights for part in known)]),
     )

@@ -40,10 +40,10 @@ class VectorExtrema(Metric):
 
     def _extremes(self, texts: list[str]) -> NDArray[np.float64]:
         bags = bags_of(texts, self.vectors)
-        return np.array([_extreme(bags.vectors[rows]) for rows in bags.rows])
+        return np.array([_extreme_vector(bags.vectors[rows]) for rows in bags.rows])
 
 
-def _extreme(words: NDArray[np.float64]) -> NDArray[np.float64]:
+def _extreme_vector(words: NDArray[np.float64]) -> NDArray[np.float64]:
     high, low = words.max(axis=0, initial=0.0), words.min(axis=0, initial=0.0)
     extreme: NDArray[np.float64] = np.where(high >= -low, high, low)
     return extreme

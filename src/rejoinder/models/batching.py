@@ -8,12 +8,14 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.models.device import batch_limits
+from rejoinder.models.device import device_batch_limits
 
 Rows: TypeAlias = NDArray[np.intp]
 
 
-def batches(lengths: Sequence[int], most_rows: int | None = None, most_tokens: int | None = None) -> Iterator[Rows]:
+def split_into_batches(
+    lengths: Sequence[int], most_rows: int | None = None, most_tokens: int | None = None
+) -> Iterator[Rows]:
     """Yield the indices of the texts in each batch, the longest texts first: what does not fit in memory shows at once,
     and batches that are computed in parallel end with small ones.
 
@@ -21,7 +23,7 @@ def batches(lengths: Sequence[int], most_rows: int | None = None, most_tokens: i
     is a batch of its own.
     """
     if most_rows is None or most_tokens is None:
-        rows_there, tokens_there = batch_limits()
+        rows_there, tokens_there = device_batch_limits()
         most_rows, most_tokens = most_rows or rows_there, most_tokens or tokens_there
     order = np.argsort(-np.asarray(lengths), kind="stable")
     start = 0
@@ -32,7 +34,7 @@ def batches(lengths: Sequence[int], most_rows: int | None = None, most_tokens: i
         start += rows
 
 
-def pad(rows: Sequence[Sequence[int]], filler: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def pad_token_ids(rows: Sequence[Sequence[int]], filler: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return token ids as one array, padded at the end, and a mask of real tokens (1) and padding (0)."""
     lengths = np.array([len(row) for row in rows])
     mask = np.arange(max(1, lengths.max())) < lengths[:, None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ _TRANSFORMERS_FILES = (
 )
 
 
-def write_card(path: Path, content: Mapping[str, Any]) -> None:
+def write_model_card(path: Path, content: Mapping[str, Any]) -> None:
     """Write a card as indented JSON with sorted keys; the same content gives the same bytes."""
     option = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
     path.write_bytes(orjson.dumps(content, option=option))
@@ -27,11 +27,6 @@ def write_card(path: Path, content: Mapping[str, Any]) -> None:
 def join_digests(*parts: object) -> str:
     """Return one sha256 of several parts (digests, names, numbers), in order."""
     return sha256_of_parts(parts)
-
-
-def files_digest(paths: Sequence[Path]) -> str:
-    """Return one sha256 of several files, in order."""
-    return join_digests(*(sha256_of(path) for path in paths))
 
 
 def folder_digest(folder: Path) -> str:

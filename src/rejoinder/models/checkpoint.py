@@ -30,7 +30,7 @@ def checkpoint_folder(name: str, named: str | None, source: str) -> Path:
     )
 
 
-def find_file(folder: Path, patterns: Sequence[str], what: str) -> Path:
+def find_checkpoint_file(folder: Path, patterns: Sequence[str], what: str) -> Path:
     """Return the only file in a folder that matches one of the patterns; the first pattern with a match counts."""
     for pattern in patterns:
         matches = sorted(path for path in folder.glob(pattern) if path.is_file())
@@ -42,7 +42,7 @@ def find_file(folder: Path, patterns: Sequence[str], what: str) -> Path:
     raise InputError(f"{folder}: has no {' and no '.join(patterns)}; {what} is missing (see docs/adapters.md)")
 
 
-def read_lines(path: Path) -> list[str]:
+def read_checkpoint_lines(path: Path) -> list[str]:
     """Return the lines of a text file, without line ends."""
     try:
         return path.read_text(encoding="utf-8").split("\n")
@@ -52,7 +52,7 @@ def read_lines(path: Path) -> list[str]:
         raise InputError(f"{path}: is not UTF-8 text (byte {error.start})") from None
 
 
-def read_weights(path: Path, inside: str | None = None) -> dict[str, Any]:
+def read_checkpoint_weights(path: Path, inside: str | None = None) -> dict[str, Any]:
     """Return the tensors of a file by name: a state dict, or the entry ``inside`` of a larger dict."""
     try:
         import torch

@@ -15,9 +15,12 @@ from contextlib import contextmanager, redirect_stderr
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from rejoinder.errors import InputError, SpecError
+
+if TYPE_CHECKING:
+    import torch
 
 Device: TypeAlias = Literal["cpu", "cuda"]
 Runtime: TypeAlias = Literal["onnxruntime", "torch"]
@@ -28,7 +31,7 @@ BATCH_LIMITS: dict[Device, tuple[int, int]] = {
 }  # maximum rows and tokens of a batch
 
 
-class Backend(NamedTuple):
+class GraphBackend(NamedTuple):
     """The device and the runtime that compute exported graphs."""
 
     device: Device
@@ -45,7 +48,7 @@ def requested_device() -> Device | None:
     return None
 
 
-def graph_backend() -> Backend:
+def graph_backend() -> GraphBackend:
     """Return where exported graphs are computed: by onnxruntime on CUDA, by torch on CUDA, or on the CPU."""
     return _choose_backend(requested_device())
 
@@ -64,12 +67,12 @@ def torch_device(name: str | None = None) -> Device:
     return "cpu"
 
 
-def providers(device: Device) -> list[Any]:
+def onnx_providers(device: Device) -> list[Any]:
     """Return the execution providers for onnxruntime."""
     return [(CUDA_PROVIDER, {"use_tf32": "0"}), CPU_PROVIDER] if device == "cuda" else [CPU_PROVIDER]
 
 
-def batch_limits(device: Device | None = None) -> tuple[int, int]:
+def device_batch_limits(device: Device | None = None) -> tuple[int, int]:
     """Return the maximum rows and tokens of a batch; they do not change any score."""
     return BATCH_LIMITS[device or graph_backend().device]
 
@@ -81,22 +84,22 @@ def describe_backend() -> str:
 
 
 @cache
-def _choose_backend(requested: Device | None) -> Backend:
-    if requested != "cpu" and (requested or has_driver()):
+def _choose_backend(requested: Device | None) -> GraphBackend:
+    if requested != "cpu" and (requested or has_cuda_driver()):
         if CUDA_PROVIDER in _onnx_providers():
-            return Backend("cuda", "onnxruntime")
+            return GraphBackend("cuda", "onnxruntime")
         if find_spec("onnx") is not None and _torch_has_cuda():
-            return Backend("cuda", "torch")
+            return GraphBackend("cuda", "torch")
     if requested == "cuda":
         raise SpecError(
             "REJOINDER_DEVICE is cuda, but neither onnxruntime (install onnxruntime-gpu) nor torch with onnx finds a "
             "GPU here; unset it to compute on the CPU"
         )
-    return Backend("cpu", "onnxruntime")
+    return GraphBackend("cpu", "onnxruntime")
 
 
 @cache
-def has_driver() -> bool:
+def has_cuda_driver() -> bool:
     """Whether a CUDA driver is installed; checked without loading a large library."""
     try:
         ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
@@ -123,7 +126,7 @@ def _onnx_providers() -> Sequence[str]:
 
 def _torch_has_cuda() -> bool:
     """Whether torch finds a GPU; if so, float32 products get full precision (a container may have enabled TF32)."""
-    if not has_driver() or find_spec("torch") is None:
+    if not has_cuda_driver() or find_spec("torch") is None:
         return False
     import torch
 
@@ -173,3 +176,19 @@ def silence_transformers() -> Iterator[None]:
         logging.set_verbosity(level)
         if bars:
             logging.enable_progress_bar()
+
+
+def training_device(name: str | None) -> torch.device:
+    """Return the device of a name; without one, that of $REJOINDER_DEVICE, else a GPU where there is one."""
+    import torch
+
+    if name is None:
+        return torch.device(torch_device())
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError):  # no such name; no such device; a torch without CUDA
+        device = None
+    if device is None or device.type not in ("cpu", "cuda"):
+        raise InputError(f"the device {name!r} is not available; name cuda (where there is one) or cpu")
+    return device

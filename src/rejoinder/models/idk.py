@@ -41,7 +41,7 @@ class IdkCard:
         return sha256_of_bytes(orjson.dumps(content))
 
 
-def read_card(folder: Path) -> IdkCard:
+def read_idk_card(folder: Path) -> IdkCard:
     """Return the weights in a folder."""
     path = folder / CARD_FILE
     try:
@@ -65,7 +65,7 @@ def read_card(folder: Path) -> IdkCard:
     return card
 
 
-def write_card(folder: Path, card: IdkCard) -> None:
+def write_idk_card(folder: Path, card: IdkCard) -> None:
     """Write weights into a folder; the same weights give the same bytes."""
     folder.mkdir(parents=True, exist_ok=True)
     plain = asdict(card)
@@ -80,7 +80,7 @@ class IdkModel:
     """The regression with its pair encoder."""
 
     def __init__(self, folder: Path) -> None:
-        self.card = read_card(folder)
+        self.card = read_idk_card(folder)
         # Scores are cached elsewhere; caching the vector of each pair as well would only fill the disk.
         self.encoder: PairEncoder = load_pair_encoder(self.card.encoder, cache=False)
         if self.encoder.digest != self.card.features or self.encoder.dimensions != len(self.card.weights):
@@ -91,10 +91,12 @@ class IdkModel:
 
     def probabilities(self, contexts: Contexts, replies: Sequence[str]) -> Numbers:
         """Return the probability that each reply is a true one rather than the negative; NaN for blank texts."""
-        return probabilities(self.encoder.features(contexts, replies), np.array(self.card.weights), self.card.bias)
+        return regression_probabilities(
+            self.encoder.features(contexts, replies), np.array(self.card.weights), self.card.bias
+        )
 
 
-def probabilities(features: Vectors, weights: Numbers, bias: float) -> Numbers:
+def regression_probabilities(features: Vectors, weights: Numbers, bias: float) -> Numbers:
     """Return the logistic function of the weighted sum of each row."""
     # Row by row: a matrix product would add in an order that depends on the other rows.
     odds = (features.astype(np.float64) * weights).sum(axis=1) + bias

@@ -18,11 +18,11 @@ from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.files import sha256_of_bytes
 from rejoinder.models.aptness.model import Contexts
 from rejoinder.models.base import Vectors
-from rejoinder.models.batching import batches, pad
+from rejoinder.models.batching import pad_token_ids, split_into_batches
 from rejoinder.models.card import join_digests
 from rejoinder.models.catalog.entries import MODELS
-from rejoinder.models.device import batch_limits, count_threads, silence_transformers, torch_device
-from rejoinder.models.encoder.architecture import read_shape, weights_digest
+from rejoinder.models.device import count_threads, device_batch_limits, silence_transformers, torch_device
+from rejoinder.models.encoder.architecture import read_encoder_shape, weights_digest
 from rejoinder.models.encoder.factory import HUB_PREFIX, find_encoder_folder
 from rejoinder.models.encoder.transformers import load_tokenizer
 
@@ -42,7 +42,7 @@ class NextSentence:
     """The network of a folder and its tokeniser."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        shape = read_shape(folder)
+        shape = read_encoder_shape(folder)
         self.name, self.max_tokens = name, shape.max_tokens
         self._padding = shape.padding
         self._model = _open_network(folder)
@@ -59,7 +59,9 @@ class NextSentence:
         pairs = self._pairs(firsts, seconds)
         distinct = list(dict.fromkeys(pairs))
         values = np.empty(len(distinct))
-        for batch in batches([len(pair.ids) for pair in distinct], *batch_limits(self._model.device.type)):
+        for batch in split_into_batches(
+            [len(pair.ids) for pair in distinct], *device_batch_limits(self._model.device.type)
+        ):
             values[batch] = self._run([distinct[i] for i in batch])
         index = {pair: i for i, pair in enumerate(distinct)}
         return values[[index[pair] for pair in pairs]]
@@ -83,7 +85,7 @@ class NextSentence:
 
     def _run(self, pairs: Sequence[PairIds]) -> NDArray[np.float64]:
         torch, device = self._torch, self._model.device
-        ids, mask = pad([pair.ids for pair in pairs], self._padding)
+        ids, mask = pad_token_ids([pair.ids for pair in pairs], self._padding)
         second_starts = np.array([pair.second_at for pair in pairs])
         segments = mask * (np.arange(mask.shape[1]) >= second_starts[:, None])
         inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": segments}
@@ -95,11 +97,11 @@ class NextSentence:
 
 def open_next_sentence(folder: Path, name: str) -> NextSentence:
     """Open the head in a folder, once per process unless the folder changes."""
-    return _open(folder, name, (folder / "config.json").stat().st_mtime_ns)
+    return _open_next_sentence_folder(folder, name, (folder / "config.json").stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=2)
-def _open(folder: Path, name: str, changed: int) -> NextSentence:
+def _open_next_sentence_folder(folder: Path, name: str, changed: int) -> NextSentence:
     return NextSentence(folder, name)
 
 
@@ -168,8 +170,8 @@ class NextSentencePairEncoder(NextSentence):
         pairs = self._pairs([texts[i] for i in known], [replies[i] for i in known])
         vectors = np.full((len(texts), self.dimensions), np.nan, np.float32)
         torch, device = self._torch, self._model.device
-        for batch in batches([len(pair.ids) for pair in pairs], *batch_limits(device.type)):
-            ids, mask = pad([pairs[i].ids for i in batch], self._padding)
+        for batch in split_into_batches([len(pair.ids) for pair in pairs], *device_batch_limits(device.type)):
+            ids, mask = pad_token_ids([pairs[i].ids for i in batch], self._padding)
             second_starts = np.array([pairs[i].second_at for i in batch])
             segments = mask * (np.arange(mask.shape[1]) >= second_starts[:, None])
             inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": segments}

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.errors import InputError, MissingExtraError
-from rejoinder.models.batching import batches, pad
+from rejoinder.models.batching import pad_token_ids, split_into_batches
 from rejoinder.models.card import folder_digest
+from rejoinder.models.catalog.hub import find_in_hub_cache
 from rejoinder.models.device import Device, silence_transformers, torch_device
-from rejoinder.models.language_model.generation import Decoding, logits_rules
+from rejoinder.models.language_model.generation import DecodingSettings, logits_rules
 from rejoinder.models.language_model.prompt_format import Ids
 
 MAX_ROWS = 64
@@ -42,7 +43,7 @@ class Translator:
         ids = {text: self._ids(text) for text in dict.fromkeys(texts)}
         known = [text for text in ids if text.strip()]
         translations = dict.fromkeys(ids, "")
-        for batch in batches([len(ids[text]) for text in known], MAX_ROWS, MAX_TOKENS):
+        for batch in split_into_batches([len(ids[text]) for text in known], MAX_ROWS, MAX_TOKENS):
             batch_texts = [known[i] for i in batch]
             new_ids = self._generate([ids[text] for text in batch_texts], temperature, seed)
             decoded = self.tokenizer.batch_decode(new_ids, skip_special_tokens=True)
@@ -63,10 +64,10 @@ class Translator:
         import torch
         from transformers import LogitsProcessorList
 
-        ids, mask = (torch.from_numpy(values).to(self.network.device) for values in pad(rows, self._filler))
+        ids, mask = (torch.from_numpy(values).to(self.network.device) for values in pad_token_ids(rows, self._filler))
         longest = [min(self._max_tokens, 2 * len(row) + 10) for row in rows]
         method: Any = {"method": "sample", "temperature": temperature} if temperature else {"method": "greedy"}
-        decoding = Decoding(max(longest), no_repeat=0, seed=seed, **method)
+        decoding = DecodingSettings(max(longest), no_repeat=0, seed=seed, **method)
         stops = self.network.generation_config.eos_token_id
         ends = list(stops) if isinstance(stops, list | tuple) else [stops]
         settings = LogitsProcessorList(logits_rules(rows, decoding, [end for end in ends if end is not None], 1))
@@ -88,14 +89,18 @@ class Translator:
 
 def open_translator(name: str) -> Translator:
     """Open the translator in a folder, or of a name in the hub's local cache, once unless it changes."""
-    folder = Path(name) if Path(name).is_dir() else _find_in_hub_cache(name)
+    folder = Path(name) if Path(name).is_dir() else find_in_hub_cache(name)
+    if folder is None:
+        raise InputError(
+            f"no translation model is called {name!r}: it is neither a folder nor in the hub's local cache"
+        )
     if not (folder / "config.json").is_file():
         raise InputError(f"{folder}: is not a model folder (it has no config.json)")
-    return _open(folder, (folder / "config.json").stat().st_mtime_ns)
+    return _open_translator_folder(folder, (folder / "config.json").stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=2)  # there and back
-def _open(folder: Path, changed: int, device: Device | None = None) -> Translator:
+def _open_translator_folder(folder: Path, changed: int, device: Device | None = None) -> Translator:
     try:
         import torch
         import transformers
@@ -119,16 +124,3 @@ def _open(folder: Path, changed: int, device: Device | None = None) -> Translato
         raise InputError(f"{folder}: lacks weights ({len(missing)}, such as {missing[0]}); get the model again")
     network.requires_grad_(False).eval().to(torch_device(device))
     return Translator(folder.name, folder_digest(folder), network, tokenizer)
-
-
-def _find_in_hub_cache(name: str) -> Path:
-    """Return the folder of a model that another program downloaded from the hub."""
-    problem = f"no translation model is called {name!r}: it is neither a folder nor in the hub's local cache"
-    try:
-        from huggingface_hub import snapshot_download
-
-        return Path(snapshot_download(name, local_files_only=True))
-    except ImportError:
-        raise InputError(problem) from None
-    except Exception:  # not there, or not a valid name: the library has a class for each
-        raise InputError(problem) from None

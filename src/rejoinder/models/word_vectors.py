@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import InputError, SpecError
+from rejoinder.files import sha256_of_files
 from rejoinder.models.base import Vectors, WordVectors
-from rejoinder.models.card import files_digest, join_digests
+from rejoinder.models.card import join_digests
 from rejoinder.models.catalog.entries import MODELS, find_model
-from rejoinder.models.catalog.manifest import read_manifest, require_model
+from rejoinder.models.catalog.manifest import read_model_manifest, require_model
 
 MATRIX = "vectors.npy"
 VOCABULARY = "words.txt"
@@ -30,7 +31,7 @@ class MappedVectors:
                 f"{folder}: has {len(self._rows):,} words for {len(self._matrix):,} vectors; each row needs one word"
             )
         self.dimensions = int(self._matrix.shape[1])
-        self.digest = digest or files_digest([folder / MATRIX, folder / VOCABULARY])
+        self.digest = digest or sha256_of_files([folder / MATRIX, folder / VOCABULARY])
 
     def __contains__(self, word: str) -> bool:
         return word in self._rows
@@ -64,7 +65,7 @@ def load_word_vectors(name: str) -> WordVectors:
         others = ", ".join(m.name for m in MODELS.values() if m.kind == "word-vectors")
         raise SpecError(f"{name!r} is of kind {model.kind}, not word vectors; available: {others}")
     folder = require_model(name)
-    manifest = read_manifest(folder)
+    manifest = read_model_manifest(folder)
     digests = manifest.files if manifest else {}
     return MappedVectors(folder, name, join_digests(digests[MATRIX], digests[VOCABULARY]))
 

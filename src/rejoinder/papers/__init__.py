@@ -54,10 +54,10 @@ def load_reproduction(name: str) -> ModuleType:
 
 def _module_paths() -> dict[str, str]:
     """Return the module path of each reproduction, from the folders below this one and the folders in those."""
-    folders = [f"{__name__}.{paper}" for paper in _registry(__name__).names()]
-    folders += [f"{folder}.{part}" for folder in folders for part in _registry(folder).names()]
+    folders = [f"{__name__}.{paper}" for paper in _paper_registry(__name__).names()]
+    folders += [f"{folder}.{part}" for folder in folders for part in _paper_registry(folder).names()]
     return {name: f"{folder}.{name}" for folder in folders for name in importlib.import_module(folder).REPRODUCTIONS}
 
 
-def _registry(folder: str) -> Registry[Sequence[str]]:
+def _paper_registry(folder: str) -> Registry[Sequence[str]]:
     return Registry(folder, "paper", lambda module: module.REPRODUCTIONS, packages=True)

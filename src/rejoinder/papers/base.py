@@ -37,28 +37,28 @@ class Reproduction:
     drawings: Mapping[str, str] = field(default_factory=dict)
 
 
-def to_tables(reproduction: Reproduction) -> list[Table]:
+def reproduction_tables(reproduction: Reproduction) -> list[Table]:
     """Return the tables of a reproduction: one line per row, with published and measured values for each column."""
     tables = []
     for title in dict.fromkeys(f.table for f in reproduction.figures):
         figures = [f for f in reproduction.figures if f.table == title]
         columns = list(dict.fromkeys(f.column for f in figures))
         published = any(f.published is not None for f in figures)
-        heads = [title, *(head for column in columns for head in _heads(column, published))]
+        heads = [title, *(head for column in columns for head in _figure_heads(column, published))]
         cells = {(f.row, f.column): f for f in figures}
         rows = [
-            [row, *(cell for column in columns for cell in _cells(cells.get((row, column)))[not published :])]
+            [row, *(cell for column in columns for cell in _figure_cells(cells.get((row, column)))[not published :])]
             for row in dict.fromkeys(f.row for f in figures)
         ]
         tables.append(Table(title, heads, rows, decimals=4))
     return tables
 
 
-def _heads(column: str, published: bool) -> list[str]:
+def _figure_heads(column: str, published: bool) -> list[str]:
     return [f"{column}: published", "measured"] if published else [column]
 
 
-def _cells(figure: Figure | None) -> list[Cell]:
+def _figure_cells(figure: Figure | None) -> list[Cell]:
     if figure is None:
         return [None, None]
     if figure.low is None or figure.high is None:
@@ -66,7 +66,7 @@ def _cells(figure: Figure | None) -> list[Cell]:
     return [figure.published, Estimate(figure.measured, figure.low, figure.high)]
 
 
-def write_results(reproduction: Reproduction, folder: Path) -> list[Path]:
+def write_reproduction(reproduction: Reproduction, folder: Path) -> list[Path]:
     """Write ``NAME.md`` and ``NAME.json`` into a folder, and each drawing as ``NAME-SHORT.svg``."""
     folder.mkdir(parents=True, exist_ok=True)
     markdown = folder / f"{reproduction.name}.md"
@@ -76,7 +76,7 @@ def write_results(reproduction: Reproduction, folder: Path) -> list[Path]:
         f"Written by `rejoinder reproduce {reproduction.name}`; not edited by hand.",
         "",
     ]
-    parts += [to_markdown(table) for table in to_tables(reproduction)]
+    parts += [to_markdown(table) for table in reproduction_tables(reproduction)]
     parts += [*(f"- {note}" for note in reproduction.notes), ""] if reproduction.notes else []
     drawings = {folder / f"{reproduction.name}-{short}.svg": svg for short, svg in reproduction.drawings.items()}
     for path, svg in drawings.items():
@@ -84,12 +84,14 @@ def write_results(reproduction: Reproduction, folder: Path) -> list[Path]:
         parts += [f"![{path.stem}]({path.name})", ""]
     markdown.write_text("\n".join(parts), encoding="utf-8")
     data = folder / f"{reproduction.name}.json"
-    rows = [{key: _plain(value) for key, value in asdict(figure).items()} for figure in reproduction.figures]
+    rows = [
+        {key: _plain_figure_value(value) for key, value in asdict(figure).items()} for figure in reproduction.figures
+    ]
     data.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return [markdown, data, *drawings]
 
 
-def _plain(value: object) -> object:
+def _plain_figure_value(value: object) -> object:
     """A number as it is written: six decimals, and null for NaN."""
     if isinstance(value, float):
         return None if math.isnan(value) else round(value, 6)

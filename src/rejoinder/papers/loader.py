@@ -12,7 +12,7 @@ _PAPERS = Path(__file__).parent
 
 
 @dataclass(frozen=True)
-class Notes:
+class PaperNotes:
     """The sentences of a folder, by the heading that they stand under."""
 
     sections: dict[str, tuple[str, ...]]
@@ -35,7 +35,7 @@ def load_published(folder: str) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=16)
-def load_notes(folder: str) -> Notes:
+def load_notes(folder: str) -> PaperNotes:
     """Return the sentences of a folder below ``papers``. A paragraph is one sentence or more; lines may be broken."""
     sections: dict[str, list[str]] = {}
     for block in (_PAPERS / folder / "notes.md").read_text(encoding="utf-8").split("\n\n"):
@@ -47,4 +47,4 @@ def load_notes(folder: str) -> Notes:
             sections[heading] = []
         elif text and not text.startswith("# "):
             sections[heading].append(text)
-    return Notes({heading: tuple(paragraphs) for heading, paragraphs in sections.items()})
+    return PaperNotes({heading: tuple(paragraphs) for heading, paragraphs in sections.items()})

@@ -12,8 +12,8 @@ explanation, explanation_view   what each part contributes, for a program and fo
 from rejoinder.probes.attack import AttackPlan, attack
 from rejoinder.probes.attacks import ATTACKS, Attack
 from rejoinder.probes.edits import EDITS, Edit
-from rejoinder.probes.exchange import Exchange, Pool
-from rejoinder.probes.result import Example, Outcome, Robustness
+from rejoinder.probes.exchange import Exchange, ReplyPool
+from rejoinder.probes.result import Robustness, TrialOutcome, WorstCase
 
 __all__ = [
     "ATTACKS",
@@ -21,10 +21,10 @@ __all__ = [
     "Attack",
     "AttackPlan",
     "Edit",
-    "Example",
     "Exchange",
-    "Outcome",
-    "Pool",
+    "ReplyPool",
     "Robustness",
+    "TrialOutcome",
+    "WorstCase",
     "attack",
 ]

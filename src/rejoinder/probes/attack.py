@@ -17,17 +17,17 @@ from rejoinder.errors import RejoinderError, SpecError
 from rejoinder.metric import Metric, metric_names, parse, signature
 from rejoinder.probes.exchange import Exchange
 from rejoinder.probes.result import (
-    Example,
-    MetricFacts,
-    Outcome,
+    AttackedMetric,
     Robustness,
+    TrialOutcome,
     TrialScores,
+    WorstCase,
     average_by_corpus,
     score_variants,
     score_wins,
 )
 from rejoinder.probes.sampling import draw_exchanges
-from rejoinder.probes.variants import TRIALS, TRUE, Trial, Variants
+from rejoinder.probes.variants import TRIALS, TRUE, Trial, TrialVariants
 from rejoinder.stats.arrays import NAN, Floats, check_at_least, encode_labels
 from rejoinder.types import Dialogue, Item, Record
 
@@ -130,11 +130,11 @@ def attack(
     check_at_least(plan.n_resamples, 1, "n_resamples")
     # Before anything is sampled, so that a wrong name is reported at once.
     named_metrics = [parse(one) if isinstance(one, str) else one for one in metrics or ()]
-    variants = Variants.of(draw_exchanges(_read_data(data), plan.contexts, plan.split, plan.seed), plan.seed)
+    variants = TrialVariants.of(draw_exchanges(_read_data(data), plan.contexts, plan.split, plan.seed), plan.seed)
     choice = choose_metrics(named_metrics, variants.exchanges)
     notes, units = list(choice.notes), {}
-    outcomes: list[Outcome] = []
-    examples: list[Example] = []
+    outcomes: list[TrialOutcome] = []
+    examples: list[WorstCase] = []
     for done, metric in enumerate(choice.metrics):
         if progress is not None:
             progress(done, len(choice.metrics))
@@ -152,7 +152,7 @@ def attack(
     sources = {reference.source for exchange in variants.exchanges for reference in exchange.references}
     return Robustness(
         {
-            str(metric): MetricFacts(signature(metric, sources), metric.range, metric.higher_is_better, unit)
+            str(metric): AttackedMetric(signature(metric, sources), metric.range, metric.higher_is_better, unit)
             for metric, unit in units.items()
         },
         dict(Counter(exchange.corpus for exchange in variants.exchanges)),
@@ -163,11 +163,11 @@ def attack(
     )
 
 
-def _measure_trials(metric: str, scores: TrialScores, variants: Variants, plan: AttackPlan) -> list[Outcome]:
+def _measure_trials(metric: str, scores: TrialScores, variants: TrialVariants, plan: AttackPlan) -> list[TrialOutcome]:
     """The figures of all trials, over corpora and in each."""
     corpora, names = encode_labels([exchange.corpus for exchange in variants.exchanges], "corpora")
     dialogues = [exchange.dialogue for exchange in variants.exchanges]
-    column_pairs = [_columns(trial, scores) for trial in TRIALS]
+    column_pairs = [_trial_columns(trial, scores) for trial in TRIALS]
     columns = np.stack([column for pair in column_pairs for column in pair], axis=1)
     means = average_by_corpus(columns, corpora, dialogues, plan.n_resamples, plan.seed)
     outcomes = []
@@ -179,7 +179,7 @@ def _measure_trials(metric: str, scores: TrialScores, variants: Variants, plan: 
             value = value._replace(n_missing=int(here.sum()) - value.n)
             beside = means.mean(2 * i + 1, corpus).value
             outcomes.append(
-                Outcome(
+                TrialOutcome(
                     metric,
                     trial.kind,
                     trial.name,
@@ -192,7 +192,7 @@ def _measure_trials(metric: str, scores: TrialScores, variants: Variants, plan: 
     return outcomes
 
 
-def _columns(trial: Trial, scores: TrialScores) -> tuple[Floats, Floats]:
+def _trial_columns(trial: Trial, scores: TrialScores) -> tuple[Floats, Floats]:
     """The two columns to average for a trial: wins and ties, or absolute and signed changes."""
     if trial.kind == "edit":
         change = scores.change(trial.name)
@@ -201,7 +201,7 @@ def _columns(trial: Trial, scores: TrialScores) -> tuple[Floats, Floats]:
     return score_wins(lead), np.where(np.isnan(lead), NAN, lead == 0)
 
 
-def _find_worst(metric: str, trial: Trial, scores: TrialScores, variants: Variants, n: int) -> list[Example]:
+def _find_worst(metric: str, trial: Trial, scores: TrialScores, variants: TrialVariants, n: int) -> list[WorstCase]:
     """The metric's worst cases: the true reply lost (or tied), or an edit changed the score most."""
     lead = scores.lead(trial.name)
     badness = -lead if trial.kind == "attack" else np.abs(lead)
@@ -211,7 +211,7 @@ def _find_worst(metric: str, trial: Trial, scores: TrialScores, variants: Varian
     for i in worst[np.lexsort((variants.nth_of_corpus()[worst], -badness[worst]))][:n].tolist():
         exchange, text = variants.exchanges[i], variants.texts[trial.name][i]
         examples.append(
-            Example(
+            WorstCase(
                 metric,
                 trial.kind,
                 trial.name,
@@ -234,12 +234,12 @@ def _read_data(data: Iterable[Record] | Sequence[str | Path] | str | Path) -> It
     if isinstance(data, Sequence):
         names = [str(name) for name in data if isinstance(name, str | Path)]
         if names or not data:
-            yield from records_of(names)
+            yield from read_attack_records(names)
             return
     yield from (record for record in data if isinstance(record, Dialogue | Item))
 
 
-def records_of(names: Sequence[str]) -> Iterator[Dialogue | Item]:
+def read_attack_records(names: Sequence[str]) -> Iterator[Dialogue | Item]:
     """The dialogues and items of files, or of the published corpora where there are no files.
 
     A record without a corpus gets the name of its file as corpus.

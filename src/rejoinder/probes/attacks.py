@@ -12,8 +12,8 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from rejoinder.probes.exchange import Exchange
-from rejoinder.probes.words import change_words, repeat_text, reverse_words
 from rejoinder.text.normalise import normalise_text
+from rejoinder.text.words import change_words, repeat_text, reverse_words
 
 Make = Callable[[random.Random, Exchange], str | None]
 
@@ -26,17 +26,17 @@ class Attack(NamedTuple):
     make: Make
 
 
-def copy(rng: random.Random, exchange: Exchange) -> str | None:
+def copy_last_turn(rng: random.Random, exchange: Exchange) -> str | None:
     """The last utterance of the context."""
     return exchange.context[-1].text if exchange.context else None
 
 
-def copy_earlier(rng: random.Random, exchange: Exchange) -> str | None:
+def copy_earlier_turn(rng: random.Random, exchange: Exchange) -> str | None:
     """Any utterance of the context except the last."""
     return rng.choice(exchange.context[:-1]).text if len(exchange.context) > 1 else None
 
 
-def near_copy(rng: random.Random, exchange: Exchange) -> str | None:
+def copy_with_changes(rng: random.Random, exchange: Exchange) -> str | None:
     """The last utterance of the context with a few words changed."""
     if not exchange.context or not exchange.pool.replies:
         return None
@@ -50,13 +50,13 @@ def reverse_reply(rng: random.Random, exchange: Exchange) -> str | None:
     return reverse_words(exchange.reply)
 
 
-def other_dialogue(rng: random.Random, exchange: Exchange) -> str | None:
+def pick_from_other_dialogue(rng: random.Random, exchange: Exchange) -> str | None:
     """A reply from another dialogue of the same corpus."""
     pool = exchange.pool
     return pool.other(rng, exchange.dialogue, exchange.reply) if pool.replies else None
 
 
-def generic(rng: random.Random, exchange: Exchange) -> str | None:
+def pick_generic_reply(rng: random.Random, exchange: Exchange) -> str | None:
     """A reply that fits nearly everywhere and says nearly nothing."""
     return rng.choice(read_generic_replies())
 
@@ -66,7 +66,7 @@ def repeat_reply(rng: random.Random, exchange: Exchange) -> str | None:
     return repeat_text(exchange.reply)
 
 
-def other_speaker(rng: random.Random, exchange: Exchange) -> str | None:
+def pick_from_other_speaker(rng: random.Random, exchange: Exchange) -> str | None:
     """What the other speaker says after the true reply."""
     return exchange.following
 
@@ -79,14 +79,14 @@ def read_generic_replies() -> tuple[str, ...]:
 
 
 ATTACKS = (
-    Attack("copy", "the last utterance of the context", copy),
-    Attack("copy_earlier", "an earlier utterance of the context", copy_earlier),
-    Attack("near_copy", "the last utterance with a few words changed", near_copy),
+    Attack("copy", "the last utterance of the context", copy_last_turn),
+    Attack("copy_earlier", "an earlier utterance of the context", copy_earlier_turn),
+    Attack("near_copy", "the last utterance with a few words changed", copy_with_changes),
     Attack("reversed", "the true reply with its words reversed", reverse_reply),
-    Attack("other_dialogue", "a reply from another dialogue of the corpus", other_dialogue),
-    Attack("generic", "a generic reply", generic),
+    Attack("other_dialogue", "a reply from another dialogue of the corpus", pick_from_other_dialogue),
+    Attack("generic", "a generic reply", pick_generic_reply),
     Attack("repeated", "the true reply three times", repeat_reply),
-    Attack("other_speaker", "what the other speaker says next", other_speaker),
+    Attack("other_speaker", "what the other speaker says next", pick_from_other_speaker),
 )
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from rejoinder.probes.exchange import Exchange
 from rejoinder.text.english.contractions import toggle_contractions
-from rejoinder.text.english.replacement import replace_with_synonyms
+from rejoinder.text.english.synonym_replacement import replace_with_synonyms
 
 # Kept whole: addresses, paths and names of files; numbers with signs inside (10:30, 3.50, 5%, $7); words with an
 # apostrophe, also one that a tokeniser set apart (don ' t).

@@ -5,15 +5,15 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
-from rejoinder.probes.words import find_words
 from rejoinder.text.normalise import normalise_text
+from rejoinder.text.words import find_words
 from rejoinder.types import Item, Reference, Statement, Turn
 
 _TRIES = 100
 
 
 @dataclass(frozen=True, eq=False)
-class Pool:
+class ReplyPool:
     """The replies of a corpus, each with its dialogue: the texts and words that attacks borrow."""
 
     replies: tuple[tuple[str, str], ...]
@@ -49,7 +49,7 @@ class Exchange:
     references: tuple[Reference, ...] = ()
     future: tuple[Turn, ...] = ()
     situation: tuple[Statement, ...] = ()
-    pool: Pool = field(default=Pool(()), repr=False, compare=False)
+    pool: ReplyPool = field(default=ReplyPool(()), repr=False, compare=False)
 
     def item(self) -> Item:
         """The item that a metric sees; the true reply is not among its references."""

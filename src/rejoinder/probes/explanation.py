@@ -32,7 +32,7 @@ class ContextPart:
 
 
 @dataclass(frozen=True)
-class Span:
+class ReplySpan:
     """A word of the reply, or two or three neighbours, from ``start`` to ``end``.
 
     ``without`` is the score when it is left out. ``worth`` is its contribution: above 0 it earned that much, below 0
@@ -63,8 +63,8 @@ class Explanation:
     higher_is_better: bool | None
     context: Sequence[ContextPart]
     unit: Unit
-    words: Sequence[Span]
-    spans: Sequence[Span]
+    words: Sequence[ReplySpan]
+    spans: Sequence[ReplySpan]
     notes: Sequence[str]
 
     def answers(self) -> tuple[ContextPart, ...]:
@@ -87,11 +87,11 @@ class Explanation:
         others = [part for part in self.context if part.utterance != best.utterance]
         return (best,) if any(part.share > piece.share for part in others) else (best, piece)
 
-    def costly(self, n: int = 5) -> list[Span]:
+    def costly(self, n: int = 5) -> list[ReplySpan]:
         """The spans that cost most, the costliest first; they do not overlap."""
         return self._ranked(-1, n)
 
-    def earning(self, n: int = 5) -> list[Span]:
+    def earning(self, n: int = 5) -> list[ReplySpan]:
         """The spans that earned most, the highest first; they do not overlap."""
         return self._ranked(1, n)
 
@@ -100,17 +100,17 @@ class Explanation:
         alone = -part.alone if self.higher_is_better is False else part.alone
         return -math.inf if math.isnan(part.share) else part.share, -math.inf if math.isnan(alone) else alone
 
-    def _ranked(self, sign: int, n: int) -> list[Span]:
+    def _ranked(self, sign: int, n: int) -> list[ReplySpan]:
         known = [s for s in (*self.words, *self.spans) if sign * s.worth > _NOTHING]
         by_place = {(s.start, s.end): sign * s.worth for s in known}
         strong = [s for s in known if sign * s.worth > _TOGETHER * self._apart(s, by_place)]
-        chosen: list[Span] = []
+        chosen: list[ReplySpan] = []
         for span in sorted(strong, key=lambda s: (-sign * s.worth, s.end - s.start, s.start)):
             if all(span.end <= other.start or other.end <= span.start for other in chosen):
                 chosen.append(span)
         return chosen[:n]
 
-    def _apart(self, span: Span, by_place: dict[tuple[int, int], float]) -> float:
+    def _apart(self, span: ReplySpan, by_place: dict[tuple[int, int], float]) -> float:
         """The most that the words of a span contribute in smaller pieces (0 for a single word)."""
         inside = [w for w in self.words if span.start <= w.start and w.end <= span.end]
         if len(inside) < 2:

@@ -9,8 +9,8 @@ from dataclasses import asdict
 from typing import NamedTuple
 
 from rejoinder.escape import escape_terminal
-from rejoinder.probes.explanation import ContextPart, Explanation, Span
-from rejoinder.table import Table, format_decimal
+from rejoinder.probes.explanation import ContextPart, Explanation, ReplySpan
+from rejoinder.table import Table, format_decimal, shorten_text
 
 _LONGEST = 200  # characters of an utterance that are shown
 _STRONG = 1 / 3  # of the strongest mark: weaker words stay unmarked in plain text
@@ -35,7 +35,7 @@ def render_lines(explanation: Explanation) -> Iterator[list[MarkedText]]:
     yield [MarkedText("  "), *_render_reply(explanation)]
     yield []
     for head, spans in (("cost most", explanation.costly()), ("earned most", explanation.earning())):
-        listed = ", ".join(f"“{_shorten(span.text, 60)}” {_format_signed(span.worth)}" for span in spans)
+        listed = ", ".join(f"“{shorten_text(span.text, 60)}” {_format_signed(span.worth)}" for span in spans)
         yield [MarkedText(f"{head}: {listed or 'nothing'}")]
     for note in explanation.notes:
         yield [MarkedText(note)]
@@ -44,7 +44,7 @@ def render_lines(explanation: Explanation) -> Iterator[list[MarkedText]]:
 def render_plain(explanation: Explanation) -> str:
     """The lines as plain text: ``[-cost-]`` and ``{+earned+}``."""
     return escape_terminal(
-        "\n".join("".join(_bracket(segment) for segment in line) for line in render_lines(explanation))
+        "\n".join("".join(_bracket_marked(segment) for segment in line) for line in render_lines(explanation))
     )
 
 
@@ -55,9 +55,9 @@ def print_explanation(explanation: Explanation) -> None:
 
     console = Console(highlight=False)
     for line in render_lines(explanation):
-        segments = ((escape_terminal(segment.text), _style(segment.mark)) for segment in line)
+        segments = ((escape_terminal(segment.text), _mark_style(segment.mark)) for segment in line)
         console.print(Text.assemble(*segments))
-    legend = ((" earned ", _style(1)), " ", (" cost ", _style(-1)))
+    legend = ((" earned ", _mark_style(1)), " ", (" cost ", _mark_style(-1)))
     console.print(Text.assemble(*legend))
 
 
@@ -74,9 +74,9 @@ def explanation_table(explanation: Explanation) -> Table:
     return Table(title, heads, rows, explanation.notes, decimals=4)
 
 
-def to_json(explanation: Explanation) -> str:
+def explanation_to_json(explanation: Explanation) -> str:
     """The explanation as JSON, with what the reply leans on and its costliest spans; NaN is null."""
-    selected: dict[str, Sequence[ContextPart | Span]] = {
+    selected: dict[str, Sequence[ContextPart | ReplySpan]] = {
         "answers": explanation.answers(),
         "costly": explanation.costly(),
         "earning": explanation.earning(),
@@ -95,9 +95,12 @@ def _render_context(explanation: Explanation) -> Iterator[list[MarkedText]]:
         speaker = f"{part.speaker}: " if part.speaker and not part.is_piece else ""
         place = "    · " if part.is_piece else f"{_format_place(part)}  {speaker}"
         numbers = f"{arrow} {_format_signed(part.share):>8} {_format_number(part.alone):>8}  {place}"
-        yield [MarkedText(numbers), MarkedText(_shorten(part.text, _LONGEST), _mark(part.share, strongest))]
+        yield [
+            MarkedText(numbers),
+            MarkedText(shorten_text(part.text, _LONGEST), _mark_strength(part.share, strongest)),
+        ]
     if answers:
-        yield [MarkedText(f"It leans most on “{_shorten(answers[-1].text, 80)}”.")]
+        yield [MarkedText(f"It leans most on “{shorten_text(answers[-1].text, 80)}”.")]
     elif sum(not part.is_piece for part in explanation.context) > 1 and not math.isnan(explanation.score):
         yield [MarkedText("No single utterance is needed: leaving out any one of them does not make the score worse.")]
 
@@ -107,7 +110,7 @@ def _render_reply(explanation: Explanation) -> Iterator[MarkedText]:
     end = 0
     for word in explanation.words:
         yield MarkedText(explanation.reply[end : word.start])
-        yield MarkedText(word.text, _mark(word.worth, strongest))
+        yield MarkedText(word.text, _mark_strength(word.worth, strongest))
         end = word.end
     yield MarkedText(explanation.reply[end:])
 
@@ -116,17 +119,17 @@ def _strongest(values: Sequence[float]) -> float:
     return max((abs(value) for value in values if not math.isnan(value)), default=0.0)
 
 
-def _mark(value: float, strongest: float) -> float:
+def _mark_strength(value: float, strongest: float) -> float:
     return 0.0 if math.isnan(value) or strongest < 1e-9 else value / strongest
 
 
-def _bracket(segment: MarkedText) -> str:
+def _bracket_marked(segment: MarkedText) -> str:
     if abs(segment.mark) < _STRONG:
         return segment.text
     return f"{{+{segment.text}+}}" if segment.mark > 0 else f"[-{segment.text}-]"
 
 
-def _style(mark: float) -> str:
+def _mark_style(mark: float) -> str:
     if abs(mark) < 0.1:
         return ""
     return _SHADES[1 if mark > 0 else -1][min(2, int(abs(mark) * 3))]
@@ -135,11 +138,6 @@ def _style(mark: float) -> str:
 def _format_place(part: ContextPart) -> str:
     first = part.utterance - part.n_utterances + 2
     return f"{first}" if part.n_utterances == 1 else f"{first}-{part.utterance + 1}"
-
-
-def _shorten(text: str, longest: int) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def _format_number(value: float) -> str:

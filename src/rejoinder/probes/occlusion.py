@@ -13,16 +13,16 @@ from rejoinder.data.collection import Collection, from_lists
 from rejoinder.data.inputs import read
 from rejoinder.errors import InputError, SpecError, nearest
 from rejoinder.metric import NAN, Metric, SetMetric, parse, signature
-from rejoinder.probes.explanation import ContextPart, Explanation, Span
+from rejoinder.probes.explanation import ContextPart, Explanation, ReplySpan
 from rejoinder.probes.segments import (
     MAX_PIECES,
-    Piece,
+    TextPiece,
     Unit,
     group_pieces,
     join_pieces,
     remove_piece,
-    split_parts,
-    split_reply,
+    split_reply_pieces,
+    split_sentence_or_clause_pieces,
 )
 from rejoinder.scoring import compute
 from rejoinder.scoring.api import score_pairs
@@ -95,20 +95,20 @@ def explain_pair(metric: Metric | str, pair: Pair) -> Explanation:
     """What each part of the context and each word of the reply contributes to its score under a metric."""
     metric = parse(metric) if isinstance(metric, str) else metric
     _check_metric(metric, pair)
-    variants = _Variants(pair)
-    unit, pieces = split_reply(pair.response.text)
+    variants = _OcclusionVariants(pair)
+    unit, pieces = split_reply_pieces(pair.response.text)
     whole = variants.add(pair.item.context, pair.response.text)
     parts = list(_context_variants(pair.item.context, variants)) if "context" in metric.needs else []
     spans = [(piece, variants.add(pair.item.context, remove_piece(pair.response.text, piece))) for piece in pieces]
     neighbours = [
         (piece, variants.add(pair.item.context, remove_piece(pair.response.text, piece)))
-        for piece in (_neighbours(pair.response.text, pieces) if unit == "word" else ())
+        for piece in (_neighbouring_pieces(pair.response.text, pieces) if unit == "word" else ())
     ]
     values = score_pairs(metric, variants.pairs).tolist()
     score, sign = values[whole], -1 if metric.higher_is_better is False else 1
 
-    def span(piece: Piece, place: int) -> Span:
-        return Span(piece.start, piece.end, piece.text, values[place], sign * (score - values[place]))
+    def span(piece: TextPiece, place: int) -> ReplySpan:
+        return ReplySpan(piece.start, piece.end, piece.text, values[place], sign * (score - values[place]))
 
     return Explanation(
         str(metric),
@@ -130,11 +130,11 @@ def explain_pair(metric: Metric | str, pair: Pair) -> Explanation:
         unit,
         tuple(span(*one) for one in spans),
         tuple(span(*one) for one in neighbours),
-        tuple(_notes(metric, pair, unit, len(pieces))),
+        tuple(_explanation_notes(metric, pair, unit, len(pieces))),
     )
 
 
-class _Variants:
+class _OcclusionVariants:
     """Variants of a pair with another context or reply, each of them once."""
 
     def __init__(self, pair: Pair) -> None:
@@ -151,7 +151,9 @@ class _Variants:
         return index
 
 
-def _context_variants(context: tuple[Turn, ...], variants: _Variants) -> Iterator[tuple[ContextPart, int, int]]:
+def _context_variants(
+    context: tuple[Turn, ...], variants: _OcclusionVariants
+) -> Iterator[tuple[ContextPart, int, int]]:
     """Each utterance, and each piece of the last ones, with the variants without it and with it alone."""
     reply = variants.pairs[0].response.text
     n_far = max(0, len(context) - MAX_TURNS)
@@ -171,12 +173,12 @@ def _context_variants(context: tuple[Turn, ...], variants: _Variants) -> Iterato
                 yield piece_part, variants.add(around, reply), variants.add((only,), reply)
 
 
-def _split_turn(text: str) -> list[Piece]:
-    pieces = split_parts(text)
+def _split_turn(text: str) -> list[TextPiece]:
+    pieces = split_sentence_or_clause_pieces(text)
     return group_pieces(text, pieces, MAX_PARTS) if pieces else []
 
 
-def _neighbours(text: str, pieces: Sequence[Piece]) -> Iterator[Piece]:
+def _neighbouring_pieces(text: str, pieces: Sequence[TextPiece]) -> Iterator[TextPiece]:
     """Two and three neighbouring pieces, but never all of them."""
     for size in (size for size in _NEIGHBOURS if size < len(pieces)):
         for i in range(len(pieces) - size + 1):
@@ -196,7 +198,7 @@ def _check_metric(metric: Metric, pair: Pair) -> None:
         )
 
 
-def _notes(metric: Metric, pair: Pair, unit: Unit, n_pieces: int) -> Iterator[str]:
+def _explanation_notes(metric: Metric, pair: Pair, unit: Unit, n_pieces: int) -> Iterator[str]:
     missing = compute.missing_part(metric, pair)
     if missing is not None:
         yield f"No score: the {missing} is blank." if missing == "reply" else f"No score: there is no {missing}."
@@ -208,5 +210,5 @@ def _notes(metric: Metric, pair: Pair, unit: Unit, n_pieces: int) -> Iterator[st
         yield "The reply is a single word: nothing of it can be left out."
     if len(pair.item.context) > MAX_TURNS:
         yield f"Of {len(pair.item.context)} utterances, all but the last {MAX_TURNS} are left out together."
-    if any(compute.cut(metric, [pair])):
+    if any(compute.find_cut_pairs(metric, [pair])):
         yield f"{metric} cannot read all of this pair; what it did not read has no share."

@@ -11,14 +11,14 @@ import numpy as np
 
 from rejoinder.engines.base import Engine
 from rejoinder.metric import Metric
-from rejoinder.probes.variants import TRUE, TrialKind, Variants
+from rejoinder.probes.variants import TRUE, TrialKind, TrialVariants
 from rejoinder.stats.arrays import NAN, Floats, Ints, encode_labels, make_generator
 from rejoinder.stats.interval import Interval, equal_shares_interval
 from rejoinder.stats.resampling import percentile_interval, resample_counts
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TrialOutcome:
     """One figure: a metric under one trial, in a corpus or (None) averaged over corpora.
 
     For an attack, ``value`` is the share of contexts whose true reply wins, ties counting half; for an edit, the mean
@@ -37,7 +37,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Example:
+class WorstCase:
     """A case where a metric did badly: the true reply, the other text, and both scores."""
 
     metric: str
@@ -53,7 +53,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class MetricFacts:
+class AttackedMetric:
     """What one must know about a metric to read its figures; changes are divided by ``unit``."""
 
     signature: str
@@ -71,14 +71,14 @@ class MetricFacts:
 class Robustness:
     """The figures and the worst cases of one or more metrics."""
 
-    metrics: dict[str, MetricFacts]
+    metrics: dict[str, AttackedMetric]
     contexts: dict[str, int]
     plan: dict[str, Any]
-    outcomes: Sequence[Outcome]
-    examples: Sequence[Example] = ()
+    outcomes: Sequence[TrialOutcome]
+    examples: Sequence[WorstCase] = ()
     notes: Sequence[str] = ()
 
-    def outcome(self, metric: str, trial: str, corpus: str | None = None) -> Outcome:
+    def outcome(self, metric: str, trial: str, corpus: str | None = None) -> TrialOutcome:
         """The figure of a metric under a trial."""
         for one in self.outcomes:
             if (one.metric, one.trial, one.corpus) == (metric, trial, corpus):
@@ -87,7 +87,7 @@ class Robustness:
 
     def to_object(self) -> dict[str, Any]:
         """All results as JSON values; unknown numbers are null."""
-        values: dict[str, Any] = _plain(
+        values: dict[str, Any] = _plain_robustness_value(
             {
                 "plan": self.plan,
                 "contexts": self.contexts,
@@ -100,17 +100,17 @@ class Robustness:
         return values
 
     def __str__(self) -> str:
-        from rejoinder.probes.tables import summary_table
+        from rejoinder.probes.tables import robustness_table
 
-        return str(summary_table(self))
+        return str(robustness_table(self))
 
     def _repr_html_(self) -> str:
-        from rejoinder.probes.tables import summary_table
+        from rejoinder.probes.tables import robustness_table
 
-        return summary_table(self)._repr_html_()
+        return robustness_table(self)._repr_html_()
 
 
-def _figure_object(outcome: Outcome) -> dict[str, Any]:
+def _figure_object(outcome: TrialOutcome) -> dict[str, Any]:
     value = outcome.value
     figure: dict[str, Any] = {
         "metric": outcome.metric,
@@ -123,13 +123,13 @@ def _figure_object(outcome: Outcome) -> dict[str, Any]:
     return figure | {"n": value.n, "n_without_score": value.n_missing, "n_left_out": outcome.left_out}
 
 
-def _plain(value: Any) -> Any:
+def _plain_robustness_value(value: Any) -> Any:
     """Values for JSON: rounded to six decimals, None for NaN."""
     if isinstance(value, float):
         return round(value, 6) if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
+        return {key: _plain_robustness_value(one) for key, one in value.items()}
+    return [_plain_robustness_value(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 class TrialScores(NamedTuple):
@@ -151,7 +151,7 @@ class TrialScores(NamedTuple):
         return -self.lead(trial) / self.unit
 
 
-def score_variants(metric: Metric, variants: Variants, engine: Engine | None = None) -> TrialScores:
+def score_variants(metric: Metric, variants: TrialVariants, engine: Engine | None = None) -> TrialScores:
     """Score all texts with a metric, as one set."""
     scores = variants.scores(metric, engine)
     return TrialScores(scores, -1.0 if metric.higher_is_better is False else 1.0, _change_unit(metric, scores[TRUE]))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from rejoinder.errors import InputError
-from rejoinder.probes.exchange import Exchange, Pool
+from rejoinder.probes.exchange import Exchange, ReplyPool
 from rejoinder.types import Dialogue, Item, Turn
 
 MAX_TURNS = 5  # turns of a context
@@ -18,7 +18,7 @@ ExchangePlace: TypeAlias = tuple[Dialogue | Item, int]  # a dialogue and the num
 
 
 @dataclass
-class _Corpus:
+class _ExchangeCorpus:
     """The possible exchanges of a corpus by dialogue, and its replies."""
 
     places: dict[str, list[ExchangePlace]] = field(default_factory=dict)
@@ -59,13 +59,13 @@ def draw_exchanges(records: Iterable[Dialogue | Item], contexts: int, split: str
 
     Each corpus contributes the same number, or all that it has if that is fewer.
     """
-    corpora: dict[str, _Corpus] = {}
+    corpora: dict[str, _ExchangeCorpus] = {}
     other_splits: set[str] = set()
     for record in records:
         if isinstance(record, Dialogue) and record.split not in (None, split):
             other_splits.add(str(record.split))
             continue
-        corpora.setdefault(corpus_name(record), _Corpus()).add(record)
+        corpora.setdefault(corpus_name(record), _ExchangeCorpus()).add(record)
     sizes = {name: len(corpus.replies) for name, corpus in corpora.items() if corpus.replies}
     if not sizes and other_splits and not corpora:
         raise InputError(
@@ -78,9 +78,9 @@ def draw_exchanges(records: Iterable[Dialogue | Item], contexts: int, split: str
         )
     exchanges = []
     for name, n in share_evenly(sizes, contexts).items():
-        pool = Pool(tuple((f"{name}/{dialogue}", text) for dialogue, text in corpora[name].replies))
+        pool = ReplyPool(tuple((f"{name}/{dialogue}", text) for dialogue, text in corpora[name].replies))
         sample = corpora[name].sample(n, random.Random(f"{seed}/{name}"))
-        exchanges += [_exchange(name, dialogue, place, pool) for dialogue, place in sample]
+        exchanges += [_make_exchange(name, dialogue, place, pool) for dialogue, place in sample]
     return exchanges
 
 
@@ -105,7 +105,7 @@ def _is_short(place: ExchangePlace) -> bool:
     return (len(record.context) if isinstance(record, Item) else number) < _MIN_TURNS
 
 
-def _exchange(corpus: str, dialogue: str, place: ExchangePlace, pool: Pool) -> Exchange:
+def _make_exchange(corpus: str, dialogue: str, place: ExchangePlace, pool: ReplyPool) -> Exchange:
     record, number = place
     if isinstance(record, Item):
         name, context, reply = record.id, record.context, Turn(record.references[0].text)
@@ -119,7 +119,7 @@ def _exchange(corpus: str, dialogue: str, place: ExchangePlace, pool: Pool) -> E
         f"{corpus}/{dialogue}",
         context[-MAX_TURNS:],
         reply.text,
-        _following(reply, future),
+        _next_by_other_speaker(reply, future),
         references,
         future[:MAX_TURNS],
         situation,
@@ -127,7 +127,7 @@ def _exchange(corpus: str, dialogue: str, place: ExchangePlace, pool: Pool) -> E
     )
 
 
-def _following(reply: Turn, future: tuple[Turn, ...]) -> str | None:
+def _next_by_other_speaker(reply: Turn, future: tuple[Turn, ...]) -> str | None:
     """What another speaker says next; without speakers, the next turn."""
     if not future or (reply.speaker is not None and future[0].speaker == reply.speaker):
         return None

@@ -24,7 +24,7 @@ _WORD = re.compile(rf"[{_KATAKANA}]+|[{_UNSPACED}]|[^\s{_KATAKANA}{_UNSPACED}]+"
 _CLAUSE_END = re.compile(r"(?<=[,;:])\s+|(?<=[、，；：])|\s+[–—-]\s+")
 
 
-class Piece(NamedTuple):
+class TextPiece(NamedTuple):
     """A piece of a text, and its position."""
 
     text: str
@@ -32,9 +32,9 @@ class Piece(NamedTuple):
     end: int
 
 
-def split_words(text: str) -> list[Piece]:
+def split_word_pieces(text: str) -> list[TextPiece]:
     """The words of a text; punctuation belongs to the word before it, or to the first word."""
-    pieces: list[Piece] = []
+    pieces: list[TextPiece] = []
     leading: int | None = None
     for match in _WORD.finditer(text):
         start, end = match.span()
@@ -45,26 +45,26 @@ def split_words(text: str) -> list[Piece]:
         elif not pieces and _is_dependent(match[0]) and end < len(text.rstrip()):
             leading = start
             continue
-        pieces.append(Piece(text[start:end], start, end))
+        pieces.append(TextPiece(text[start:end], start, end))
     return pieces
 
 
-def sentence_pieces(text: str) -> list[Piece]:
+def sentence_pieces(text: str) -> list[TextPiece]:
     """The sentences of a text."""
-    return _locate(text, split_sentences(text))
+    return _locate_pieces(text, split_sentences(text))
 
 
-def split_parts(text: str) -> list[Piece]:
+def split_sentence_or_clause_pieces(text: str) -> list[TextPiece]:
     """The sentences of an utterance, or the clauses of its only sentence; none if it is one clause."""
     pieces = sentence_pieces(text)
     if len(pieces) < 2:
-        pieces = _locate(text, [part for part in _CLAUSE_END.split(text.strip()) if part])
+        pieces = _locate_pieces(text, [part for part in _CLAUSE_END.split(text.strip()) if part])
     return pieces if len(pieces) > 1 else []
 
 
-def split_reply(text: str) -> tuple[Unit, list[Piece]]:
+def split_reply_pieces(text: str) -> tuple[Unit, list[TextPiece]]:
     """The words of a reply; for a long one its sentences, or groups of words if it has only one sentence."""
-    by_word = split_words(text)
+    by_word = split_word_pieces(text)
     if len(by_word) <= MAX_PIECES:
         return "word", by_word
     by_sentence = sentence_pieces(text)
@@ -73,20 +73,20 @@ def split_reply(text: str) -> tuple[Unit, list[Piece]]:
     return "stretch", group_pieces(text, by_word, MAX_PIECES)
 
 
-def group_pieces(text: str, pieces: Sequence[Piece], most: int) -> list[Piece]:
+def group_pieces(text: str, pieces: Sequence[TextPiece], most: int) -> list[TextPiece]:
     """The same pieces with neighbours joined, so that there are at most ``most``."""
     size = -(-len(pieces) // most)
     groups = [pieces[i : i + size] for i in range(0, len(pieces), size)]
     return [join_pieces(text, group) for group in groups]
 
 
-def join_pieces(text: str, pieces: Sequence[Piece]) -> Piece:
+def join_pieces(text: str, pieces: Sequence[TextPiece]) -> TextPiece:
     """Neighbouring pieces of a text as one."""
     start, end = pieces[0].start, pieces[-1].end
-    return Piece(text[start:end], start, end)
+    return TextPiece(text[start:end], start, end)
 
 
-def remove_piece(text: str, piece: Piece) -> str:
+def remove_piece(text: str, piece: TextPiece) -> str:
     """The text without a piece of it."""
     before, after = text[: piece.start], text[piece.end :]
     if not before or before[-1].isspace():
@@ -99,10 +99,10 @@ def _is_dependent(text: str) -> bool:
     return all(unicodedata.category(c)[0] == "P" for c in text) or unicodedata.category(text[0])[0] == "M"
 
 
-def _locate(text: str, parts: Sequence[str]) -> list[Piece]:
+def _locate_pieces(text: str, parts: Sequence[str]) -> list[TextPiece]:
     pieces, start = [], 0
     for part in parts:
         start = text.index(part, start)
-        pieces.append(Piece(part, start, start + len(part)))
+        pieces.append(TextPiece(part, start, start + len(part)))
         start += len(part)
     return pieces

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rejoinder.probes.result import Outcome, Robustness
+from rejoinder.probes.result import Robustness, TrialOutcome
 from rejoinder.probes.variants import TRIALS
 from rejoinder.stats.interval import Interval
-from rejoinder.table import Cell, Estimate, Table
+from rejoinder.table import Cell, Estimate, Table, shorten_text
 
 _LONGEST = 100  # characters of a text in a table
 _READING = (
@@ -17,20 +17,22 @@ _READING = (
 )
 
 
-def summary_table(robustness: Robustness) -> Table:
+def robustness_table(robustness: Robustness) -> Table:
     """One line per trial, one column per metric: means over corpora with their intervals, in percent."""
     rows: list[list[Cell]] = []
     for trial in TRIALS:
         outcomes = [robustness.outcome(metric, trial.name) for metric in robustness.metrics]
         has_text = sum(robustness.contexts.values()) - outcomes[0].left_out if outcomes else 0
-        rows.append([trial.kind, trial.name, has_text, *(_percent(outcome.value) for outcome in outcomes)])
+        rows.append([trial.kind, trial.name, has_text, *(_percent_estimate(outcome.value) for outcome in outcomes)])
     n, corpora = sum(robustness.contexts.values()), len(robustness.contexts)
     over = f"mean over {corpora} corpora" if corpora > 1 else next(iter(robustness.contexts))
     title = f"Robustness: {n:,} contexts, {over}"
-    return Table(title, ["kind", "trial", "contexts", *robustness.metrics], rows, _notes(robustness), decimals=1)
+    return Table(
+        title, ["kind", "trial", "contexts", *robustness.metrics], rows, _robustness_notes(robustness), decimals=1
+    )
 
 
-def corpus_table(robustness: Robustness, metric: str) -> Table:
+def robustness_by_corpus_table(robustness: Robustness, metric: str) -> Table:
     """One metric: one line per corpus, one column per trial, in percent."""
     rows: list[list[Cell]] = []
     for corpus in (*robustness.contexts, None):
@@ -41,7 +43,7 @@ def corpus_table(robustness: Robustness, metric: str) -> Table:
     return Table(f"{metric} by corpus", heads, rows, decimals=1)
 
 
-def example_table(robustness: Robustness, metric: str, n: int) -> Table:
+def worst_case_table(robustness: Robustness, metric: str, n: int) -> Table:
     """The worst cases of a metric, some of each trial."""
     rows: list[list[Cell]] = []
     for trial in TRIALS:
@@ -51,23 +53,17 @@ def example_table(robustness: Robustness, metric: str, n: int) -> Table:
         rows += [
             [trial.name, example.corpus, *texts[:2], example.reply_score, texts[2], example.text_score]
             for example in worst
-            if (texts := [_shorten(text) for text in (example.context[-1], example.reply, example.text)])
+            if (texts := [shorten_text(text, _LONGEST) for text in (example.context[-1], example.reply, example.text)])
         ]
     heads = ["trial", "corpus", "last turn", "true reply", "score", "other text", "its score"]
     return Table(f"{metric}: worst cases", heads, rows)
 
 
-def _shorten(text: str) -> str:
-    """A text on one line, cut to a length."""
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
-
-
-def _percent(value: Interval) -> Estimate:
+def _percent_estimate(value: Interval) -> Estimate:
     return Estimate(100 * value.value, 100 * value.low, 100 * value.high)
 
 
-def _notes(robustness: Robustness) -> list[str]:
+def _robustness_notes(robustness: Robustness) -> list[str]:
     notes = list(_READING)
     for metric, facts in robustness.metrics.items():
         outcomes = [robustness.outcome(metric, trial.name) for trial in TRIALS]
@@ -96,11 +92,11 @@ def _notes(robustness: Robustness) -> list[str]:
     return [*notes, *robustness.notes]
 
 
-def _unscored_share(outcome: Outcome) -> float:
+def _unscored_share(outcome: TrialOutcome) -> float:
     return outcome.value.n_missing / max(1, outcome.value.n + outcome.value.n_missing)
 
 
-def _list_shares(what: str, form: str, shares: Sequence[tuple[Outcome, float]]) -> list[str]:
+def _list_shares(what: str, form: str, shares: Sequence[tuple[TrialOutcome, float]]) -> list[str]:
     """A sentence with the shares that are large enough to mention."""
     least = 0.005 if form == ".0%" else 0.0005
     listing = ", ".join(f"{outcome.trial} {share:{form}}" for outcome, share in shares if abs(share) >= least)

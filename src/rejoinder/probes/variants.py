@@ -37,14 +37,14 @@ TRUE = "true"
 
 
 @dataclass(frozen=True)
-class Variants:
+class TrialVariants:
     """The texts of every trial, one per exchange (None where the trial leaves the exchange out)."""
 
     exchanges: tuple[Exchange, ...]
     texts: dict[str, tuple[str | None, ...]]
 
     @classmethod
-    def of(cls, exchanges: Iterable[Exchange], seed: int) -> Variants:
+    def of(cls, exchanges: Iterable[Exchange], seed: int) -> TrialVariants:
         """Apply all attacks and edits to some exchanges."""
         exchange_list = tuple(exchanges)
         texts = {

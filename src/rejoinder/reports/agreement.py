@@ -9,9 +9,9 @@ import numpy as np
 from rejoinder.comparison.agreement import AspectAgreement, SuspectRater
 from rejoinder.comparison.judgements import Judgements
 from rejoinder.stats.agreement_interval import MIN_SHARED
-from rejoinder.stats.interval import Interval
-from rejoinder.stats.quality import DEFAULT
-from rejoinder.table import Cell, Estimate, Table, format_count
+from rejoinder.stats.interval import interval_estimate
+from rejoinder.stats.rater_quality import DEFAULT
+from rejoinder.table import Cell, Table, format_count
 
 MAX_CLASSES = 20
 
@@ -23,12 +23,21 @@ def aspect_table(aspects: Sequence[AspectAgreement], judgements: Judgements) -> 
         matrix = aspect.judged.matrix
         n = int((~np.isnan(matrix.values)).sum())
         counts: list[Cell] = [aspect.judged.name, len(matrix.units), len(matrix.raters), n / len(matrix.units)]
-        rows.append([*counts, _estimate(aspect.alpha), _estimate(aspect.fleiss), _estimate(aspect.cohen)])
+        rows.append(
+            [
+                *counts,
+                interval_estimate(aspect.alpha),
+                interval_estimate(aspect.fleiss),
+                interval_estimate(aspect.cohen),
+            ]
+        )
     heads = ["aspect", "units", "raters", "ratings per unit", "Krippendorff's alpha", "Fleiss' kappa", "Cohen's kappa"]
-    return Table("Agreement", heads, rows, _notes(aspects, judgements), keys={"ratings per unit": "ratings a unit"})
+    return Table(
+        "Agreement", heads, rows, _agreement_notes(aspects, judgements), keys={"ratings per unit": "ratings a unit"}
+    )
 
 
-def _notes(aspects: Sequence[AspectAgreement], judgements: Judgements) -> list[str]:
+def _agreement_notes(aspects: Sequence[AspectAgreement], judgements: Judgements) -> list[str]:
     unit = "whole dialogues" if any(aspect.judged.dialogues for aspect in aspects) else "units"
     notes = [f"[low, high]: 95% bootstrap over {unit}. 1 is perfect, 0 is chance level."]
     for scale in dict.fromkeys(aspect.scale for aspect in aspects):
@@ -84,7 +93,7 @@ def rater_table(agreement: AspectAgreement) -> Table:
             row.mean,
             f"{row.most_given:g} ({row.share:.0%})",
             row.correlation,
-            _estimate(row.kappa),
+            interval_estimate(row.kappa),
             row.alpha_without,
         ]
         for row in ordered
@@ -122,7 +131,3 @@ def suspect_table(suspects: Sequence[SuspectRater]) -> Table:
     heads = ["rater", "aspect", "sign", "value", "suspect if", "n"]
     keys = {"value": "found", "suspect if": "suspected"}
     return Table("Raters to look at", heads, rows, notes, decimals=2, keys=keys)
-
-
-def _estimate(interval: Interval) -> Estimate:
-    return Estimate(interval.value, interval.low, interval.high)

@@ -6,19 +6,15 @@ the page, which knows whether it is dark.
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from rejoinder.table import Estimate, Table
+from rejoinder.escape import escape_html
+from rejoinder.table import Estimate, format_cell
 
 _MIDDLE = 11  # half the height of a bar, in pixels
 _MAX_STEPS = 5
-# What must not appear in a page unchanged: control characters (except tab and newline) become visible symbols, and
-# characters that would reverse the text direction become a replacement mark.
-_REPLACEMENTS = {code: 0x2400 + code for code in range(32) if code not in (9, 10)} | {127: 0x2421}
-_REPLACEMENTS |= dict.fromkeys((*range(0x80, 0xA0), 0x202D, 0x202E, 0xFFFE, 0xFFFF), 0xFFFD)
 
 
 class Markup(str):
@@ -29,23 +25,8 @@ class Markup(str):
         return self
 
 
-def replace_control_characters(text: str) -> str:
-    """The text with control characters made visible and harmless."""
-    return text.translate(_REPLACEMENTS)
-
-
-def escape_html(text: str) -> str:
-    """The text escaped for an element or a quoted attribute."""
-    return html.escape(replace_control_characters(text))
-
-
-def cell_text(cell: Estimate | float) -> str:
-    """A number, or an estimate with its interval, as every table shows it."""
-    return Table("", (), ()).text(cell)
-
-
 @dataclass(frozen=True)
-class Axis:
+class ChartAxis:
     """A range of numbers with round ticks, all within it."""
 
     low: float
@@ -57,7 +38,7 @@ class Axis:
         return min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
 
 
-def make_axis(values: Iterable[float], bounds: tuple[float, float] = (-math.inf, math.inf)) -> Axis | None:
+def make_axis(values: Iterable[float], bounds: tuple[float, float] = (-math.inf, math.inf)) -> ChartAxis | None:
     """An axis from tick to tick that holds all values; None where there are none (or none that can be drawn).
 
     Where all values are the same, the axis covers the bounds, or a little to both sides.
@@ -75,7 +56,7 @@ def make_axis(values: Iterable[float], bounds: tuple[float, float] = (-math.inf,
     step = _tick_step(high - low)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     ticks = tuple(float(f"{i * step:.12g}") for i in range(first, last + 1))
-    return Axis(ticks[0], ticks[-1], ticks)
+    return ChartAxis(ticks[0], ticks[-1], ticks)
 
 
 def _tick_step(span: float) -> float:
@@ -89,30 +70,32 @@ def tick_label(value: float) -> str:
     return f"{value:g}"
 
 
-def axis_labels(axis: Axis) -> Markup:
+def axis_labels(axis: ChartAxis) -> Markup:
     """The numbers of an axis, to go under its bars."""
-    texts = "".join(f'<text x="{_percent(axis, t)}" y="14">{tick_label(t)}</text>' for t in axis.ticks)
+    texts = "".join(f'<text x="{_axis_percent(axis, t)}" y="14">{tick_label(t)}</text>' for t in axis.ticks)
     return Markup(f'<svg class="axis" width="100%" height="18" aria-hidden="true" focusable="false">{texts}</svg>')
 
 
-def interval_bar(name: str, estimate: Estimate, axis: Axis, mark: float | None = None) -> Markup:
+def interval_bar(name: str, estimate: Estimate, axis: ChartAxis, mark: float | None = None) -> Markup:
     """A dot for the value and a line for its interval, over thin lines at the ticks (a strong one at ``mark``)."""
     grid = "".join(_vertical_line(axis, tick, "mark" if tick == mark else "grid") for tick in axis.ticks)
     parts = []
     if not (math.isnan(estimate.low) or math.isnan(estimate.high)):
-        low, high = _percent(axis, estimate.low), _percent(axis, estimate.high)
+        low, high = _axis_percent(axis, estimate.low), _axis_percent(axis, estimate.high)
         parts.append(f'<line class="interval" x1="{low}" x2="{high}" y1="{_MIDDLE}" y2="{_MIDDLE}"/>')
         parts += [f'<line class="interval" x1="{x}" x2="{x}" y1="6" y2="16"/>' for x in (low, high)]
-    parts.append(f'<circle class="dot" cx="{_percent(axis, estimate.value)}" cy="{_MIDDLE}" r="4.5"/>')
-    label = escape_html(f"{name}: {cell_text(estimate)}, drawn from {tick_label(axis.low)} to {tick_label(axis.high)}")
+    parts.append(f'<circle class="dot" cx="{_axis_percent(axis, estimate.value)}" cy="{_MIDDLE}" r="4.5"/>')
+    label = escape_html(
+        f"{name}: {format_cell(estimate)}, drawn from {tick_label(axis.low)} to {tick_label(axis.high)}"
+    )
     head = f'<svg class="bar" width="100%" height="{2 * _MIDDLE}" role="img" aria-label="{label}" focusable="false">'
     return Markup(f"{head}{grid}{''.join(parts)}</svg>")
 
 
-def _vertical_line(axis: Axis, value: float, kind: str) -> str:
-    x = _percent(axis, value)
+def _vertical_line(axis: ChartAxis, value: float, kind: str) -> str:
+    x = _axis_percent(axis, value)
     return f'<line class="{kind}" x1="{x}" x2="{x}" y1="0" y2="{2 * _MIDDLE}"/>'
 
 
-def _percent(axis: Axis, value: float) -> str:
+def _axis_percent(axis: ChartAxis, value: float) -> str:
     return f"{100 * axis.share(value):.4g}%"

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.comparison.trust import Trust
-from rejoinder.reports.chart import cell_text
-from rejoinder.reports.findings import Findings
+from rejoinder.reports.findings import RunFindings
 from rejoinder.reports.leaderboard import DIRECTIONS
 from rejoinder.stats.correlation import midranks
+from rejoinder.table import format_cell
 from rejoinder.types import Pair, Reference
 
 BEST = 5
@@ -54,7 +54,7 @@ class MetricExamples:
     reason: str = ""
 
 
-def select_examples(findings: Findings) -> list[MetricExamples]:
+def select_examples(findings: RunFindings) -> list[MetricExamples]:
     """The examples of every metric."""
     selector = _ExampleSelector(findings)
     return [selector.gallery(spec) for spec in findings.scores.metrics]
@@ -63,7 +63,7 @@ def select_examples(findings: Findings) -> list[MetricExamples]:
 class _ExampleSelector:
     """Chooses replies by their index in the run, and adds what is known about each."""
 
-    def __init__(self, findings: Findings) -> None:
+    def __init__(self, findings: RunFindings) -> None:
         self._findings, self._scores = findings, findings.scores
         self._place = {response: i for i, response in enumerate(findings.scores.responses)}
         self._ratings: dict[str, dict[str, str]] = {}
@@ -81,7 +81,7 @@ class _ExampleSelector:
         if not len(known):
             return MetricExamples(spec, DIRECTIONS[better], (), "No reply has a score.")
         if len(known) > 1 and np.ptp(column[known]) == 0:
-            score = cell_text(float(column[known[0]]))
+            score = format_cell(float(column[known[0]]))
             reason = f"All {len(known):,} scores are the same ({score}), so none is best or worst."
             return MetricExamples(spec, DIRECTIONS[better], (), reason)
         upward = -column if better is False else column

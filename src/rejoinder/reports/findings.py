@@ -12,10 +12,10 @@ import orjson
 from rejoinder.comparison.compare import Comparison, compare
 from rejoinder.comparison.rated_scores import list_rated_aspects
 from rejoinder.comparison.trust import Trust, trust
-from rejoinder.comparison.trust_tables import agreement_table
+from rejoinder.comparison.trust_tables import metric_agreement_table
 from rejoinder.data.collection import Collection
 from rejoinder.errors import InputError, nearest
-from rejoinder.scoring.folder import SCORES, read_about
+from rejoinder.scoring.folder import SCORES, read_run_about
 from rejoinder.scoring.reader import load_data, load_scores
 from rejoinder.scoring.result import Scores
 from rejoinder.scoring.sharded.reader import list_run_parts
@@ -26,7 +26,7 @@ JUDGE = "judge.jsonl"  # the judges' raw answers in a run folder
 
 
 @dataclass(frozen=True)
-class Findings:
+class RunFindings:
     """A run with its analysis; ``flags`` holds the flags of each response that has any."""
 
     about: Mapping[str, Any]
@@ -46,18 +46,18 @@ class Findings:
             score_tables.append(comparison.leaderboard())
             if comparison.differences:
                 score_tables.append(comparison.matrix())
-        return score_tables + [agreement_table(one) for one in self.trusts]
+        return score_tables + [metric_agreement_table(one) for one in self.trusts]
 
 
-def compute_findings(folder: Path, aspect: str | None = None, seed: int = 0) -> Findings:
+def compute_findings(folder: Path, aspect: str | None = None, seed: int = 0) -> RunFindings:
     """Read a run folder, compare its systems, and compare its metrics with its ratings (of one aspect, or of all)."""
-    about = read_about(folder)
+    about = read_run_about(folder)
     scores, data = load_scores(folder, about), load_data(folder)
     known = list_rated_aspects(data)
     if aspect is not None and aspect not in known:
         raise InputError(f"nobody rated responses in the aspect {aspect!r}; {nearest(aspect, known)}")
     wanted = known if aspect is None else [aspect]
-    return Findings(
+    return RunFindings(
         about,
         scores,
         data,

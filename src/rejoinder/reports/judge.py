@@ -14,17 +14,17 @@ from rejoinder import spec as specs
 from rejoinder.errors import RunError, SpecError
 from rejoinder.judges.consistency import (
     AnswerCounts,
-    Consistency,
+    RepeatConsistency,
     compute_price,
     count_answers,
     measure_consistency,
 )
 from rejoinder.judges.endpoint import RawAnswer, RemoteJudge
-from rejoinder.judges.settings import read_prices
+from rejoinder.judges.settings import read_token_prices
 from rejoinder.metric import name_of, parse
 from rejoinder.metrics.judge import Judge
 from rejoinder.reports.findings import JUDGE
-from rejoinder.scoring.folder import check_files, read_about
+from rejoinder.scoring.folder import check_run_files, read_run_about
 from rejoinder.scoring.reader import load_data
 from rejoinder.scoring.sharded.reader import list_run_parts
 from rejoinder.table import Cell, Table, format_count
@@ -41,7 +41,7 @@ class JudgeSummary:
     metric: str
     replies: int
     answers: AnswerCounts
-    consistency: Consistency
+    consistency: RepeatConsistency
     cost: float
     unanswered: int
 
@@ -62,7 +62,9 @@ def judge(
     if (input_price is None) != (output_price is None):
         raise SpecError("give both input_price and output_price, or neither")
     folder = Path(run)
-    prices = (input_price, output_price) if input_price is not None and output_price is not None else read_prices()
+    prices = (
+        (input_price, output_price) if input_price is not None and output_price is not None else read_token_prices()
+    )
     summaries = []
     for metric, pairs in _remote_judges(folder):
         answers_by_reply = _read_answers(folder, metric, pairs)
@@ -84,7 +86,7 @@ def judge_table(summaries: Sequence[JudgeSummary]) -> Table:
         line: list[Cell] = [summary.metric, summary.replies, counts.answers, counts.unreadable, counts.refused]
         line += [counts.input_tokens, counts.output_tokens, summary.cost]
         rows.append([*line, consistency.n, consistency.same, consistency.mean_difference, consistency.alpha])
-        notes += _notes(summary)
+        notes += _judge_notes(summary)
     notes.append(
         "Repeats send the same request again; alpha is Krippendorff's (interval scale), 1 where they always agree."
     )
@@ -100,7 +102,7 @@ def read_raw_answers(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def _remote_judges(folder: Path) -> Iterator[tuple[Judge, list[Pair]]]:
-    specs_in_run = (metric["spec"] for metric in read_about(folder)["metrics"])
+    specs_in_run = (metric["spec"] for metric in read_run_about(folder)["metrics"])
     # By name: parsing a user's own metric would run its file, and a run folder may come from anybody.
     metrics = [parse(spec) for spec in specs_in_run if specs.parse_spec(spec, "metric").name == name_of(Judge)]
     judges = [metric for metric in metrics if isinstance(metric, Judge)]
@@ -112,7 +114,7 @@ def _remote_judges(folder: Path) -> Iterator[tuple[Judge, list[Pair]]]:
 
 def _read_answers(folder: Path, metric: Judge, pairs: list[Pair]) -> list[list[RawAnswer]]:
     """The answers about each pair: from the run folder if it has them, else from the cache."""
-    check_files(folder, {JUDGE})
+    check_run_files(folder, {JUDGE})
     files = [part / JUDGE for part in list_run_parts(folder)]
     if not all(path.is_file() for path in files):
         return [[RawAnswer.of(record) for record in records] for records in metric.trace(pairs)]
@@ -123,7 +125,7 @@ def _read_answers(folder: Path, metric: Judge, pairs: list[Pair]) -> list[list[R
     return [by_response.get(pair.response.id, []) for pair in pairs]
 
 
-def _notes(summary: JudgeSummary) -> Iterator[str]:
+def _judge_notes(summary: JudgeSummary) -> Iterator[str]:
     if n := summary.answers.uncounted:
         yield f"{summary.metric}: {format_count(n, 'answer')} without a valid token count, so the cost is unknown."
     if summary.unanswered:

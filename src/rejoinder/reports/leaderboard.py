@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rejoinder.comparison.compare import Comparison, Standing, SystemDifference
+from rejoinder.comparison.compare import Comparison, MetricStanding, SystemDifference
 from rejoinder.comparison.trust import Trust
 from rejoinder.reports.chart import Markup, axis_labels, interval_bar, make_axis
-from rejoinder.reports.findings import Findings
+from rejoinder.reports.findings import RunFindings
 from rejoinder.stats.interval import mean_interval
 from rejoinder.stats.rank_range import rank_ranges
 from rejoinder.table import Estimate, Table
@@ -74,7 +74,7 @@ def rating_leaderboard(trust: Trust, seed: int = 0) -> Leaderboard:
         mean = mean_interval(evidence.mean[own], clusters[own])
         estimate = Estimate(mean.value, mean.low, mean.high)
         standings.append(
-            Standing(
+            MetricStanding(
                 str(rank_range.system),
                 mean.n,
                 mean.n_missing,
@@ -88,13 +88,13 @@ def rating_leaderboard(trust: Trust, seed: int = 0) -> Leaderboard:
     return Leaderboard(f"Ratings of {evidence.aspect!r}", DIRECTIONS[True], "", places, labels, None, None)
 
 
-def list_leaderboards(findings: Findings) -> list[Leaderboard]:
+def list_leaderboards(findings: RunFindings) -> list[Leaderboard]:
     """The leaderboard of every metric."""
     return [metric_leaderboard(comparison) for comparison in findings.comparisons]
 
 
 def _board_rows(
-    what: str, standings: Sequence[Standing], bounds: tuple[float, float], ahead: dict[str, list[str]]
+    what: str, standings: Sequence[MetricStanding], bounds: tuple[float, float], ahead: dict[str, list[str]]
 ) -> tuple[list[BoardRow], Markup | None]:
     axis = make_axis([end for s in standings for end in s.mean], bounds)
     places = [
@@ -131,7 +131,7 @@ def _better_first(difference: SystemDifference, higher_is_better: bool | None) -
     )
 
 
-def _format_ranks(standing: Standing) -> str:
+def _format_ranks(standing: MetricStanding) -> str:
     if math.isnan(standing.rank_low) or math.isnan(standing.rank_high):
         return "–"
     return (

@@ -135,3 +135,27 @@ def list_(what: str) -> Table:
     if what not in LISTS:
         raise SpecError(f"there is no list of {what!r}; {nearest(what, LISTS)}")
     return LISTS[what]()
+
+
+def model_table() -> Table:
+    """The catalog, and which models are in the cache."""
+    from rejoinder.models.catalog import manifest
+    from rejoinder.models.catalog.entries import MODELS
+    from rejoinder.models.device import describe_backend
+
+    rows: list[list[Cell]] = []
+    for model in MODELS.values():
+        available = "yes" if manifest.is_model_available(model) else "no"
+        size = format_model_size(model.size) if model.size else "–"
+        rows.append([model.name, model.kind, available, size, model.licence, str(model.origin), model.purpose])
+    notes = [
+        "Use: rejoinder models get NAME. The size is what is downloaded.",
+        f"Downloaded models are in {manifest.models_home()} (set REJOINDER_CACHE to move it).",
+        f"Models compute on {describe_backend()} (set REJOINDER_DEVICE to cpu or cuda to choose).",
+    ]
+    return Table("Models", ["name", "kind", "here", "size", "licence", "from", "what for"], rows, notes)
+
+
+def format_model_size(n: int) -> str:
+    """The size of a model as the catalog shows it."""
+    return f"{n / 1e6:,.0f} MB" if n >= 1e6 else f"{n / 1e3:.1f} kB"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rejoinder.data.collection import Collection
-from rejoinder.reports.findings import Findings, JudgeOutcomes
+from rejoinder.reports.findings import JudgeOutcomes, RunFindings
 from rejoinder.scoring.flags import MEANINGS
 from rejoinder.scoring.result import Scores
 from rejoinder.table import Cell, Table
@@ -28,17 +28,17 @@ class FlagCount:
     examples: Sequence[Pair]
 
 
-def missing_table(findings: Findings) -> Table:
+def missing_table(findings: RunFindings) -> Table:
     """One line per metric: how many replies have a score, how many have none, and why."""
     rows: list[list[Cell]] = []
     for spec, column in findings.scores.values.items():
         missing = int(np.isnan(column).sum())
-        reasons = explain_missing(findings.scores, findings.data, spec, findings.outcomes) or None
+        reasons = explain_missing_scores(findings.scores, findings.data, spec, findings.outcomes) or None
         rows.append([spec, len(column) - missing, missing, reasons])
     return Table("Replies with and without a score", ["metric", "scored", "missing", "why"], rows)
 
 
-def explain_missing(scores: Scores, data: Collection, spec: str, outcomes: JudgeOutcomes) -> str:
+def explain_missing_scores(scores: Scores, data: Collection, spec: str, outcomes: JudgeOutcomes) -> str:
     """Why replies have no score under a metric, with numbers; empty where all have one."""
     needs = scores.facts[spec].needs
     reasons: Counter[str] = Counter()
@@ -58,7 +58,7 @@ def _missing_reason(pair: Pair, needs: frozenset[str]) -> str:
     return "that the metric does not score"
 
 
-def count_flags(findings: Findings) -> list[FlagCount]:
+def count_flags(findings: RunFindings) -> list[FlagCount]:
     """Every flag that some reply has, in a fixed order."""
     counts = []
     for name, meaning in MEANINGS.items():
@@ -69,7 +69,7 @@ def count_flags(findings: Findings) -> list[FlagCount]:
     return counts
 
 
-def matched_table(findings: Findings) -> Table | None:
+def matched_table(findings: RunFindings) -> Table | None:
     """How often each metric's best match was a reference from each source; None where the run did not record it."""
     scores, items = findings.scores, findings.data.items
     counts: dict[str, Counter[str]] = {}

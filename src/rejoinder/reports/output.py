@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Literal
 
@@ -10,9 +9,9 @@ from rejoinder.errors import RunError
 from rejoinder.files import atomic_write
 from rejoinder.reports.findings import compute_findings
 from rejoinder.reports.missing import matched_table
-from rejoinder.reports.page import render_page
+from rejoinder.reports.page import render_run_page
 from rejoinder.selection.folder import is_selection_run as is_selection
-from rejoinder.table import FORMATS, Table, to_csv, to_json
+from rejoinder.table import join_tables
 
 _MARK = b'<meta name="generator" content="rejoinder '
 
@@ -65,7 +64,7 @@ def render_report(run: Path, form: str, aspect: str | None = None, seed: int = 0
         return _render_selection(run, form, aspect, seed)
     findings = compute_findings(run, aspect, seed)
     if form == "html":
-        return render_page(findings)
+        return render_run_page(findings)
     matched = matched_table(findings)
     return join_tables([*findings.tables(), *([matched] if matched else [])], form).rstrip("\n") + "\n"
 
@@ -82,20 +81,6 @@ def _render_selection(run: Path, form: str, aspect: str | None, seed: int) -> st
     if form == "html":
         return selection_page.render_selection_page(evaluation, selection_run.about, selection_run.folder)
     return join_tables(selection.selection_tables(evaluation), form).rstrip("\n") + "\n"
-
-
-def join_tables(tables: list[Table], form: str) -> str:
-    """Several tables in one format: JSON as a list, CSV each under a line with its title, others one after another."""
-    if form == "json":
-        return json.dumps([json.loads(to_json(table)) for table in tables], indent=2, ensure_ascii=False)
-    if form == "csv":
-        return "\n".join(f"# {' '.join(table.title.splitlines())}\n{to_csv(table)}" for table in tables)
-    return "\n\n".join(FORMATS[form](table) for table in tables)
-
-
-def format_tables(tables: list[Table], form: str) -> str:
-    """The output of a command: one table by itself, or several together, so that JSON stays one value."""
-    return FORMATS[form](tables[0]) if len(tables) == 1 else join_tables(tables, form)
 
 
 def default_report_file(run: Path) -> Path:

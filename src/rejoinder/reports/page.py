@@ -13,9 +13,10 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import rejoinder
-from rejoinder.reports.chart import Markup, cell_text, replace_control_characters
+from rejoinder.escape import replace_control_characters
+from rejoinder.reports.chart import Markup
 from rejoinder.reports.examples import select_examples
-from rejoinder.reports.findings import Findings
+from rejoinder.reports.findings import RunFindings
 from rejoinder.reports.leaderboard import list_leaderboards
 from rejoinder.reports.missing import count_flags, matched_table, missing_table
 from rejoinder.reports.people import aspect_sections
@@ -27,6 +28,7 @@ from rejoinder.reports.summary import (
     repeat_commands,
     verdict_sentences,
 )
+from rejoinder.table import format_cell
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 GENERATOR = f"rejoinder {rejoinder.__version__}"
 
 
-def render_page(findings: Findings) -> str:
+def render_run_page(findings: RunFindings) -> str:
     """The report page of a run."""
     style, script = (Markup(read_template(name)) for name in ("page.css", "page.js"))
     return (
@@ -75,13 +77,13 @@ def make_environment() -> Environment:
         loader=FunctionLoader(read_template),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_finalize,
+        finalize=_finalise_template_value,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["number"] = cell_text
-    environment.filters["exact"] = format_exact
+    environment.filters["number"] = format_cell
+    environment.filters["exact"] = format_exact_score
     environment.filters["count"] = lambda n: f"{n:,}"
     return environment
 
@@ -91,14 +93,14 @@ def read_template(name: str) -> str:
     return (files("rejoinder.reports") / "templates" / name).read_text(encoding="utf-8")
 
 
-def _finalize(value: Any) -> Any:
+def _finalise_template_value(value: Any) -> Any:
     """What a template prints: plain text with control characters made visible, anything else unchanged."""
     return replace_control_characters(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
-def format_exact(score: float) -> str:
+def format_exact_score(score: float) -> str:
     """One reply's score: as in a table, but a small score is not rounded to 0."""
-    return f"{score:.1e}" if 0 < abs(score) < 0.0005 else cell_text(score)
+    return f"{score:.1e}" if 0 < abs(score) < 0.0005 else format_cell(score)
 
 
 def csp_hash(text: str) -> str:

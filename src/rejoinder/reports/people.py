@@ -9,13 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from rejoinder.comparison.trust import MetricAgreement, Trust
-from rejoinder.comparison.trust_tables import agreement_table, format_halves_range, sentence
-from rejoinder.reports.chart import Markup, axis_labels, cell_text, interval_bar, make_axis
-from rejoinder.reports.findings import Findings
+from rejoinder.comparison.trust_tables import format_halves_range, metric_agreement_table, trust_advice
+from rejoinder.reports.chart import Markup, axis_labels, interval_bar, make_axis
+from rejoinder.reports.findings import RunFindings
 from rejoinder.reports.leaderboard import Leaderboard, rating_leaderboard
-from rejoinder.reports.scatter import MAX_DOTS, Scatter, draw_scatter
+from rejoinder.reports.scatter import MAX_DOTS, ScatterDrawing, draw_scatter
+from rejoinder.stats.interval import interval_estimate
 from rejoinder.stats.levels import Level
-from rejoinder.table import Estimate, Table, format_count
+from rejoinder.table import Estimate, Table, format_cell, format_count
 
 _MAX_DOTS_IN_ALL = 60_000
 
@@ -63,25 +64,25 @@ class AspectSection:
     figures: Sequence[ScatterFigure]
 
 
-def aspect_sections(findings: Findings) -> list[AspectSection]:
+def aspect_sections(findings: RunFindings) -> list[AspectSection]:
     """The section of every aspect in the report."""
     charts = max(1, len(findings.trusts) * len(findings.scores.metrics))
     max_dots = max(200, min(MAX_DOTS, _MAX_DOTS_IN_ALL // charts))
     return [_make_section(findings, trust, i, max_dots) for i, trust in enumerate(findings.trusts, start=1)]
 
 
-def _make_section(findings: Findings, trust: Trust, number: int, max_dots: int) -> AspectSection:
+def _make_section(findings: RunFindings, trust: Trust, number: int, max_dots: int) -> AspectSection:
     level: Level = "within_system" if len(set(trust.evidence.systems)) > 1 else "pooled"
     bars, labels = _make_bars(trust, level)
     return AspectSection(
         trust.evidence.aspect,
-        sentence(trust),
+        trust_advice(trust),
         _list_facts(trust),
         rating_leaderboard(trust, findings.seed),
         "within systems" if level == "within_system" else "on all replies",
         bars,
         labels,
-        agreement_table(trust),
+        metric_agreement_table(trust),
         [
             _make_figure(agreement, trust, f"aspect-{number}-chart-{i}", findings.seed, max_dots)
             for i, agreement in enumerate(trust.metrics, start=1)
@@ -99,20 +100,20 @@ def _list_facts(trust: Trust) -> list[RatingFact]:
         RatingFact(f"one rater against the rest ({trust.method.capitalize()})", *_value_or_reason(trust.one_rater)),
         RatingFact(
             "systems ranked by half of the ratings against the other half",
-            cell_text(halves.value),
+            format_cell(halves.value),
             halves.reason or format_halves_range(trust),
         ),
     ]
 
 
 def _value_or_reason(statistic: object) -> tuple[str, str]:
-    return cell_text(getattr(statistic, "value", math.nan)), getattr(statistic, "reason", None) or ""
+    return format_cell(getattr(statistic, "value", math.nan)), getattr(statistic, "reason", None) or ""
 
 
 def _make_bars(trust: Trust, level: Level) -> tuple[list[AgreementBar], Markup | None]:
     """Metrics, best first, then baselines; 0 is always on the axis."""
-    metrics = sorted(trust.metrics, key=lambda agreement: -_number(agreement.levels[level].value))
-    estimates = {agreement.name: _estimate(agreement, level) for agreement in [*metrics, *trust.baselines]}
+    metrics = sorted(trust.metrics, key=lambda agreement: -_agreement_sort_key(agreement.levels[level].value))
+    estimates = {agreement.name: _agreement_estimate(agreement, level) for agreement in [*metrics, *trust.baselines]}
     along = make_axis([0.0, *(end for estimate in estimates.values() for end in estimate)], (-1.0, 1.0))
     bars = []
     for agreement in [*metrics, *trust.baselines]:
@@ -126,13 +127,12 @@ def _make_bars(trust: Trust, level: Level) -> tuple[list[AgreementBar], Markup |
     return bars, axis_labels(along) if along else None
 
 
-def _number(value: float) -> float:
+def _agreement_sort_key(value: float) -> float:
     return -math.inf if math.isnan(value) else value
 
 
-def _estimate(agreement: MetricAgreement, level: Level) -> Estimate:
-    interval = agreement.levels[level]
-    return Estimate(interval.value, interval.low, interval.high)
+def _agreement_estimate(agreement: MetricAgreement, level: Level) -> Estimate:
+    return interval_estimate(agreement.levels[level])
 
 
 def _make_figure(agreement: MetricAgreement, trust: Trust, name: str, seed: int, max_dots: int) -> ScatterFigure:
@@ -147,16 +147,16 @@ def _make_figure(agreement: MetricAgreement, trust: Trust, name: str, seed: int,
     return ScatterFigure(agreement.name, scatter.svg, _describe_figure(agreement, trust, scatter, lower_is_better))
 
 
-def _describe_figure(agreement: MetricAgreement, trust: Trust, scatter: Scatter, lower_is_better: bool) -> str:
+def _describe_figure(agreement: MetricAgreement, trust: Trust, scatter: ScatterDrawing, lower_is_better: bool) -> str:
     parts = [format_count(scatter.n, "reply", "replies")]
     if scatter.drawn < scatter.n:
         parts[0] += f", {scatter.drawn:,} of them drawn (a fixed sample; the numbers are for all)"
     if scatter.line is not None:
         parts.append(f"slope {scatter.line.slope:.3g} per rating point")
-    parts.append(f"{trust.method.capitalize()} {cell_text(_estimate(agreement, 'pooled'))} pooled")
-    within = _estimate(agreement, "within_system")
+    parts.append(f"{trust.method.capitalize()} {format_cell(_agreement_estimate(agreement, 'pooled'))} pooled")
+    within = _agreement_estimate(agreement, "within_system")
     if not math.isnan(within.value) and len(set(trust.evidence.systems)) > 1:
-        parts.append(f"{cell_text(within)} within systems")
+        parts.append(f"{format_cell(within)} within systems")
     return "; ".join(parts) + (
         " (lower is better: the correlation is with the negative score)." if lower_is_better else "."
     )

@@ -7,50 +7,62 @@ from collections.abc import Mapping, Sequence
 from rejoinder.data.questions import DISTRACTORS, RELEVANT, limit_situation
 from rejoinder.selection.ranking.breakdown import CATEGORY, SEEN, QuestionGroup
 from rejoinder.selection.ranking.evaluation import ALPHA, RankingEvaluation
-from rejoinder.selection.ranking.result import MEASURES, RankingResult, order_places
+from rejoinder.selection.ranking.result import MEASURES, RankingResult, order_candidate_places
 from rejoinder.selection.ranking.train_overlap import OverlapCounts
-from rejoinder.table import Cell, Probability, Table, format_count
+from rejoinder.table import Cell, Probability, Table, format_count, shorten_text
 
 _MAX_TEXT = 60  # characters of a text in a table
 
 
-def order_table(ranked: RankingResult, max_questions: int) -> Table:
+def ranking_order_table(ranked: RankingResult, max_questions: int) -> Table:
     """The first questions with their candidates in ranked order, and the statements read for each."""
     questions = limit_situation(ranked.questions[:max_questions], ranked.given)
     rows: list[list[Cell]] = []
     for number, question in enumerate(questions):
-        request = _shorten_text(question.context[-1].text) if question.context else None
+        request = shorten_text(question.context[-1].text, _MAX_TEXT) if question.context else None
         for name in ranked.rankers:
             scores = ranked.scores[name][number]
-            for rank, index in enumerate(order_places(scores), start=1):
+            for rank, index in enumerate(order_candidate_places(scores), start=1):
                 candidate = question.candidates[index]
                 read_statements = ranked.used[name][number][index] if name in ranked.used else None
                 statements = (
                     None
                     if read_statements is None
-                    else " ".join(_shorten_text(question.situation[n].text) for n in read_statements) or "nothing"
+                    else " ".join(shorten_text(question.situation[n].text, _MAX_TEXT) for n in read_statements)
+                    or "nothing"
                 )
                 grade = None if candidate.grade is None else str(candidate.grade)
                 rows.append(
-                    [question.id, request, name, rank, _shorten_text(candidate.text), scores[index], grade, statements]
+                    [
+                        question.id,
+                        request,
+                        name,
+                        rank,
+                        shorten_text(candidate.text, _MAX_TEXT),
+                        scores[index],
+                        grade,
+                        statements,
+                    ]
                 )
     heads = ["question", "request", "ranker", "rank", "candidate", "score", "grade", "statements read"]
     keys = {"rank": "place", "statements read": "read"}
     return Table(f"The first questions, input {ranked.given}", heads, rows, keys=keys)
 
 
-def evaluation_tables(evaluation: RankingEvaluation) -> list[Table]:
+def ranking_tables(evaluation: RankingEvaluation) -> list[Table]:
     """All non-empty tables of one input."""
-    tables = [measure_table(evaluation)]
+    tables = [ranking_measure_table(evaluation)]
     if evaluation.differences:
-        tables.append(difference_table(evaluation))
-    tables += [breakdown_table(name, groups, evaluation.ranked.given) for name, groups in evaluation.parts.items()]
+        tables.append(ranking_difference_table(evaluation))
+    tables += [
+        ranking_breakdown_table(name, groups, evaluation.ranked.given) for name, groups in evaluation.parts.items()
+    ]
     if evaluation.readings:
         tables.append(statement_table(evaluation))
     return tables
 
 
-def measure_table(evaluation: RankingEvaluation) -> Table:
+def ranking_measure_table(evaluation: RankingEvaluation) -> Table:
     """One line per ranker."""
     rows: list[list[Cell]] = []
     for standing in evaluation.standings:
@@ -76,7 +88,7 @@ def measure_table(evaluation: RankingEvaluation) -> Table:
     )
 
 
-def difference_table(evaluation: RankingEvaluation) -> Table:
+def ranking_difference_table(evaluation: RankingEvaluation) -> Table:
     """One line per pair of rankers and measure."""
     rows: list[list[Cell]] = []
     for difference in evaluation.differences:
@@ -94,7 +106,7 @@ def difference_table(evaluation: RankingEvaluation) -> Table:
     return Table(title, heads, rows, notes, keys={"minus": "less"})
 
 
-def breakdown_table(name: str, groups: Sequence[QuestionGroup], input_name: str) -> Table:
+def ranking_breakdown_table(name: str, groups: Sequence[QuestionGroup], input_name: str) -> Table:
     """One line per kind of question and ranker."""
     rows: list[list[Cell]] = [
         [group.name, group.ranker, group.n, *(group.measures[measure].estimate for measure in MEASURES)]
@@ -160,8 +172,3 @@ def train_overlap_table(counts: OverlapCounts) -> Table:
         [name, n, n / counts.questions if counts.questions else None] for name, n in shared.items()
     ]
     return Table("Seen in training", ["what", "questions", "share"], rows, ["Texts are compared by their words."])
-
-
-def _shorten_text(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _MAX_TEXT else line[: _MAX_TEXT - 1] + "…"

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.reports.chart import Axis, Markup, escape_html, make_axis, tick_label
+from rejoinder.escape import escape_html
+from rejoinder.reports.chart import ChartAxis, Markup, make_axis, tick_label
 
 Values = NDArray[np.float64]
 MAX_DOTS = 2000
@@ -29,7 +30,7 @@ class RegressionLine(NamedTuple):
     start: float
 
 
-class Scatter(NamedTuple):
+class ScatterDrawing(NamedTuple):
     """The drawing, the number of replies, how many of them are drawn, and the line (None without one)."""
 
     svg: Markup
@@ -53,7 +54,7 @@ def draw_scatter(
     seed: int = 0,
     max_dots: int = MAX_DOTS,
     targets: Sequence[LinkTarget] | None = None,
-) -> Scatter | None:
+) -> ScatterDrawing | None:
     """Draw the replies that have both a rating and a score; None where there is nothing that can be drawn.
 
     ``name`` is an id that is unique on the page, ``labels`` are those of the two axes, ``targets`` (one per reply) turn
@@ -82,7 +83,7 @@ def draw_scatter(
         f'<title id="{name}-t">{escape_html(labels[1])} against {escape_html(labels[0])}</title>'
         f'<desc id="{name}-d">{description}</desc>'
     )
-    return Scatter(Markup(f"{head}{''.join(parts)}{_draw_labels(labels)}</svg>"), len(x), len(sample), line)
+    return ScatterDrawing(Markup(f"{head}{''.join(parts)}{_draw_labels(labels)}</svg>"), len(x), len(sample), line)
 
 
 def fit_line(x: Values, y: Values) -> RegressionLine | None:
@@ -100,17 +101,19 @@ def _jitter_scale(x: Values) -> float:
     return _NOISE * float(steps.min()) if len(steps) else 0.0
 
 
-def _widen_axis(axis: Axis, values: Values) -> Axis:
+def _widen_axis(axis: ChartAxis, values: Values) -> ChartAxis:
     """The axis with some room at both ends, so that no dot lies on the frame."""
     margin = (axis.high - axis.low) / 40
-    return Axis(min(axis.low, float(values.min())) - margin, max(axis.high, float(values.max())) + margin, axis.ticks)
+    return ChartAxis(
+        min(axis.low, float(values.min())) - margin, max(axis.high, float(values.max())) + margin, axis.ticks
+    )
 
 
-def _x_positions(along: Axis, values: Iterable[float]) -> list[float]:
+def _x_positions(along: ChartAxis, values: Iterable[float]) -> list[float]:
     return [_LEFT + _WIDTH * along.share(value) for value in values]
 
 
-def _y_positions(upward: Axis, values: Iterable[float]) -> list[float]:
+def _y_positions(upward: ChartAxis, values: Iterable[float]) -> list[float]:
     return [_TOP + _HEIGHT * (1 - upward.share(value)) for value in values]
 
 
@@ -130,12 +133,12 @@ def _draw_links(across: list[float], up: list[float], targets: Sequence[LinkTarg
     )
 
 
-def _draw_line(line: RegressionLine, ends: tuple[float, float], along: Axis, upward: Axis) -> str:
+def _draw_line(line: RegressionLine, ends: tuple[float, float], along: ChartAxis, upward: ChartAxis) -> str:
     (x1, x2), (y1, y2) = _x_positions(along, ends), _y_positions(upward, [line.start + line.slope * x for x in ends])
     return f'<line class="regression" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
 
 
-def _draw_grid(along: Axis, upward: Axis) -> str:
+def _draw_grid(along: ChartAxis, upward: ChartAxis) -> str:
     bottom, right = _TOP + _HEIGHT, _LEFT + _WIDTH
     parts = []
     for tick, x in zip(along.ticks, _x_positions(along, along.ticks), strict=True):

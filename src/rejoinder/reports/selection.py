@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from rejoinder.selection.accuracy import ALPHA, accuracy_over_all, format_rank_range, summarise_differences
+from rejoinder.selection.accuracy import ALPHA, accuracy_over_all, format_rank_range, summarise_lead
 from rejoinder.selection.breakdown import CandidateGroup
 from rejoinder.selection.evaluate import SUGGESTED_LABEL, DisputedQuestion, SelectionEvaluation
 from rejoinder.selection.label_rules import measure_suggestions
 from rejoinder.selection.labels import LABELS, MEANINGS, find_false_places
-from rejoinder.table import Cell, Probability, Table, format_count
+from rejoinder.table import Cell, Probability, Table, format_count, shorten_text
 from rejoinder.types import Question
 
 _MAX_TEXT = 80  # characters of a text in a table
@@ -20,8 +20,8 @@ def selection_tables(evaluation: SelectionEvaluation) -> list[Table]:
     """All non-empty tables."""
     tables = [accuracy_table(evaluation)]
     if evaluation.differences:
-        tables.append(difference_table(evaluation))
-    tables += [group_table(name, groups) for name, groups in evaluation.groups.items()]
+        tables.append(selection_difference_table(evaluation))
+    tables += [candidate_group_table(name, groups) for name, groups in evaluation.groups.items()]
     tables.append(position_table(evaluation))
     if evaluation.disputed:
         tables.append(disputed_table(evaluation))
@@ -46,11 +46,11 @@ def accuracy_table(evaluation: SelectionEvaluation) -> Table:
         "Accuracy of selection",
         heads,
         rows,
-        [summarise_differences(evaluation.order, evaluation.differences), *_notes(evaluation)],
+        [summarise_lead(evaluation.order, evaluation.differences), *_selection_notes(evaluation)],
     )
 
 
-def _notes(evaluation: SelectionEvaluation) -> list[str]:
+def _selection_notes(evaluation: SelectionEvaluation) -> list[str]:
     selected = evaluation.selected
     n, clusters = len(selected.questions), selected.n_clusters
     unit = "questions" if clusters == n else f"the {clusters:,} dialogues or contexts of the {n:,} questions"
@@ -75,7 +75,7 @@ def _notes(evaluation: SelectionEvaluation) -> list[str]:
     return notes
 
 
-def difference_table(evaluation: SelectionEvaluation) -> Table:
+def selection_difference_table(evaluation: SelectionEvaluation) -> Table:
     """One line per pair of systems."""
     rows: list[list[Cell]] = []
     for difference in evaluation.differences:
@@ -97,7 +97,7 @@ def difference_table(evaluation: SelectionEvaluation) -> Table:
     return Table("Differences in accuracy", heads, rows, notes, keys=keys)
 
 
-def group_table(name: str, groups: Sequence[CandidateGroup]) -> Table:
+def candidate_group_table(name: str, groups: Sequence[CandidateGroup]) -> Table:
     """One line per group and system: the accuracy where such a candidate is offered, and how often it is selected."""
     rows: list[list[Cell]] = [
         [group.name, group.system, group.n, group.unanswered, group.accuracy, group.selected, group.blind]
@@ -153,15 +153,10 @@ def _disputed_row(evaluation: SelectionEvaluation, disputed: DisputedQuestion) -
     texts, by = [], []
     for place, candidate in enumerate(question.candidates):
         if disputed.convinced[place]:
-            texts.append(f"{'+' if place in right else '-'} {_shorten_text(candidate.text)}")
+            texts.append(f"{'+' if place in right else '-'} {shorten_text(candidate.text, _MAX_TEXT)}")
             by.append(f"{'+' if place in right else '-'} {', '.join(disputed.convinced[place])}")
-    last = _shorten_text(question.context[-1].text) if question.context else None
+    last = shorten_text(question.context[-1].text, _MAX_TEXT) if question.context else None
     return [question.id, last, " | ".join(texts), " | ".join(by)]
-
-
-def _shorten_text(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _MAX_TEXT else line[: _MAX_TEXT - 1] + "…"
 
 
 UNLABELLED_NOTE = "A candidate without labels counts as one that people checked and gave no label."

@@ -7,14 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rejoinder.reports.chart import Axis, Markup, axis_labels, interval_bar, make_axis
+from rejoinder.reports.chart import ChartAxis, Markup, axis_labels, interval_bar, make_axis
 from rejoinder.reports.leaderboard import BoardRow
 
 # The page uses the same frame as every report.
 from rejoinder.reports.page import GENERATOR, csp_hash, make_environment, read_template
-from rejoinder.reports.selection import accuracy_table, difference_table, group_table, position_table
+from rejoinder.reports.selection import (
+    accuracy_table,
+    candidate_group_table,
+    position_table,
+    selection_difference_table,
+)
 from rejoinder.reports.summary import quote_command
-from rejoinder.selection.accuracy import format_rank_range, summarise_differences
+from rejoinder.selection.accuracy import format_rank_range, summarise_lead
 from rejoinder.selection.evaluate import DisputedQuestion, SelectionEvaluation
 from rejoinder.types import Candidate, Question
 
@@ -56,12 +61,12 @@ def render_selection_page(evaluation: SelectionEvaluation, about: Mapping[str, A
             about=about,
             signatures=evaluation.selected.signatures,
             chance=evaluation.selected.chance,
-            sentence=summarise_differences(evaluation.order, evaluation.differences),
+            sentence=summarise_lead(evaluation.order, evaluation.differences),
             accuracy=accuracy_table(evaluation),
             places=places,
             labels=labels,
-            differences=difference_table(evaluation) if evaluation.differences else None,
-            groups=[group_table(name, groups) for name, groups in evaluation.groups.items()],
+            differences=selection_difference_table(evaluation) if evaluation.differences else None,
+            groups=[candidate_group_table(name, groups) for name, groups in evaluation.groups.items()],
             by_place=position_table(evaluation),
             disputed=[_make_disputed_view(evaluation, disputed) for disputed in evaluation.disputed],
             nobody=len(evaluation.agreement.none),
@@ -75,7 +80,7 @@ def _board_rows(evaluation: SelectionEvaluation) -> tuple[list[BoardRow], Markup
     """One line per system, with its accuracy drawn on an axis where chance is marked."""
     chance = evaluation.selected.chance
     plain = make_axis([end for standing in evaluation.standings for end in standing.accuracy] + [chance], (0.0, 1.0))
-    along = Axis(plain.low, plain.high, tuple(sorted({*plain.ticks, chance}))) if plain else None
+    along = ChartAxis(plain.low, plain.high, tuple(sorted({*plain.ticks, chance}))) if plain else None
     ahead = _find_beaten(evaluation)
     places = [
         BoardRow(

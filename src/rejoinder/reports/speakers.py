@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rejoinder.indexes.speaker_coverage import Coverage
+from rejoinder.escape import escape_html
+from rejoinder.indexes.speaker_coverage import SpeakerCoverage
 from rejoinder.indexes.speaker_sets import Design
-from rejoinder.indexes.speaker_similarity import Similarity, is_decreasing, is_separated
+from rejoinder.indexes.speaker_similarity import SpeakerSimilarity, are_first_and_last_apart, is_similarity_decreasing
 from rejoinder.indexes.speakers import SpeakerSet
-from rejoinder.reports.chart import Axis, escape_html, make_axis, tick_label
-from rejoinder.stats.interval import Interval
-from rejoinder.table import Cell, Estimate, Table
+from rejoinder.reports.chart import ChartAxis, make_axis, tick_label
+from rejoinder.stats.interval import interval_estimate
+from rejoinder.table import Cell, Table
 
 _WIDTH, _LEFT, _RIGHT, _LINE, _HEAD = 720, 210, 30, 24, 34
 _COLOURS = ("#1b6ca8", "#2a9d8f", "#e9a23b", "#8a8a8a")
@@ -25,7 +26,7 @@ def set_name(speaker_set: SpeakerSet) -> str:
     return speaker_set.name.replace("_", " ") + (", exclusive" if speaker_set.exclusive else "")
 
 
-def coverage_table(coverage: Coverage, corpus: str) -> Table:
+def coverage_table(coverage: SpeakerCoverage, corpus: str) -> Table:
     """How many moments of a corpus have each set, and how large the sets are."""
     rows: list[list[Cell]] = [
         [set_name(offer.of), offer.moments, 100 * offer.share, offer.median_size, offer.largest_size]
@@ -54,7 +55,7 @@ def coverage_table(coverage: Coverage, corpus: str) -> Table:
     return Table(f"{corpus}: coverage of each set", heads, rows, notes, decimals=1, keys=keys)
 
 
-def similarity_table(similarities: Sequence[Similarity], design: Design, corpus: str, encoder: str) -> Table:
+def similarity_table(similarities: Sequence[SpeakerSimilarity], design: Design, corpus: str, encoder: str) -> Table:
     """The mean similarity within each kind of set."""
     matched = design == "matched"
     heads = ["set", "sets", "speakers", "utterances", "mean cosine", "Frobenius norm / n"]
@@ -78,29 +79,24 @@ def similarity_table(similarities: Sequence[Similarity], design: Design, corpus:
     return Table(title, [*heads, *(["below the set before"] if matched else [])], rows, notes)
 
 
-def similarity_verdict(similarities: Sequence[Similarity]) -> str:
+def similarity_verdict(similarities: Sequence[SpeakerSimilarity]) -> str:
     """Whether similarity falls as SSREM claims, in one sentence."""
     if not any(similarity.n_sets for similarity in similarities[:-1]):
         return "No set has two utterances with different texts."
-    order = "falls" if is_decreasing(similarities) else "does not fall"
+    order = "falls" if is_similarity_decreasing(similarities) else "does not fall"
     missing = [similarity.of.replace("_", " ") for similarity in similarities if not similarity.n_sets]
-    lies = "lies" if is_separated(similarities) else "does not lie"
+    lies = "lies" if are_first_and_last_apart(similarities) else "does not lie"
     rest = f" (there is no {' and no '.join(missing)})" if missing else ""
     return f"The mean cosine {order} from set to set{rest}; the interval of the first {lies} above that of the last."
 
 
-def interval_estimate(interval: Interval) -> Estimate:
-    """An interval as a table cell."""
-    return Estimate(interval.value, interval.low, interval.high)
-
-
-def plot_similarity(by_corpus: Mapping[str, Sequence[Similarity]], encoder: str) -> str:
+def plot_similarity(by_corpus: Mapping[str, Sequence[SpeakerSimilarity]], encoder: str) -> str:
     """An SVG file with the mean cosine and interval of each kind of set, by corpus."""
     drawn_sets = {
         corpus: [similarity for similarity in kinds if similarity.n_sets] for corpus, kinds in by_corpus.items()
     }
     ends = [end for kinds in drawn_sets.values() for similarity in kinds for end in similarity.cosine[:3]]
-    axis = make_axis(ends) or Axis(0.0, 1.0, (0.0, 0.5, 1.0))
+    axis = make_axis(ends) or ChartAxis(0.0, 1.0, (0.0, 0.5, 1.0))
     parts, y = [], _HEAD + _LINE
     for corpus, kinds in drawn_sets.items():
         parts.append(f'<text x="12" y="{y + 5}" font-weight="bold">{escape_html(corpus)}</text>')
@@ -110,8 +106,8 @@ def plot_similarity(by_corpus: Mapping[str, Sequence[Similarity]], encoder: str)
             y += _LINE
         y += _LINE // 2
     grid = [
-        f'<line x1="{_x(axis, tick)}" x2="{_x(axis, tick)}" y1="{_HEAD}" y2="{y}" stroke="#dddddd"/>'
-        f'<text x="{_x(axis, tick)}" y="{y + 16}" text-anchor="middle">{tick_label(tick)}</text>'
+        f'<line x1="{_axis_x(axis, tick)}" x2="{_axis_x(axis, tick)}" y1="{_HEAD}" y2="{y}" stroke="#dddddd"/>'
+        f'<text x="{_axis_x(axis, tick)}" y="{y + 16}" text-anchor="middle">{tick_label(tick)}</text>'
         for tick in axis.ticks
     ]
     title = escape_html(f"Mean cosine within speaker sets, with 95% intervals ({encoder})")
@@ -124,10 +120,12 @@ def plot_similarity(by_corpus: Mapping[str, Sequence[Similarity]], encoder: str)
     )
 
 
-def _draw_interval(similarity: Similarity, axis: Axis, y: int) -> list[str]:
+def _draw_interval(similarity: SpeakerSimilarity, axis: ChartAxis, y: int) -> list[str]:
     """A dot for the mean and a line for its interval, after the set's name."""
     colour = _COLOURS[("same_conversation", "same_partner", "same_speaker", "random").index(similarity.of)]
-    low, value, high = (_x(axis, v) for v in (similarity.cosine.low, similarity.cosine.value, similarity.cosine.high))
+    low, value, high = (
+        _axis_x(axis, v) for v in (similarity.cosine.low, similarity.cosine.value, similarity.cosine.high)
+    )
     name = escape_html(similarity.of.replace("_", " "))
     cosine = similarity.cosine
     label = escape_html(f"{cosine.value:.3f} [{cosine.low:.3f}, {cosine.high:.3f}], {similarity.n_sets:,} sets")
@@ -138,5 +136,5 @@ def _draw_interval(similarity: Similarity, axis: Axis, y: int) -> list[str]:
     ]
 
 
-def _x(axis: Axis, value: float) -> str:
+def _axis_x(axis: ChartAxis, value: float) -> str:
     return f"{_LEFT + axis.share(value) * (_WIDTH - _LEFT - _RIGHT):.1f}"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rejoinder.comparison import trust_tables
-from rejoinder.reports.findings import Findings
+from rejoinder.reports.findings import RunFindings
 from rejoinder.table import format_count
 
 _SHELL_CHARACTERS = frozenset('"$`\\!')  # what a shell reads within double quotes
@@ -36,19 +36,19 @@ _MAX_INPUTS = 3
 _MAX_OPEN = 2  # undecided metrics that get a sentence each
 
 
-def describe_inputs(findings: Findings) -> str:
+def describe_inputs(findings: RunFindings) -> str:
     """The names of the inputs."""
     names = [one["name"] for one in findings.about["inputs"]]
     more = f" and {len(names) - _MAX_INPUTS} more" if len(names) > _MAX_INPUTS else ""
     return ", ".join(names[:_MAX_INPUTS]) + more
 
 
-def describe_records(findings: Findings) -> str:
+def describe_records(findings: RunFindings) -> str:
     """How many records of each kind there are."""
     return ", ".join(format_count(n, *_KINDS.get(kind, (kind, kind))) for kind, n in findings.about["counts"].items())
 
 
-def describe_run(findings: Findings) -> str:
+def describe_run(findings: RunFindings) -> str:
     """What was scored with what, in one sentence."""
     scores = findings.scores
     return (
@@ -58,9 +58,9 @@ def describe_run(findings: Findings) -> str:
     )
 
 
-def verdict_sentences(findings: Findings) -> list[str]:
+def verdict_sentences(findings: RunFindings) -> list[str]:
     """The verdicts in plain words, without repetition."""
-    advice = [trust_tables.sentence(trust) for trust in findings.trusts]
+    advice = [trust_tables.trust_advice(trust) for trust in findings.trusts]
     if len(findings.scores.systems) == 1:
         return [
             f"There is only one system ({findings.scores.systems[0]}), so there is nothing to compare it with.",
@@ -80,7 +80,7 @@ def verdict_sentences(findings: Findings) -> list[str]:
     return sentences + advice
 
 
-def describe_ratings(findings: Findings) -> str:
+def describe_ratings(findings: RunFindings) -> str:
     """One line about the judgements in the data, empty where there are none."""
     ratings = [r for r in findings.data.ratings if r.response is not None]
     n_dialogue_ratings = len(findings.data.ratings) - len(ratings)
@@ -99,7 +99,7 @@ def describe_ratings(findings: Findings) -> str:
     return "; ".join(parts) + "." if parts else ""
 
 
-def repeat_commands(findings: Findings) -> list[str]:
+def repeat_commands(findings: RunFindings) -> list[str]:
     """The commands that make this page again."""
     about: Mapping[str, Any] = findings.about
     score = ["rejoinder", "score"]

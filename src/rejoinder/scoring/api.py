@@ -53,8 +53,8 @@ def score(
         facts={str(metric): MetricFacts.of(metric, sources) for metric in wanted},
         values={str(metric): score_pairs(metric, pairs) for metric in wanted},
         flags={flag: raised.count(flag) for flag in flags.MEANINGS},
-        cut={str(m): sum(map(bool, compute.cut(m, pairs))) for m in wanted if not compute.reads_whole(m)},
-        matched={str(m): compute.match(m, pairs) for m in wanted if matched and "references" in m.needs},
+        cut={str(m): sum(map(bool, compute.find_cut_pairs(m, pairs))) for m in wanted if not compute.reads_whole(m)},
+        matched={str(m): compute.match_references(m, pairs) for m in wanted if matched and "references" in m.needs},
     )
 
 
@@ -97,12 +97,12 @@ def _parse_metrics(specs: Sequence[str | Metric] | str | Metric | None, pairs: S
 
 def score_pairs(metric: Metric, pairs: Sequence[Pair]) -> Values:
     """Return one score per pair, NaN where there is none; a SetMetric takes the pairs as the whole set."""
-    statistics = compute.measure(metric, pairs)
+    statistics = compute.measure_pairs(metric, pairs)
     known = [i for i, statistic in enumerate(statistics) if statistic is not None]
     column = np.full(len(pairs), math.nan)
     if isinstance(metric, SetMetric):
         names = [(p.response.id, p.item.id, p.response.system) for p in pairs]
-        settled = compute.settle(metric, [Row(*names[i], statistics[i]) for i in known])
+        settled = compute.settle_set(metric, [Row(*names[i], statistics[i]) for i in known])
         column[known] = [math.nan if value is None else value for value in settled]
     else:
         column[known] = [statistics[i] for i in known]

@@ -15,9 +15,9 @@ import orjson
 from rejoinder.errors import RunError
 from rejoinder.files import atomic_write
 from rejoinder.metric import Metric, Row, SetMetric, name_of, parse
-from rejoinder.scoring.cache import ScoreStore, address
+from rejoinder.scoring.cache import ScoreStore, score_address
 from rejoinder.scoring.chunks import ComputedChunk, ScoringJob
-from rejoinder.scoring.compute import Column, make_columns, settle
+from rejoinder.scoring.compute import ScoreColumn, make_score_columns, settle_set
 from rejoinder.scoring.flags import MEANINGS
 from rejoinder.scoring.folder import DIALOGUES, SCORES
 from rejoinder.scoring.index import DataFile, ResponseIndex
@@ -25,7 +25,7 @@ from rejoinder.scoring.result import MetricFacts, Scores, ScoresBuilder, Values
 
 
 @dataclass(frozen=True)
-class Assembly:
+class AssembledScores:
     """The scores of a run, and how many are missing for each metric."""
 
     scores: Scores
@@ -61,9 +61,11 @@ class _StoredValues:
             yield from values
 
 
-def assemble(folder: Path, job: ScoringJob, index: ResponseIndex, done: Sequence[ComputedChunk]) -> Assembly:
+def assemble_scores(
+    folder: Path, job: ScoringJob, index: ResponseIndex, done: Sequence[ComputedChunk]
+) -> AssembledScores:
     """Settle every metric over the set, write ``scores.jsonl`` and ``dialogues.jsonl``, and return the scores."""
-    columns = make_columns(job.specs, job.matched)
+    columns = make_score_columns(job.specs, job.matched)
     _check_signatures(columns, done)
     stored = {column: _StoredValues(ScoreStore(job.store), done, i) for i, column in enumerate(columns)}
     values = {
@@ -75,13 +77,13 @@ def assemble(folder: Path, job: ScoringJob, index: ResponseIndex, done: Sequence
     cut = {str(c.metric): sum(map(bool, stored[c])) for c in columns if c.kind == "cut"}
     scores = _make_scores(columns, values, index, flag_counts, cut)
     _write_dialogues(folder / DIALOGUES, scores)
-    return Assembly(scores, {spec: int(np.isnan(column).sum()) for spec, column in values.items()})
+    return AssembledScores(scores, {spec: int(np.isnan(column).sum()) for spec, column in values.items()})
 
 
-def _check_signatures(columns: Sequence[Column], done: Sequence[ComputedChunk]) -> None:
+def _check_signatures(columns: Sequence[ScoreColumn], done: Sequence[ComputedChunk]) -> None:
     """Raise where a worker computed a metric with another signature: its file was edited during the run."""
     for place, column in enumerate(columns):
-        expected = address(column.signature, "")
+        expected = score_address(column.signature, "")
         if any(not one.columns[place].address.startswith(expected) for one in done):
             raise RunError(f"{column.metric}: its file was changed during the run; run the same command again")
 
@@ -92,14 +94,14 @@ def _settle_metric(metric: Metric, stored: _StoredValues, index: ResponseIndex) 
     known = np.fromiter((v is not None for v in stored), bool, len(index))
     column = np.full(len(index), math.nan)
     rows = _StoredRows(stored, index, int(known.sum()))
-    column[known] = [math.nan if v is None else v for v in settle(metric, rows)]
+    column[known] = [math.nan if v is None else v for v in settle_set(metric, rows)]
     return column
 
 
 def _write_scores(
     path: Path,
-    columns: Sequence[Column],
-    stored: dict[Column, _StoredValues],
+    columns: Sequence[ScoreColumn],
+    stored: dict[ScoreColumn, _StoredValues],
     values: dict[str, Values],
     index: ResponseIndex,
 ) -> dict[str, int]:
@@ -108,7 +110,7 @@ def _write_scores(
     matches = [(str(c.metric), iter(stored[c])) for c in columns if c.kind == "match"]
     numbers = [(spec, column.tolist()) for spec, column in values.items()]
     with atomic_write(path) as file:
-        for i, (row, flags) in enumerate(zip(index.rows(), stored[Column("flags")], strict=True)):
+        for i, (row, flags) in enumerate(zip(index.rows(), stored[ScoreColumn("flags")], strict=True)):
             line: dict[str, Any] = {"response": row.response, "item": row.item, "system": row.system}
             if row.dialogue is not None:
                 line["dialogue"] = row.dialogue
@@ -132,7 +134,7 @@ def _write_dialogues(path: Path, scores: Scores) -> None:
 
 
 def _make_scores(
-    columns: Sequence[Column],
+    columns: Sequence[ScoreColumn],
     values: dict[str, Values],
     index: ResponseIndex,
     flags: dict[str, int],

@@ -39,33 +39,35 @@ class ScoreStore:
         self._files.put(address, orjson.dumps(values, option=orjson.OPT_SERIALIZE_NUMPY))
 
 
-def address(signature: str, content: str) -> str:
+def score_address(signature: str, content: str) -> str:
     """Return the address of the values of a signature over some content."""
     return f"{hashlib.blake2b(signature.encode(), digest_size=10).hexdigest()}/{content}"
 
 
-def content_digest(pairs: Sequence[Pair], needs: Iterable[str]) -> str:
+def pairs_digest(pairs: Sequence[Pair], needs: Iterable[str]) -> str:
     """Return the digest of all that a metric with these needs reads of the pairs."""
     parts = sorted(needs)
     content = hashlib.blake2b(digest_size=20)
     if needs == EVERYTHING:
         for pair in pairs:
-            content.update(_frame(orjson.dumps([to_object(pair.item), to_object(pair.response)], option=_SORTED_KEYS)))
+            content.update(
+                _frame_bytes(orjson.dumps([to_object(pair.item), to_object(pair.response)], option=_SORTED_KEYS))
+            )
         return content.hexdigest()
     item, prefix = None, b""
     for pair in pairs:
         if pair.item is not item:
             item, prefix = pair.item, _item_bytes(pair, parts)
         content.update(prefix)
-        content.update(_frame(pair.response.text.encode()))
+        content.update(_frame_bytes(pair.response.text.encode()))
     return content.hexdigest()
 
 
 def _item_bytes(pair: Pair, parts: Sequence[str]) -> bytes:
     """What the item contributes to the address; dataclasses are serialised field by field."""
     item = pair.item
-    return _frame(orjson.dumps([getattr(item, part) for part in parts]))
+    return _frame_bytes(orjson.dumps([getattr(item, part) for part in parts]))
 
 
-def _frame(raw: bytes) -> bytes:
+def _frame_bytes(raw: bytes) -> bytes:
     return len(raw).to_bytes(8, "little") + raw

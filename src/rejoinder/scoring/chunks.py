@@ -11,7 +11,7 @@ from typing import Any
 from rejoinder.engines import request_counts
 from rejoinder.engines.base import Engine, WorkerSpec
 from rejoinder.scoring.cache import ScoreStore
-from rejoinder.scoring.compute import CachedColumn, Column, compute_cached, make_columns
+from rejoinder.scoring.compute import CachedScoreColumn, ScoreColumn, compute_cached, make_score_columns
 from rejoinder.scoring.index import DataFile
 
 ChunkPositions = list[tuple[int, int]]
@@ -38,7 +38,7 @@ class ComputedChunk:
 
     number: int
     size: int
-    columns: tuple[CachedColumn, ...]
+    columns: tuple[CachedScoreColumn, ...]
     seconds: tuple[float, ...]
 
 
@@ -48,7 +48,7 @@ class ChunkWorker:
     def __init__(self, data: str, store: str, specs: Sequence[str], matched: bool) -> None:
         self._data = DataFile(Path(data))
         self._store = ScoreStore(Path(store))
-        self._columns: list[Column] = make_columns(specs, matched)
+        self._columns: list[ScoreColumn] = make_score_columns(specs, matched)
 
     def compute(self, task: Sequence[Sequence[int]]) -> list[Any]:
         """Compute all columns of one chunk: its size, each address and whether it was cached, seconds, requests."""
@@ -56,7 +56,7 @@ class ChunkWorker:
         columns, seconds = [], []
         contents: dict[frozenset[str], str] = {}
         report: dict[str, Any] = {}
-        with request_counts.fill_report(report):
+        with request_counts.fill_request_report(report):
             for column in self._columns:
                 start = time.perf_counter()
                 result = compute_cached(column, pairs, self._store, contents)
@@ -69,11 +69,11 @@ class ChunkWorker:
         self._data.close()
 
 
-def compute(
+def compute_chunks(
     job: ScoringJob, chunks: Sequence[range], where: Callable[[range], ChunkPositions], engine: Engine
 ) -> Iterator[ComputedChunk]:
     """Yield every chunk of a run, in the order in which they are finished."""
     for result in engine.compute(job.work(), (where(chunk) for chunk in chunks)):
         size, columns, seconds, report = result.value
-        request_counts.add_report(report)
-        yield ComputedChunk(result.number, size, tuple(CachedColumn(*one) for one in columns), tuple(seconds))
+        request_counts.add_request_report(report)
+        yield ComputedChunk(result.number, size, tuple(CachedScoreColumn(*one) for one in columns), tuple(seconds))

@@ -12,7 +12,7 @@ import rejoinder
 from rejoinder.errors import RejoinderError, brief
 from rejoinder.metric import Metric, Rows, SetMetric, Statistic, is_packaged, parse, signature
 from rejoinder.scoring import flags
-from rejoinder.scoring.cache import EVERYTHING, ScoreStore, address, content_digest
+from rejoinder.scoring.cache import EVERYTHING, ScoreStore, pairs_digest, score_address
 from rejoinder.types import Item, Pair
 
 Found = TypeVar("Found")
@@ -34,14 +34,14 @@ def missing_part(metric: Metric, pair: Pair) -> str | None:
     return None
 
 
-def measure(metric: Metric, pairs: Sequence[Pair]) -> list[Statistic]:
+def measure_pairs(metric: Metric, pairs: Sequence[Pair]) -> list[Statistic]:
     """Return the statistic of each pair: the score, or what a SetMetric will settle; None where it has none."""
     if isinstance(metric, SetMetric):
         return _apply_to_scorable(metric, pairs, metric.statistic)
     return [_check_score(metric, value) for value in _apply_to_scorable(metric, pairs, metric.score)]
 
 
-def match(metric: Metric, pairs: Sequence[Pair]) -> list[int | None]:
+def match_references(metric: Metric, pairs: Sequence[Pair]) -> list[int | None]:
     """Return which reference each response matched best."""
     return _apply_to_scorable(metric, pairs, metric.match)
 
@@ -51,12 +51,12 @@ def reads_whole(metric: Metric) -> bool:
     return type(metric).cut is Metric.cut
 
 
-def cut(metric: Metric, pairs: Sequence[Pair]) -> list[bool | None]:
+def find_cut_pairs(metric: Metric, pairs: Sequence[Pair]) -> list[bool | None]:
     """Return which pairs have a text that the metric could not read whole."""
     return _apply_to_scorable(metric, pairs, metric.cut)
 
 
-def settle(metric: Metric, rows: Rows) -> list[float | None]:
+def settle_set(metric: Metric, rows: Rows) -> list[float | None]:
     """Return the scores of a whole set from its statistics (without rows that have none)."""
     if not isinstance(metric, SetMetric):
         return [row.statistic for row in rows]
@@ -108,7 +108,7 @@ def _check_score(metric: Metric, value: Any) -> float | None:
 
 
 @runtime_checkable
-class AskingMetric(Protocol):
+class RequestingMetric(Protocol):
     """A metric that sends requests: one that failed may succeed another time, so missing scores are not final."""
 
     def is_open(self, pairs: Sequence[Pair]) -> bool:
@@ -117,7 +117,7 @@ class AskingMetric(Protocol):
 
 
 @dataclass(frozen=True)
-class Column:
+class ScoreColumn:
     """What is computed for each pair of a run."""
 
     kind: Literal["score", "match", "cut", "flags"]
@@ -138,41 +138,41 @@ class Column:
 
     def is_final(self, pairs: Sequence[Pair]) -> bool:
         """Whether stored values are complete, so that nothing would be computed again."""
-        return not (self.kind == "score" and isinstance(self.metric, AskingMetric) and self.metric.is_open(pairs))
+        return not (self.kind == "score" and isinstance(self.metric, RequestingMetric) and self.metric.is_open(pairs))
 
     def compute(self, pairs: Sequence[Pair]) -> list[Any]:
         """Return one JSON value per pair."""
         if self.metric is None:
             return list(flags.find_flags(pairs))
-        function = {"score": measure, "match": match, "cut": cut}[self.kind]
+        function = {"score": measure_pairs, "match": match_references, "cut": find_cut_pairs}[self.kind]
         return list(function(self.metric, pairs))
 
 
 @dataclass(frozen=True)
-class CachedColumn:
+class CachedScoreColumn:
     """The address of a column's values for one chunk, and whether they were cached."""
 
     address: str
     cached: bool
 
 
-def make_columns(specs: Sequence[str], matched: bool = False) -> list[Column]:
+def make_score_columns(specs: Sequence[str], matched: bool = False) -> list[ScoreColumn]:
     """Return the columns for some specs: one per metric, then matches, cuts and flags."""
     metrics = [parse(spec) for spec in specs]
-    matches = [Column("match", m) for m in metrics if matched and "references" in m.needs]
-    cuts = [Column("cut", m) for m in metrics if not reads_whole(m)]
-    return [*(Column("score", m) for m in metrics), *matches, *cuts, Column("flags")]
+    matches = [ScoreColumn("match", m) for m in metrics if matched and "references" in m.needs]
+    cuts = [ScoreColumn("cut", m) for m in metrics if not reads_whole(m)]
+    return [*(ScoreColumn("score", m) for m in metrics), *matches, *cuts, ScoreColumn("flags")]
 
 
 def compute_cached(
-    column: Column, pairs: Sequence[Pair], store: ScoreStore, contents: dict[frozenset[str], str]
-) -> CachedColumn:
+    column: ScoreColumn, pairs: Sequence[Pair], store: ScoreStore, contents: dict[frozenset[str], str]
+) -> CachedScoreColumn:
     """Compute a column over a chunk unless the store has it already; ``contents`` are digests of the same chunk."""
     if column.needs not in contents:
-        contents[column.needs] = content_digest(pairs, column.needs)
-    target = address(column.signature, contents[column.needs])
+        contents[column.needs] = pairs_digest(pairs, column.needs)
+    target = score_address(column.signature, contents[column.needs])
     cached_values = store.get(target)
     if cached_values is not None and len(cached_values) == len(pairs) and column.is_final(pairs):
-        return CachedColumn(target, True)
+        return CachedScoreColumn(target, True)
     store.put(target, column.compute(pairs))
-    return CachedColumn(target, False)
+    return CachedScoreColumn(target, False)

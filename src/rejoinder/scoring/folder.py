@@ -13,10 +13,10 @@ from typing import IO, Any
 
 import orjson
 
-from rejoinder.data.shape import fits
+from rejoinder.data.shape import fits_shape
 from rejoinder.errors import InputError, RunError, shorten_path
-from rejoinder.files import atomic_write, is_part
-from rejoinder.scoring.sharded.reader import list_run_parts, merge_parts
+from rejoinder.files import is_part
+from rejoinder.scoring.sharded.reader import list_run_parts, merge_run_parts
 
 FORMAT = 1
 DATA, SCORES, DIALOGUES, CHUNKS = "data.jsonl", "scores.jsonl", "dialogues.jsonl", ".scores"
@@ -34,7 +34,7 @@ _ABOUT = {
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/")  # a path has one slash where an address had two
 
 
-def read_finished(folder: Path, identity: str) -> dict[str, Any] | None:
+def read_finished_run(folder: Path, identity: str) -> dict[str, Any] | None:
     """Return the ``run.json`` of a finished run in a folder; None where there is none yet."""
     try:
         if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
@@ -44,7 +44,7 @@ def read_finished(folder: Path, identity: str) -> dict[str, Any] | None:
     if not folder.is_dir():
         raise RunError(f"{folder}: is a file; name a folder for the run")
     if (folder / "run.json").exists():
-        about = read_about(folder)
+        about = read_run_about(folder)
         if about.get("id") != identity:
             raise RunError(f"{folder}: holds another run (other input or other metrics); choose another folder")
         return about
@@ -55,7 +55,7 @@ def read_finished(folder: Path, identity: str) -> dict[str, Any] | None:
 
 
 @contextlib.contextmanager
-def claim_folder(folder: Path, identity: str, traces: Sequence[str] = ()) -> Iterator[dict[str, Any] | None]:
+def claim_run_folder(folder: Path, identity: str, traces: Sequence[str] = ()) -> Iterator[dict[str, Any] | None]:
     """Claim a folder for this process; the files of an unfinished run of another plan are removed, and nothing else.
 
     Gives the ``run.json`` where another process has finished the run meanwhile. ``traces`` are files that this run
@@ -65,7 +65,7 @@ def claim_folder(folder: Path, identity: str, traces: Sequence[str] = ()) -> Ite
     with _lock_folder(folder, marker) as lock:
         if (folder / "run.json").exists():
             marker.unlink()
-            yield read_finished(folder, identity)
+            yield read_finished_run(folder, identity)
             return
         lock.seek(0)
         identity_before, *names = lock.read().splitlines() or [""]
@@ -119,18 +119,12 @@ def _clear_folder(folder: Path, traces: Iterable[str], chunks: bool = True) -> N
         shutil.rmtree(folder / CHUNKS, ignore_errors=True)
 
 
-def write_json(path: Path, value: Any) -> None:
-    """Write a JSON file that appears whole or not at all."""
-    with atomic_write(path) as file:
-        file.write(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
-
-
-def describe_files(folder: Path, names: Iterable[str]) -> dict[str, dict[str, Any]]:
+def describe_run_files(folder: Path, names: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Return sha256, bytes and lines of each of the named files that a folder has."""
     return {name: _describe_file(folder / name) for name in names if (folder / name).is_file()}
 
 
-def check_files(folder: Path, names: Collection[str] | None = None) -> None:
+def check_run_files(folder: Path, names: Collection[str] | None = None) -> None:
     """Raise where a file of a run (of each of its shards) was changed; with ``names``, check only these files."""
     for part in list_run_parts(folder):
         about = _read_about(part)
@@ -172,7 +166,7 @@ def _describe_file(path: Path) -> dict[str, Any]:
     return {"sha256": digest.hexdigest(), "bytes": size, "lines": lines}
 
 
-def read_about(folder: Path) -> dict[str, Any]:
+def read_run_about(folder: Path) -> dict[str, Any]:
     """Return the ``run.json`` of a finished run; for a run over shards, those of its shards merged."""
     if not os.path.isdir(folder) and _ADDRESS.match(str(folder)):
         raise RunError(f"{folder}: is a remote address; copy the run to this machine first, and name that folder")
@@ -180,7 +174,7 @@ def read_about(folder: Path) -> dict[str, Any]:
         name = shorten_path(folder)
         raise RunError(f"{name}: no such run folder; make one with: rejoinder score FILE -o {name}")
     parts = list_run_parts(folder)
-    return _read_about(folder) if parts == [folder] else merge_parts([_read_about(part) for part in parts])
+    return _read_about(folder) if parts == [folder] else merge_run_parts([_read_about(part) for part in parts])
 
 
 def _read_about(folder: Path) -> dict[str, Any]:
@@ -192,6 +186,6 @@ def _read_about(folder: Path) -> dict[str, Any]:
         raise RunError(f"{folder / 'run.json'}: cannot be read ({error})") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise RunError(f"{folder}: was written by another version of rejoinder; score the input again")
-    if not fits(about, _ABOUT) or not all(len(metric["range"]) == 2 for metric in about["metrics"]):
+    if not fits_shape(about, _ABOUT) or not all(len(metric["range"]) == 2 for metric in about["metrics"]):
         raise RunError(f"{folder / 'run.json'}: is damaged; score the input again")
     return about

@@ -18,7 +18,7 @@ import orjson
 from rejoinder.data.inputs import Input
 from rejoinder.data.schema import Place, from_object
 from rejoinder.data.validation import IdChecker
-from rejoinder.data.writer import encode
+from rejoinder.data.writer import encode_record
 from rejoinder.errors import InputError
 from rejoinder.files import atomic_write
 from rejoinder.types import Item, Pair, Record, Reference, Response, Statement, Turn
@@ -120,7 +120,7 @@ def index_inputs(inputs: Sequence[Input], target: Path, allow_empty: bool) -> Re
             for record, place in source.records(allow_empty):
                 if checker.add(record, place):
                     index.add(record, position)
-                    position += file.write(encode(record))
+                    position += file.write(encode_record(record))
     checker.close()
     index.close()
     if not len(index):

@@ -13,7 +13,7 @@ import orjson
 from rejoinder.data.arrow import arrow_path, import_arrow
 from rejoinder.data.collection import Collection, read_files
 from rejoinder.errors import RunError
-from rejoinder.scoring.folder import DATA, SCORES, check_files, read_about
+from rejoinder.scoring.folder import DATA, SCORES, check_run_files, read_run_about
 from rejoinder.scoring.result import MetricFacts, Scores, ScoresBuilder
 from rejoinder.scoring.sharded.reader import list_run_parts
 
@@ -21,13 +21,13 @@ from rejoinder.scoring.sharded.reader import list_run_parts
 def load_data(folder: str | Path) -> Collection:
     """Return the checked input of a run: items, responses, ratings and all other records."""
     folder = Path(folder)
-    check_files(folder, {DATA})
+    check_run_files(folder, {DATA})
     return read_files([part / DATA for part in list_run_parts(folder)], allow_empty=True)
 
 
 def load_scores(folder: Path, about: dict[str, Any]) -> Scores:
     """Return the scores of a run, from its ``run.json`` and ``scores.jsonl`` (of its shards, one after the other)."""
-    check_files(folder)
+    check_run_files(folder)
     try:
         return _load_scores(folder, about)
     except (KeyError, TypeError, ValueError, AttributeError):
@@ -76,12 +76,12 @@ TABLE = "scores.parquet"
 _ROWS = 65_536
 
 
-def write_table(folder: Path) -> Path:
+def write_score_parquet(folder: Path) -> Path:
     """Write ``scores.parquet`` beside ``scores.jsonl``: one row per response, one column per metric."""
     pa = import_arrow("writing Parquet")
     from pyarrow.parquet import ParquetWriter
 
-    specs = [metric["spec"] for metric in read_about(folder)["metrics"]]
+    specs = [metric["spec"] for metric in read_run_about(folder)["metrics"]]
     words = [(name, pa.string()) for name in ("response", "item", "system", "dialogue")]
     schema = pa.schema([*words, *((spec, pa.float64()) for spec in specs), ("flags", pa.list_(pa.string()))])
     with (

@@ -26,22 +26,21 @@ from rejoinder.engines import request_counts
 from rejoinder.engines.base import Engine
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import SpecError
-from rejoinder.files import sha256_of_bytes
+from rejoinder.files import sha256_of_bytes, write_json
 from rejoinder.metric import parse, signature
 from rejoinder.paths import cache_home
 from rejoinder.scoring.api import default_metrics
-from rejoinder.scoring.assembly import Assembly, assemble, trace_files, write_traces
-from rejoinder.scoring.chunks import ComputedChunk, ScoringJob, compute
+from rejoinder.scoring.assembly import AssembledScores, assemble_scores, trace_files, write_traces
+from rejoinder.scoring.chunks import ComputedChunk, ScoringJob, compute_chunks
 from rejoinder.scoring.folder import (
     CHUNKS,
     DATA,
     FILES,
     FORMAT,
-    claim_folder,
-    describe_files,
-    read_about,
-    read_finished,
-    write_json,
+    claim_run_folder,
+    describe_run_files,
+    read_finished_run,
+    read_run_about,
 )
 from rejoinder.scoring.index import ResponseIndex, index_inputs
 from rejoinder.scoring.result import Scores
@@ -127,32 +126,32 @@ def run(
     >>> finished.folder.name, list(finished.scores.metrics)
     ('lengths', ['length'])
     """
-    start, before, engine = time.time(), request_counts.get_counts(), engine or LocalEngine(processes)
+    start, before, engine = time.time(), request_counts.get_request_counts(), engine or LocalEngine(processes)
     sources = [source if isinstance(source, Input) else Input(source) for source in inputs]
     try:
         if not plan.specs:
             plan = replace(plan, specs=tuple(default_metrics(*_available_parts(sources))))
         identity = plan.identity(sources)
         folder = Path(folder or f"runs/{sources[0].stem}-{identity[:8]}")
-        finished = read_finished(folder, identity)
+        finished = read_finished_run(folder, identity)
         if finished is not None:
             return Run(folder, finished, load(folder), fresh=False)
         traces = trace_files(plan.specs)
-        with claim_folder(folder, identity, traces) as finished:
+        with claim_run_folder(folder, identity, traces) as finished:
             if finished is not None:
                 return Run(folder, finished, load(folder), fresh=False)
             index = index_inputs(sources, folder / DATA, plan.empty == "nan")
             store = cache_home() / "scores" if cache else folder / CHUNKS
             job = ScoringJob(folder / DATA, store, plan.specs, plan.matched)
             done = _compute_all_chunks(job, index, engine, progress)
-            assembly = assemble(folder, job, index, done)
+            assembly = assemble_scores(folder, job, index, done)
             write_traces(folder, job, index)
             about = _describe_run(identity, sources, plan, index, assembly) | {
-                "files": describe_files(folder, [*FILES, *traces])
+                "files": describe_run_files(folder, [*FILES, *traces])
             }
             write_json(
                 folder / "timings.json",
-                _describe_timings(start, engine, plan, done, request_counts.get_counts() - before),
+                _describe_timings(start, engine, plan, done, request_counts.get_request_counts() - before),
             )
             shutil.rmtree(folder / CHUNKS, ignore_errors=True)
             write_json(folder / "run.json", about)
@@ -178,7 +177,7 @@ def _compute_all_chunks(
     chunks = index.chunks()
     computed: list[ComputedChunk | None] = [None] * len(chunks)
     n_done = 0
-    for chunk in compute(job, chunks, index.where, _limit_processes(engine, len(chunks))):
+    for chunk in compute_chunks(job, chunks, index.where, _limit_processes(engine, len(chunks))):
         computed[chunk.number] = chunk
         n_done += chunk.size
         if progress is not None:
@@ -194,7 +193,7 @@ def _limit_processes(engine: Engine, chunks: int) -> Engine:
 
 
 def _describe_run(
-    identity: str, inputs: Sequence[Input], plan: Plan, index: ResponseIndex, assembly: Assembly
+    identity: str, inputs: Sequence[Input], plan: Plan, index: ResponseIndex, assembly: AssembledScores
 ) -> dict[str, Any]:
     metrics = []
     for spec in plan.specs:
@@ -268,4 +267,4 @@ def load(folder: str | Path | Run | Scores) -> Scores:
 
     if isinstance(folder, Run | Scores):
         return folder if isinstance(folder, Scores) else folder.scores
-    return load_scores(Path(folder), read_about(Path(folder)))
+    return load_scores(Path(folder), read_run_about(Path(folder)))

@@ -25,7 +25,7 @@ ALPHA = 0.05
 _RESAMPLES, _PERMUTATIONS = 2000, 4999
 
 
-class SystemDifference(NamedTuple):
+class AccuracyDifference(NamedTuple):
     """One system vs. another: the questions that only one of them got right, and whether that may be chance.
 
     ``by_cluster`` is the p-value of swapping the systems dialogue by dialogue, ties included: if questions belong
@@ -49,7 +49,7 @@ class SystemDifference(NamedTuple):
         return max(self.corrected, self.by_cluster) < ALPHA
 
 
-def differences(selected: SelectionResult, order: Sequence[str], seed: int = 0) -> list[SystemDifference]:
+def accuracy_differences(selected: SelectionResult, order: Sequence[str], seed: int = 0) -> list[AccuracyDifference]:
     """Compare every pair of systems; in each, the one that comes first in ``order`` is the first."""
     pairs = [_compare_systems(selected, first, second, seed) for first, second in itertools.combinations(order, 2)]
     corrected = holm([pair.p for pair in pairs]).tolist()
@@ -57,7 +57,7 @@ def differences(selected: SelectionResult, order: Sequence[str], seed: int = 0) 
     return [pair._replace(corrected=c, by_cluster=b) for pair, c, b in zip(pairs, corrected, by_cluster, strict=True)]
 
 
-def _compare_systems(selected: SelectionResult, first: str, second: str, seed: int) -> SystemDifference:
+def _compare_systems(selected: SelectionResult, first: str, second: str, seed: int) -> AccuracyDifference:
     x, y = selected.points[first], selected.points[second]
     both = ~(np.isnan(x) | np.isnan(y))
     x, y, clusters = x[both], y[both], selected.clusters[both]
@@ -65,7 +65,7 @@ def _compare_systems(selected: SelectionResult, first: str, second: str, seed: i
     test = mcnemar_test(x[whole], y[whole])
     interval = difference_interval(x, y, clusters, n_resamples=_RESAMPLES, seed=seed)
     swap_test = sign_flip_test(x, y, clusters, n_permutations=_PERMUTATIONS, seed=seed)
-    return SystemDifference(
+    return AccuracyDifference(
         first,
         second,
         len(x),
@@ -78,7 +78,7 @@ def _compare_systems(selected: SelectionResult, first: str, second: str, seed: i
     )
 
 
-def summarise_differences(order: Sequence[str], pairs: Sequence[SystemDifference]) -> str:
+def summarise_lead(order: Sequence[str], pairs: Sequence[AccuracyDifference]) -> str:
     """Return one sentence that says which systems the first one is ahead of."""
     if len(order) < 2:
         return "Fewer than two systems answered: nothing to compare."
@@ -100,7 +100,7 @@ def _join_names(names: Sequence[str]) -> str:
 RESAMPLES = 2000
 
 
-class SystemStanding(NamedTuple):
+class AccuracyStanding(NamedTuple):
     """One system: how many questions it answered, how many with a tie for the top, its accuracy and range of ranks."""
 
     system: str
@@ -113,7 +113,7 @@ class SystemStanding(NamedTuple):
     high: float
 
 
-def standings(selected: SelectionResult, seed: int = 0) -> list[SystemStanding]:
+def accuracy_standings(selected: SelectionResult, seed: int = 0) -> list[AccuracyStanding]:
     """Return all systems, the most accurate first; the ranks come from resampling whole dialogues (or contexts)."""
     systems, size = selected.systems, len(selected.questions)
     values = np.concatenate([selected.points[system] for system in systems])
@@ -125,33 +125,33 @@ def standings(selected: SelectionResult, seed: int = 0) -> list[SystemStanding]:
         points = selected.points[system]
         unanswered = int(np.isnan(points).sum())
         ties = sum(len(places) > 1 for places in selected.chosen[system])
-        accuracy = proportion(points, selected.clusters)
+        accuracy = proportion_estimate(points, selected.clusters)
         rows.append(
-            SystemStanding(
+            AccuracyStanding(
                 system, size - unanswered, unanswered, ties, accuracy, rank_range.rank, rank_range.low, rank_range.high
             )
         )
     return rows
 
 
-def proportion(values: Numbers, clusters: Labels | None = None, level: float = 0.95) -> Estimate:
+def proportion_estimate(values: Numbers, clusters: Labels | None = None, level: float = 0.95) -> Estimate:
     """The mean of values from 0 to 1 with Wilson's interval for the effective number of questions, given clusters."""
     interval = share_interval(values, clusters, level)
     return Estimate(interval.value, interval.low, interval.high)
 
 
-def format_rank_range(standing: SystemStanding) -> str | None:
+def format_rank_range(standing: AccuracyStanding) -> str | None:
     """Return the range of ranks as text, e.g. 2 or 1–3."""
     if math.isnan(standing.low) or math.isnan(standing.high):
         return None
     return f"{standing.low:g}" if standing.low == standing.high else f"{standing.low:g}–{standing.high:g}"
 
 
-def accuracy_over_all(standing: SystemStanding) -> float:
+def accuracy_over_all(standing: AccuracyStanding) -> float:
     """The accuracy of a system if unanswered questions count as wrong."""
     return standing.accuracy.value * standing.n / (standing.n + standing.unanswered) if standing.n else 0.0
 
 
-def list_answering_systems(rows: Sequence[SystemStanding]) -> list[str]:
+def list_answering_systems(rows: Sequence[AccuracyStanding]) -> list[str]:
     """Return the systems that answered at least one question, in order."""
     return [standing.system for standing in rows if standing.n]

@@ -64,7 +64,7 @@ def system_name(system: System) -> str:
     return short if short == spec or parse_system(short) == system else spec
 
 
-def split_questions(system: System, questions: Sequence[Question]) -> list[Sequence[Question]]:
+def split_question_batches(system: System, questions: Sequence[Question]) -> list[Sequence[Question]]:
     """Split the questions into batches, if the system scores each question independently.
 
     Other systems may use all questions together (how rare a word is), so they get them in one batch.
@@ -104,7 +104,7 @@ class SystemWorker:
         """Return the scores of some questions, as text because JSON has no NaN or infinity, and the failed requests."""
         questions = [record for record in (from_object(one, _PLACE) for one in task) if isinstance(record, Question)]
         report: dict[str, Any] = {}
-        with request_counts.fill_report(report):
+        with request_counts.fill_request_report(report):
             lines = score_questions(self._system, questions)
         return [[[repr(score) for score in line] for line in lines], report]
 
@@ -123,11 +123,11 @@ def score_parts(
     worker_spec = WorkerSpec("rejoinder.selection.answers:SystemWorker", (str(system),))
     tasks = ([to_object(question) for question in part] for part in parts)
     for part, (lines, report) in zip(parts, order_results(engine.compute(worker_spec, tasks)), strict=True):
-        request_counts.add_report(report)
+        request_counts.add_request_report(report)
         yield part, [tuple(float(score) for score in line) for line in lines]
 
 
-def check_order(system: System, questions: Sequence[Question], n: int) -> OrderCheck:
+def check_candidate_order(system: System, questions: Sequence[Question], n: int) -> OrderCheck:
     """Ask up to ``n`` questions, spread over the set, twice: as they are and with their candidates in reverse order."""
     if n < 1 or not questions:
         return OrderCheck(0, 0)
@@ -176,19 +176,19 @@ def complete_answers(
     """Ask the system the questions that its unfinished file lacks; when all are there, the file gets its final name."""
     header = {"system": system_name(system), "spec": str(system), "signature": signature, "questions": digest}
     with _lock_file(path.with_name(f".{path.name}.part")) as part:
-        done = _count_complete(part, header, questions) if len(split_questions(system, questions)) > 1 else 0
+        done = _count_complete(part, header, questions) if len(split_question_batches(system, questions)) > 1 else 0
         if not done:
             part.seek(0)
             part.truncate()
             part.write(orjson.dumps(header) + b"\n")
-        batches = split_questions(system, questions[done:]) if done < len(questions) else []
+        batches = split_question_batches(system, questions[done:]) if done < len(questions) else []
         for batch, lines in score_parts(system, batches, engine):
             for question, line in zip(batch, lines, strict=True):
                 part.write(orjson.dumps({"question": question.id, "scores": [_encode_score(s) for s in line]}) + b"\n")
             part.flush()
             done += len(batch)
             progress(done, len(questions))
-        order_check = check_order(system, questions, order_checks)
+        order_check = check_candidate_order(system, questions, order_checks)
         part.seek(0)
         footer = {
             "turned": {"asked": order_check.asked, "changed": order_check.changed},
@@ -200,7 +200,7 @@ def complete_answers(
         put_in_place(part.name, path)
 
 
-def read_answers(path: Path) -> SystemAnswers:
+def read_system_answers(path: Path) -> SystemAnswers:
     """Read a finished file of answers."""
     try:
         raw = path.read_bytes().splitlines(keepends=True)

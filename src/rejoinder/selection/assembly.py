@@ -16,7 +16,7 @@ from rejoinder.errors import InputError
 from rejoinder.seeded import stable_shuffle
 from rejoinder.selection.acceptability import Acceptability
 from rejoinder.selection.acceptability_rules import CandidateVerdict, judge_candidate, judge_truth
-from rejoinder.selection.human_scores import get_ratings
+from rejoinder.selection.human_scores import get_human_scores
 from rejoinder.selection.model_pass import ACCEPTABILITY_KEY, is_acceptable
 from rejoinder.selection.pools import LEFT_OUT_KEY
 from rejoinder.selection.settings import SelectionSettings
@@ -78,12 +78,15 @@ class QuestionAssembler:
     def questions(self, pool: Question) -> list[Question]:
         """Return the questions of a pool: none, one, or two."""
         self.counts["pools"] += 1
-        truth = find_truth(pool)
+        truth = find_true_reply(pool)
         others = [one for one in pool.candidates if one is not truth and self._differs_from(one, truth)]
         verdicts = {str(one.id): self._verdict(one) for one in others}
         self.counts["candidates"] += len(others)
         self.counts.update(f"candidates {verdict}" for verdict in verdicts.values())
-        if self.by_people and (truth_verdict := judge_truth(get_ratings(truth), self.settings.least_raters)) != TRUE:
+        if (
+            self.by_people
+            and (truth_verdict := judge_truth(get_human_scores(truth), self.settings.least_raters)) != TRUE
+        ):
             self.counts[f"pools with a truth that is {truth_verdict}"] += 1
             return []
         usable = [one for one in others if verdicts[str(one.id)] == FALSE]
@@ -109,7 +112,7 @@ class QuestionAssembler:
 
     def _verdict(self, candidate: Candidate) -> CandidateVerdict:
         if self.by_people:
-            return judge_candidate(get_ratings(candidate), self.settings.least_raters)
+            return judge_candidate(get_human_scores(candidate), self.settings.least_raters)
         if self.known is None:
             return "false"
         accepted = is_acceptable(candidate, self.known)
@@ -122,7 +125,7 @@ class QuestionAssembler:
         if not accepted or self.settings.second != ("people" if self.by_people else "model"):
             return None
         if self.by_people:
-            return max(accepted, key=lambda one: (_mean(get_ratings(one)), -_pool_place(one)))
+            return max(accepted, key=lambda one: (_mean_human_score(get_human_scores(one)), -_pool_place(one)))
         return max(accepted, key=lambda one: (one.meta[ACCEPTABILITY_KEY], -_pool_place(one)))
 
     def _make_question(self, pool: Question, name: str, truth: Candidate, false: Sequence[Candidate]) -> Question:
@@ -135,7 +138,7 @@ class QuestionAssembler:
         )
 
 
-def find_truth(pool: Question) -> Candidate:
+def find_true_reply(pool: Question) -> Candidate:
     """Return the true reply of a pool."""
     true_candidates = [one for one in pool.candidates if one.grade == TRUE]
     ids = {one.id for one in pool.candidates}
@@ -148,7 +151,7 @@ def find_truth(pool: Question) -> Candidate:
     return true_candidates[0]
 
 
-def _mean(scores: Sequence[int]) -> float:
+def _mean_human_score(scores: Sequence[int]) -> float:
     return sum(scores) / len(scores)
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from rejoinder.selection.accuracy import proportion
+from rejoinder.selection.accuracy import proportion_estimate
 from rejoinder.selection.result import SelectionResult
 from rejoinder.stats.arrays import NAN
 from rejoinder.table import Estimate
@@ -53,7 +53,7 @@ def by_grade(candidate: Candidate) -> Iterable[str]:
     return (candidate.grade,) if isinstance(candidate.grade, str) else ()
 
 
-def breakdown(selected: SelectionResult, key: GroupKey, only_wrong: bool = True) -> list[CandidateGroup]:
+def break_down_accuracy(selected: SelectionResult, key: GroupKey, only_wrong: bool = True) -> list[CandidateGroup]:
     """Return every group of candidates for every system; by default, only wrong candidates form groups."""
     members: dict[str, list[frozenset[int]]] = {}
     empty = [frozenset[int]()] * len(selected.questions)
@@ -87,7 +87,7 @@ def _measure_group(
         system,
         len(points) - unanswered,
         unanswered,
-        proportion(points, clusters),
-        proportion(selected_shares, clusters),
+        proportion_estimate(points, clusters),
+        proportion_estimate(selected_shares, clusters),
         float(np.mean(chance_shares)),
     )

@@ -18,9 +18,9 @@ from rejoinder.seeded import stable_shuffle
 from rejoinder.selection.acceptability import Acceptability
 from rejoinder.selection.acceptability_file import load_acceptability
 from rejoinder.selection.assembly import QuestionAssembler
-from rejoinder.selection.card import make_card
-from rejoinder.selection.human_scores import HumanScores, attach_scores, get_ratings
-from rejoinder.selection.inputs import Files, open_inputs
+from rejoinder.selection.card import make_selection_card
+from rejoinder.selection.human_scores import HumanScores, attach_human_scores, get_human_scores
+from rejoinder.selection.inputs import Files, open_build_inputs
 from rejoinder.selection.leakage import TrainingTexts
 from rejoinder.selection.model_pass import Progress, attach_acceptability
 from rejoinder.selection.pools import PoolSearch, open_pool_search
@@ -155,8 +155,8 @@ def make_questions(
     True
     """
     settings = settings or SelectionSettings()
-    scored = attach_scores(pools.questions, scores) if scores is not None else list(pools.questions)
-    by_people = any(get_ratings(candidate) for pool in scored for candidate in pool.candidates)
+    scored = attach_human_scores(pools.questions, scores) if scores is not None else list(pools.questions)
+    by_people = any(get_human_scores(candidate) for pool in scored for candidate in pool.candidates)
     known = _resolve_judge(settings, known)
     if known is not None:
         scored = attach_acceptability(scored, parse(known.metric), known)
@@ -222,7 +222,7 @@ def _open_search(
 ) -> _JudgedSearch:
     settings = settings or SelectionSettings()
     known = _resolve_judge(settings, known)
-    records = open_inputs(dialogues, repository, training, inputs)
+    records = open_build_inputs(dialogues, repository, training, inputs)
     source = open_pool_search(records.contexts, records.repository, settings, records.training)
     return _JudgedSearch(settings, source, known, records.facts, progress, elsewhere)
 
@@ -247,4 +247,4 @@ def _finish_test_set(
             f"no question can be made from {len(pools):,} pool{'s' * (len(pools) != 1)} ({counts}); each needs "
             f"{assembler.settings.false} false candidates: use a larger repository or larger pools"
         )
-    return BuiltTestSet(tuple(questions), make_card(questions, pools, assembler, facts, inputs), tuple(pools))
+    return BuiltTestSet(tuple(questions), make_selection_card(questions, pools, assembler, facts, inputs), tuple(pools))

@@ -16,9 +16,9 @@ from rejoinder.files import atomic_write
 from rejoinder.selection.acceptability import Acceptability
 from rejoinder.selection.acceptability_file import acceptability_to_object
 from rejoinder.selection.acceptability_rules import judge_candidate
-from rejoinder.selection.assembly import QuestionAssembler, find_truth
+from rejoinder.selection.assembly import QuestionAssembler, find_true_reply
 from rejoinder.selection.grade_separation import ADVERSARIAL, POSITIVE, auc_interval, collect_graded_scores
-from rejoinder.selection.human_scores import get_ratings, measure_agreement
+from rejoinder.selection.human_scores import get_human_scores, measure_human_agreement
 from rejoinder.selection.model_pass import ACCEPTABILITY_KEY
 from rejoinder.selection.overlap import measure_overlap
 from rejoinder.selection.pools import LEFT_OUT_KEY
@@ -32,7 +32,7 @@ RenderCard: TypeAlias = Callable[[Mapping[str, Any], str], str]  # a card and th
 _DECIMALS = 4
 
 
-def make_card(
+def make_selection_card(
     questions: Sequence[Question],
     pools: Sequence[Question],
     assembler: QuestionAssembler,
@@ -105,7 +105,7 @@ def _describe_overlap(questions: Sequence[Question]) -> dict[str, Any]:
 
 
 def _describe_people(pools: Sequence[Question]) -> dict[str, Any] | None:
-    agreement = measure_agreement(get_ratings(one) for pool in pools for one in pool.candidates)
+    agreement = measure_human_agreement(get_human_scores(one) for pool in pools for one in pool.candidates)
     if agreement is None:
         return None
     return {
@@ -121,9 +121,9 @@ def _describe_model(pools: Sequence[Question], known: Acceptability | None, leas
     if known is None:
         return None
     truths = [
-        float(find_truth(pool).meta[ACCEPTABILITY_KEY] >= known.threshold)
+        float(find_true_reply(pool).meta[ACCEPTABILITY_KEY] >= known.threshold)
         for pool in pools
-        if _has_probability(find_truth(pool))
+        if _has_probability(find_true_reply(pool))
     ]
     return {
         **acceptability_to_object(known),
@@ -139,8 +139,8 @@ def _compare_with_people(pools: Sequence[Question], least_raters: int) -> dict[s
         (pool.id, one, grades[verdict])
         for pool in pools
         for one in pool.candidates
-        if one is not find_truth(pool) and _has_probability(one)
-        if (verdict := judge_candidate(get_ratings(one), least_raters)) in grades
+        if one is not find_true_reply(pool) and _has_probability(one)
+        if (verdict := judge_candidate(get_human_scores(one), least_raters)) in grades
     ]
     if len({grade for _, _, grade in rows}) < 2:
         return None
@@ -173,7 +173,7 @@ def card_paths(path: str | Path) -> tuple[Path, Path]:
     return path.with_name(f"{stem}.card.json"), path.with_name(f"{stem}.card.md")
 
 
-def write_card(card: Mapping[str, Any], path: str | Path, render: RenderCard) -> tuple[Path, Path]:
+def write_test_set_card(card: Mapping[str, Any], path: str | Path, render: RenderCard) -> tuple[Path, Path]:
     """Write the card next to a test set, as JSON and as a page, and return their paths."""
     json_path, page_path = card_paths(path)
     with atomic_write(json_path) as file:
@@ -183,7 +183,7 @@ def write_card(card: Mapping[str, Any], path: str | Path, render: RenderCard) ->
     return json_path, page_path
 
 
-def render_card(card: Mapping[str, Any], name: str) -> str:
+def render_selection_card(card: Mapping[str, Any], name: str) -> str:
     """Return the card as a page in Markdown."""
     method = "drawn at random" if card["kind"] == "random" else "found with the true reply as the query"
     head = (
@@ -191,11 +191,17 @@ def render_card(card: Mapping[str, Any], name: str) -> str:
         f"The false ones were {method}, and judged {_JUDGES[card['judged by']]}. "
         f"Made by rejoinder {card['rejoinder']} with the seed {card['settings']['seed']}.\n"
     )
-    tables = [step_table(card), _source_table(card), _model_table(card), _people_table(card), _input_table(card)]
+    tables = [
+        selection_step_table(card),
+        _source_table(card),
+        _model_table(card),
+        _people_table(card),
+        _input_table(card),
+    ]
     return "\n".join([head, *(to_markdown(table) for table in tables if table is not None)])
 
 
-def step_table(card: Mapping[str, Any]) -> Table:
+def selection_step_table(card: Mapping[str, Any]) -> Table:
     """The counts of each step."""
     rows: list[list[Cell]] = [[what, n] for what, n in card.get("dialogues", {}).items()]
     rows += [[f"repository: {what}", n] for what, n in card.get("repository", {}).items() if isinstance(n, int)]

@@ -9,14 +9,21 @@ from typing import NamedTuple
 import numpy as np
 
 from rejoinder.selection.accuracy import (
-    SystemDifference,
-    SystemStanding,
-    differences,
+    AccuracyDifference,
+    AccuracyStanding,
+    accuracy_differences,
+    accuracy_standings,
     list_answering_systems,
-    standings,
 )
-from rejoinder.selection.breakdown import CandidateGroup, breakdown, by_grade, by_label, by_source, by_suggestion
-from rejoinder.selection.position_bias import PlaceShares, is_shuffled, places
+from rejoinder.selection.breakdown import (
+    CandidateGroup,
+    break_down_accuracy,
+    by_grade,
+    by_label,
+    by_source,
+    by_suggestion,
+)
+from rejoinder.selection.position_bias import PlaceShares, are_places_shuffled, measure_place_shares
 from rejoinder.selection.result import SelectionResult
 
 
@@ -41,7 +48,7 @@ class SystemAgreement(NamedTuple):
     none: tuple[int, ...]
 
 
-def disputed(selected: SelectionResult, most: int = 10) -> list[DisputedQuestion]:
+def find_disputed_questions(selected: SelectionResult, most: int = 10) -> list[DisputedQuestion]:
     """The questions with a share of right systems nearest to a half; of equal ones, those with more choices first."""
     if len(selected.systems) < 2:
         return []
@@ -67,7 +74,7 @@ def _describe_dispute(selected: SelectionResult, place: int) -> DisputedQuestion
     return DisputedQuestion(place, sum(answered.values()) / len(answered), right, wrong, convinced)
 
 
-def agreement(selected: SelectionResult) -> SystemAgreement:
+def count_system_agreement(selected: SelectionResult) -> SystemAgreement:
     """Count the questions that all answering systems got right, and find those that none did."""
     table = np.stack(list(selected.points.values()))
     answered = ~np.isnan(table)
@@ -86,8 +93,8 @@ class SelectionEvaluation:
     """A selection and its evaluation; ``groups`` has the breakdowns by name, without those that say nothing new."""
 
     selected: SelectionResult
-    standings: Sequence[SystemStanding]
-    differences: Sequence[SystemDifference]
+    standings: Sequence[AccuracyStanding]
+    differences: Sequence[AccuracyDifference]
     groups: Mapping[str, Sequence[CandidateGroup]]
     places: Sequence[PlaceShares]
     shuffled: bool
@@ -113,12 +120,12 @@ def evaluate_selection(selected: SelectionResult, most: int = MAX_LISTED, seed: 
     >>> 0 <= rejoinder.evaluate_selection(run.selected).standings[0].accuracy.value <= 1
     True
     """
-    by_accuracy = standings(selected, seed)
+    by_accuracy = accuracy_standings(selected, seed)
     groups = {
-        ERROR_LABEL: breakdown(selected, by_label),
-        SUGGESTED_LABEL: breakdown(selected, by_suggestion),
-        SOURCE: breakdown(selected, by_source),
-        GRADE: breakdown(selected, by_grade, only_wrong=False),
+        ERROR_LABEL: break_down_accuracy(selected, by_label),
+        SUGGESTED_LABEL: break_down_accuracy(selected, by_suggestion),
+        SOURCE: break_down_accuracy(selected, by_source),
+        GRADE: break_down_accuracy(selected, by_grade, only_wrong=False),
     }
     # A single source, or one grade for right and one for wrong candidates: the accuracy already says it all.
     for name, few in ((SOURCE, 1), (GRADE, 2)):
@@ -127,11 +134,11 @@ def evaluate_selection(selected: SelectionResult, most: int = MAX_LISTED, seed: 
     return SelectionEvaluation(
         selected,
         by_accuracy,
-        differences(selected, list_answering_systems(by_accuracy), seed),
+        accuracy_differences(selected, list_answering_systems(by_accuracy), seed),
         {name: members for name, members in groups.items() if members},
-        places(selected),
-        is_shuffled(selected),
-        disputed(selected, most),
-        agreement(selected),
+        measure_place_shares(selected),
+        are_places_shuffled(selected),
+        find_disputed_questions(selected, most),
+        count_system_agreement(selected),
         seed,
     )

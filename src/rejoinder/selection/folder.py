@@ -18,10 +18,10 @@ import orjson
 
 from rejoinder.data.collection import read_files
 from rejoinder.data.objects import turn_object
-from rejoinder.data.shape import fits
+from rejoinder.data.shape import fits_shape
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError, RunError
-from rejoinder.scoring.folder import write_json
+from rejoinder.files import write_json
 from rejoinder.types import Question
 
 FORMAT = 1
@@ -53,14 +53,14 @@ def is_selection_run(path: Path) -> bool:
     return os.path.isfile(path / ABOUT)  # also False if it is not readable
 
 
-def prepare_folder(folder: Path, questions: Sequence[Question], digest: str) -> None:
+def prepare_selection_folder(folder: Path, questions: Sequence[Question], digest: str) -> None:
     """Create the folder for these questions; raise an error if it holds anything else."""
     if folder.exists() and not folder.is_dir():
         raise RunError(f"{folder}: is a file; choose a folder for the run")
     if folder.is_dir() and any(folder.iterdir()):
         if not (folder / QUESTIONS).is_file():
             raise RunError(f"{folder}: is not empty and not a selection run; choose another folder")
-        if digest_questions(read_questions(folder)) != digest:
+        if digest_questions(read_run_questions(folder)) != digest:
             raise RunError(f"{folder}: is a selection run of other questions; choose another folder")
     try:
         (folder / SYSTEMS).mkdir(parents=True, exist_ok=True)
@@ -70,7 +70,7 @@ def prepare_folder(folder: Path, questions: Sequence[Question], digest: str) -> 
         raise RunError(f"{folder}: cannot be written ({reason}); choose another folder") from None
 
 
-def copy_card(testset: str, folder: Path) -> None:
+def copy_test_set_card(testset: str, folder: Path) -> None:
     """Copy the card next to a test set, if there is one, into the run folder."""
     if testset == "-" or testset.startswith("dataset:"):
         return
@@ -81,12 +81,12 @@ def copy_card(testset: str, folder: Path) -> None:
             shutil.copyfile(card, folder / f"card.{ending}")
 
 
-def read_questions(folder: Path) -> list[Question]:
+def read_run_questions(folder: Path) -> list[Question]:
     """Return the questions of a run."""
     return list(read_files([folder / QUESTIONS]).questions.values())
 
 
-def read_about(folder: Path) -> dict[str, Any]:
+def read_selection_about(folder: Path) -> dict[str, Any]:
     """Return the content of ``selection.json`` of a finished run."""
     try:
         about = orjson.loads((folder / ABOUT).read_bytes())
@@ -99,12 +99,12 @@ def read_about(folder: Path) -> dict[str, Any]:
         raise RunError(f"{folder / ABOUT}: cannot be read ({error})") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise RunError(f"{folder}: was written by another version of rejoinder; select again")
-    if not fits(about, _ABOUT_SHAPE) or not about["systems"]:
+    if not fits_shape(about, _ABOUT_SHAPE) or not about["systems"]:
         raise RunError(f"{folder / ABOUT}: is damaged; select again")
     return about
 
 
-def record_time(folder: Path, system: str, seconds: float, n: int) -> None:
+def record_system_time(folder: Path, system: str, seconds: float, n: int) -> None:
     """Add the time that a system took to ``timings.json``."""
     try:
         times = orjson.loads((folder / TIMINGS).read_bytes())

@@ -22,7 +22,7 @@ HumanScores: TypeAlias = Mapping[tuple[str, str], tuple[int, ...]]  # by questio
 
 
 @dataclass(frozen=True)
-class RaterAgreement:
+class HumanScoreAgreement:
     """How well people agree on candidates, in six classes (0 to 5) and in two (above 3 or not)."""
 
     candidates: int
@@ -31,7 +31,7 @@ class RaterAgreement:
     two: Interval
 
 
-def collect_scores(records: Iterable[Record], pools: Sequence[Question], aspect: str = ASPECT) -> HumanScores:
+def collect_human_scores(records: Iterable[Record], pools: Sequence[Question], aspect: str = ASPECT) -> HumanScores:
     """Return the scores of each candidate from ratings, in the order of the raters' names.
 
     A rating names a candidate as the annotation page does, QUESTION/CANDIDATE; ratings of anything else and of other
@@ -64,7 +64,7 @@ def _check_score(rating: Rating) -> int:
     return int(rating.value)
 
 
-def attach_scores(pools: Sequence[Question], scores: HumanScores) -> list[Question]:
+def attach_human_scores(pools: Sequence[Question], scores: HumanScores) -> list[Question]:
     """Return the pools with people's scores in their candidates' meta."""
 
     def attach(pool: Question, candidate: Candidate) -> Candidate:
@@ -79,12 +79,14 @@ def attach_scores(pools: Sequence[Question], scores: HumanScores) -> list[Questi
     ]
 
 
-def get_ratings(candidate: Candidate) -> tuple[int, ...]:
+def get_human_scores(candidate: Candidate) -> tuple[int, ...]:
     """Return the people's scores in a candidate's meta."""
     return tuple(candidate.meta.get(RATINGS_KEY, ()))
 
 
-def measure_agreement(scores: Iterable[Sequence[int]], resamples: int = 1000, seed: int = 0) -> RaterAgreement | None:
+def measure_human_agreement(
+    scores: Iterable[Sequence[int]], resamples: int = 1000, seed: int = 0
+) -> HumanScoreAgreement | None:
     """Measure the agreement between people, from one row of scores per candidate; None if there are no scores."""
     rows = [row for row in scores if row]
     if not rows:
@@ -94,4 +96,15 @@ def measure_agreement(scores: Iterable[Sequence[int]], resamples: int = 1000, se
         matrix[number, : len(row)] = row
     classes: Floats = np.where(np.isnan(matrix), np.nan, matrix > APPROPRIATE)
     six, two = (fleiss_interval(one, n_resamples=resamples, seed=seed) for one in (matrix, classes))
-    return RaterAgreement(len(rows), (min(map(len, rows)), max(map(len, rows))), six, two)
+    return HumanScoreAgreement(len(rows), (min(map(len, rows)), max(map(len, rows))), six, two)
+
+
+def read_human_scores(path: str, pools: Sequence[Question]) -> HumanScores:
+    """Read people's judgements of pools: from a sheet, ratings, or an annotation project."""
+    if path.lower().endswith((".csv", ".tsv")):
+        from rejoinder.selection.sheet import read_scoring_sheet
+
+        return read_scoring_sheet(path, pools)
+    from rejoinder.annotation.judgements import read_judged_records
+
+    return collect_human_scores(read_judged_records(path).records, pools)

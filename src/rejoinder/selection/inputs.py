@@ -94,7 +94,7 @@ def _read_plain_text(name: str) -> Iterator[Record]:
         yield Dialogue(f"{Path(name).name}:{line.place.line}", (Turn(text),))
 
 
-class OpenedInputs(NamedTuple):
+class OpenedBuildInputs(NamedTuple):
     """The records that a test set is built from, and the card's entries for their files."""
 
     contexts: Iterable[Dialogue | Item | Question]
@@ -106,12 +106,12 @@ class OpenedInputs(NamedTuple):
 Files: TypeAlias = str | Path | Sequence[str | Path]
 
 
-def open_inputs(
+def open_build_inputs(
     contexts: Iterable[Dialogue | Item | Question] | Files,
     repository: Iterable[Dialogue] | Corpus | Files,
     training: Iterable[Record] | TrainingTexts | Files,
     facts: Sequence[Mapping[str, Any]] = (),
-) -> OpenedInputs:
+) -> OpenedBuildInputs:
     """Open the inputs: records are passed through, files are read and get an entry for the card."""
     file_lists = [_list_files(one) for one in (contexts, repository, training)]
     file_facts = [
@@ -120,9 +120,9 @@ def open_inputs(
         for one in files
     ]
     records: tuple[Any, Any, Any] = contexts, repository, training
-    readers: tuple[Any, Any, Any] = read_contexts, read_repository, read_training
+    readers: tuple[Any, Any, Any] = read_context_records, read_repository, read_training_records
     parts = [read(files) if files else value for value, read, files in zip(records, readers, file_lists, strict=True)]
-    return OpenedInputs(parts[0], parts[1], parts[2], [*facts, *file_facts])
+    return OpenedBuildInputs(parts[0], parts[1], parts[2], [*facts, *file_facts])
 
 
 def _list_files(value: object) -> list[BuildInput]:
@@ -134,7 +134,7 @@ def _list_files(value: object) -> list[BuildInput]:
     return [BuildInput.parse(str(one)) for one in value if isinstance(one, str | Path)]
 
 
-def read_contexts(sources: Sequence[BuildInput]) -> Iterator[Dialogue | Item | Question]:
+def read_context_records(sources: Sequence[BuildInput]) -> Iterator[Dialogue | Item | Question]:
     """Yield what questions can be made from: dialogues, items with a reference, questions."""
     for source in sources:
         if source.is_plain:
@@ -152,7 +152,7 @@ def read_repository(sources: Sequence[BuildInput]) -> Iterator[Dialogue]:
                 yield Dialogue(record.id, (Turn(record.text),))
 
 
-def read_training(sources: Sequence[BuildInput]) -> Iterator[Record]:
+def read_training_records(sources: Sequence[BuildInput]) -> Iterator[Record]:
     """Yield what systems were trained on, records of any kind."""
     for source in sources:
         yield from source.records()

@@ -9,23 +9,25 @@ from typing import NamedTuple, TypeAlias
 
 import orjson
 
-from rejoinder.annotation.exports.csv import read_rows, to_csv
-from rejoinder.annotation.exports.texts import majority
+from rejoinder.annotation.exports.texts import majority_size
 from rejoinder.annotation.fields import NONE
 from rejoinder.data.inputs import read
 from rejoinder.data.questions import find_right_candidates
-from rejoinder.data.reader import Line, decode_line
+from rejoinder.data.reader import InputLine, decode_json_line
 from rejoinder.data.schema import Place, from_object
+from rejoinder.data.spreadsheet import decode_spreadsheet, encode_spreadsheet
+from rejoinder.data.writer import write
 from rejoinder.errors import InputError, brief
 from rejoinder.escape import unescape_cell
+from rejoinder.files import atomic_write
 from rejoinder.selection.label_rules import suggest_labels
 from rejoinder.selection.labels import (
     LABELS,
     accept_suggestions,
-    attach_labels,
-    check_labels,
+    attach_error_labels,
+    candidate_response_id,
+    check_error_labels,
     find_false_places,
-    response_id,
 )
 from rejoinder.selection.result import check_questions
 from rejoinder.types import Item, Question, Rating, Record, Response
@@ -65,7 +67,7 @@ def label(
     questions = read_test_set(testset) if isinstance(testset, str | Path) else list(testset)
     labelled = LabelledQuestions(questions, 0, Counter())
     if source is not None:
-        labelled = read_labels(questions, Path(source))
+        labelled = read_label_file(questions, Path(source))
     questions = labelled.questions
     if suggest:
         questions = [suggest_labels(question) for question in questions]
@@ -81,19 +83,19 @@ def read_test_set(testset: str | Path) -> list[Question]:
     return questions
 
 
-def to_annotation_records(questions: Iterable[Question]) -> Iterator[Record]:
+def make_label_records(questions: Iterable[Question]) -> Iterator[Record]:
     """Yield items and responses for a project with the form ``errors``: every false candidate becomes a response."""
     for question in questions:
         yield Item(question.id, question.context, situation=question.situation, dialogue=question.dialogue)
         for place in find_false_places(question):
             candidate = question.candidates[place]
             system = candidate.source or "candidate"
-            yield Response(response_id(question, place), question.id, system, candidate.text)
+            yield Response(candidate_response_id(question, place), question.id, system, candidate.text)
 
 
-def to_spreadsheet(questions: Iterable[Question]) -> bytes:
+def make_label_sheet(questions: Iterable[Question]) -> bytes:
     """Return a CSV table with one row per false candidate; people write labels, with commas, in the last column."""
-    return to_csv(SHEET_COLUMNS, (row for question in questions for row in _list_rows(question)))
+    return encode_spreadsheet(SHEET_COLUMNS, (row for question in questions for row in _list_rows(question)))
 
 
 def _list_rows(question: Question) -> Iterator[tuple[str, ...]]:
@@ -103,10 +105,10 @@ def _list_rows(question: Question) -> Iterator[tuple[str, ...]]:
         candidate = question.candidates[place]
         suggested = ", ".join(map(str, candidate.meta.get("suggested_labels", ())))
         labels = ", ".join(candidate.labels)
-        yield question.id, response_id(question, place), context, truth, candidate.text, suggested, labels
+        yield question.id, candidate_response_id(question, place), context, truth, candidate.text, suggested, labels
 
 
-def read_labels(questions: Sequence[Question], path: Path) -> LabelledQuestions:
+def read_label_file(questions: Sequence[Question], path: Path) -> LabelledQuestions:
     """Return the questions with the labels of a file: ratings or CSV from the annotation page, or our table.
 
     A candidate gets a label if more than half of those who judged it gave that label.
@@ -120,7 +122,7 @@ def read_labels(questions: Sequence[Question], path: Path) -> LabelledQuestions:
         if content.lstrip()[:1] == b"{"
         else _read_table_votes(content, path.name)
     )
-    places = {response_id(q, place): (q.id, place) for q in questions for place in range(len(q.candidates))}
+    places = {candidate_response_id(q, place): (q.id, place) for q in questions for place in range(len(q.candidates))}
     by_question: dict[str, dict[int, Sequence[str]]] = {}
     label_counts: Counter[str] = Counter()
     for name, raters in votes.items():
@@ -138,12 +140,12 @@ def read_labels(questions: Sequence[Question], path: Path) -> LabelledQuestions:
         else f"people ({max(rater_counts, default=0)} a candidate)"
     )
     return LabelledQuestions(
-        [attach_labels(q, by_question.get(q.id, {}), labelled_by) for q in questions], len(votes), label_counts
+        [attach_error_labels(q, by_question.get(q.id, {}), labelled_by) for q in questions], len(votes), label_counts
     )
 
 
 def _majority_labels(votes: Sequence[set[str]]) -> list[str]:
-    return [label for label in LABELS if sum(label in vote for vote in votes) >= majority(len(votes))]
+    return [label for label in LABELS if sum(label in vote for vote in votes) >= majority_size(len(votes))]
 
 
 def _read_rating_votes(content: bytes, name: str) -> LabelVotes:
@@ -153,7 +155,7 @@ def _read_rating_votes(content: bytes, name: str) -> LabelVotes:
         if not text.strip():
             continue
         place = Place(name, number)
-        record = from_object(decode_line(Line(place, text, False)), place, allow_empty=True)
+        record = from_object(decode_json_line(InputLine(place, text, False)), place, allow_empty=True)
         if not isinstance(record, Rating) or record.response is None:
             continue
         if record.aspect not in LABELS:
@@ -173,7 +175,7 @@ def _read_rating_votes(content: bytes, name: str) -> LabelVotes:
 def _read_table_votes(content: bytes, name: str) -> LabelVotes:
     by_candidate: LabelVotes = {}
     try:
-        rows = list(read_rows(content, ()))
+        rows = list(decode_spreadsheet(content, ()))
         columns: Mapping[str, str] = rows[0][1] if rows else {}
         if "labels" in columns and "candidate" in columns:
             for number, row in rows:
@@ -182,7 +184,7 @@ def _read_table_votes(content: bytes, name: str) -> LabelVotes:
                 ]
                 by_candidate[unescape_cell(row["candidate"])] = {"people": _parse_votes(words, f"{name} line {number}")}
             return by_candidate
-        for number, row in read_rows(content, ("response", "rater", "value")):
+        for number, row in decode_spreadsheet(content, ("response", "rater", "value")):
             if row.get("kind", "unit") == "unit" and row["value"].startswith("["):
                 votes = _parse_votes(orjson.loads(row["value"]), f"{name} line {number}")
                 by_candidate.setdefault(unescape_cell(row["response"]), {})[unescape_cell(row["rater"])] = votes
@@ -194,4 +196,13 @@ def _read_table_votes(content: bytes, name: str) -> LabelVotes:
 
 
 def _parse_votes(words: Iterable[str], where: str) -> set[str]:
-    return set(check_labels((word for word in words if word != NONE), where))
+    return set(check_error_labels((word for word in words if word != NONE), where))
+
+
+def write_label_sheet(questions: Sequence[Question], path: str) -> None:
+    """Write candidates for people to label: a CSV table, or records for the annotation page."""
+    if path.endswith(".csv"):
+        with atomic_write(path) as target:
+            target.write(make_label_sheet(questions))
+    else:
+        write(make_label_records(questions), path)

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from rejoinder.data.questions import find_right_candidates
 from rejoinder.errors import brief
-from rejoinder.selection.accuracy import proportion
+from rejoinder.selection.accuracy import proportion_estimate
 from rejoinder.selection.labels import (
     INCONSISTENT,
     INSUFFICIENT,
@@ -69,10 +69,10 @@ def suggest_labels(question: Question) -> Question:
 
 def find_label_reasons(context: Sequence[str], truth: str, candidate: str) -> dict[str, str]:
     """Return every label that a rule suggests for a candidate, with the reason."""
-    words = english.split_words(candidate)
+    words = english.split_english_words(candidate)
     if candidate.rstrip().endswith(_BREAKS_OFF) and len(words) <= _FEW:
         return {INSUFFICIENT: "it breaks off"}
-    truth_words = english.split_words(truth)
+    truth_words = english.split_english_words(truth)
     if len(words) <= _FRAGMENT and set(words) <= set(truth_words):
         return {INSUFFICIENT: "it is a small part of the true reply"} if len(truth_words) >= 3 * len(words) else {}
     if len(english.split_english_sentences(candidate)) > 1:
@@ -94,7 +94,7 @@ def _is_near(first: str, second: str) -> bool:
 
 def _content_stems(text: str) -> frozenset[str]:
     """The words of a text, without endings, pronouns and auxiliaries."""
-    return frozenset(map(english.stem, english.split_words(text))) - _IGNORED_WORDS
+    return frozenset(map(english.stem_english_word, english.split_english_words(text))) - _IGNORED_WORDS
 
 
 def _find_wrong_subject(context: Sequence[str], truth: str, candidate: str) -> str | None:
@@ -124,13 +124,13 @@ def _find_inconsistency(context: Sequence[str], truth: str, candidate: str) -> s
     answer, true_answer = english.find_answer(candidate), english.find_answer(truth)
     if answer and true_answer and answer != true_answer and _is_near(truth, candidate):
         return f"it answers {answer}, the true reply {true_answer}"
-    words = frozenset(english.split_words(candidate))
+    words = frozenset(english.split_english_words(candidate))
     for text in (truth, *context[::-1]):
         if candidate.endswith("?") or text.endswith("?") or not _is_near(text, candidate):
             continue
         if english.count_negations(candidate) and not english.count_negations(text):
             return f"it denies what was said: {brief(text)}"
-        earlier = frozenset(english.split_words(text))
+        earlier = frozenset(english.split_english_words(text))
         for group in _EXCLUSIVE_GROUPS:
             if words & group and earlier & group and not words & earlier & group:
                 return f"it says {min(words & group)}, and {min(earlier & group)} was said"
@@ -168,5 +168,7 @@ def measure_suggestions(questions: Sequence[Question]) -> list[LabelAccuracy]:
 def _measure_label(label: str, rows: Sequence[tuple[int, frozenset[str], frozenset[str]]]) -> LabelAccuracy:
     suggested = [(number, label in labels) for number, labels, suggestions in rows if label in suggestions]
     labels = [(number, label in suggestions) for number, labels, suggestions in rows if label in labels]
-    shares = [proportion([hit for _, hit in pairs], [number for number, _ in pairs]) for pairs in (suggested, labels)]
+    shares = [
+        proportion_estimate([hit for _, hit in pairs], [number for number, _ in pairs]) for pairs in (suggested, labels)
+    ]
     return LabelAccuracy(label, shares[0], shares[1], len(suggested), len(labels), len(rows))

@@ -30,7 +30,7 @@ LABELS = tuple(MEANINGS)
 _SUGGESTION_KEYS = ("suggested_labels", "suggested_because")
 
 
-def response_id(question: Question, place: int) -> str:
+def candidate_response_id(question: Question, place: int) -> str:
     """Return the name of a candidate in annotations, as the annotation forms write it."""
     return f"{question.id}/{question.candidates[place].id or place}"
 
@@ -41,7 +41,7 @@ def find_false_places(question: Question) -> list[int]:
     return [place for place in range(len(question.candidates)) if place not in good]
 
 
-def check_labels(labels: Iterable[str], where: str) -> tuple[str, ...]:
+def check_error_labels(labels: Iterable[str], where: str) -> tuple[str, ...]:
     """Return labels in their standard order, each once; raise an error for an unknown one."""
     names = list(labels)
     for label in names:
@@ -50,13 +50,13 @@ def check_labels(labels: Iterable[str], where: str) -> tuple[str, ...]:
     return tuple(label for label in LABELS if label in names)
 
 
-def attach_labels(question: Question, labels: Mapping[int, Sequence[str]], by: str) -> Question:
+def attach_error_labels(question: Question, labels: Mapping[int, Sequence[str]], by: str) -> Question:
     """Return the question with labels for the candidates at some places; ``by`` says who gave them."""
 
     def change(place: int, candidate: Candidate) -> Candidate:
         if place not in labels:
             return candidate
-        new_labels = check_labels(labels[place], f"question {question.id}")
+        new_labels = check_error_labels(labels[place], f"question {question.id}")
         meta = {key: value for key, value in candidate.meta.items() if key not in _SUGGESTION_KEYS}
         return dataclasses.replace(candidate, labels=new_labels, meta={**meta, "labelled_by": by})
 
@@ -82,7 +82,7 @@ def accept_suggestions(question: Question) -> Question:
         suggestions = candidate.meta.get("suggested_labels")
         if not suggestions or candidate.labels:
             return candidate
-        labels = check_labels(map(str, suggestions), f"question {question.id}")
+        labels = check_error_labels(map(str, suggestions), f"question {question.id}")
         meta = {key: value for key, value in candidate.meta.items() if key != "suggested_labels"}
         return dataclasses.replace(candidate, labels=labels, meta={**meta, "labelled_by": "rules, accepted"})
 

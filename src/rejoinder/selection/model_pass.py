@@ -12,7 +12,7 @@ from rejoinder.errors import SpecError
 from rejoinder.metric import Metric, SetMetric
 from rejoinder.paths import cache_home
 from rejoinder.scoring.cache import ScoreStore
-from rejoinder.scoring.compute import Column, compute_cached
+from rejoinder.scoring.compute import ScoreColumn, compute_cached
 from rejoinder.selection.acceptability import Acceptability
 from rejoinder.text.similarity import count_repeated_words
 from rejoinder.types import Candidate, Item, Pair, Question, Response
@@ -36,7 +36,7 @@ def score_candidates(
 ) -> list[list[float]]:
     """Return the score of each candidate of each question, NaN for none; scores are cached."""
     check_judge(metric)
-    store, column = ScoreStore(cache_home() / "scores"), Column("score", metric)
+    store, column = ScoreStore(cache_home() / "scores"), ScoreColumn("score", metric)
     scores: list[list[float]] = []
     for start in range(0, len(questions), _BATCH_SIZE):
         part = questions[start : start + _BATCH_SIZE]

@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 
 from rejoinder.data.collection import read_files
-from rejoinder.data.shape import fits
+from rejoinder.data.shape import fits_shape
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError
 from rejoinder.files import atomic_write
@@ -56,7 +56,7 @@ def read_pools(path: str | Path) -> PoolSet:
         return PoolSet(questions)
     except (OSError, ValueError):
         facts = None
-    if not fits(facts, _FACTS_SHAPE):
+    if not fits_shape(facts, _FACTS_SHAPE):
         raise InputError(f"{card_paths(path)[0].name}: is not as it was written; restore it, or delete it")
     return PoolSet(questions, facts)
 

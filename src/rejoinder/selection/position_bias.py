@@ -28,14 +28,14 @@ class PlaceShares(NamedTuple):
     p: float
 
 
-def is_shuffled(selected: SelectionResult) -> bool:
+def are_places_shuffled(selected: SelectionResult) -> bool:
     """Whether the right candidates are spread over the places as if by chance."""
     return (
         not _chi_squared_p(*_count_places(selected, [tuple(sorted(places)) for places in selected.right])) < _SHUFFLED
     )
 
 
-def places(selected: SelectionResult) -> list[PlaceShares]:
+def measure_place_shares(selected: SelectionResult) -> list[PlaceShares]:
     """Return how the selections of each system are spread over the places."""
     rows = []
     for system in selected.systems:

@@ -15,9 +15,10 @@ from rejoinder.data.inputs import Input
 from rejoinder.data.validation import IdChecker
 from rejoinder.engines.base import Engine
 from rejoinder.errors import RunError, SpecError
-from rejoinder.scoring.folder import check_described_files, describe_files, write_json
+from rejoinder.files import write_json
+from rejoinder.scoring.folder import check_described_files, describe_run_files
 from rejoinder.selection import folder as run_folder
-from rejoinder.selection.answers import answer_file_name, complete_answers, read_answers, system_name
+from rejoinder.selection.answers import answer_file_name, complete_answers, read_system_answers, system_name
 from rejoinder.selection.result import SelectionResult, check_questions
 from rejoinder.systems import System, parse_system, system_signature
 from rejoinder.types import Question
@@ -75,7 +76,7 @@ def select(
     parsed_systems = parse_systems(systems, "system")
     testset = Input(given)
     try:
-        questions = read_questions(testset)
+        questions = read_test_questions(testset)
         check_questions(questions, testset.called)
         source = {"name": testset.name, "sha256": testset.digest, "bytes": testset.size}
         stem = testset.stem
@@ -83,8 +84,8 @@ def select(
         testset.close()
     digest = run_folder.digest_questions(questions)
     folder = Path(folder or f"runs/{stem}-select-{digest[:8]}")
-    run_folder.prepare_folder(folder, questions, digest)
-    run_folder.copy_card(str(given), folder)
+    run_folder.prepare_selection_folder(folder, questions, digest)
+    run_folder.copy_test_set_card(str(given), folder)
     files, fresh = {}, []
     for spec, system in parsed_systems.items():
         signature = system_signature(system)
@@ -94,7 +95,7 @@ def select(
             show_system = functools.partial(show or _ignore_progress, spec)
             complete_answers(path, system, signature, digest, questions, turned, show_system, engine)
             fresh.append(spec)
-            run_folder.record_time(folder, spec, time.time() - start, len(questions))
+            run_folder.record_system_time(folder, spec, time.time() - start, len(questions))
         files[spec] = path
     about = _describe_run(folder, source, questions, digest, files)
     write_json(folder / run_folder.ABOUT, about)
@@ -104,7 +105,7 @@ def select(
 def load_selection(folder: str | Path, systems: Sequence[str | System] = ()) -> SelectionRun:
     """Read a run folder, with all its systems or only those that are named."""
     folder = Path(folder)
-    about = run_folder.read_about(folder)
+    about = run_folder.read_selection_about(folder)
     check_described_files(folder, about.get("files", {}))
     answer_files = {one["system"]: folder / run_folder.SYSTEMS / one["file"] for one in about["systems"]}
     names = [_resolve_name(typed, answer_files) for typed in systems] or list(answer_files)
@@ -113,7 +114,7 @@ def load_selection(folder: str | Path, systems: Sequence[str | System] = ()) -> 
             raise RunError(f"{folder}: has no answers from {spec}; name the test set itself to ask it")
     return SelectionRun(
         folder,
-        _read_result(run_folder.read_questions(folder), [answer_files[s] for s in names], about["digest"]),
+        _read_result(run_folder.read_run_questions(folder), [answer_files[s] for s in names], about["digest"]),
         (),
         about,
     )
@@ -139,7 +140,7 @@ def parse_systems(systems: Sequence[str | System], noun: str) -> dict[str, Syste
     return by_name
 
 
-def read_questions(source: Input) -> list[Question]:
+def read_test_questions(source: Input) -> list[Question]:
     """Return the questions of an input; raise an error if two records have one id."""
     id_checker, questions = IdChecker(), []
     for record, place in source.records():
@@ -150,7 +151,7 @@ def read_questions(source: Input) -> list[Question]:
 
 
 def _read_result(questions: list[Question], files: Sequence[Path], digest: str) -> SelectionResult:
-    answers = [read_answers(path) for path in files]
+    answers = [read_system_answers(path) for path in files]
     for path, answer in zip(files, answers, strict=True):
         if answer.digest != digest or len(answer.lines) != len(questions):
             raise RunError(f"{path}: answers other questions; remove it and select again")
@@ -166,7 +167,7 @@ def _describe_run(
     folder: Path, source: dict[str, Any], questions: list[Question], digest: str, answer_files: Mapping[str, Path]
 ) -> dict[str, Any]:
     """Return the content of ``selection.json``; of a system with several signatures, the last one asked counts."""
-    answers = [(path, read_answers(path)) for path in sorted((folder / run_folder.SYSTEMS).glob("*.jsonl"))]
+    answers = [(path, read_system_answers(path)) for path in sorted((folder / run_folder.SYSTEMS).glob("*.jsonl"))]
     answers = [(path, answer) for path, answer in answers if answer_files.get(answer.system, path) == path]
     return {
         "format": run_folder.FORMAT,
@@ -174,6 +175,6 @@ def _describe_run(
         "digest": digest,
         "questions": len(questions),
         "systems": [{"system": s.system, "signature": s.signature, "file": path.name} for path, s in answers],
-        "files": describe_files(folder, [run_folder.QUESTIONS]),
+        "files": describe_run_files(folder, [run_folder.QUESTIONS]),
         "versions": {"rejoinder": rejoinder.__version__, **{name: version(name) for name in _LIBRARIES}},
     }

@@ -68,7 +68,7 @@ class SelectionSettings:
             raise SpecError("no source is named; name at least one, e.g. bm25(query='reply')")
 
 
-def parse_position(text: str) -> Position:
+def parse_reply_position(text: str) -> Position:
     """Return the position given by a word or a number."""
     words: tuple[Literal["first", "last", "random"], ...] = get_args(get_args(Position)[0])
     for word in words:

@@ -25,7 +25,7 @@ _FIXED = ("question", "candidate", "context", "text")
 _SCORE = "score"
 
 
-def write_sheet(pools: Sequence[Question], path: str | Path, raters: int = RATERS) -> int:
+def write_scoring_sheet(pools: Sequence[Question], path: str | Path, raters: int = RATERS) -> int:
     """Write a sheet for so many raters, and return its number of rows."""
     out = io.StringIO(newline="")
     rows = csv.writer(out)
@@ -41,7 +41,7 @@ def write_sheet(pools: Sequence[Question], path: str | Path, raters: int = RATER
     return n
 
 
-def read_sheet(path: str | Path, pools: Sequence[Question]) -> HumanScores:
+def read_scoring_sheet(path: str | Path, pools: Sequence[Question]) -> HumanScores:
     """Read people's scores from a sheet for these pools; an empty cell means no score."""
     texts = {(pool.id, str(candidate.id)): candidate.text for pool in pools for candidate in pool.candidates}
     by_candidate: dict[tuple[str, str], tuple[int, ...]] = {}

@@ -78,8 +78,8 @@ class PoolWorker:
     ) -> None:
         self._settings = SelectionSettings(**{**settings, "sources": tuple(settings["sources"])})
         file_lists = [[files.BuildInput.parse(one) for one in part] for part in (dialogues, repository, training)]
-        records = files.read_contexts(file_lists[0]), files.read_repository(file_lists[1])
-        search = open_pool_search(*records, self._settings, files.read_training(file_lists[2]))
+        records = files.read_context_records(file_lists[0]), files.read_repository(file_lists[1])
+        search = open_pool_search(*records, self._settings, files.read_training_records(file_lists[2]))
         self._items = {item.id: item for item in search.items}
         self._finder = search.finder
         has_judge = self._settings.judge is not None and not self._settings.random

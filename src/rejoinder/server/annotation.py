@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from rejoinder.annotation.exports import ExportFile, ImportSummary, export, import_judgements
+from rejoinder.annotation.exports import ExportFile, ImportSummary, export_judgements, import_judgements
 from rejoinder.annotation.judgements import read_ratings_and_checks
 from rejoinder.annotation.project import Project
 from rejoinder.annotation.project_file import read_project
@@ -60,11 +60,11 @@ class Annotation:
     def serve(self, host: str = "127.0.0.1", port: int = 8700, url: str | None = None) -> None:
         """Serve the annotation pages until Ctrl+C."""
         try:
-            from rejoinder.server.server import listen, serve, socket_url
+            from rejoinder.server.server import open_listening_socket, serve_project, socket_url
         except ModuleNotFoundError as error:
             raise MissingExtraError(error.name or "starlette", "web", "annotate") from None
-        sock = listen(host, port)
-        serve(self.project, self.store, sock, url or socket_url(sock))
+        sock = open_listening_socket(host, port)
+        serve_project(self.project, self.store, sock, url or socket_url(sock))
 
     def ratings(self) -> list[Rating | Preference]:
         """Return the ratings and preferences collected so far."""
@@ -72,7 +72,7 @@ class Annotation:
 
     def export(self, form: str) -> ExportFile:
         """Return the judgements in a format such as ``ratings``, ``csv`` or ``labelstudio``."""
-        return export(self.store, form)
+        return export_judgements(self.store, form)
 
     def import_(self, form: str, file: str | Path) -> ImportSummary:
         """Add judgements that were made elsewhere to the store; those already in it are skipped."""

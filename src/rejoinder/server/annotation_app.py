@@ -14,25 +14,25 @@ from rejoinder.annotation.project import Project
 from rejoinder.annotation.store.base import Store
 from rejoinder.server import owner_pages, rater_pages
 from rejoinder.server.access import ROLES
-from rejoinder.server.limits import Limits
-from rejoinder.server.login import enter, style
+from rejoinder.server.limits import ServerLimits
+from rejoinder.server.login import login_page, login_style
 from rejoinder.server.middleware import RequestGuard
-from rejoinder.server.site import Site, View, Visit, page_endpoint_for
+from rejoinder.server.site import PageVisit, ProjectSite, View, page_endpoint_for
 from rejoinder.server.templates import asset_response, compile_templates, not_found_page
 
 RATER_PATHS: dict[str, dict[str, View]] = {
-    "/": {"GET": rater_pages.welcome},
-    "/work": {"GET": rater_pages.work, "POST": rater_pages.submit},
-    "/undo": {"POST": rater_pages.undo},
-    "/leave": {"POST": rater_pages.leave},
+    "/": {"GET": rater_pages.welcome_page},
+    "/work": {"GET": rater_pages.work_page, "POST": rater_pages.submit_page},
+    "/undo": {"POST": rater_pages.undo_page},
+    "/leave": {"POST": rater_pages.leave_page},
 }
 OWNER_PATHS: dict[str, dict[str, View]] = {
-    "/owner": {"GET": owner_pages.progress},
-    "/owner/agreement": {"GET": owner_pages.agreement},
-    "/owner/raters": {"GET": owner_pages.raters, "POST": owner_pages.change_raters},
-    "/owner/export": {"GET": owner_pages.exports},
-    "/owner/export/{name}": {"GET": owner_pages.download},
-    "/owner/leave": {"POST": rater_pages.leave},
+    "/owner": {"GET": owner_pages.progress_page},
+    "/owner/agreement": {"GET": owner_pages.agreement_page},
+    "/owner/raters": {"GET": owner_pages.raters_page, "POST": owner_pages.change_raters_page},
+    "/owner/export": {"GET": owner_pages.exports_page},
+    "/owner/export/{name}": {"GET": owner_pages.download_page},
+    "/owner/leave": {"POST": rater_pages.leave_page},
 }
 
 
@@ -40,15 +40,15 @@ def make_annotation_app(
     project: Project,
     store: Store,
     url: str = "http://127.0.0.1:8700",
-    limits: Limits | None = None,
+    limits: ServerLimits | None = None,
     clock: Callable[[], float] = time.time,
     monotonic_clock: Callable[[], float] = time.monotonic,
 ) -> RequestGuard:
     """Return the app of a project; ``url`` is where raters reach it, ``clock`` must agree with the store's."""
-    site = Site(project, store, url.rstrip("/"), limits or Limits(), clock)
+    site = ProjectSite(project, store, url.rstrip("/"), limits or ServerLimits(), clock)
     routes = [
-        Route("/r/{token}", enter),
-        Route("/r/{token}/annotate.css", style),
+        Route("/r/{token}", login_page),
+        Route("/r/{token}/annotate.css", login_style),
         Route("/static/{name}", _answer_static),
     ]
     for role, pages in (("rater", RATER_PATHS), ("owner", OWNER_PATHS)):
@@ -74,5 +74,5 @@ async def _answer_static(request: Request) -> Response:
     return not_found_page()
 
 
-def _answer_asset(visit: Visit) -> Response:
+def _answer_asset(visit: PageVisit) -> Response:
     return asset_response(str(visit.request.path_params["name"])) or not_found_page()

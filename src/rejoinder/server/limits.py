@@ -11,7 +11,7 @@ KIB = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
+class RequestRate:
     """The settings of a token bucket: the number of requests at once, and per second after that."""
 
     burst: float
@@ -19,7 +19,7 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ServerLimits:
     """The server's limits.
 
     ``address`` is for clients that are not recognised yet: a page with its style and script takes four requests, so a
@@ -28,8 +28,8 @@ class Limits:
     the forms of a project need less.
     """
 
-    address: Rate = Rate(200, 5)
-    session: Rate = Rate(100, 10)
+    address: RequestRate = RequestRate(200, 5)
+    session: RequestRate = RequestRate(100, 10)
     body_bytes: int = 256 * KIB
     body_seconds: float = 20.0
     request_seconds: float = 30.0
@@ -44,7 +44,7 @@ class TokenBuckets:
         self._most = most
         self._levels: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def wait(self, key: str, rate: Rate, now: float) -> float:
+    def wait(self, key: str, rate: RequestRate, now: float) -> float:
         """Take a token; return 0, or if there is none the seconds until there will be one."""
         level, at = self._levels.pop(key, (rate.burst, now))
         level = min(rate.burst, level + max(0.0, now - at) * rate.per_second)

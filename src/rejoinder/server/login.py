@@ -16,7 +16,7 @@ from rejoinder.annotation.exports.prolific import links_csv, study_link
 from rejoinder.annotation.store.base import Rater, Role, Store
 from rejoinder.errors import InputError
 from rejoinder.server.access import set_cookie, token_digest
-from rejoinder.server.site import Site, identify_rater, redirect_to
+from rejoinder.server.site import ProjectSite, identify_rater, redirect_to
 from rejoinder.server.templates import asset_response, not_found_page, render_html
 
 HOME = {"rater": "/", "owner": "/owner"}
@@ -25,13 +25,13 @@ _AGAIN_PARAMETER = "again"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
-async def enter(request: Request) -> Response:
+async def login_page(request: Request) -> Response:
     """Log in by a personal link, or by a shared link with a participant's id."""
     return await run_in_threadpool(_enter, request)
 
 
 def _enter(request: Request) -> Response:
-    site: Site = request.app.state.site
+    site: ProjectSite = request.app.state.site
     token = str(request.path_params["token"])
     rater = identify_rater(site, token)
     if rater is None:
@@ -41,7 +41,7 @@ def _enter(request: Request) -> Response:
     return _log_in(site, request, rater, token)
 
 
-def _admit_participant(site: Site, request: Request, entrance: Rater) -> Response:
+def _admit_participant(site: ProjectSite, request: Request, entrance: Rater) -> Response:
     """Give a participant a token at the first visit; later visits must bring it, because ids are not secret."""
     name = request.query_params.get(PARTICIPANT, "")
     if not _NAME.fullmatch(name):
@@ -62,7 +62,7 @@ def _admit_participant(site: Site, request: Request, entrance: Rater) -> Respons
     )
 
 
-def _refuse_return(site: Site, request: Request, name: str) -> Response:
+def _refuse_return(site: ProjectSite, request: Request, name: str) -> Response:
     """Refuse a second visit; first reload from a page of ours, since strict cookies are not sent from other sites."""
     if _AGAIN_PARAMETER not in request.query_params:
         return render_html("enter.html", home=f"{request.url.path}?{PARTICIPANT}={name}&{_AGAIN_PARAMETER}=1")
@@ -74,14 +74,14 @@ def _refuse_return(site: Site, request: Request, name: str) -> Response:
     return render_html("bare.html", 403, title="This id is in use", sentence=sentence)
 
 
-def _ask_for_id(site: Site, token: str, participant: str) -> Response:
+def _ask_for_id(site: ProjectSite, token: str, participant: str) -> Response:
     """Return the page that asks for an id, if the link has none or an invalid one."""
     status = 422 if participant else 200
     values = {"token": token, "field": PARTICIPANT, "participant": participant[:64], "wrong": bool(participant)}
     return render_html("entrance.html", status, project=site.project, **values)
 
 
-async def style(request: Request) -> Response:
+async def login_style(request: Request) -> Response:
     """Serve the style of that page, to visitors who have no cookie yet."""
     return await run_in_threadpool(_style, request)
 
@@ -91,7 +91,7 @@ def _style(request: Request) -> Response:
     return not_found_page() if rater is None else asset_response("annotate.css") or not_found_page()
 
 
-def _log_in(site: Site, request: Request, rater: Rater, token: str) -> Response:
+def _log_in(site: ProjectSite, request: Request, rater: Rater, token: str) -> Response:
     response = log_in(request, HOME[rater.role], site.cookie(rater.role), token, site.secure)
     site.known.add(token_digest(token))
     return response

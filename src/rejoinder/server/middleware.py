@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rejoinder.server.access import token_digest
-from rejoinder.server.limits import Limits, Rate, RecentDigests, TokenBuckets, client_key
+from rejoinder.server.limits import RecentDigests, RequestRate, ServerLimits, TokenBuckets, client_key
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
@@ -45,7 +45,7 @@ class RequestGuard:
     def __init__(
         self,
         app: ASGIApp,
-        limits: Limits,
+        limits: ServerLimits,
         known: RecentDigests,
         cookies: tuple[str, ...],
         clock: Callable[[], float] | None,
@@ -100,7 +100,7 @@ class RequestGuard:
             return long
         return None
 
-    def _bucket(self, scope: Scope, headers: Headers) -> tuple[str, Rate]:
+    def _bucket(self, scope: Scope, headers: Headers) -> tuple[str, RequestRate]:
         """Return a session's own bucket if its cookie or token has been recognised before, else that of its address."""
         cookies = cookie_parser(headers.get("cookie", ""))
         authorization = headers.get("authorization", "")

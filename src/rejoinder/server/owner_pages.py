@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 from starlette.responses import Response
 
-from rejoinder.annotation.exports import export, list_formats
-from rejoinder.annotation.judgements import read_judgements
+from rejoinder.annotation.exports import export_judgements, list_judgement_formats
+from rejoinder.annotation.judgements import read_sorted_judgements
 from rejoinder.annotation.store.base import Role, Store
-from rejoinder.comparison.agreement import examine_agreement, suspects
+from rejoinder.comparison.agreement import examine_agreement, find_suspect_raters
 from rejoinder.errors import RejoinderError
 from rejoinder.reports.agreement import aspect_table, class_table, rater_table, suspect_table
 from rejoinder.server.login import make_link, make_links
-from rejoinder.server.site import Visit
+from rejoinder.server.site import PageVisit
 from rejoinder.server.templates import not_found_page
 from rejoinder.table import Table
 
@@ -35,11 +35,11 @@ def compute_agreement(store: Store, resamples: int = RESAMPLES) -> AgreementTabl
 
     Checks and the exercise do not count for agreement; failed checks are a sign against a rater.
     """
-    judgements = read_judgements(store)
+    judgements = read_sorted_judgements(store)
     if not judgements.raters:
         return None
     agreements = [examine_agreement(aspect, resamples=resamples) for aspect in judgements.aspects.values()]
-    signs = suspect_table(suspects(judgements, agreements))
+    signs = suspect_table(find_suspect_raters(judgements, agreements))
     if not agreements:
         return AgreementTables(None, signs, None, ())
     return AgreementTables(
@@ -53,65 +53,65 @@ def compute_agreement(store: Store, resamples: int = RESAMPLES) -> AgreementTabl
 _DAY = 24 * 3600.0
 
 
-def progress(visit: Visit) -> Response:
+def progress_page(visit: PageVisit) -> Response:
     """Show the progress of the project, in total and per rater."""
     return visit.page("owner_progress.html", here="progress", progress=visit.store.progress())
 
 
-def agreement(visit: Visit) -> Response:
+def agreement_page(visit: PageVisit) -> Response:
     """Show how far raters agree, per aspect and per rater, and which raters to look at."""
     return visit.page("owner_agreement.html", here="agreement", agreement=compute_agreement(visit.store))
 
 
-def raters(visit: Visit) -> Response:
+def raters_page(visit: PageVisit) -> Response:
     """Show who has a link, and forms to create, renew and revoke links."""
-    return _raters_page(visit)
+    return _render_raters(visit)
 
 
-def change_raters(visit: Visit) -> Response:
+def change_raters_page(visit: PageVisit) -> Response:
     """Create, renew or revoke links; new links are shown only once."""
     action, expires = visit.form_value("action"), _link_expiry(visit)
     try:
         if action == "revoke":
             visit.store.revoke(visit.form_value("name"))
-            return _raters_page(visit, message=f"The link of {visit.form_value('name')} has been revoked.")
+            return _render_raters(visit, message=f"The link of {visit.form_value('name')} has been revoked.")
         if action == "renew":
             name = visit.form_value("name")
-            return _raters_page(visit, links={name: make_link(visit.site.url, visit.store.renew(name, expires))})
+            return _render_raters(visit, links={name: make_link(visit.site.url, visit.store.renew(name, expires))})
         if action == "add":
             role: Role = "entrance" if visit.form_value("role") == "entrance" else "rater"
-            return _raters_page(
+            return _render_raters(
                 visit, links=make_links(visit.store, visit.site.url, visit.form_value("names"), role, expires)
             )
     except RejoinderError as error:
-        return _raters_page(visit, problem=str(error))
-    return _raters_page(visit, problem="Nothing was changed")
+        return _render_raters(visit, problem=str(error))
+    return _render_raters(visit, problem="Nothing was changed")
 
 
-def exports(visit: Visit) -> Response:
+def exports_page(visit: PageVisit) -> Response:
     """List the export formats."""
-    return visit.page("owner_export.html", here="export", formats=list_formats(), problem="")
+    return visit.page("owner_export.html", here="export", formats=list_judgement_formats(), problem="")
 
 
-def download(visit: Visit) -> Response:
+def download_page(visit: PageVisit) -> Response:
     """Download the judgements in one format."""
     name = str(visit.request.path_params["name"])
-    if name not in list_formats():
+    if name not in list_judgement_formats():
         return not_found_page()
     try:
-        file = export(visit.store, name)
+        file = export_judgements(visit.store, name)
     except RejoinderError as error:
-        return visit.page("owner_export.html", 409, here="export", formats=list_formats(), problem=str(error))
+        return visit.page("owner_export.html", 409, here="export", formats=list_judgement_formats(), problem=str(error))
     return Response(file.content, 200, {"Content-Disposition": f'attachment; filename="{file.name}"'}, file.media)
 
 
-def _link_expiry(visit: Visit) -> float | None:
+def _link_expiry(visit: PageVisit) -> float | None:
     days = visit.form_value("days")
     return visit.site.clock() + int(days) * _DAY if days.isdecimal() and 0 < len(days) < 5 and int(days) else None
 
 
-def _raters_page(
-    visit: Visit, links: Mapping[str, str] | None = None, message: str = "", problem: str = ""
+def _render_raters(
+    visit: PageVisit, links: Mapping[str, str] | None = None, message: str = "", problem: str = ""
 ) -> Response:
     """Return the page of raters; after a refusal the form keeps what was entered."""
     form_values = {name: visit.form_value(name) if problem else "" for name in ("names", "days", "role")}

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 from starlette.responses import Response
 
-from rejoinder.annotation.answers import parse_form
+from rejoinder.annotation.answers import parse_answer_form
 from rejoinder.annotation.errors import AnnotationError, AnswerError, TooFastError
 from rejoinder.annotation.fields import list_fields
 from rejoinder.annotation.store.base import Assignment
-from rejoinder.annotation.unit import Field, Option, Unit
+from rejoinder.annotation.unit import AnswerField, AnswerOption, Unit
 from rejoinder.server.access import token_digest
-from rejoinder.server.site import Visit, redirect_to
+from rejoinder.server.site import PageVisit, redirect_to
 from rejoinder.server.templates import left_page
 
 
@@ -29,11 +29,11 @@ class AnswerChoice(NamedTuple):
     chosen: bool
 
 
-class Prompt(NamedTuple):
+class FieldPrompt(NamedTuple):
     """One question, with the answer so far and what is wrong with it."""
 
     id: str
-    field: Field
+    field: AnswerField
     choices: tuple[AnswerChoice, ...]
     text: str
     problem: str
@@ -44,19 +44,19 @@ class Prompt(NamedTuple):
         return all(choice.label.lstrip("-").isdecimal() for choice in self.choices)
 
 
-class Panel(NamedTuple):
+class ReplyPanel(NamedTuple):
     """A reply with the questions about it; ``text`` is None for questions about the whole unit."""
 
     title: str
     text: str | None
-    asks: tuple[Prompt, ...]
+    asks: tuple[FieldPrompt, ...]
 
 
 class UnitPage(NamedTuple):
     """Everything that a unit's page shows."""
 
     unit: Unit
-    panels: tuple[Panel, ...]
+    panels: tuple[ReplyPanel, ...]
     problems: dict[str, str]  # those that do not belong to a field
 
     @property
@@ -77,7 +77,7 @@ class UnitPage(NamedTuple):
 
 def make_unit_page(
     unit: Unit,
-    fields: Sequence[Field],
+    fields: Sequence[AnswerField],
     answer: Mapping[str, Any] | None = None,
     problems: Mapping[str, str] | None = None,
 ) -> UnitPage:
@@ -88,9 +88,9 @@ def make_unit_page(
     panels = []
     for number, reply in enumerate(replies, start=1):
         about = tuple(ask for ask in asks if ask.field.reply == reply["key"])
-        panels.append(Panel(_panel_title(unit, number, len(replies)), reply["text"], about))
+        panels.append(ReplyPanel(_panel_title(unit, number, len(replies)), reply["text"], about))
     if whole := tuple(ask for ask in asks if ask.field.reply is None):
-        panels.append(Panel("", None, whole))
+        panels.append(ReplyPanel("", None, whole))
     return UnitPage(unit, tuple(panels), problems)
 
 
@@ -100,22 +100,22 @@ def _panel_title(unit: Unit, number: int, count: int) -> str:
     return "Reply" if count == 1 else f"Reply {number}"
 
 
-def _make_prompt(number: int, field: Field, answer: Mapping[str, Any] | None, problem: str) -> Prompt:
+def _make_prompt(number: int, field: AnswerField, answer: Mapping[str, Any] | None, problem: str) -> FieldPrompt:
     name = f"f{number}"
     value = None if answer is None else answer.get(field.name)
     if field.kind in ("text", "lines"):
         text = value if isinstance(value, str) else field.initial if answer is None or field.only_if else ""
-        return Prompt(name, field, (), text, problem)
+        return FieldPrompt(name, field, (), text, problem)
     chosen = {str(item) for item in (value if isinstance(value, list | tuple) else [value]) if item is not None}
     keys = option_keys(field.options)
     choices = tuple(
         AnswerChoice(f"{name}-{n}", str(option.value), option.label, option.anchor, key, str(option.value) in chosen)
         for n, (option, key) in enumerate(zip(field.options, keys, strict=True))
     )
-    return Prompt(name, field, choices, "", problem)
+    return FieldPrompt(name, field, choices, "", problem)
 
 
-def option_keys(options: Sequence[Option]) -> list[str]:
+def option_keys(options: Sequence[AnswerOption]) -> list[str]:
     """Return the digit of each option: its label if all are numbers (0 for 10 if there is no 0), else its position."""
     labels = [option.label for option in options]
     if all(label.isdecimal() for label in labels):
@@ -124,12 +124,12 @@ def option_keys(options: Sequence[Option]) -> list[str]:
     return [str(n) if n < 10 else "" for n in range(1, len(labels) + 1)]
 
 
-def welcome(visit: Visit) -> Response:
+def welcome_page(visit: PageVisit) -> Response:
     """Show the instructions, the notice, and where to start."""
     return visit.page("welcome.html", standing=visit.store.standing(visit.me))
 
 
-def work(visit: Visit) -> Response:
+def work_page(visit: PageVisit) -> Response:
     """Show the current unit or the next one; if there is none, say why."""
     assignment = visit.store.next_unit(visit.me)
     if assignment is None:
@@ -137,11 +137,11 @@ def work(visit: Visit) -> Response:
     return _unit_response(visit, assignment, assignment.previous)
 
 
-def submit(visit: Visit) -> Response:
+def submit_page(visit: PageVisit) -> Response:
     """Store an answer and continue; after an exercise question, first say whether it was right."""
     assignment = visit.store.find_assignment(visit.me, visit.form_value("assignment"))
     unit = assignment.unit if assignment else _placeholder_unit(visit)
-    answer = parse_form(list_fields(visit.site.project, unit), visit.pairs)
+    answer = parse_answer_form(list_fields(visit.site.project, unit), visit.pairs)
     try:
         submission = visit.store.submit(visit.me, visit.form_value("assignment"), answer, _visible_seconds(visit))
     except (AnswerError, TooFastError) as error:
@@ -154,13 +154,13 @@ def submit(visit: Visit) -> Response:
     return visit.page("feedback.html", submission=submission, standing=visit.store.standing(visit.me))
 
 
-def undo(visit: Visit) -> Response:
+def undo_page(visit: PageVisit) -> Response:
     """Reopen the latest answer."""
     visit.store.undo(visit.me)
     return redirect_to("/work")
 
 
-def leave(visit: Visit) -> Response:
+def leave_page(visit: PageVisit) -> Response:
     """End this browser's session; a personal link still works."""
     visit.site.known.drop(token_digest(visit.token))
     response = left_page(visit.site.project.contact if visit.me.by else None)
@@ -169,7 +169,10 @@ def leave(visit: Visit) -> Response:
 
 
 def _unit_response(
-    visit: Visit, assignment: Assignment, answer: Mapping[str, Any] | None, problems: Mapping[str, str] | None = None
+    visit: PageVisit,
+    assignment: Assignment,
+    answer: Mapping[str, Any] | None,
+    problems: Mapping[str, str] | None = None,
 ) -> Response:
     fields = list_fields(visit.site.project, assignment.unit)
     return visit.page(
@@ -181,11 +184,11 @@ def _unit_response(
     )
 
 
-def _lost_response(visit: Visit, error: AnnotationError) -> Response:
+def _lost_response(visit: PageVisit, error: AnnotationError) -> Response:
     return visit.page("problem.html", 409, sentence=str(error))
 
 
-def _placeholder_unit(visit: Visit) -> Unit:
+def _placeholder_unit(visit: PageVisit) -> Unit:
     """Return a unit with the fields that were answered, for a form whose unit is no longer assigned: the store can
     still recognise an answer that was sent twice."""
     project = visit.site.project
@@ -193,7 +196,7 @@ def _placeholder_unit(visit: Visit) -> Unit:
     return Unit("", project.form, {"replies": [{"key": key, "text": ""} for key in sorted(keys)]})
 
 
-def _visible_seconds(visit: Visit) -> float:
+def _visible_seconds(visit: PageVisit) -> float:
     """Return how long the page was visible, as it reports; without a report the store counts from the assignment."""
     try:
         return float(visit.form_value("seconds"))
@@ -201,7 +204,7 @@ def _visible_seconds(visit: Visit) -> float:
         return math.nan
 
 
-def _end_response(visit: Visit) -> Response:
+def _end_response(visit: PageVisit) -> Response:
     completion = visit.site.project.completion
     return visit.page(
         "end.html",

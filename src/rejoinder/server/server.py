@@ -14,7 +14,7 @@ from rejoinder.annotation.project import Project
 from rejoinder.annotation.store.base import Store
 from rejoinder.errors import InputError
 from rejoinder.server.annotation_app import make_annotation_app
-from rejoinder.server.limits import Limits, client_key
+from rejoinder.server.limits import ServerLimits, client_key
 
 HEAD_SECONDS = 10.0
 CONNECTIONS = 500
@@ -78,7 +78,7 @@ class TimeoutProtocol(H11Protocol):
             self.transport.close()
 
 
-def listen(host: str, port: int) -> socket.socket:
+def open_listening_socket(host: str, port: int) -> socket.socket:
     """Return a listening socket; port 0 means any free port."""
     with contextlib.ExitStack() as stack:
         try:
@@ -108,12 +108,12 @@ def is_loopback(sock: socket.socket) -> bool:
     return host.startswith("127.") or host == "::1"
 
 
-def serve(
+def serve_project(
     project: Project,
     store: Store,
     sock: socket.socket,
     url: str,
-    limits: Limits | None = None,
+    limits: ServerLimits | None = None,
 ) -> None:
     """Serve a project until a signal arrives."""
     run_app(make_annotation_app(project, store, url, limits), sock, url)

@@ -16,20 +16,20 @@ from starlette.responses import RedirectResponse, Response
 from rejoinder.annotation.project import Project
 from rejoinder.annotation.store.base import Rater, Store
 from rejoinder.server.access import cookie_name, is_genuine, make_csrf_mark, token_digest
-from rejoinder.server.limits import Limits, RecentDigests
+from rejoinder.server.limits import RecentDigests, ServerLimits
 from rejoinder.server.templates import not_found_page, render_html
 
 _FORM = "application/x-www-form-urlencoded"
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class ProjectSite:
     """A project that is being served; ``url`` is where raters reach it, without a trailing slash."""
 
     project: Project
     store: Store
     url: str
-    limits: Limits
+    limits: ServerLimits
     clock: Callable[[], float] = time.time
     known: RecentDigests = field(default_factory=lambda: RecentDigests(10_000))
 
@@ -44,10 +44,10 @@ class Site:
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class PageVisit:
     """One request of a rater or an owner, with the fields of its form, if it sent one."""
 
-    site: Site
+    site: ProjectSite
     request: Request
     me: Rater
     token: str
@@ -70,14 +70,14 @@ class Visit:
         )
 
 
-View = Callable[[Visit], Response]
+View = Callable[[PageVisit], Response]
 
 
 def page_endpoint_for(role: str, view: View) -> Callable[[Request], Awaitable[Response]]:
     """Return the endpoint of a view that only one role may see; everybody else gets "not found"."""
 
     async def endpoint(request: Request) -> Response:
-        site: Site = request.app.state.site
+        site: ProjectSite = request.app.state.site
         token = request.cookies.get(site.cookie(role), "")
         pairs = await read_form(request, site.limits.fields) if request.method == "POST" else ()
         return await run_in_threadpool(_answer_view, site, request, role, token, pairs, view)
@@ -86,7 +86,7 @@ def page_endpoint_for(role: str, view: View) -> Callable[[Request], Awaitable[Re
 
 
 def _answer_view(
-    site: Site, request: Request, role: str, token: str, pairs: tuple[tuple[str, str], ...], view: View
+    site: ProjectSite, request: Request, role: str, token: str, pairs: tuple[tuple[str, str], ...], view: View
 ) -> Response:
     me = identify_rater(site, token)
     if me is None or me.role != role:
@@ -97,10 +97,10 @@ def _answer_view(
         return render_html(
             "problem.html", 403, project=site.project, me=me, csrf=make_csrf_mark(token), sentence=_FORGED
         )
-    return view(Visit(site, request, me, token, pairs))
+    return view(PageVisit(site, request, me, token, pairs))
 
 
-def identify_rater(site: Site, token: str) -> Rater | None:
+def identify_rater(site: ProjectSite, token: str) -> Rater | None:
     """Return the rater whose token this is, or None; access through a shared link ends with that link."""
     me = site.store.who(token) if 0 < len(token) < 200 else None
     return me if me is None or me.by is None else site.store.rater(me.id)

@@ -13,8 +13,8 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from starlette.responses import HTMLResponse, Response
 
 from rejoinder.files import sha256_of_bytes
-from rejoinder.reports.chart import cell_text
-from rejoinder.reports.page import format_exact, read_template
+from rejoinder.reports.page import format_exact_score, read_template
+from rejoinder.table import format_cell
 
 STATIC = {"annotate.css": "text/css", "annotate.js": "text/javascript", "icon.svg": "image/svg+xml"}
 STATIC |= {"report.css": "text/css", "explore.css": "text/css", "try.js": "text/javascript"}
@@ -85,8 +85,8 @@ def _make_environment() -> Environment:
         "share": format_share,
     }
     environment.filters |= {
-        "number": cell_text,
-        "exact": format_exact,
+        "number": format_cell,
+        "exact": format_exact_score,
         "count": lambda n: f"{n:,}",
         "size": format_size,
     }

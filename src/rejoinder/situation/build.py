@@ -14,23 +14,23 @@ from typing import Any
 import numpy as np
 
 from rejoinder.data.questions import DISTRACTORS
-from rejoinder.data.seeds import REFERENCE, Seed, check_category, read_seeds
+from rejoinder.data.seeds import REFERENCE, Seed, check_statement_category, read_seeds
 from rejoinder.errors import InputError
 from rejoinder.models.encoder.factory import load_encoder
 from rejoinder.seeded import stable_hash
 from rejoinder.selection.inputs import BuildInput
-from rejoinder.situation.card import make_card
-from rejoinder.situation.contradictions import Keywords, read_keywords
+from rejoinder.situation.card import make_situation_card
+from rejoinder.situation.contradictions import ContradictionKeywords, read_contradiction_keywords
 from rejoinder.situation.distractors import Distractors, Progress, draw_distractors, filter_adversarially
 from rejoinder.situation.seed_vectors import Encode, SeedVectors, encode_seeds
 from rejoinder.situation.settings import SituationSettings
 from rejoinder.situation.statements import (
-    StatementChoice,
-    StatementChooser,
+    ChosenStatements,
+    GrowingSituation,
     StatementPool,
-    choose_statements,
+    choose_further_statements,
+    choose_situation_statements,
     collect_statements,
-    further,
 )
 from rejoinder.stats.arrays import Floats
 from rejoinder.types import Candidate, Question, Statement, Turn
@@ -40,24 +40,27 @@ DISTRACTOR = "distractor"
 
 def build_situation(
     vectors: SeedVectors, pool: StatementPool, place: int, distractors: Sequence[int]
-) -> StatementChoice:
+) -> ChosenStatements:
     """Choose the statements of a seed's question, given its distractors."""
     seed, settings = vectors.seeds[place], vectors.settings
     relevant = list(dict.fromkeys(pool.place(one) for one in seed.statements))
     candidate_places = [place, *distractors]
     texts = [vectors.seeds[one].reply for one in candidate_places]
-    chooser = StatementChooser(pool, texts, vectors.replies[candidate_places], relevant, settings.overlap)
+    chooser = GrowingSituation(pool, texts, vectors.replies[candidate_places], relevant, settings.overlap)
     near = np.zeros(len(pool.statements), bool)
     near[[pool.place(one) for other in distractors for one in vectors.seeds[other].statements]] = True
-    choice = choose_statements(chooser, relevant, near, settings.statements)
+    choice = choose_situation_statements(chooser, relevant, near, settings.statements)
     more = max(0, int(DISTRACTORS[-1]) - len(choice.added))
-    return StatementChoice(
-        choice.relevant, choice.near, choice.filled, further(chooser, more, _make_generator(vectors, seed, "more"))
+    return ChosenStatements(
+        choice.relevant,
+        choice.near,
+        choice.filled,
+        choose_further_statements(chooser, more, _make_generator(vectors, seed, "more")),
     )
 
 
 def build_question(
-    vectors: SeedVectors, pool: StatementPool, place: int, distractors: Sequence[int], choice: StatementChoice
+    vectors: SeedVectors, pool: StatementPool, place: int, distractors: Sequence[int], choice: ChosenStatements
 ) -> Question:
     """Return the question of a seed; its candidates have no grades yet."""
     seed = vectors.seeds[place]
@@ -110,7 +113,7 @@ class SituatedSet:
 def situate(
     seeds: Sequence[Seed | str | Path] | str | Path,
     settings: SituationSettings | None = None,
-    keywords: Keywords | str | Path | None = None,
+    keywords: ContradictionKeywords | str | Path | None = None,
     *,
     inputs: Sequence[Mapping[str, Any]] = (),
     encode: Encode | None = None,
@@ -132,12 +135,12 @@ def situate(
     """
     settings = settings or SituationSettings()
     if isinstance(keywords, str | Path):
-        keywords = read_keywords(keywords)
+        keywords = read_contradiction_keywords(keywords)
     seeds, facts = _open_seeds(seeds)
     inputs = [*inputs, *facts]
     _check_seeds(seeds)
-    encoder_name = "vectors that were given" if encode else describe_encoder(settings)
-    encode = encode or make_encode(settings)
+    encoder_name = "vectors that were given" if encode else describe_situation_encoder(settings)
+    encode = encode or make_text_encoder(settings)
     vectors = encode_seeds(seeds, settings, encode)
     first = draw_distractors(vectors)
     if not any(first):
@@ -146,7 +149,7 @@ def situate(
             "its own, with another request and goal); use more seeds, or raise similarity or overlap"
         )
     chosen, rounds = filter_adversarially(vectors, first, progress)
-    pool = collect_statements(seeds, settings, keywords or read_keywords(), encode)
+    pool = collect_statements(seeds, settings, keywords or read_contradiction_keywords(), encode)
     situations = [build_situation(vectors, pool, place, chosen[place]) for place in range(len(seeds))]
     questions = [
         build_question(vectors, pool, place, chosen[place], situations[place])
@@ -154,16 +157,16 @@ def situate(
         if chosen[place]
     ]
     counts = _count_steps(vectors, pool, (first, chosen), situations, questions)
-    return SituatedSet(tuple(questions), make_card(questions, settings, encoder_name, counts, rounds, inputs))
+    return SituatedSet(tuple(questions), make_situation_card(questions, settings, encoder_name, counts, rounds, inputs))
 
 
-def describe_encoder(settings: SituationSettings) -> str:
+def describe_situation_encoder(settings: SituationSettings) -> str:
     """Return the card's entry for the encoder."""
     encoder = load_encoder(settings.encoder)
     return f"{Path(encoder.name).name} {encoder.digest[:12]}"
 
 
-def make_encode(settings: SituationSettings) -> Encode:
+def make_text_encoder(settings: SituationSettings) -> Encode:
     """Return a function that encodes texts; a text longer than the encoder's window loses its end."""
     encoder = load_encoder(settings.encoder)
 
@@ -198,14 +201,14 @@ def _check_seeds(seeds: Sequence[Seed]) -> None:
         if not all(text.strip() for text in (seed.request, seed.goal, seed.reply)):
             raise InputError(f"seed {seed.id}: its request, goal or reply is empty; fill it in or remove the seed")
         for statement in seed.statements:
-            check_category(statement.category, f"seed {seed.id}")
+            check_statement_category(statement.category, f"seed {seed.id}")
 
 
 def _count_steps(
     vectors: SeedVectors,
     pool: StatementPool,
     chosen: tuple[Distractors, Distractors],
-    situations: Sequence[StatementChoice],
+    situations: Sequence[ChosenStatements],
     questions: Sequence[Question],
 ) -> dict[str, int]:
     """Return the counts of each step; ``chosen`` are the distractors after Algorithm 1 and after Algorithm 2."""

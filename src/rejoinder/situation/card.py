@@ -20,7 +20,7 @@ from rejoinder.table import Cell, Table, to_markdown
 from rejoinder.types import Question
 
 
-def make_card(
+def make_situation_card(
     questions: Sequence[Question],
     settings: SituationSettings,
     encoder: str,
@@ -49,7 +49,7 @@ def make_card(
     }
 
 
-def read_card(path: str | Path) -> dict[str, Any]:
+def read_situation_card(path: str | Path) -> dict[str, Any]:
     """Return the card next to a set; empty if there is none."""
     json_path = card_paths(path)[0]
     try:
@@ -63,7 +63,7 @@ def read_card(path: str | Path) -> dict[str, Any]:
     return card
 
 
-def render_card(card: Mapping[str, Any], name: str) -> str:
+def render_situation_card(card: Mapping[str, Any], name: str) -> str:
     """Return the card as a page in Markdown."""
     grades = card["grades"]
     status = (
@@ -76,11 +76,17 @@ def render_card(card: Mapping[str, Any], name: str) -> str:
         f"Otani et al. 2023, statements by their Appendix B.2, embeddings by {card['encoder']}. Made by rejoinder "
         f"{card['rejoinder']} with the seed {settings['seed']}.\n"
     )
-    tables = [step_table(card), _round_table(card), _statement_table(card), _grade_table(card), _input_table(card)]
+    tables = [
+        situation_step_table(card),
+        _round_table(card),
+        _statement_table(card),
+        _grade_table(card),
+        _input_table(card),
+    ]
     return "\n".join([head, *(to_markdown(table) for table in tables if table is not None)])
 
 
-def step_table(card: Mapping[str, Any]) -> Table:
+def situation_step_table(card: Mapping[str, Any]) -> Table:
     """The counts of each step."""
     polarities = ", ".join(f"{n:,} {name}" for name, n in card["polarities"].items())
     return Table(

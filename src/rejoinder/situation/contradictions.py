@@ -22,7 +22,7 @@ _KEYS = {"discard", "negations", "exclude"}
 
 
 @dataclass(frozen=True)
-class Keywords:
+class ContradictionKeywords:
     """Words that no added statement may have, negations, and groups of words that exclude one another."""
 
     discard: tuple[str, ...] = ()
@@ -30,7 +30,7 @@ class Keywords:
     groups: tuple[tuple[tuple[str, ...], ...], ...] = ()
 
 
-def read_keywords(path: str | Path | None = None) -> Keywords:
+def read_contradiction_keywords(path: str | Path | None = None) -> ContradictionKeywords:
     """Read the keywords of a file, or those of the package."""
     name = Path(path).name if path is not None else SHIPPED
     toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
@@ -48,7 +48,7 @@ def read_keywords(path: str | Path | None = None) -> Keywords:
         raise InputError(f"{name}: each [[exclude]] must have 'words', a list of lists of words")
     if not all(isinstance(group["words"], list) for group in groups):
         raise InputError(f"{name}: each [[exclude]] must have 'words', a list of lists of words")
-    return Keywords(
+    return ContradictionKeywords(
         _parse_words(table.get("discard", []), name),
         _parse_words(table.get("negations", []), name),
         tuple(tuple(_parse_words(part, name) for part in group["words"]) for group in groups),
@@ -85,7 +85,7 @@ class Contradictions:
 
 
 def find_contradictions(
-    texts: Sequence[str], keywords: Keywords, overlaps: OverlapIndex, least: float
+    texts: Sequence[str], keywords: ContradictionKeywords, overlaps: OverlapIndex, least: float
 ) -> Contradictions:
     """Look up the keywords of statements; ``least`` is the overlap from which a negation makes two contradict."""
     values = tuple(

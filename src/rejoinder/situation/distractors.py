@@ -43,14 +43,14 @@ def _draw_for_seed(vectors: SeedVectors, place: int, random: np.random.Generator
     return tuple(distractors)
 
 
-class Regression(NamedTuple):
+class DistractorRegression(NamedTuple):
     """Weights and intercept."""
 
     weights: Floats
     intercept: float
 
 
-def fit_regression(rows: Floats, labels: Bools, penalty: float = 1.0) -> Regression:
+def fit_distractor_regression(rows: Floats, labels: Bools, penalty: float = 1.0) -> DistractorRegression:
     """Minimise the summed log loss plus the penalty on half the squared weights; the intercept has no penalty.
 
     This equals scikit-learn's regression with C = 1 / penalty.
@@ -69,10 +69,10 @@ def fit_regression(rows: Floats, labels: Bools, penalty: float = 1.0) -> Regress
     result = minimize(
         loss, np.zeros(rows.shape[1] + 1), jac=True, method="L-BFGS-B", options={"gtol": 1e-6, "maxiter": 500}
     )
-    return Regression(result.x[:-1], float(result.x[-1]))
+    return DistractorRegression(result.x[:-1], float(result.x[-1]))
 
 
-def logistic(scores: Floats) -> Floats:
+def logistic_curve(scores: Floats) -> Floats:
     """The logistic curve."""
     values: Floats = np.exp(-np.logaddexp(0.0, -scores))
     return values
@@ -112,7 +112,7 @@ def filter_adversarially(
             rest = np.setdiff1d(places, part)
             regression = _train_regression(vectors, before, rest.tolist())
             for place in np.sort(part).tolist():
-                scores = score_replies(vectors, regression, place)
+                scores = score_possible_distractors(vectors, regression, place)
                 right += bool(scores[place] > max(scores[other] for other in before[place]))
                 counts += _replace_easy(vectors, current[place], place, scores, random)
             if progress is not None:
@@ -121,18 +121,20 @@ def filter_adversarially(
     return tuple(tuple(distractors) for distractors in current), rounds
 
 
-def score_replies(vectors: SeedVectors, regression: Regression, place: int) -> Floats:
+def score_possible_distractors(vectors: SeedVectors, regression: DistractorRegression, place: int) -> Floats:
     """f of every seed's reply, given the request and the statements of the seed at that place."""
     requests, situations, replies = np.split(regression.weights, 3)
     constant = vectors.requests[place] @ requests + vectors.situations[place] @ situations + regression.intercept
-    return logistic(vectors.replies @ replies + constant)
+    return logistic_curve(vectors.replies @ replies + constant)
 
 
-def _train_regression(vectors: SeedVectors, chosen: Sequence[tuple[int, ...]], places: Sequence[int]) -> Regression:
+def _train_regression(
+    vectors: SeedVectors, chosen: Sequence[tuple[int, ...]], places: Sequence[int]
+) -> DistractorRegression:
     pairs = [(place, reply) for place in places for reply in (place, *chosen[place])]
     seeds, replies = np.array(pairs, np.int64).T
     rows = np.concatenate([vectors.requests[seeds], vectors.situations[seeds], vectors.replies[replies]], axis=1)
-    return fit_regression(rows, seeds == replies, vectors.settings.penalty)
+    return fit_distractor_regression(rows, seeds == replies, vectors.settings.penalty)
 
 
 def _replace_easy(

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.comparison.aggregation import aggregate_ratings
+from rejoinder.data.collection import read_files
 from rejoinder.errors import InputError, brief
 from rejoinder.selection.human_scores import HumanScores
-from rejoinder.selection.sheet import write_sheet
+from rejoinder.selection.sheet import write_scoring_sheet
 from rejoinder.stats.agreement import krippendorff_alpha
 from rejoinder.types import Candidate, Question, Rating, Record, Turn
 
@@ -77,7 +78,7 @@ def grade_questions(
     return GradedQuestions(chosen, facts, undecided)
 
 
-def to_ratings(scores: HumanScores) -> list[Rating]:
+def grading_sheet_to_ratings(scores: HumanScores) -> list[Rating]:
     """Return the scores of a sheet as ratings; each column is a rater, 0 is Bad, 1 Acceptable, 2 Best."""
     return [
         Rating(f"column {n}", ASPECT, float(score), f"{question}/{candidate}")
@@ -141,7 +142,7 @@ RATERS = 3
 
 def write_grading_sheet(questions: Sequence[Question], path: str | Path, raters: int = RATERS) -> int:
     """Write a sheet with one column per rater, and return its number of rows."""
-    return write_sheet([_show_situation(question) for question in questions], path, raters)
+    return write_scoring_sheet([_show_situation(question) for question in questions], path, raters)
 
 
 def _show_situation(question: Question) -> Question:
@@ -149,3 +150,11 @@ def _show_situation(question: Question) -> Question:
     if isinstance(goal := question.meta.get("goal"), str):
         turns.insert(0, Turn(goal, "goal"))
     return dataclasses.replace(question, context=(*turns, *question.context))
+
+
+def read_situated_questions(files: Sequence[str]) -> list[Question]:
+    """Return the questions of files; raise an error if there are none."""
+    questions = list(read_files(files).questions.values())
+    if not questions:
+        raise InputError(f"{', '.join(files)}: has no questions; build some with: rejoinder situate build")
+    return questions

@@ -22,9 +22,9 @@ def find_content_words(text: str) -> frozenset[str]:
     return content_words(_PLACEHOLDER.sub(" ", text))
 
 
-def overlap(first: str, second: str) -> float:
+def overlap_coefficient(first: str, second: str) -> float:
     """Shared content words divided by those of the text with fewer; 0 if a text has none, but 1 for equal texts."""
-    if _normalise(first) == _normalise(second):
+    if _normalise_statement(first) == _normalise_statement(second):
         return 1.0
     first_words, second_words = find_content_words(first), find_content_words(second)
     return (
@@ -40,7 +40,7 @@ class OverlapIndex:
     def __init__(self, texts: Sequence[str]) -> None:
         words = [find_content_words(text) for text in texts]
         self._sizes: Ints = np.array([len(one) for one in words], np.int64)
-        self._same = np.array([_normalise(text) for text in texts], object)
+        self._same = np.array([_normalise_statement(text) for text in texts], object)
         places: dict[str, list[int]] = {}
         for place, one in enumerate(words):
             for word in one:
@@ -59,7 +59,7 @@ class OverlapIndex:
 
     def same(self, text: str) -> Bools:
         """Which of the texts equal this one, ignoring case and white space."""
-        equal: Bools = np.asarray(self._same == _normalise(text), bool)
+        equal: Bools = np.asarray(self._same == _normalise_statement(text), bool)
         return equal
 
     def near(self, text: str, least: float) -> Bools:
@@ -68,5 +68,5 @@ class OverlapIndex:
         return overlapping
 
 
-def _normalise(text: str) -> str:
+def _normalise_statement(text: str) -> str:
     return " ".join(text.casefold().split())

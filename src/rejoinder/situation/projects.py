@@ -11,7 +11,7 @@ from pathlib import Path
 from rejoinder.annotation.form import FORMS
 from rejoinder.annotation.unit import FormName
 from rejoinder.data.inputs import DATASET, read
-from rejoinder.data.reader import InputFile, decode_line, stream
+from rejoinder.data.reader import InputFile, decode_json_line, stream
 from rejoinder.data.schema import from_object
 from rejoinder.data.seeds import Seed, read_seeds, request_and_goal
 from rejoinder.data.writer import write
@@ -20,7 +20,7 @@ from rejoinder.files import atomic_write
 from rejoinder.types import Item, Question, Reference, Statement, Turn
 
 
-def read_requests(*names: str | Path) -> list[Item]:
+def read_situation_requests(*names: str | Path) -> list[Item]:
     """Return an item for each request: its text as the context, the goal in its meta, and nothing else."""
     items: dict[str, Item] = {}
     for name in names:
@@ -33,7 +33,7 @@ def read_requests(*names: str | Path) -> list[Item]:
 
 def _read_requests(name: str) -> Iterator[tuple[str, str, str, str]]:
     for line in InputFile(name).lines():
-        fields, where = decode_line(line), str(line.place)
+        fields, where = decode_json_line(line), str(line.place)
         if isinstance(fields, dict) and "request" in fields:
             texts = [
                 str(fields[key]) if type(fields.get(key)) is int else fields.get(key)
@@ -50,7 +50,7 @@ def _read_requests(name: str) -> Iterator[tuple[str, str, str, str]]:
 
 
 @dataclass(frozen=True)
-class Step:
+class SituationStep:
     """A step that people do: its number in the paper, the form, and the instructions."""
 
     number: int
@@ -59,8 +59,8 @@ class Step:
     instructions: str
 
 
-STEPS: dict[str, Step] = {
-    "situation": Step(
+STEPS: dict[str, SituationStep] = {
+    "situation": SituationStep(
         2,
         "situation",
         "What is the situation?",
@@ -68,7 +68,7 @@ STEPS: dict[str, Step] = {
         "seen or measured that would let you guess the goal: facts such as 'The room is hot.', not feelings. Write "
         "[user] for the person. Leave a field empty if nothing fits.",
     ),
-    "write": Step(
+    "write": SituationStep(
         3,
         "write",
         "What would a helpful assistant say?",
@@ -76,14 +76,14 @@ STEPS: dict[str, Step] = {
         "why that is not possible. Each must suggest something else that helps with the goal. Do not ask for details "
         "of the request itself.",
     ),
-    "validate": Step(
+    "validate": SituationStep(
         4,
         "validate",
         "Does the reply help?",
         "You see a request, the goal behind it and a reply. Say whether the reply suggests or asks for something new, "
         "and whether that helps with the goal.",
     ),
-    "complete": Step(
+    "complete": SituationStep(
         5,
         "situation",
         "In what situation does this reply fit?",
@@ -91,7 +91,7 @@ STEPS: dict[str, Step] = {
         "that are right, correct or delete the others, and add what the reply takes for granted. Facts must be things "
         "that could be seen or measured. Write [user] for the person.",
     ),
-    "grade": Step(
+    "grade": SituationStep(
         8,
         "grade",
         "Which reply fits the situation?",
@@ -109,7 +109,7 @@ def write_step_project(step: str, files: Sequence[str], path: str | Path) -> int
     if not files:
         raise InputError(f"no file is named for the step {step!r}; name at least one")
     if step in ("situation", "write", "complete"):
-        items = collect_replied_items(files) if step == "complete" else read_requests(*files)
+        items = collect_replied_items(files) if step == "complete" else read_situation_requests(*files)
         if not items:
             raise InputError(f"{', '.join(files)}: no requests with a goal")
         data_files, count = [str(path.with_suffix(".jsonl"))], len(items)
@@ -161,7 +161,7 @@ def seed_to_item(seed: Seed) -> Item:
 def _holds_items(file: str) -> bool:
     if file.startswith(DATASET):
         return False
-    first = decode_line(next(iter(InputFile(file).lines())))
+    first = decode_json_line(next(iter(InputFile(file).lines())))
     return isinstance(first, dict) and "request" not in first and "candidates" not in first
 
 

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 
 from rejoinder.data.questions import CATEGORIES
-from rejoinder.data.seeds import Seed, check_category
+from rejoinder.data.seeds import Seed, check_statement_category
 from rejoinder.models.statements.model import BEAM_WIDTH, StatementRequest, StatementWriter
 from rejoinder.types import Statement
 
@@ -22,7 +22,7 @@ def add_statements(
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Seed]:
     """Return seeds with up to n more statements of each category; statements that they have are not repeated."""
-    wanted = [check_category(category, "categories") for category in dict.fromkeys(categories)]
+    wanted = [check_statement_category(category, "categories") for category in dict.fromkeys(categories)]
     extended: list[Seed] = []
     for start in range(0, len(seeds), _WINDOW):
         part = seeds[start : start + _WINDOW]

@@ -18,7 +18,7 @@ import numpy as np
 
 from rejoinder.data.questions import CATEGORIES
 from rejoinder.data.seeds import Seed
-from rejoinder.situation.contradictions import Contradictions, Keywords, find_contradictions
+from rejoinder.situation.contradictions import ContradictionKeywords, Contradictions, find_contradictions
 from rejoinder.situation.overlap import OverlapIndex
 from rejoinder.situation.seed_vectors import Encode
 from rejoinder.situation.settings import SituationSettings
@@ -53,7 +53,7 @@ class StatementPool:
 
 
 def collect_statements(
-    seeds: Sequence[Seed], settings: SituationSettings, keywords: Keywords, encode: Encode
+    seeds: Sequence[Seed], settings: SituationSettings, keywords: ContradictionKeywords, encode: Encode
 ) -> StatementPool:
     """Collect and encode the statements of seeds."""
     places: dict[tuple[str, str], int] = {}
@@ -73,7 +73,7 @@ def collect_statements(
 
 
 @dataclass(frozen=True)
-class StatementChoice:
+class ChosenStatements:
     """Places in the pool: the relevant statements, those added from the distractors, from all seeds, and beyond l.
 
     ``further`` are chosen at random from what may still be added: distracting statements beyond the first l.
@@ -90,7 +90,7 @@ class StatementChoice:
         return (*self.near, *self.filled)
 
 
-class StatementChooser:
+class GrowingSituation:
     """A situation that grows one statement at a time."""
 
     def __init__(
@@ -141,16 +141,16 @@ class StatementChooser:
         return added
 
 
-def choose_statements(
-    chooser: StatementChooser, relevant: Sequence[int], of_distractors: Bools, size: int
-) -> StatementChoice:
+def choose_situation_statements(
+    chooser: GrowingSituation, relevant: Sequence[int], of_distractors: Bools, size: int
+) -> ChosenStatements:
     """Choose the statements to add to the relevant ones; more than ``size`` if more are relevant."""
     near = chooser.grow(of_distractors, size, least=0.0)
     filled = chooser.grow(np.ones_like(of_distractors), size)
-    return StatementChoice(tuple(relevant), tuple(near), tuple(filled))
+    return ChosenStatements(tuple(relevant), tuple(near), tuple(filled))
 
 
-def further(chooser: StatementChooser, n: int, random: np.random.Generator) -> tuple[int, ...]:
+def choose_further_statements(chooser: GrowingSituation, n: int, random: np.random.Generator) -> tuple[int, ...]:
     """Choose up to n more statements at random from those that may still be added (SUGAR, section 4.4)."""
     chosen: list[int] = []
     while len(chosen) < n and chooser.free.any():

@@ -11,7 +11,7 @@ import numpy as np
 
 from rejoinder.errors import SpecError
 from rejoinder.indexes.corpus import Corpus, Numbers
-from rejoinder.indexes.pool_sampling import Pools, draw_keys, draw_turns
+from rejoinder.indexes.pool_sampling import TurnPools, draw_keys, draw_turns
 from rejoinder.indexes.speakers import SpeakerSet
 from rejoinder.sources._base import ResponsePlace
 from rejoinder.sources._places import CorpusPlaces
@@ -58,7 +58,7 @@ class SetProposer:
         return turn_rows
 
 
-def _whole_corpus(corpus: Corpus, n: int) -> Pools:
+def _whole_corpus(corpus: Corpus, n: int) -> TurnPools:
     """Return the whole corpus as the pool of n rows."""
     nothing = np.zeros(n, dtype=np.int64)
-    return Pools(nothing, nothing + corpus.n_turns, nothing, nothing, lambda places: places)
+    return TurnPools(nothing, nothing + corpus.n_turns, nothing, nothing, lambda places: places)

@@ -42,11 +42,11 @@ class Sif(Source):
         digest = sif.sif_digest(corpus, words, self.a, self.counts)
         home = index_folder(corpus, f"sif-{digest[:12]}")
         path = home.with_name(f"{home.name}.json")
-        fit = sif.read_fit(path)
+        fit = sif.read_sif_fit(path)
         if fit is None:
-            word_counts = sif.read_counts(self.counts) if self.counts is not None else None
+            word_counts = sif.read_word_counts(self.counts) if self.counts is not None else None
             fit = sif.fit_sif(corpus, words, self.a, word_counts)
-            sif.write_fit(path, fit)
+            sif.write_sif_fit(path, fit)
         encoder = SifEncoder(words, self.a, fit, digest)
         index = open_or_build(
             home,

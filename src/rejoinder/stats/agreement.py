@@ -13,7 +13,7 @@ import numpy as np
 from rejoinder.errors import InputError
 from rejoinder.stats.arrays import NAN, Floats, Ints, Numbers, as_floats, as_paired_floats, check_one_of, sum_by_code
 from rejoinder.stats.correlation import midranks
-from rejoinder.stats.pairwise import pairs_within
+from rejoinder.stats.pairwise_accuracy import pairs_within
 
 Weights: TypeAlias = Literal["none", "linear", "quadratic"]
 
@@ -119,15 +119,17 @@ def krippendorff_alpha(ratings: Numbers, scale: Scale = "ordinal") -> Agreement:
         )
     unit = np.unique(unit, return_inverse=True)[1]
     if scale == "nominal":
-        observed, expected = _nominal(values, unit)
+        observed, expected = _nominal_disagreement(values, unit)
     elif scale == "ratio":
-        observed, expected = _ratio(values, unit)
+        observed, expected = _ratio_disagreement(values, unit)
     else:
-        observed, expected = _squares(midranks(values) if scale == "ordinal" else _rescale(values), unit)
+        observed, expected = _interval_disagreement(
+            midranks(values) if scale == "ordinal" else _rescale_ratings(values), unit
+        )
     return empty._replace(value=1 - observed / expected, observed=observed, expected=expected)
 
 
-def _squares(values: Floats, unit: Ints) -> tuple[float, float]:
+def _interval_disagreement(values: Floats, unit: Ints) -> tuple[float, float]:
     """Mean squared differences of pairs, inside units and overall, from the sums of squares around the mean."""
     n, sizes = len(values), np.bincount(unit)
     inside = values - (sum_by_code(unit, values, len(sizes)) / sizes)[unit]
@@ -136,7 +138,7 @@ def _squares(values: Floats, unit: Ints) -> tuple[float, float]:
     return observed, 2 * float((overall**2).sum()) / (n - 1)
 
 
-def _nominal(values: Floats, unit: Ints) -> tuple[float, float]:
+def _nominal_disagreement(values: Floats, unit: Ints) -> tuple[float, float]:
     n, sizes = len(values), np.bincount(unit)
     categories, codes = np.unique(values, return_inverse=True)
     cells, counts = np.unique(unit * len(categories) + codes, return_counts=True)
@@ -146,7 +148,7 @@ def _nominal(values: Floats, unit: Ints) -> tuple[float, float]:
     return observed, float(n**2 - (shares**2).sum()) / (n * (n - 1))
 
 
-def _ratio(values: Floats, unit: Ints) -> tuple[float, float]:
+def _ratio_disagreement(values: Floats, unit: Ints) -> tuple[float, float]:
     n, sizes = len(values), np.bincount(unit)
     first, second, pair_unit = pairs_within(unit)
     squares = _relative_squares(values[first], values[second])
@@ -167,7 +169,7 @@ def _relative_squares(a: Floats, b: Floats) -> Floats:
     return share**2
 
 
-def _rescale(values: Floats) -> Floats:
+def _rescale_ratings(values: Floats) -> Floats:
     """The values on a scale where no square overflows, which leaves alpha unchanged."""
     scaled: Floats = values / np.abs(values).max()
     return scaled

@@ -28,8 +28,8 @@ from rejoinder.stats.arrays import (
     make_generator,
 )
 from rejoinder.stats.interval import Interval
-from rejoinder.stats.pairwise import pairs_within
-from rejoinder.stats.rating_matrix import unit_interval
+from rejoinder.stats.pairwise_accuracy import pairs_within
+from rejoinder.stats.rating_matrix import rating_unit_interval
 from rejoinder.stats.resampling import IntervalKind, percentile_interval, resample_counts
 
 MAX_CATEGORIES = 200
@@ -106,10 +106,10 @@ def used_clusters(matrix: Floats, clusters: Labels | None) -> Ints | None:
     if clusters is None:
         return None
     check_same_length(ratings=matrix, clusters=clusters)
-    return np.unique(encode_labels(clusters, "clusters")[0][_used(matrix)], return_inverse=True)[1]
+    return np.unique(encode_labels(clusters, "clusters")[0][_used_units(matrix)], return_inverse=True)[1]
 
 
-def _used(matrix: Floats) -> Bools:
+def _used_units(matrix: Floats) -> Bools:
     used: Bools = np.isfinite(matrix).sum(axis=1) >= 2
     return used
 
@@ -117,7 +117,7 @@ def _used(matrix: Floats) -> Bools:
 def encode_units(matrix: Floats) -> tuple[Floats, Ints, Ints, Floats, int]:
     """The units with two or more ratings: their rows, each rating's unit and category, the categories, n left out."""
     known = np.isfinite(matrix)
-    used = _used(matrix)
+    used = _used_units(matrix)
     part = np.where(known, matrix, NAN)[used]
     unit, rater = np.nonzero(known[used])
     values, code = np.unique(part[unit, rater], return_inverse=True)
@@ -155,7 +155,7 @@ def alpha_interval(
     part, unit, code, values, left_out = encode_units(matrix)
     cluster_codes = used_clusters(matrix, clusters)
     if len(values) > MAX_CATEGORIES:
-        return unit_interval(
+        return rating_unit_interval(
             part,
             lambda m: krippendorff_alpha(m, scale).value,
             cluster_codes,
@@ -175,7 +175,7 @@ def alpha_interval(
         coincidences = rows.reshape(-1, size, size)
         totals = coincidences.sum(axis=2)
         n = totals.sum(axis=1)
-        distance = _distances(scale, values, totals)
+        distance = _category_distances(scale, values, totals)
         observed = (coincidences * distance).sum(axis=(1, 2)) * (n - 1)
         expected = np.einsum("bc,bck,bk->b", totals, np.broadcast_to(distance, coincidences.shape), totals)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -222,7 +222,7 @@ def fleiss_interval(
     return counts.interval(kappas, n_resamples=n_resamples, seed=seed, level=level)[0]
 
 
-def _distances(scale: Scale, values: Floats, totals: Floats) -> Floats:
+def _category_distances(scale: Scale, values: Floats, totals: Floats) -> Floats:
     """Squared differences of the categories, one matrix per resample (or one for all)."""
     a, b = values[:, None], values[None, :]
     if scale == "nominal":
@@ -244,7 +244,7 @@ def _distances(scale: Scale, values: Floats, totals: Floats) -> Floats:
 MIN_SHARED = 10
 
 
-class RaterAgreement(NamedTuple):
+class CohenAgreement(NamedTuple):
     """Cohen's kappa over pairs of raters, and of each rater with the others.
 
     ``mean`` is over the ``n_pairs`` pairs of raters with enough common units, weighted by how many. ``raters`` has one
@@ -267,7 +267,7 @@ def cohen_intervals(
     n_resamples: int = 1000,
     seed: int = 0,
     level: float = 0.95,
-) -> RaterAgreement:
+) -> CohenAgreement:
     """Cohen's kappa of all pairs of raters that share enough units, and of each rater against the rest."""
     check_one_of(weights, Weights, "weighting")
     matrix = as_floats(ratings, "ratings", ndim=2)
@@ -276,11 +276,11 @@ def cohen_intervals(
     n_raters, size = matrix.shape[1], len(values)
     if size > MAX_CATEGORIES:
         empty = Interval(NAN, NAN, NAN, len(unit), left_out, len(part), TOO_MANY_CATEGORIES)
-        return RaterAgreement(empty, 0, [empty] * n_raters, np.zeros(n_raters, dtype=np.int64))
+        return CohenAgreement(empty, 0, [empty] * n_raters, np.zeros(n_raters, dtype=np.int64))
     cluster_codes = used_clusters(matrix, clusters)
     first, second = ordered_pairs(unit)
     shared = np.bincount(np.unique(unit[first] * n_raters + rater[first]) % n_raters, minlength=n_raters)
-    cost = _costs(weights, size)
+    cost = _kappa_costs(weights, size)
     # Each rater's table has their ratings in its rows and all others' in its columns; the tables of pairs follow.
     pair = np.minimum(rater[first], rater[second]) * n_raters + np.maximum(rater[first], rater[second])
     pairs, pair_codes, pair_counts = np.unique(pair, return_inverse=True, return_counts=True)
@@ -307,10 +307,10 @@ def cohen_intervals(
 
     intervals = counts.interval(kappas, n_resamples=n_resamples, seed=seed, level=level)
     mean = intervals[0] if len(frequent) else intervals[0]._replace(reason=f"no two raters share {least_shared} units")
-    return RaterAgreement(mean, len(frequent), intervals[1:], shared)
+    return CohenAgreement(mean, len(frequent), intervals[1:], shared)
 
 
-def _costs(weights: Weights, size: int) -> Floats:
+def _kappa_costs(weights: Weights, size: int) -> Floats:
     distance = np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(np.float64)
     costs: dict[str, Floats] = {"none": (distance > 0).astype(np.float64), "linear": distance, "quadratic": distance**2}
     return costs[weights]

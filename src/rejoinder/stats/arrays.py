@@ -109,3 +109,16 @@ def sum_by_code(codes: Ints, values: Floats, size: int) -> Floats:
 def is_constant(values: Floats) -> bool:
     """Whether all values are the same (or there are none)."""
     return bool(values.size == 0 or (values == values[0]).all())
+
+
+def largest_known(values: Floats) -> float:
+    """Return the largest number that is not NaN; NaN if there is none."""
+    known = values[~np.isnan(values)]
+    return float(known.max()) if known.size else NAN
+
+
+def scale_to_unit_length(vectors: npt.NDArray[Any]) -> Floats:
+    """Return vectors scaled to length 1, in double precision; a zero vector has no direction and becomes NaN."""
+    double = np.asarray(vectors, np.float64)
+    lengths = np.linalg.norm(double, axis=-1, keepdims=True)
+    return double / np.where(lengths > 0, lengths, NAN)

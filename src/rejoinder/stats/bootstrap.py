@@ -19,7 +19,13 @@ from rejoinder.stats.arrays import NAN, Floats, Ints, Labels, Numbers, as_finite
 from rejoinder.stats.correlation import Method
 from rejoinder.stats.interval import Interval
 from rejoinder.stats.levels import CorrelationData, Level, LevelCorrelation, MetricBlock
-from rejoinder.stats.resampling import Design, IntervalKind, ResamplingUnit, make_generators, percentile_interval
+from rejoinder.stats.resampling import (
+    IntervalKind,
+    ResamplingDesign,
+    ResamplingUnit,
+    make_generators,
+    percentile_interval,
+)
 
 Progress: TypeAlias = Callable[[int, int], None]
 _MIN_WORK = 2 * 10**8  # resamples times rows times metrics, a few seconds of work: less is not worth another process
@@ -51,7 +57,7 @@ class DrawWorker:
     def __init__(self, columns: Sequence[str], ratings: str, design: Sequence[str], tasks: Sequence[Any]) -> None:
         codes = (_decode_array(one, "<i8") for one in design)
         self._blocks = CorrelationData(
-            [_decode_array(one, "<f8") for one in columns], _decode_array(ratings, "<f8"), Design(*codes)
+            [_decode_array(one, "<f8") for one in columns], _decode_array(ratings, "<f8"), ResamplingDesign(*codes)
         ).blocks()
         self._tasks = [ResamplingTask(*one) for one in tasks]
         self._last: tuple[tuple[int, int], LevelCorrelation] | None = None

@@ -71,7 +71,7 @@ def fit_strengths(won: Floats, shrinkage: float) -> Floats:
     for _ in range(_MAX_STEPS):
         expected = _expected_points(strengths[:, None] - strengths[None, :])
         gradient = (won - played * expected).sum(axis=1) - shrinkage * strengths
-        step = np.linalg.solve(_information(strengths, played, shrinkage), gradient)
+        step = np.linalg.solve(_information_matrix(strengths, played, shrinkage), gradient)
         before, scale = objective(strengths), 1.0
         while objective(strengths + scale * step) > before + 1e-12 and scale > 1e-10:
             scale /= 2
@@ -89,7 +89,7 @@ def _expected_points(ahead: Floats) -> Floats:
     return share
 
 
-def _information(strengths: Floats, played: Floats, shrinkage: float) -> Floats:
+def _information_matrix(strengths: Floats, played: Floats, shrinkage: float) -> Floats:
     """The negative second derivative, made invertible along the one direction without meaning."""
     expected = _expected_points(strengths[:, None] - strengths[None, :])
     weights = played * expected * (1 - expected)
@@ -107,7 +107,7 @@ def robust_errors(strengths: Floats, shrinkage: float, y: Floats, a: Ints, b: In
     scores -= sum_by_code(groups * size + b, residuals, size * n_groups)
     played = np.bincount(a * size + b, minlength=size**2).reshape(size, size).astype(np.float64)
     centre = np.eye(size) - 1 / size
-    bread = centre @ np.linalg.inv(_information(strengths, played + played.T, shrinkage))
+    bread = centre @ np.linalg.inv(_information_matrix(strengths, played + played.T, shrinkage))
     spread = bread @ scores.reshape(n_groups, size).T
     errors: Floats = np.sqrt((spread**2).sum(axis=1) * n_groups / (n_groups - 1))
     return errors
@@ -116,7 +116,7 @@ def robust_errors(strengths: Floats, shrinkage: float, y: Floats, a: Ints, b: In
 POINTS = {"first": 1.0, "tie": 0.5, "second": 0.0}  # the first system's points for each choice of a preference
 
 
-class Strength(NamedTuple):
+class SystemStrength(NamedTuple):
     """One system's strength with its interval, its points and its judgements."""
 
     system: Any
@@ -127,10 +127,10 @@ class Strength(NamedTuple):
     n: int
 
 
-class Ranking(NamedTuple):
+class StrengthRanking(NamedTuple):
     """Systems from the strongest to the weakest (by share of points where there are no strengths)."""
 
-    strengths: tuple[Strength, ...]
+    strengths: tuple[SystemStrength, ...]
     n: int
     n_missing: int
     n_clusters: int
@@ -145,7 +145,7 @@ def rank_systems(
     *,
     shrinkage: float = 0.0,
     level: float = 0.95,
-) -> Ranking:
+) -> StrengthRanking:
     """Bradley-Terry strengths from the points (1, 0.5 or 0) that the first system got against the second."""
     y, (a, b), groups, names, n_missing = _drop_missing(first, second, points, clusters)
     check_probability(level, "level")
@@ -161,14 +161,14 @@ def rank_systems(
         strengths = fit_strengths(won, shrinkage)
         errors = robust_errors(strengths, shrinkage, y, a, b, groups)
         reason = "no interval: fewer than 2 clusters" if n_clusters < 2 else None
-    return Ranking(
+    return StrengthRanking(
         _list_systems(names, won, strengths, errors, n_clusters, level), len(y), n_missing, n_clusters, reason
     )
 
 
 def _list_systems(
     names: list[Any], won: Floats, strengths: Floats, errors: Floats, n_clusters: int, level: float
-) -> tuple[Strength, ...]:
+) -> tuple[SystemStrength, ...]:
     from scipy.special import stdtrit
 
     t = float(stdtrit(n_clusters - 1, (1 + level) / 2)) if n_clusters > 1 else NAN
@@ -176,7 +176,7 @@ def _list_systems(
     share = points / np.maximum(played, 1)
     order = np.lexsort((np.arange(len(names)), -share, -np.nan_to_num(strengths)))
     return tuple(
-        Strength(
+        SystemStrength(
             names[s],
             float(strengths[s]),
             float(strengths[s] - t * errors[s]),

@@ -16,7 +16,7 @@ from rejoinder.stats.arrays import NAN, Floats, Ints, Numbers, as_paired_floats,
 Binning: TypeAlias = Literal["width", "mass"]
 
 
-class Bin(NamedTuple):
+class ReliabilityBin(NamedTuple):
     """One bin of a reliability diagram."""
 
     low: float
@@ -31,7 +31,7 @@ class Calibration(NamedTuple):
 
     error: float
     largest: float
-    bins: tuple[Bin, ...]
+    bins: tuple[ReliabilityBin, ...]
     n: int
     n_missing: int
     reason: str | None = None
@@ -59,7 +59,7 @@ def calibration(probabilities: Numbers, outcomes: Numbers, n_bins: int = 10, bin
         inside = codes == code
         edges = (code / n_bins, (code + 1) / n_bins) if binning == "width" else (p[inside].min(), p[inside].max())
         means = float(p[inside].mean()), float(y[inside].mean())
-        bins.append(Bin(float(edges[0]), float(edges[1]), *means, int(inside.sum())))
+        bins.append(ReliabilityBin(float(edges[0]), float(edges[1]), *means, int(inside.sum())))
     gaps = [abs(b.probability - b.outcome) for b in bins]
     error = sum(gap * b.n for gap, b in zip(gaps, bins, strict=True)) / len(p)
     return Calibration(error, max(gaps), tuple(bins), len(p), n_missing)

@@ -14,14 +14,14 @@ import numpy as np
 from rejoinder.stats.arrays import NAN, Floats, Ints, Numbers, as_paired_floats, check_one_of, is_constant
 
 
-class Ties(NamedTuple):
+class TiedValues(NamedTuple):
     """An array in terms of its sorted distinct values: the code of each entry, and how often each value occurs."""
 
     codes: Ints
     counts: Ints
 
 
-def ties(values: Floats) -> Ties:
+def ties(values: Floats) -> TiedValues:
     """The groups of equal values, from the smallest to the largest; there must be no NaN."""
     order = np.argsort(values, kind="stable")
     ordered = values[order]
@@ -29,7 +29,7 @@ def ties(values: Floats) -> Ties:
     new[1:] = ordered[1:] != ordered[:-1]
     codes = np.empty(len(values), dtype=np.int64)
     codes[order] = np.cumsum(new) - 1
-    return Ties(codes, np.diff(np.append(np.flatnonzero(new), len(values))))
+    return TiedValues(codes, np.diff(np.append(np.flatnonzero(new), len(values))))
 
 
 def midranks(values: Floats) -> Floats:

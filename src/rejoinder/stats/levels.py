@@ -15,7 +15,7 @@ import numpy as np
 
 from rejoinder.stats.arrays import Bools, Floats, Ints, Labels, Numbers, as_finite, check_one_of, check_same_length
 from rejoinder.stats.correlation import Method
-from rejoinder.stats.resampling import Design, Draw
+from rejoinder.stats.resampling import ResampleDraw, ResamplingDesign
 from rejoinder.stats.weighted_correlation import (
     SortedGroups,
     WeightedCorrelation,
@@ -29,11 +29,11 @@ Level: TypeAlias = Literal["pooled", "within_system", "within_item", "system"]
 class LevelCorrelation(Protocol):
     """Each metric's correlation with the ratings at one level, in each resample of a draw."""
 
-    def __call__(self, draw: Draw) -> Floats: ...
+    def __call__(self, draw: ResampleDraw) -> Floats: ...
 
 
 def correlation_at_level(
-    level: Level, method: Method, scores: Sequence[Floats], ratings: Floats, design: Design
+    level: Level, method: Method, scores: Sequence[Floats], ratings: Floats, design: ResamplingDesign
 ) -> LevelCorrelation:
     """The correlation at a level, as a function of a draw; the rows must be complete."""
     check_one_of(level, Level, "level")
@@ -61,12 +61,14 @@ class _Undefined:
     def __init__(self, n_metrics: int) -> None:
         self.n_metrics = n_metrics
 
-    def __call__(self, draw: Draw) -> Floats:
+    def __call__(self, draw: ResampleDraw) -> Floats:
         return np.full((len(draw.rows), self.n_metrics), np.nan)
 
 
 class _WithinGroups:
-    def __init__(self, level: Level, method: Method, scores: Sequence[Floats], ratings: Floats, design: Design) -> None:
+    def __init__(
+        self, level: Level, method: Method, scores: Sequence[Floats], ratings: Floats, design: ResamplingDesign
+    ) -> None:
         groups = {"within_system": design.systems, "within_item": design.items}.get(level, np.zeros_like(design.items))
         self.level = level
         self.order = np.argsort(groups, kind="stable")
@@ -75,7 +77,7 @@ class _WithinGroups:
             method, [x[self.order] for x in scores], ratings[self.order], SortedGroups.of(groups[self.order])
         )
 
-    def __call__(self, draw: Draw) -> Floats:
+    def __call__(self, draw: ResampleDraw) -> Floats:
         values = self.groups(draw.rows)
         if self.level == "pooled":
             return values[:, :, 0]
@@ -91,13 +93,13 @@ class _WithinGroups:
 
 
 class _BetweenSystems:
-    def __init__(self, method: Method, scores: Sequence[Floats], ratings: Floats, design: Design) -> None:
+    def __init__(self, method: Method, scores: Sequence[Floats], ratings: Floats, design: ResamplingDesign) -> None:
         self.method = method
         self.order = np.argsort(design.systems, kind="stable")
         self.systems = SortedGroups.of(design.systems[self.order])
         self.ratings, *self.scores = (x[self.order] for x in (ratings, *scores))
 
-    def __call__(self, draw: Draw) -> Floats:
+    def __call__(self, draw: ResampleDraw) -> Floats:
         rows = draw.rows.take(self.order, axis=1)
         sizes = self.systems.sums(rows)
         weights = np.where(sizes > 0, draw.systems, 0)
@@ -121,7 +123,7 @@ class MetricBlock(NamedTuple):
     members: list[int]
     scores: list[Floats]
     ratings: Floats
-    design: Design
+    design: ResamplingDesign
 
     def correlate(self, at: Level, method: Method) -> LevelCorrelation:
         """Each metric's correlation with the ratings under a draw."""
@@ -134,7 +136,7 @@ class CorrelationData:
 
     columns: Sequence[Floats]
     ratings: Floats
-    design: Design
+    design: ResamplingDesign
 
     @classmethod
     def of(
@@ -150,7 +152,7 @@ class CorrelationData:
         columns = {name: as_finite(values, name) for name, values in scores.items()}
         for name, x in columns.items():
             check_same_length(**{name: x, "ratings": y})
-        return cls(list(columns.values()), y, Design.of(len(y), systems, items, dialogues))
+        return cls(list(columns.values()), y, ResamplingDesign.of(len(y), systems, items, dialogues))
 
     def blocks(self) -> list[MetricBlock]:
         """The metrics grouped by the rows that they have scores on."""

@@ -23,8 +23,8 @@ def ndcg(gains: Sequence[float], scores: Sequence[float], k: int = DEFAULT_K) ->
     for _, indices in groupby(order, key=lambda index: scores[index]):
         tied_gains = [gains[index] for index in indices]
         expected += [math.fsum(tied_gains) / len(tied_gains)] * len(tied_gains)
-    return _discount(expected, k) / _discount(sorted(gains, reverse=True), k)
+    return _discounted_gain(expected, k) / _discounted_gain(sorted(gains, reverse=True), k)
 
 
-def _discount(gains: Sequence[float], k: int) -> float:
+def _discounted_gain(gains: Sequence[float], k: int) -> float:
     return math.fsum(gain / math.log2(index + 2) for index, gain in enumerate(gains[:k]))

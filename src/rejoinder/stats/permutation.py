@@ -29,7 +29,7 @@ from rejoinder.stats.arrays import (
 )
 from rejoinder.stats.correlation import Method
 from rejoinder.stats.levels import Level, LevelCorrelation, correlation_at_level
-from rejoinder.stats.resampling import Design, Draw
+from rejoinder.stats.resampling import ResampleDraw, ResamplingDesign
 from rejoinder.stats.significance import Significance
 
 Swap: TypeAlias = Literal["items", "dialogues", "systems", "both"]
@@ -56,7 +56,7 @@ def permutation_test(
     check_at_least(n_permutations, 1, "n_permutations")
     check_one_of(swap, Swap, "swap")
     rows = np.flatnonzero(~np.isnan(x + y + z))
-    design = Design.of(len(z), systems, items, dialogues).only(rows)
+    design = ResamplingDesign.of(len(z), systems, items, dialogues).only(rows)
     empty = Significance(NAN, NAN, len(rows), len(z) - len(rows))
     if len(rows) < 3:
         return empty._replace(reason="fewer than 3 rows")
@@ -70,7 +70,7 @@ def permutation_test(
         return empty._replace(reason="no correlation at this level")
     # Which of a row's two scores is used is a count of 0 or 1 over the rows of both metrics, one after the other.
     scores = np.concatenate([_standardise(x), _standardise(y)])
-    doubled = Design(*(np.tile(codes, 2) for codes in (design.systems, design.items, design.dialogues)))
+    doubled = ResamplingDesign(*(np.tile(codes, 2) for codes in (design.systems, design.items, design.dialogues)))
     correlate = correlation_at_level(at, method, [scores], np.tile(z, 2), doubled)
     observed = float(_swapped_difference(correlate, np.zeros((1, len(z)), dtype=bool), doubled)[0])
     n_as_large = 0
@@ -83,7 +83,7 @@ def permutation_test(
     return empty._replace(statistic=statistic, p=(1 + n_as_large) / (1 + n_permutations))
 
 
-def _draw_swaps(design: Design, swap: Swap, size: int, random: np.random.Generator) -> Bools:
+def _draw_swaps(design: ResamplingDesign, swap: Swap, size: int, random: np.random.Generator) -> Bools:
     """The rows whose two scores are swapped: (permutations, rows)."""
     units, n_units = (design.items, design.n_items) if swap == "items" else (design.dialogues, design.n_dialogues)
     flips = random.random((size, n_units + design.n_systems)) < 0.5
@@ -92,12 +92,12 @@ def _draw_swaps(design: Design, swap: Swap, size: int, random: np.random.Generat
     return {"systems": system_swaps, "both": unit_swaps ^ system_swaps}.get(swap, unit_swaps)
 
 
-def _swapped_difference(correlate: LevelCorrelation, swaps: Bools, doubled: Design) -> Floats:
+def _swapped_difference(correlate: LevelCorrelation, swaps: Bools, doubled: ResamplingDesign) -> Floats:
     """The first correlation minus the second, after swapping."""
     whole = doubled.full_sample()
     values = []
     for mask in (np.concatenate([~swaps, swaps], axis=1), np.concatenate([swaps, ~swaps], axis=1)):
-        draw = Draw(
+        draw = ResampleDraw(
             mask.astype(np.int64),
             np.repeat(whole.systems, len(swaps), axis=0),
             np.repeat(whole.items, len(swaps), axis=0),

@@ -44,7 +44,7 @@ def power_at(
         return estimate._replace(reason="fewer than 2 clusters")
     if sd == 0:
         return estimate._replace(reason="the differences do not vary")
-    return estimate._replace(power=_power(abs(difference) / sd * math.sqrt(n / effect), freedom, alpha))
+    return estimate._replace(power=_noncentral_t_power(abs(difference) / sd * math.sqrt(n / effect), freedom, alpha))
 
 
 def rows_needed(
@@ -90,15 +90,15 @@ def detectable_difference(
         return estimate._replace(power=power, difference=0.0, reason=reason)
     freedom = n / cluster_size - 1
     low, high = 0.0, 1.0
-    while _power(high, freedom, alpha) < power:
+    while _noncentral_t_power(high, freedom, alpha) < power:
         low, high = high, 2 * high
     for _ in range(200):
         middle = (low + high) / 2
-        low, high = (low, middle) if _power(middle, freedom, alpha) >= power else (middle, high)
+        low, high = (low, middle) if _noncentral_t_power(middle, freedom, alpha) >= power else (middle, high)
     return estimate._replace(power=power, difference=high * sd / math.sqrt(estimate.effective_n))
 
 
-def _power(noncentrality: float, freedom: float, alpha: float) -> float:
+def _noncentral_t_power(noncentrality: float, freedom: float, alpha: float) -> float:
     """Both tails of the noncentral t beyond the critical value; normal where its series fails."""
     from scipy.special import nctdtr, ndtr, stdtrit
 

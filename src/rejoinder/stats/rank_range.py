@@ -73,8 +73,8 @@ def rank_ranges(
     sign = 1.0 if higher_is_better else -1.0
     sums = sum_by_code(cells, sign * x[known], size).reshape(n_clusters, len(names))
     sizes = sum_by_code(cells, np.ones(len(cells)), size).reshape(n_clusters, len(names))
-    whole = _means(np.ones((1, n_clusters)), sums, sizes)
-    rank = _ranks(whole)[0][0]
+    whole = _resampled_means(np.ones((1, n_clusters)), sums, sizes)
+    rank = _tied_ranks(whole)[0][0]
     low, high = np.full(len(names), NAN), np.full(len(names), NAN)
     if n_clusters > 1:
         best, worst = _resample_ranks(sums, sizes, n_resamples, seed)
@@ -100,19 +100,19 @@ def _resample_ranks(sums: Floats, sizes: Floats, n_resamples: int, seed: int) ->
     parts = []
     for start in range(0, n_resamples, batch_size):
         counts = resample_counts(len(sums), min(batch_size, n_resamples - start), random)
-        parts.append(_ranks(_means(counts, sums, sizes)))
+        parts.append(_tied_ranks(_resampled_means(counts, sums, sizes)))
     best, worst = zip(*parts, strict=True)
     return np.concatenate(best), np.concatenate(worst)
 
 
-def _means(counts: Floats | Ints, sums: Floats, sizes: Floats) -> Floats:
+def _resampled_means(counts: Floats | Ints, sums: Floats, sizes: Floats) -> Floats:
     """The systems' means in each resample; NaN for a system that was not drawn."""
     n = counts @ sizes
     means: Floats = counts @ sums / np.where(n > 0, n, NAN)
     return means
 
 
-def _ranks(means: Floats) -> tuple[Floats, Floats]:
+def _tied_ranks(means: Floats) -> tuple[Floats, Floats]:
     """The best and the worst rank that ties allow; NaN for a system without a mean."""
     own, others = means[:, :, None], means[:, None, :]
     tolerance = 1e-12 * np.abs(np.nan_to_num(own))  # means of the same numbers in another order are equal

@@ -66,7 +66,7 @@ def compact_ratings(ratings: Numbers) -> Floats:
     return compacted
 
 
-def unit_interval(
+def rating_unit_interval(
     ratings: Numbers,
     statistic: Callable[[Floats], float],
     clusters: Labels | None = None,

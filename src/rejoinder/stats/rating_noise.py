@@ -62,7 +62,7 @@ def estimate_noise(first: Numbers, second: Numbers | None = None, clusters: Labe
     x = as_floats(first, "first", ndim=2)
     sides = [x] if second is None else [x, as_floats(second, "second", ndim=2)]
     check_same_length(first=x, second=sides[-1])
-    means, counts = zip(*(_means(side) for side in sides), strict=True)
+    means, counts = zip(*(_rating_means(side) for side in sides), strict=True)
     rated = np.all([n > 0 for n in counts], axis=0)
     within = _spread_within([side[rated] for side in sides])
     zeros = np.zeros(len(x)) if second is None else means[1]
@@ -81,7 +81,7 @@ def estimate_noise(first: Numbers, second: Numbers | None = None, clusters: Labe
     return noise._replace(between=math.sqrt(max(0.0, spread.sd**2 - len(sides) * within**2 / raters)))
 
 
-def _means(matrix: Floats) -> tuple[Floats, Floats]:
+def _rating_means(matrix: Floats) -> tuple[Floats, Floats]:
     n = (~np.isnan(matrix)).sum(axis=1)
     with np.errstate(invalid="ignore"):
         return np.nansum(matrix, axis=1) / np.where(n > 0, n, NAN), n
@@ -91,7 +91,7 @@ def _spread_within(sides: list[Floats]) -> float:
     """The standard deviation of ratings around the mean of their reply, pooled; NaN without two ratings anywhere."""
     squares, freedom = 0.0, 0
     for matrix in sides:
-        means, n = _means(matrix)
+        means, n = _rating_means(matrix)
         squares += float(np.nansum((matrix - means[:, None]) ** 2))
         freedom += int(np.maximum(n - 1, 0).sum())
     return math.sqrt(squares / freedom) if freedom else NAN

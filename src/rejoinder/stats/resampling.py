@@ -27,7 +27,7 @@ ResamplingUnit: TypeAlias = Literal["rows", "items", "dialogues", "systems", "bo
 _CELLS = 2**14  # resamples times rows held at once: few enough to stay in the processor's cache
 
 
-class Draw(NamedTuple):
+class ResampleDraw(NamedTuple):
     """Some resamples: how often each row, each system and each item counts in each of them."""
 
     rows: Ints
@@ -36,7 +36,7 @@ class Draw(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Design:
+class ResamplingDesign:
     """Which system, which item and which dialogue each row belongs to; an item belongs to one dialogue."""
 
     systems: Ints
@@ -46,7 +46,7 @@ class Design:
     @classmethod
     def of(
         cls, n: int, systems: Labels | None = None, items: Labels | None = None, dialogues: Labels | None = None
-    ) -> Design:
+    ) -> ResamplingDesign:
         """A design from labels.
 
         Without systems all rows belong to one; without items every row is its own item; without dialogues every item is
@@ -66,10 +66,10 @@ class Design:
             raise InputError(f"item {name} belongs to two dialogues; give the items of each dialogue their own names")
         return design
 
-    def only(self, rows: Ints) -> Design:
+    def only(self, rows: Ints) -> ResamplingDesign:
         """The design of some of the rows, with systems, items and dialogues renumbered."""
         parts = (self.systems, self.items, self.dialogues)
-        return Design(*(np.unique(codes[rows], return_inverse=True)[1] for codes in parts))
+        return ResamplingDesign(*(np.unique(codes[rows], return_inverse=True)[1] for codes in parts))
 
     def dialogue_of_item(self) -> Ints:
         """The dialogue of each item."""
@@ -104,11 +104,13 @@ class Design:
         sizes = {"rows": len(self.systems), "items": self.n_items}
         return 0 if unit == "systems" else sizes.get(unit, self.n_dialogues)
 
-    def full_sample(self) -> Draw:
+    def full_sample(self) -> ResampleDraw:
         """The data themselves: everything counts once."""
-        return Draw(*(np.ones((1, n), dtype=np.int64) for n in (len(self.systems), self.n_systems, self.n_items)))
+        return ResampleDraw(
+            *(np.ones((1, n), dtype=np.int64) for n in (len(self.systems), self.n_systems, self.n_items))
+        )
 
-    def draws(self, unit: ResamplingUnit, n_resamples: int, seed: int) -> Iterator[Draw]:
+    def draws(self, unit: ResamplingUnit, n_resamples: int, seed: int) -> Iterator[ResampleDraw]:
         """Seeded resamples, in batches; the size of a batch changes no number."""
         return self.draws_from(unit, n_resamples, make_generators(seed))
 
@@ -130,7 +132,7 @@ class Design:
 
     def draws_from(
         self, unit: ResamplingUnit, n_resamples: int, generators: Sequence[np.random.Generator]
-    ) -> Iterator[Draw]:
+    ) -> Iterator[ResampleDraw]:
         """Resamples from the current state of the generators."""
         check_one_of(unit, ResamplingUnit, "unit of resampling")
         batch_size = self.batch_size
@@ -147,7 +149,7 @@ class Design:
                 rows = resample_counts(len(self.systems), size, generators[1])
             else:
                 rows = self._rows(systems, items, unit)
-            yield Draw(rows, systems, items)
+            yield ResampleDraw(rows, systems, items)
 
     def _rows(self, systems: Ints, items: Ints, unit: ResamplingUnit) -> Ints:
         if unit == "systems":
@@ -202,7 +204,7 @@ def percentile_interval(
     off_centre = empty._replace(reason="the resamples miss the estimate; resample other units")
     if not _OFF_CENTRE <= below <= 1 - _OFF_CENTRE:
         return off_centre
-    low, high = np.quantile(defined, _probabilities(below, n_units, level, kind))
+    low, high = np.quantile(defined, _interval_probabilities(below, n_units, level, kind))
     if not low - 1e-12 <= value <= high + 1e-12:
         return off_centre
     return empty._replace(low=float(low), high=float(high), reason=reason)
@@ -226,7 +228,7 @@ def bootstrap_p_value(samples: Floats, n_units: int, kind: IntervalKind = "expan
     return 2 * share
 
 
-def _probabilities(below: float, n_units: int, level: float, kind: IntervalKind) -> tuple[float, float]:
+def _interval_probabilities(below: float, n_units: int, level: float, kind: IntervalKind) -> tuple[float, float]:
     from scipy.special import ndtr, ndtri, stdtrit
 
     reach = float(-ndtri((1 - level) / 2))

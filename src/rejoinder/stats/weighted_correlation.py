@@ -46,7 +46,7 @@ class SortedGroups:
         return values if len(self.starts) == 1 else values.take(self.codes, axis=1)
 
 
-class Ordering(NamedTuple):
+class GroupOrdering(NamedTuple):
     """A variable sorted within groups: the order, where each run of equal values ends, and the run of each row."""
 
     order: Ints
@@ -54,7 +54,7 @@ class Ordering(NamedTuple):
     runs: Ints
 
     @classmethod
-    def of(cls, values: Floats, groups: SortedGroups) -> Ordering:
+    def of(cls, values: Floats, groups: SortedGroups) -> GroupOrdering:
         """Sort one variable; ties and groups make the runs."""
         order = np.lexsort((values, groups.codes))
         ordered, group = values[order], groups.codes[order]
@@ -113,7 +113,7 @@ def weighted_correlation(
 class _Spearman:
     def __init__(self, scores: Sequence[Floats], ratings: Floats, groups: SortedGroups) -> None:
         self.groups = groups
-        self.ratings, *self.scores = (Ordering.of(values, groups) for values in (ratings, *scores))
+        self.ratings, *self.scores = (GroupOrdering.of(values, groups) for values in (ratings, *scores))
 
     def __call__(self, counts: Ints) -> Floats:
         sizes = self.groups.sums(counts)
@@ -127,7 +127,7 @@ class _Spearman:
         for ordering in self.scores:
             x = ordering.ranks(counts, middles)
             moments.append((self._sums(weighted_y, x), self._sums(weights * x, x)))
-        return _correlations(moments, var_y, sizes)
+        return _correlations_from_moments(moments, var_y, sizes)
 
     def _sums(self, left: Floats, right: Floats) -> Floats:
         if len(self.groups.starts) == 1:
@@ -138,7 +138,7 @@ class _Spearman:
 class _Pearson:
     def __init__(self, scores: Sequence[Floats], ratings: Floats, groups: SortedGroups) -> None:
         self.groups = groups
-        self.ratings, *self.scores = (_centre(values, groups) for values in (ratings, *scores))
+        self.ratings, *self.scores = (_centre_in_groups(values, groups) for values in (ratings, *scores))
 
     def __call__(self, counts: Ints) -> Floats:
         sizes = self.groups.sums(counts)
@@ -148,7 +148,7 @@ class _Pearson:
         for x in self.scores:
             mean_x, var_x = self._moments(weights, x, sizes)
             moments.append((self.groups.sums(weights * (x * self.ratings)) - mean_x * mean_y * sizes, var_x))
-        return _correlations(moments, var_y, sizes)
+        return _correlations_from_moments(moments, var_y, sizes)
 
     def _moments(self, weights: Floats, x: Floats, sizes: Ints) -> tuple[Floats, Floats]:
         mean = self.groups.sums(weights * x) / np.maximum(sizes, 1)
@@ -160,8 +160,8 @@ class _Pearson:
 class _Kendall:
     def __init__(self, scores: Sequence[Floats], ratings: Floats, groups: SortedGroups) -> None:
         self.groups = groups
-        self.ratings = Ordering.of(ratings, groups)
-        self.scores = [(Ordering.of(x, groups), _Inversions(x, self.ratings.runs, groups)) for x in scores]
+        self.ratings = GroupOrdering.of(ratings, groups)
+        self.scores = [(GroupOrdering.of(x, groups), _Inversions(x, self.ratings.runs, groups)) for x in scores]
 
     def __call__(self, counts: Ints) -> Floats:
         sizes = self.groups.sums(counts)
@@ -172,7 +172,7 @@ class _Kendall:
             discordant, tied_both = inversions(counts)
             surplus = sizes * sizes - tied_x - tied_y + tied_both - 4 * discordant
             moments.append((surplus, sizes * sizes - tied_x))
-        return _correlations(moments, sizes * sizes - tied_y, sizes)
+        return _correlations_from_moments(moments, sizes * sizes - tied_y, sizes)
 
 
 class _Inversions:
@@ -185,7 +185,7 @@ class _Inversions:
         x = scores[self.order]
         last = np.ones(len(x), dtype=bool)
         last[:-1] = (x[1:] != x[:-1]) | (ordered[1:] != ordered[:-1])
-        self.both = Ordering(self.order, np.flatnonzero(last), runs)
+        self.both = GroupOrdering(self.order, np.flatnonzero(last), runs)
         self.levels: list[tuple[Bools, Ints, Ints]] = []
         for bit in reversed(range(int(runs.max(initial=0)).bit_length())):
             prefix = ordered >> (bit + 1)
@@ -208,7 +208,7 @@ class _Inversions:
         return total, self.both.squares(counts, self.groups)
 
 
-def _centre(values: Floats, groups: SortedGroups) -> Floats:
+def _centre_in_groups(values: Floats, groups: SortedGroups) -> Floats:
     """Values centred on their group's mean and scaled to order one, so that sums of squares stay exact enough."""
     sizes = np.diff(np.append(groups.starts, len(values)))
     means = np.add.reduceat(values / np.repeat(sizes, sizes), groups.starts)
@@ -220,7 +220,9 @@ def _centre(values: Floats, groups: SortedGroups) -> Floats:
     return scaled
 
 
-def _correlations(moments: Sequence[tuple[Floats | Ints, Floats | Ints]], var_y: Floats | Ints, sizes: Ints) -> Floats:
+def _correlations_from_moments(
+    moments: Sequence[tuple[Floats | Ints, Floats | Ints]], var_y: Floats | Ints, sizes: Ints
+) -> Floats:
     """Each metric's correlation from its covariance and variance: (resamples, metrics, groups)."""
     covariances, variances = (np.stack(parts, axis=1) for parts in zip(*moments, strict=True))
     return bounded_ratio(covariances, variances, var_y[:, None], sizes[:, None])

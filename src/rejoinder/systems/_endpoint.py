@@ -20,12 +20,12 @@ from urllib.parse import urlsplit
 import orjson
 
 from rejoinder.errors import JudgeError, SpecError
-from rejoinder.judges.answer import Completion, read_body
-from rejoinder.judges.answer_store import Answer, AnswerStore
+from rejoinder.judges.answer import ChatCompletion, parse_chat_completion
+from rejoinder.judges.answer_store import AnswerStore, StoredAnswer
 from rejoinder.judges.consistency import AnswerCounts, count_answers
 from rejoinder.judges.endpoint import RawAnswer
-from rejoinder.judges.requests import ChatConverter, Readable, Request, send_requests
-from rejoinder.judges.settings import KEY, URL, EndpointSettings, _read_number, read_settings, tries
+from rejoinder.judges.requests import ChatConverter, EndpointRequest, Readable, send_requests
+from rejoinder.judges.settings import KEY, URL, EndpointSettings, _read_number, read_endpoint_settings, read_max_tries
 from rejoinder.paths import cache_home
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -33,7 +33,7 @@ _OTHERS = (("OPENAI_BASE_URL", "OPENAI_API_KEY"),)
 
 
 @dataclass(frozen=True)
-class Endpoint:
+class SystemEndpoint:
     """An endpoint and one system's answers from it; ``whole`` is all that decides them besides the request."""
 
     system: str  # for errors
@@ -41,21 +41,21 @@ class Endpoint:
     key: str | None  # the environment variable that holds the key
     whole: tuple[Any, ...]
 
-    def ask(self, requests: Iterable[Request], readable: Readable, plain: ChatConverter | None = None) -> None:
+    def ask(self, requests: Iterable[EndpointRequest], readable: Readable, plain: ChatConverter | None = None) -> None:
         """Send every unanswered request; with ``plain``, send them to /completions and convert the answers."""
         try:
-            settings, store = _settings(self.url, self.key), self.store
+            settings, store = _endpoint_settings(self.url, self.key), self.store
             with store.claim():
                 send_requests(requests, settings, store, readable, plain)
         except JudgeError as error:
             raise JudgeError(f"{self.system}: {_reword_error(str(error), bool(self.url))}") from None
 
-    def answers(self, request: Request) -> Iterator[tuple[Answer, Completion]]:
+    def answers(self, request: EndpointRequest) -> Iterator[tuple[StoredAnswer, ChatCompletion]]:
         """Yield the stored answers to a request in the order they came, including refusals; nothing is sent."""
         for answer in self.store.get_all(request.key):
-            yield answer, read_body(answer.body.encode())
+            yield answer, parse_chat_completion(answer.body.encode())
 
-    def spent(self, requests: Iterable[Request]) -> AnswerCounts:
+    def spent(self, requests: Iterable[EndpointRequest]) -> AnswerCounts:
         """Count the stored answers to some requests, and their tokens by the endpoint's count; nothing is sent."""
         self.store.refresh()
         return count_answers(
@@ -75,11 +75,11 @@ class Endpoint:
         return _open_store(cache_home() / "systems" / f"{name}.jsonl")
 
 
-def request(body: dict[str, Any], again: dict[str, Any] | None = None) -> Request:
+def make_endpoint_request(body: dict[str, Any], again: dict[str, Any] | None = None) -> EndpointRequest:
     """Return a request whose key is the digest of its body."""
     raw = orjson.dumps(body)
     key = hashlib.blake2b(raw, digest_size=16).hexdigest()
-    return Request(key, raw, raw if again is None else orjson.dumps({**body, **again}))
+    return EndpointRequest(key, raw, raw if again is None else orjson.dumps({**body, **again}))
 
 
 def check_endpoint(system: str, model: str, url: str, key: str | None) -> None:
@@ -97,20 +97,20 @@ def check_endpoint(system: str, model: str, url: str, key: str | None) -> None:
         raise SpecError(f"{system}: key must name the environment variable that holds the key, not be the key itself")
 
 
-def _settings(url: str, key: str | None) -> EndpointSettings:
+def _endpoint_settings(url: str, key: str | None) -> EndpointSettings:
     if not url:
-        return read_settings()
+        return read_endpoint_settings()
     return EndpointSettings(
         url.rstrip("/"),
-        _key(url.rstrip("/"), key),
+        _endpoint_key(url.rstrip("/"), key),
         in_flight=int(_read_number("IN_FLIGHT", 32, 1, 1024)),
         timeout=_read_number("TIMEOUT", 60.0, 0.01, 3600),
         retries=int(_read_number("RETRIES", 6, 0, 100)),
-        tries=tries(),
+        tries=read_max_tries(),
     )
 
 
-def _key(url: str, variable: str | None) -> str:
+def _endpoint_key(url: str, variable: str | None) -> str:
     """Return the key in the named variable; without one, the environment's key if it is for this endpoint."""
     if variable is not None:
         key = os.environ.get(variable, "")

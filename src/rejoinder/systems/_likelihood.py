@@ -23,7 +23,7 @@ def check_normalise(system: str, value: object) -> None:
     check_choice(system, "normalise", value, Normalise)
 
 
-def batch_limits(network: Any) -> tuple[int, int]:
+def network_batch_limits(network: Any) -> tuple[int, int]:
     """Return how many rows and tokens a batch for a network may have."""
     return _BATCH_LIMITS.get(network.device.type, _BATCH_LIMITS["cpu"])
 

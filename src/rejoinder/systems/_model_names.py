@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from rejoinder.errors import InputError, SpecError, nearest
-from rejoinder.models.catalog.entries import MODELS, Hub, Kind, Model
-from rejoinder.models.catalog.manifest import is_available, require_model
+from rejoinder.models.catalog.entries import MODELS, CatalogModel, Hub, Kind
+from rejoinder.models.catalog.hub import find_in_hub_cache
+from rejoinder.models.catalog.manifest import is_model_available, require_model
 
 _KINDS: dict[Kind, str] = {"language-model": "language model", "sequence-model": "sequence-to-sequence model"}
 
@@ -20,11 +21,11 @@ def find_model_folder(name: str, kind: Kind) -> str:
         return name
     if entry is not None and entry.kind != kind:
         raise SpecError(f"{name} is not a {_KINDS[kind]}: the catalog lists it for {entry.purpose}")
-    if entry is not None and is_available(entry):
+    if entry is not None and is_model_available(entry):
         return str(require_model(entry.name))
     names = [name] if entry is None or not isinstance(entry.origin, Hub) else [entry.origin.repository, name]
     for one in names:
-        if (folder := _find_in_hub_cache(one)) is not None:
+        if (folder := find_in_hub_cache(one)) is not None:
             return str(folder)
     if entry is not None:
         return str(require_model(entry.name))  # says how to get it
@@ -36,19 +37,9 @@ def find_model_folder(name: str, kind: Kind) -> str:
     )
 
 
-def _find_entry(name: str) -> Model | None:
+def _find_entry(name: str) -> CatalogModel | None:
     """Return the catalog's entry with that name, or with that repository."""
     if name in MODELS:
         return MODELS[name]
     hubs = ((model, model.origin) for model in MODELS.values())
     return next((model for model, origin in hubs if isinstance(origin, Hub) and origin.repository == name), None)
-
-
-def _find_in_hub_cache(name: str) -> Path | None:
-    """Return the folder of a model in the hub's local cache."""
-    try:
-        from huggingface_hub import snapshot_download
-
-        return Path(snapshot_download(name, local_files_only=True))
-    except Exception:  # not installed, not in the cache, or not a valid name: the library has a class for each
-        return None

@@ -15,7 +15,7 @@ from rejoinder.types import Question, Turn
 MOST_QUESTIONS = 256  # scored at once, to limit the memory
 
 
-def spoken_turns(question: Question) -> tuple[Turn, ...]:
+def spoken_question_turns(question: Question) -> tuple[Turn, ...]:
     """Return the turns of the context that are not blank, oldest first."""
     return tuple(turn for turn in question.context if turn.text.strip())
 
@@ -31,7 +31,7 @@ def place_scores(question: Question, scores: Mapping[str, float]) -> list[float]
     return [scores.get(candidate.text, math.nan) for candidate in question.candidates]
 
 
-def split_questions(questions: Sequence[Question]) -> Iterator[Sequence[Question]]:
+def batch_questions(questions: Sequence[Question]) -> Iterator[Sequence[Question]]:
     """Yield the questions in batches."""
     for start in range(0, len(questions), MOST_QUESTIONS):
         yield questions[start : start + MOST_QUESTIONS]
@@ -42,7 +42,7 @@ def score_texts(
 ) -> list[list[float]]:
     """Return the scores of all candidates by a function of (question, candidate text) pairs."""
     scores: list[list[float]] = []
-    for chunk in split_questions(questions):
+    for chunk in batch_questions(questions):
         pairs = [(question, text) for question in chunk for text in distinct_texts(question)]
         values = iter(score(pairs) if pairs else ())
         scores += [

@@ -10,9 +10,9 @@ from rejoinder.models.language_model.model import LanguageModel, open_language_m
 from rejoinder.models.language_model.prompt_format import Join, check_join
 from rejoinder.spec import check_choice
 from rejoinder.systems._base import System
-from rejoinder.systems._likelihood import CITATION, Normalise, batch_limits, check_normalise, minus_loss
+from rejoinder.systems._likelihood import CITATION, Normalise, check_normalise, minus_loss, network_batch_limits
 from rejoinder.systems._model_names import find_model_folder
-from rejoinder.systems._texts import score_texts, spoken_turns
+from rejoinder.systems._texts import score_texts, spoken_question_turns
 from rejoinder.types import Question
 
 
@@ -50,8 +50,8 @@ class Causal(System):
         return {name: model_details[name] for name in ("digest", "join", "window")}
 
     def _scores(self, pairs: Sequence[tuple[Question, str]]) -> list[float]:
-        model, contexts = self._open(), [spoken_turns(question) for question, _ in pairs]
-        rows, tokens = batch_limits(model.network)
+        model, contexts = self._open(), [spoken_question_turns(question) for question, _ in pairs]
+        rows, tokens = network_batch_limits(model.network)
         results = model.log_probabilities(
             contexts, [text for _, text in pairs], end=self.end, most_rows=rows, most_tokens=tokens
         )

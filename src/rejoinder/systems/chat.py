@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 from rejoinder.errors import InputError, SpecError
 from rejoinder.judges.consistency import AnswerCounts
 from rejoinder.judges.prompt import RETRY_PREFIX, Messages, to_json_line
-from rejoinder.judges.requests import Request
+from rejoinder.judges.requests import EndpointRequest
 from rejoinder.spec import check_between
 from rejoinder.systems._base import System
-from rejoinder.systems._endpoint import Endpoint, check_endpoint, request
-from rejoinder.systems._texts import distinct_texts, place_scores, spoken_turns
+from rejoinder.systems._endpoint import SystemEndpoint, check_endpoint, make_endpoint_request
+from rejoinder.systems._texts import distinct_texts, place_scores, spoken_question_turns
 from rejoinder.types import Question, Turn
 
 VERSION = 1  # of the prompt's wording: another wording gives other answers
@@ -35,7 +35,7 @@ _DATA = (
 _ANSWER = "Answer with one letter and nothing else: {letters}."
 
 
-def choice_messages(context: Sequence[Turn], candidates: Sequence[str]) -> Messages:
+def letter_choice_messages(context: Sequence[Turn], candidates: Sequence[str]) -> Messages:
     """Return the messages that ask which candidate fits a context; the candidates are shown in the given order."""
     letters = LETTERS[: len(candidates)]
     spoken = [{"speaker": t.speaker or f"speaker {i % 2 + 1}", "text": t.text} for i, t in enumerate(context)]
@@ -54,7 +54,7 @@ def read_letter(content: str | None, number: int) -> int | None:
     return LETTERS.index(letter) if len(letter) == 1 and letter in LETTERS[:number] else None
 
 
-def rotations(candidates: Sequence[str]) -> list[list[str]]:
+def rotate_candidates(candidates: Sequence[str]) -> list[list[str]]:
     """Return as many orders as there are candidates, so that each is at each place once."""
     return [[*candidates[k:], *candidates[:k]] for k in range(len(candidates))]
 
@@ -63,7 +63,7 @@ class _OrderedRequest(NamedTuple):
     """One order of a question's candidates, and the request that shows them in it."""
 
     order: list[str]
-    request: Request
+    request: EndpointRequest
 
 
 @dataclass(frozen=True)
@@ -164,19 +164,19 @@ class Chat(System):
         texts = distinct_texts(question)
         if len(texts) < 2:
             return []
-        return [_OrderedRequest(order, self._request(question, order)) for order in rotations(texts)]
+        return [_OrderedRequest(order, self._request(question, order)) for order in rotate_candidates(texts)]
 
-    def _request(self, question: Question, order: Sequence[str]) -> Request:
-        messages = choice_messages(spoken_turns(question), order)
+    def _request(self, question: Question, order: Sequence[str]) -> EndpointRequest:
+        messages = letter_choice_messages(spoken_question_turns(question), order)
         body: dict[str, Any] = {"model": self.model, "messages": messages}
         body |= {} if self.temperature is None else {"temperature": self.temperature}
         body |= {} if self.max_tokens is None else {"max_tokens": self.max_tokens}
         again = [*messages[:-1], {**messages[-1], "content": messages[-1]["content"] + "\n" + RETRY_PREFIX.strip()}]
-        return request(body, {"messages": again})
+        return make_endpoint_request(body, {"messages": again})
 
-    def _endpoint(self) -> Endpoint:
+    def _endpoint(self) -> SystemEndpoint:
         whole = ("chat", VERSION, self.model, self.temperature, self.max_tokens)
-        return Endpoint(str(self), self.url, self.key, whole)
+        return SystemEndpoint(str(self), self.url, self.key, whole)
 
 
 def _is_readable(number: int, content: str | None) -> bool:

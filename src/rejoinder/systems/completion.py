@@ -14,14 +14,14 @@ import orjson
 
 from rejoinder.errors import JudgeError
 from rejoinder.judges.consistency import AnswerCounts
-from rejoinder.judges.requests import Request
+from rejoinder.judges.requests import EndpointRequest
 from rejoinder.metric import NAN
-from rejoinder.models.language_model.prompt_format import clean_text
+from rejoinder.models.language_model.prompt_format import clean_turn_text
 from rejoinder.spec import check_between
 from rejoinder.systems._base import System
-from rejoinder.systems._endpoint import Endpoint, check_endpoint, request
+from rejoinder.systems._endpoint import SystemEndpoint, check_endpoint, make_endpoint_request
 from rejoinder.systems._likelihood import CITATION, Normalise, check_normalise, minus_loss
-from rejoinder.systems._texts import distinct_texts, place_scores, spoken_turns
+from rejoinder.systems._texts import distinct_texts, place_scores, spoken_question_turns
 from rejoinder.types import Question
 
 VERSION = 1  # of how an answer is read
@@ -33,7 +33,7 @@ class UnechoedError(Exception):
     """An answer without the log-probabilities of the prompt; the message says what is missing."""
 
 
-def response_log_probabilities(content: str | None) -> list[float]:
+def echoed_log_probabilities(content: str | None) -> list[float]:
     """Return the natural log-probabilities of the tokens in the prompt's last line, from a prompt and its answer.
 
     ``text_offset`` has the start of each token in the echoed text. A token that starts before the last line and reaches
@@ -58,7 +58,7 @@ def response_log_probabilities(content: str | None) -> list[float]:
     # Non-ASCII characters may be split between tokens, and each server writes the pieces in its own way.
     if prompt[start:].isascii() and not spelling.endswith(prompt[start:]):
         raise UnechoedError("its text_offset does not match the text that it echoes")
-    return [_number(values[i]) for i in own]
+    return [_log_probability_number(values[i]) for i in own]
 
 
 def _parse_answer(content: str | None) -> tuple[str, dict[str, Any]]:
@@ -81,7 +81,7 @@ def _token_starts(text: str, tokens: Sequence[str], offsets: Sequence[int]) -> l
     return [max(0, place - first - shift) for place in offsets]
 
 
-def _number(value: Any) -> float:
+def _log_probability_number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise UnechoedError("it returns no log-probability for a token of the reply")
     return float(value)
@@ -109,7 +109,7 @@ class _CandidateRequest(NamedTuple):
     """A candidate, and the request that shows it after its context."""
 
     text: str
-    request: Request
+    request: EndpointRequest
 
 
 @dataclass(frozen=True)
@@ -200,26 +200,28 @@ class Completion(System):
         for answer, reply in self._endpoint().answers(one.request):
             if answer.outcome != "refused":
                 try:
-                    return minus_loss(response_log_probabilities(reply.content), self.normalise)
+                    return minus_loss(echoed_log_probabilities(reply.content), self.normalise)
                 except UnechoedError as error:
                     problem = error
         return problem
 
     def _requests(self, question: Question) -> Iterator[_CandidateRequest]:
-        lines = [clean_text(turn.text, "newline") for turn in spoken_turns(question)] or [
+        lines = [clean_turn_text(turn.text, "newline") for turn in spoken_question_turns(question)] or [
             ""
         ]  # a first token needs one before it
         for text in distinct_texts(question):
-            prompt = "\n".join([*lines, clean_text(text, "newline")])
+            prompt = "\n".join([*lines, clean_turn_text(text, "newline")])
             body = {"model": self.model, "prompt": prompt, "echo": True, "logprobs": 1}
-            yield _CandidateRequest(text, request({**body, "max_tokens": self.max_tokens, "temperature": 0}))
+            yield _CandidateRequest(
+                text, make_endpoint_request({**body, "max_tokens": self.max_tokens, "temperature": 0})
+            )
 
-    def _endpoint(self) -> Endpoint:
-        return Endpoint(str(self), self.url, self.key, ("completion", VERSION, self.model, self.max_tokens))
+    def _endpoint(self) -> SystemEndpoint:
+        return SystemEndpoint(str(self), self.url, self.key, ("completion", VERSION, self.model, self.max_tokens))
 
 
 def _is_readable(content: str | None) -> bool:
     try:
-        return bool(response_log_probabilities(content))
+        return bool(echoed_log_probabilities(content))
     except UnechoedError:
         return False

@@ -11,7 +11,7 @@ from typing import Any
 from rejoinder.errors import InputError, RejoinderError, SpecError, brief, nearest
 from rejoinder.metric import NAN
 from rejoinder.systems._base import System
-from rejoinder.systems._texts import distinct_texts, place_scores, spoken_turns
+from rejoinder.systems._texts import distinct_texts, place_scores, spoken_question_turns
 from rejoinder.types import Question
 from rejoinder.user_file import load_user_file
 
@@ -50,7 +50,7 @@ class Function(System):
         return self.path.partition(":")[0]
 
     def _function(self) -> Callable[..., Any]:
-        return _function(self._file, self.path.partition(":")[2] or _NAME)
+        return _load_function(self._file, self.path.partition(":")[2] or _NAME)
 
     def _score_question(self, user_function: Callable[..., Any], question: Question) -> list[float]:
         texts = distinct_texts(question)
@@ -58,7 +58,7 @@ class Function(System):
             return place_scores(question, {})
         where = f"{self.path}, question {question.id}"
         try:
-            result = user_function([turn.text for turn in spoken_turns(question)], list(texts))
+            result = user_function([turn.text for turn in spoken_question_turns(question)], list(texts))
             values = result.tolist() if hasattr(result, "tolist") else list(result)
         except RejoinderError:
             raise
@@ -69,10 +69,12 @@ class Function(System):
             raise InputError(
                 f"{where}: returned {summary} for {len(texts)} candidates; it must return a list with one score each"
             )
-        return place_scores(question, {text: _number(value, where) for text, value in zip(texts, values, strict=True)})
+        return place_scores(
+            question, {text: _function_score(value, where) for text, value in zip(texts, values, strict=True)}
+        )
 
 
-def _number(value: Any, where: str) -> float:
+def _function_score(value: Any, where: str) -> float:
     if value is None:
         return NAN
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
@@ -82,7 +84,7 @@ def _number(value: Any, where: str) -> float:
     return float(value)
 
 
-def _function(file: str, name: str) -> Callable[..., Any]:
+def _load_function(file: str, name: str) -> Callable[..., Any]:
     """Return a function of a file as it is now."""
     module = load_user_file(file, "system").module
     functions = {key: value for key, value in vars(module).items() if callable(value) and not key.startswith("_")}

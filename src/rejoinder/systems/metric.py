@@ -12,7 +12,7 @@ from typing import Any
 from rejoinder.errors import RejoinderError, SpecError, brief
 from rejoinder.metric import NAN, Metric, Row, SetMetric, Statistic, parse, signature
 from rejoinder.systems._base import System
-from rejoinder.systems._texts import distinct_texts, place_scores, spoken_turns
+from rejoinder.systems._texts import distinct_texts, place_scores, spoken_question_turns
 from rejoinder.types import Item, Pair, Question, Response
 
 _UNAVAILABLE = ("references", "future")
@@ -59,7 +59,7 @@ class Measured(System):
         rows: list[Row] = []
         for start in range(0, len(texts), _MOST_PAIRS):
             part = texts[start : start + _MOST_PAIRS]
-            pairs = [_pair(questions[number], text, start + k) for k, (number, text) in enumerate(part)]
+            pairs = [_candidate_pair(questions[number], text, start + k) for k, (number, text) in enumerate(part)]
             known = [k for k, pair in enumerate(pairs) if self._has_all(pair)]
             for k, statistic in zip(known, self._statistics([pairs[k] for k in known]), strict=True):
                 if statistic is not None:
@@ -117,6 +117,6 @@ class Measured(System):
         return rounded if self._metric.higher_is_better else -rounded
 
 
-def _pair(question: Question, text: str, number: int) -> Pair:
-    item = Item(question.id, spoken_turns(question), situation=question.situation, dialogue=question.dialogue)
+def _candidate_pair(question: Question, text: str, number: int) -> Pair:
+    item = Item(question.id, spoken_question_turns(question), situation=question.situation, dialogue=question.dialogue)
     return Pair(item, Response(f"{question.id}/{number}", question.id, "candidate", text))

@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rejoinder.errors import InputError, MissingExtraError
-from rejoinder.models.batching import batches, pad
+from rejoinder.models.batching import pad_token_ids, split_into_batches
 from rejoinder.models.device import count_threads
 from rejoinder.models.language_model.likelihood import Values
 from rejoinder.models.language_model.prompt_format import Ids
 from rejoinder.models.translation import Translator, open_translator
 from rejoinder.systems._base import System
-from rejoinder.systems._likelihood import CITATION, Normalise, batch_limits, check_normalise, minus_loss
+from rejoinder.systems._likelihood import CITATION, Normalise, check_normalise, minus_loss, network_batch_limits
 from rejoinder.systems._model_names import find_model_folder
-from rejoinder.systems._texts import score_texts, spoken_turns
+from rejoinder.systems._texts import score_texts, spoken_question_turns
 from rejoinder.types import Question
 
 _WINDOW = 512  # tokens on each side, if neither the network nor its tokeniser has a limit
@@ -69,15 +69,15 @@ class SequenceModel:
         for request in by_request:
             if request.reply:
                 of_source.setdefault(request.source, []).append(request)
-        sources, device, most = list(of_source), self.network.device, batch_limits(self.network)
+        sources, device, most = list(of_source), self.network.device, network_batch_limits(self.network)
         with torch.no_grad():
-            for batch in batches([len(source) for source in sources], *most):
+            for batch in split_into_batches([len(source) for source in sources], *most):
                 together = [sources[i] for i in batch]
-                ids, mask = (torch.from_numpy(values).to(device) for values in pad(together))
+                ids, mask = (torch.from_numpy(values).to(device) for values in pad_token_ids(together))
                 states = self.network.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
                 rows = [(row, request) for row, source in enumerate(together) for request in of_source[source]]
                 lengths = [ids.shape[1] + len(r.lead) + len(r.reply) for _, r in rows]
-                for part in batches(lengths, *most):
+                for part in split_into_batches(lengths, *most):
                     chosen = [rows[i] for i in part]
                     own = torch.tensor([row for row, _ in chosen], device=device)
                     state: Any = BaseModelOutput(last_hidden_state=states[own])
@@ -89,7 +89,7 @@ class SequenceModel:
     ) -> Iterator[tuple[SequenceRequest, Values]]:
         import torch
 
-        ids, _ = pad([(*request.lead, *request.reply) for request in requests])
+        ids, _ = pad_token_ids([(*request.lead, *request.reply) for request in requests])
         decoder_ids = torch.from_numpy(ids).to(self.network.device)
         logits = self.network(
             encoder_outputs=state, attention_mask=mask, decoder_input_ids=decoder_ids[:, :-1], use_cache=False
@@ -192,7 +192,9 @@ class Seq2Seq(System):
     def _scores(self, pairs: Sequence[tuple[Question, str]]) -> list[float]:
         model = self._open()
         requests = [
-            model.request([turn.text for turn in spoken_turns(question)], text, self.separator, self.prefix, self.end)
+            model.request(
+                [turn.text for turn in spoken_question_turns(question)], text, self.separator, self.prefix, self.end
+            )
             for question, text in pairs
         ]
         return [minus_loss(values, self.normalise) for values in model.log_probabilities(requests)]

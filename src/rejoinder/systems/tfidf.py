@@ -20,7 +20,7 @@ from rejoinder.files import sha256_of_parts
 from rejoinder.metric import NAN
 from rejoinder.spec import check_choice
 from rejoinder.systems._base import System
-from rejoinder.systems._texts import distinct_texts, place_scores, spoken_turns
+from rejoinder.systems._texts import distinct_texts, place_scores, spoken_question_turns
 from rejoinder.text.tokens import FUNCTION_WORDS, Tokens, get_tokenizer
 from rejoinder.types import Dialogue, Item, Question, Record, Response, Turn
 
@@ -28,7 +28,7 @@ _DATASET = "dataset:"
 _TWO_SIGNS = re.compile(r"\b\w\w+\b")
 
 
-class Frequencies(NamedTuple):
+class DocumentFrequencies(NamedTuple):
     """The number of documents, and how many of them contain each word."""
 
     documents: int
@@ -49,7 +49,7 @@ def all_words(text: str) -> Tokens:
     return get_tokenizer("words")(text)
 
 
-def content_words(text: str) -> Tokens:
+def repeated_content_words(text: str) -> Tokens:
     """The content words of a text, with repetitions."""
     return tuple(word for word in all_words(text) if word.partition("'")[0] not in FUNCTION_WORDS)
 
@@ -64,7 +64,9 @@ def long_content_words(text: str) -> Tokens:
     return tuple(word for word in long_words(text) if word not in FUNCTION_WORDS)
 
 
-def count_frequencies(documents: Iterable[str], words_of: Callable[[str], Tokens], once: bool = False) -> Frequencies:
+def count_frequencies(
+    documents: Iterable[str], words_of: Callable[[str], Tokens], once: bool = False
+) -> DocumentFrequencies:
     """Count in how many documents each word occurs; blank documents do not count, and equal ones once if ``once``."""
     holding: Counter[str] = Counter()
     counted = 0
@@ -72,7 +74,7 @@ def count_frequencies(documents: Iterable[str], words_of: Callable[[str], Tokens
         if text.strip():
             counted += 1
             holding.update(set(words_of(text)))
-    return Frequencies(counted, holding)
+    return DocumentFrequencies(counted, holding)
 
 
 def join_turns(turns: Iterable[Turn]) -> str:
@@ -109,7 +111,7 @@ def list_documents(record: Record, situation: str | None = None) -> Iterator[str
 
 def fit_frequencies(
     corpus: str, words_of: Callable[[str], Tokens], situation: str | None = None, once: bool = False
-) -> Frequencies:
+) -> DocumentFrequencies:
     """Count the frequencies of a file or of ``dataset:NAME``, once while the file does not change."""
     return _fit_cached(corpus, _modification_time(corpus), words_of, situation, once)
 
@@ -117,7 +119,7 @@ def fit_frequencies(
 @lru_cache(maxsize=4)
 def _fit_cached(
     corpus: str, changed: int, words_of: Callable[[str], Tokens], situation: str | None, once: bool
-) -> Frequencies:
+) -> DocumentFrequencies:
     is_set = corpus.startswith(_DATASET)
     records = read_dataset(corpus.removeprefix(_DATASET)) if is_set else stream(corpus, allow_empty=True)
     frequencies = count_frequencies(
@@ -153,7 +155,7 @@ Weights: TypeAlias = Literal["plain", "smooth"]
 Vector: TypeAlias = dict[str, float]
 _WORDS: dict[tuple[Weights, Words], Callable[[str], Tokens]] = {
     ("plain", "all"): all_words,
-    ("plain", "content"): content_words,
+    ("plain", "content"): repeated_content_words,
     ("smooth", "all"): long_words,
     ("smooth", "content"): long_content_words,
 }
@@ -214,7 +216,7 @@ class Tfidf(System):
         tokens = "words" if self.weights == "plain" else "two or more letters"
         return {"tokens": tokens} | ({} if self.fit is None else {"documents": corpus_digest(self.fit)[:12]})
 
-    def _frequencies(self, questions: Sequence[Question]) -> Frequencies:
+    def _frequencies(self, questions: Sequence[Question]) -> DocumentFrequencies:
         words_of = _WORDS[self.weights, self.words]
         if self.fit is not None:
             return fit_frequencies(self.fit, words_of, self.situation, self.once)
@@ -224,16 +226,18 @@ class Tfidf(System):
             (t for question in questions for t in list_documents(question, whole)), words_of, self.once
         )
 
-    def _score_question(self, question: Question, frequencies: Frequencies) -> list[float]:
-        turns = spoken_turns(question)
+    def _score_question(self, question: Question, frequencies: DocumentFrequencies) -> list[float]:
+        turns = spoken_question_turns(question)
         text = join_turns(turns) if self.situation is None else join_situation(question)
         context = self._vector(text, frequencies) if turns else None
         if context is None:
             return [NAN] * len(question.candidates)
-        scores = {text: _cosine(context, self._vector(text, frequencies) or {}) for text in distinct_texts(question)}
+        scores = {
+            text: _tfidf_cosine(context, self._vector(text, frequencies) or {}) for text in distinct_texts(question)
+        }
         return place_scores(question, scores)
 
-    def _vector(self, text: str, frequencies: Frequencies) -> Vector | None:
+    def _vector(self, text: str, frequencies: DocumentFrequencies) -> Vector | None:
         """The components of a text; None if it has no words."""
         weight = frequencies.weight if self.weights == "plain" else frequencies.smooth
         counts = Counter(_WORDS[self.weights, self.words](text))
@@ -245,7 +249,7 @@ def _shared_statements(candidate: Vector, statements: Sequence[Vector]) -> tuple
     return tuple(place for place, statement in enumerate(statements) if heavy & statement.keys())
 
 
-def _cosine(first: Vector, second: Vector) -> float:
+def _tfidf_cosine(first: Vector, second: Vector) -> float:
     """The cosine, 0 if one of the vectors is zero; summed exactly, so that the order of words does not matter."""
     dot = math.fsum(value * second[word] for word, value in first.items() if word in second)
     lengths = [math.fsum(value * value for value in vector.values()) for vector in (first, second)]

@@ -12,7 +12,7 @@ from rejoinder.errors import InputError
 from rejoinder.models.aptness.card import AptnessLimits
 from rejoinder.models.catalog.manifest import require_model
 from rejoinder.models.device import silence_transformers
-from rejoinder.training.batch import FIRST, LAST, MASKED
+from rejoinder.training.token_rows import FIRST, LAST, MASKED
 from rejoinder.training.tokens import BETWEEN
 
 _FILES = ("config.json", "model.safetensors", "tokenizer.json")

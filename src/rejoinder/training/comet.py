@@ -11,35 +11,26 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
-from torch.nn import functional
 
-from rejoinder.data.knowledge import Triple
+from rejoinder.data.knowledge import KnowledgeTriple
 from rejoinder.errors import InputError
-from rejoinder.models.comet.model import PROMPTS, build_prompt, write_comet
+from rejoinder.models.comet.model import PROMPTS, build_comet_prompt, write_comet
 from rejoinder.models.language_model.lora import attach_lora, extract_lora
 from rejoinder.models.language_model.model import LanguageModel, load_language_model
-from rejoinder.training.optimizer import Schedule, build_optimizer
+from rejoinder.training.optimizer import LearningRateSchedule, build_optimizer
+from rejoinder.training.prompt_rows import PromptRow, batch_by_length, batch_loss, mean_loss
 from rejoinder.training.recipes import CometRecipe
 
 _REPORT_STEPS = 100  # steps between two lines
 LICENCE = "CC-BY-SA-4.0"  # ConceptNet's; ATOMIC is CC BY 4.0
 
 
-class PromptRow(NamedTuple):
-    """Token ids, and how many of them are the prompt."""
-
-    ids: tuple[int, ...]
-    prompt: int
-
-
 def train_comet(
-    train: Iterable[Triple],
-    valid: Iterable[Triple],
+    train: Iterable[KnowledgeTriple],
+    valid: Iterable[KnowledgeTriple],
     target: Path,
     recipe: CometRecipe,
     data: Mapping[str, str],
@@ -62,7 +53,7 @@ def train_comet(
     rows, held_rows = (tokenize_triples(model, part) for part in (used, held_out))
     before = mean_loss(model, held_rows, recipe.batch)
     parameters = attach_lora(model.network, recipe.rank, recipe.scale, recipe.seed)
-    _train(model, parameters, rows, recipe, say)
+    _train_comet_lora(model, parameters, rows, recipe, say)
     model.network.eval()
     after = mean_loss(model, held_rows, recipe.batch)
     say(f"held out: loss per token {before:.3f} before, {after:.3f} after")
@@ -72,22 +63,22 @@ def train_comet(
     return measured
 
 
-def tokenize_triples(model: LanguageModel, triples: Sequence[Triple]) -> list[PromptRow]:
+def tokenize_triples(model: LanguageModel, triples: Sequence[KnowledgeTriple]) -> list[PromptRow]:
     """Return the token ids of each triple: prompt, tail, end of the line."""
     encode = model.tokenizer
-    prompts = encode([build_prompt(t.head, t.relation) for t in triples], add_special_tokens=False)["input_ids"]
+    prompts = encode([build_comet_prompt(t.head, t.relation) for t in triples], add_special_tokens=False)["input_ids"]
     tails = encode([f" {t.tail}\n" for t in triples], add_special_tokens=False)["input_ids"]
     return [PromptRow((*p, *t), len(p)) for p, t in zip(prompts, tails, strict=True)]
 
 
-def _train(
+def _train_comet_lora(
     model: LanguageModel, parameters: list[Any], rows: list[PromptRow], recipe: CometRecipe, say: Callable[[str], None]
 ) -> None:
     network = model.network
     optimizer = build_optimizer([(parameters, recipe.rate)])
     order = np.random.default_rng(recipe.seed)
     steps = recipe.epochs * math.ceil(len(rows) / recipe.batch)
-    schedule = Schedule(optimizer, steps)
+    schedule = LearningRateSchedule(optimizer, steps)
     network.train()
     step, start = 0, time.monotonic()
     for _ in range(recipe.epochs):
@@ -98,34 +89,3 @@ def _train(
             if step % _REPORT_STEPS == 0 or step == steps:
                 rate = step * recipe.batch / (time.monotonic() - start)
                 say(f"step {step:,} of {steps:,}, loss {loss.item():.3f}, {rate:,.0f} triples per second")
-
-
-def batch_by_length(rows: Sequence[PromptRow], size: int, random: np.random.Generator) -> list[Any]:
-    """Return batches of rows of about the same length, in a new random order."""
-    lengths = np.array([len(row.ids) for row in rows]) + random.random(len(rows))
-    order = np.argsort(lengths)
-    parts = [order[start : start + size] for start in range(0, len(order), size)]
-    return [parts[i] for i in random.permutation(len(parts))]
-
-
-def batch_loss(network: Any, rows: Sequence[PromptRow], reduction: str = "mean") -> Tensor:
-    """Return the cross-entropy of the tails' tokens."""
-    width = max(len(row.ids) for row in rows)
-    ids = torch.tensor([[*row.ids, *[0] * (width - len(row.ids))] for row in rows], device=network.device)
-    positions = torch.arange(width, device=network.device)
-    first = torch.tensor([row.prompt for row in rows], device=network.device)[:, None]
-    end = torch.tensor([len(row.ids) for row in rows], device=network.device)[:, None]
-    targets = torch.where((positions >= first) & (positions < end), ids, -100)
-    # Padding is at the end of a row, where no real token attends to it.
-    with torch.autocast(network.device.type, torch.bfloat16, enabled=network.device.type == "cuda"):
-        logits = network(input_ids=ids).logits[:, :-1].float()
-    return functional.cross_entropy(logits.flatten(0, 1), targets[:, 1:].flatten(), reduction=reduction)
-
-
-@torch.no_grad()
-def mean_loss(model: LanguageModel, rows: Sequence[PromptRow], batch: int) -> float:
-    """Return the mean loss of the tails' tokens."""
-    total = sum(
-        float(batch_loss(model.network, rows[start : start + batch], "sum")) for start in range(0, len(rows), batch)
-    )
-    return total / sum(len(row.ids) - row.prompt for row in rows)

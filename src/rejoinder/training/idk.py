@@ -19,7 +19,7 @@ from rejoinder.models import idk as cards
 from rejoinder.models.aptness.calibration import Numbers
 from rejoinder.models.base import Vectors
 from rejoinder.models.encoder.pair_encoder import DEFAULT_ENCODER, PairEncoder, load_pair_encoder
-from rejoinder.models.idk import IdkCard, probabilities
+from rejoinder.models.idk import IdkCard, regression_probabilities
 from rejoinder.training.next_turns import NextTurn, sample_next_turns, shuffle_responses
 from rejoinder.types import Dialogue
 
@@ -29,7 +29,7 @@ RATE, BATCH, EPOCHS, MARGIN = 0.001, 6, 2, 0.4
 _DECAYS, _SMALL = (0.9, 0.999), 1e-8
 
 
-class Regression(NamedTuple):
+class IdkRegression(NamedTuple):
     """The weights of a regression and its bias."""
 
     weights: Numbers
@@ -59,7 +59,7 @@ def fit_by_gradient(
     regularization: Regularization = "l1",
     loss: Loss = "bce",
     weight: float = 1.0,
-) -> Regression:
+) -> IdkRegression:
     """Train on pairs of vectors: row i of ``true`` and of ``false`` have one context."""
     draws = draw_training(len(true), true.shape[1], seed)
     ones = np.ones((len(true), 1))
@@ -76,7 +76,7 @@ def fit_by_gradient(
             spread += (1 - _DECAYS[1]) * (gradient**2 - spread)
             unbiased = spread / (1 - _DECAYS[1] ** step)
             weights -= RATE * (mean / (1 - _DECAYS[0] ** step)) / (np.sqrt(unbiased) + _SMALL)
-    return Regression(weights[:-1], float(weights[-1]))
+    return IdkRegression(weights[:-1], float(weights[-1]))
 
 
 def batch_gradient(rows: Numbers, weights: Numbers, loss: Loss) -> Numbers:
@@ -108,7 +108,7 @@ _RIDGE = 1e-10  # keeps a coordinate that never varies where it is
 
 def fit_exactly(
     true: Vectors, false: Vectors, regularization: Regularization = "l1", weight: float = 1.0
-) -> Regression:
+) -> IdkRegression:
     """Return the weights that minimise the penalised sum of losses; true replies are 1, false ones 0."""
     if regularization == "none":
         raise InputError(
@@ -120,7 +120,7 @@ def fit_exactly(
     labels = np.r_[np.ones(len(true)), np.zeros(len(false))]
     l1, l2 = (np.r_[np.full(rows.shape[1] - 1, weight * (regularization == kind)), 0.0] for kind in ("l1", "l2"))
     weights = np.zeros(rows.shape[1])
-    loss = objective(rows, labels, weights, l1, l2)
+    loss = penalised_loss(rows, labels, weights, l1, l2)
     for _ in range(_MOST_STEPS):
         predicted = 1 / (1 + np.exp(-np.clip(rows @ weights, -60, 60)))
         gradient = rows.T @ (predicted - labels) + l2 * weights
@@ -130,15 +130,15 @@ def fit_exactly(
         step = _solve_model(gradient, hessian, weights, l1)
         decrease = gradient @ step + (l1 * (np.abs(weights + step) - np.abs(weights))).sum()
         size = 1.0
-        while (new_loss := objective(rows, labels, weights + size * step, l1, l2)) > loss + 0.01 * size * decrease:
+        while (new_loss := penalised_loss(rows, labels, weights + size * step, l1, l2)) > loss + 0.01 * size * decrease:
             size /= 2
             if size < 1e-12:
-                return Regression(weights[:-1], float(weights[-1]))  # a smaller loss would not differ from this one
+                return IdkRegression(weights[:-1], float(weights[-1]))  # a smaller loss would not differ from this one
         weights, loss = weights + size * step, new_loss
-    return Regression(weights[:-1], float(weights[-1]))
+    return IdkRegression(weights[:-1], float(weights[-1]))
 
 
-def objective(rows: Numbers, labels: Numbers, weights: Numbers, l1: Numbers, l2: Numbers) -> float:
+def penalised_loss(rows: Numbers, labels: Numbers, weights: Numbers, l1: Numbers, l2: Numbers) -> float:
     """Return the penalised sum of losses."""
     odds = rows @ weights
     losses = np.logaddexp(0, odds) - labels * odds
@@ -218,14 +218,16 @@ def train_idk(
     """Train on the split ``train``, write the folder and return its card."""
     pair_encoder = load_pair_encoder(encoder)
     next_turns = sample_next_turns(dialogues, recipe.contexts * (2 if recipe.negative == "random" else 1), corpus)
-    true, false = pair_vectors(pair_encoder, next_turns, recipe)
-    fitted = fit_regression(true, false, recipe)
-    card = build_card(fitted, pair_encoder, recipe, corpus, share_above_negative(fitted, true, false))
-    cards.write_card(target, card)
+    true, false = idk_training_vectors(pair_encoder, next_turns, recipe)
+    fitted = fit_idk_regression(true, false, recipe)
+    card = build_idk_card(fitted, pair_encoder, recipe, corpus, share_above_negative(fitted, true, false))
+    cards.write_idk_card(target, card)
     return card
 
 
-def pair_vectors(encoder: PairEncoder, next_turns: Sequence[NextTurn], recipe: IdkRecipe) -> tuple[Vectors, Vectors]:
+def idk_training_vectors(
+    encoder: PairEncoder, next_turns: Sequence[NextTurn], recipe: IdkRecipe
+) -> tuple[Vectors, Vectors]:
     """The vectors of contexts with their true replies, and with their negatives."""
     chosen, others = next_turns[: recipe.contexts], next_turns[recipe.contexts : 2 * recipe.contexts]
     contexts = [place.context for place in chosen]
@@ -236,21 +238,21 @@ def pair_vectors(encoder: PairEncoder, next_turns: Sequence[NextTurn], recipe: I
     return encoder.features(contexts, [place.reply for place in chosen]), encoder.features(contexts, negatives)
 
 
-def fit_regression(true: Vectors, false: Vectors, recipe: IdkRecipe) -> Regression:
+def fit_idk_regression(true: Vectors, false: Vectors, recipe: IdkRecipe) -> IdkRegression:
     """The regression of a recipe."""
     if recipe.mode == "exact":
         return fit_exactly(true, false, recipe.regularization, recipe.weight)
     return fit_by_gradient(true, false, recipe.seed, recipe.regularization, recipe.loss, recipe.weight)
 
 
-def share_above_negative(fitted: Regression, true: Vectors, false: Vectors) -> float:
+def share_above_negative(fitted: IdkRegression, true: Vectors, false: Vectors) -> float:
     """Return how often a true reply scores above the negative of its context."""
-    above, below = (probabilities(part, *fitted) for part in (true, false))
+    above, below = (regression_probabilities(part, *fitted) for part in (true, false))
     return float(np.mean((above > below) + 0.5 * (above == below)))
 
 
-def build_card(
-    fitted: Regression, encoder: PairEncoder, recipe: IdkRecipe, corpus: str | None, apart: float
+def build_idk_card(
+    fitted: IdkRegression, encoder: PairEncoder, recipe: IdkRecipe, corpus: str | None, apart: float
 ) -> IdkCard:
     """Return the card of a regression; its weights are derived from the encoder's, and so is its licence."""
     weights = tuple(round(float(value), 9) for value in fitted.weights)

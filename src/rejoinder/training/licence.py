@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+from rejoinder.models.speaker.vectors import TurnEncoder
 
 # The corpora whose licences allow commercial use.
 PERMISSIVE = (
@@ -76,3 +78,11 @@ def weights_licence(corpora: Iterable[str]) -> str:
     if not names <= LICENCES.keys():
         return "not known"
     return "CC-BY-SA-4.0" if names <= set(PERMISSIVE) else "CC-BY-NC-SA-4.0"
+
+
+def derived_licence(corpora: Sequence[str], vectors: TurnEncoder) -> str:
+    """Return the licence of weights that derive from corpora and from vectors: the stricter one, if both are known."""
+    of_data = weights_licence(corpora)
+    if "not known" in (of_data, vectors.licence):
+        return "not known"
+    return "CC-BY-NC-SA-4.0" if "CC-BY-NC-SA-4.0" in (of_data, vectors.licence) else of_data

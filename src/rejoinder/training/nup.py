@@ -18,20 +18,19 @@ from torch import Tensor
 from torch.nn import functional
 
 from rejoinder.errors import InputError
-from rejoinder.models.aptness.card import TOKENIZER, AptnessLimits, SpecialTokens, read_card
+from rejoinder.models.aptness.card import TOKENIZER, AptnessLimits, SpecialTokens, read_aptness_card
 from rejoinder.models.aptness.cross_encoder import PairRow, build_pair_row
-from rejoinder.models.batching import pad
+from rejoinder.models.batching import pad_token_ids
 from rejoinder.models.catalog.manifest import require_model
-from rejoinder.models.device import count_threads
+from rejoinder.models.device import count_threads, training_device
 from rejoinder.models.encoder.tokenization import TextTokenizer
 from rejoinder.models.nup.network import NextUtteranceNetwork, export_nup
-from rejoinder.training.aptness.recipe import training_device
 from rejoinder.training.base_encoder import open_base_encoder, open_trunk
-from rejoinder.training.batch import FIRST, LAST
 from rejoinder.training.licence import weights_licence
 from rejoinder.training.next_turns import NextTurn, sample_next_turns
-from rejoinder.training.optimizer import Schedule
+from rejoinder.training.optimizer import LearningRateSchedule
 from rejoinder.training.recipes import NupRecipe
+from rejoinder.training.token_rows import FIRST, LAST
 from rejoinder.training.tokens import BETWEEN
 from rejoinder.types import Dialogue
 
@@ -61,7 +60,7 @@ def train_nup(
     torch.manual_seed(recipe.seed)
     torch.set_num_threads(count_threads())
     network = NextUtteranceNetwork(trunk, recipe.dropout).to(torch_device)
-    _train(network, pieces, next_turns, recipe, torch_device, say)
+    _train_nup_network(network, pieces, next_turns, recipe, torch_device, say)
     measured = _measure_held_out(network, pieces, all_dialogues, corpus, recipe, torch_device)
     if measured["contexts"]:
         say(f"on valid: the true reply beats another in {100 * measured['pairs']:.1f}% of {measured['contexts']}")
@@ -70,7 +69,9 @@ def train_nup(
         "base": base,
         "recipe": asdict(recipe),
         "data": {"corpora": sorted(corpora), "split": "train"},
-        "licence": read_card(require_model(DEFAULT_BASE)).licence if base == DEFAULT_BASE else weights_licence(corpora),
+        "licence": read_aptness_card(require_model(DEFAULT_BASE)).licence
+        if base == DEFAULT_BASE
+        else weights_licence(corpora),
         "citation": "Phy, Zhao and Aizawa 2020; Berlot-Attwell and Rudzicz 2022",
         "measured": measured,
     }
@@ -106,9 +107,9 @@ class NupTokenizer:
         ]
 
 
-def make_batch(rows: Sequence[PairRow], device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+def make_nup_batch(rows: Sequence[PairRow], device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
     """Return ids, mask and kinds of some rows."""
-    ids, mask = pad([row.ids for row in rows])
+    ids, mask = pad_token_ids([row.ids for row in rows])
     kinds = mask * (np.arange(mask.shape[1]) >= np.array([row.reply_at for row in rows])[:, None])
     first, second, third = (torch.from_numpy(part).to(device) for part in (ids, mask, kinds))
     return first, second, third
@@ -120,7 +121,7 @@ def sample_other_responses(next_turns: Sequence[NextTurn], random: np.random.Gen
     return [next_turns[(i + step) % len(next_turns)].reply for i, step in enumerate(steps.tolist())]
 
 
-def _train(
+def _train_nup_network(
     network: NextUtteranceNetwork,
     pieces: NupTokenizer,
     next_turns: Sequence[NextTurn],
@@ -133,7 +134,7 @@ def _train(
     contexts = [place.context for place in next_turns]
     labels = torch.cat([torch.ones(len(next_turns)), torch.zeros(len(next_turns))]).to(device)
     steps = -(-2 * len(next_turns) // recipe.batch)
-    schedule = Schedule(optimizer, recipe.epochs * steps)
+    schedule = LearningRateSchedule(optimizer, recipe.epochs * steps)
     network.train()
     for epoch in range(recipe.epochs):
         rows = pieces.rows(
@@ -142,7 +143,7 @@ def _train(
         order = random.permutation(len(rows))
         for step in range(steps):
             at = order[step * recipe.batch : (step + 1) * recipe.batch]
-            odds = network(*make_batch([rows[i] for i in at], device))
+            odds = network(*make_nup_batch([rows[i] for i in at], device))
             loss = functional.binary_cross_entropy_with_logits(odds, labels[torch.from_numpy(at).to(device)])
             schedule.step(loss, network)
             if (step + 1) % _REPORT_STEPS == 0 or step + 1 == steps:
@@ -170,6 +171,6 @@ def _measure_held_out(
     for replies in ([place.reply for place in next_turns], others):
         rows = pieces.rows(contexts, replies)
         parts = [rows[i : i + 32] for i in range(0, len(rows), 32)]
-        scores.append(torch.cat([network(*make_batch(part, device)) for part in parts]))
+        scores.append(torch.cat([network(*make_nup_batch(part, device)) for part in parts]))
     won = (scores[0] > scores[1]).float() + 0.5 * (scores[0] == scores[1]).float()
     return {"pairs": round(float(won.mean()), 4), "contexts": len(next_turns)}

@@ -24,7 +24,7 @@ def build_optimizer(groups: Sequence[tuple[Sequence[Any], float]]) -> torch.opti
     return torch.optim.AdamW(trainable, weight_decay=_DECAY, betas=(0.9, 0.98), eps=1e-6, fused=fused)
 
 
-class Schedule:
+class LearningRateSchedule:
     """Steps of an optimiser: a linear warm-up, then a half cosine down to zero."""
 
     def __init__(self, optimizer: torch.optim.Optimizer, steps: int) -> None:

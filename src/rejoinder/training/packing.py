@@ -15,10 +15,10 @@ from torch.nn import functional
 from rejoinder.models.aptness.network import BiEncoder, CrossEncoder
 from rejoinder.training.aptness import mpnet
 from rejoinder.training.aptness.layers import apply_dropout, apply_linear, apply_norm
-from rejoinder.training.batch import PairRows, TokenRows, add_special_tokens
+from rejoinder.training.token_rows import PairRows, TokenRows, add_special_tokens
 
 
-class Packing:
+class TokenPacking:
     """The row and position of each token of the long row."""
 
     def __init__(self, texts: TokenRows | PairRows) -> None:
@@ -63,7 +63,7 @@ def _import_varlen() -> Any:
     return varlen_attn
 
 
-def compute_states(trunk: Any, packing: Packing) -> Tensor:
+def packed_states(trunk: Any, packing: TokenPacking) -> Tensor:
     """Return the last layer's token vectors of a BERT, packed; bfloat16 on a GPU."""
     kind = torch.bfloat16 if packing.ids.is_cuda else torch.float32
     embeddings = trunk.embeddings
@@ -85,15 +85,15 @@ def compute_states(trunk: Any, packing: Packing) -> Tensor:
     return x
 
 
-def utterance_vectors(network: BiEncoder, texts: TokenRows) -> Tensor:
+def packed_turn_vectors(network: BiEncoder, texts: TokenRows) -> Tensor:
     """Return the vectors of length 1 of utterances, which come without [CLS] and [SEP]."""
     if network.trunk.config.model_type == "mpnet":
-        return functional.normalize(mpnet.mean_vectors(network.trunk, texts), dim=-1)
-    packing = Packing(add_special_tokens(texts))
-    return functional.normalize(packing.mean(compute_states(network.trunk, packing)), dim=-1)
+        return functional.normalize(mpnet.mpnet_mean_vectors(network.trunk, texts), dim=-1)
+    packing = TokenPacking(add_special_tokens(texts))
+    return functional.normalize(packing.mean(packed_states(network.trunk, packing)), dim=-1)
 
 
-def pair_log_odds(network: CrossEncoder, pairs: PairRows) -> Tensor:
+def packed_pair_log_odds(network: CrossEncoder, pairs: PairRows) -> Tensor:
     """Return the log-odds of pairs."""
     first, context, reply = _pair_vectors(network.trunk, pairs)
     features = torch.tanh(network.gather(torch.cat([first, context, reply, context * reply], dim=-1)))
@@ -104,9 +104,9 @@ def pair_log_odds(network: CrossEncoder, pairs: PairRows) -> Tensor:
 def _pair_vectors(trunk: Any, pairs: PairRows) -> tuple[Tensor, Tensor, Tensor]:
     """Return the first token's vector of each pair, and the means of its context and of its reply, in float32."""
     if trunk.config.model_type == "mpnet":
-        return mpnet.pair_vectors(trunk, pairs)
-    packing = Packing(pairs)
-    states = compute_states(trunk, packing)
+        return mpnet.mpnet_pair_vectors(trunk, pairs)
+    packing = TokenPacking(pairs)
+    states = packed_states(trunk, packing)
     assert packing.kinds is not None
     of_reply = packing.kinds.float()
     first = states[packing.ends[:-1].long()].float()

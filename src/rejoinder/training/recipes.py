@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from rejoinder.data.questions import WHOLE
 from rejoinder.models.generator.shape import GeneratorShape
 from rejoinder.models.generator.text import GeneratorLimits
-from rejoinder.models.ranker.card import EMBEDDED, RankerKind, StatementChoice
+from rejoinder.models.ranker.card import EMBEDDED, RankerKind, StatementReadingRule
 from rejoinder.models.ranker.rows import RankerLimits
 
 
@@ -167,5 +167,5 @@ class RankerRecipe:
     chooser_rate: float = 1e-4
     chooser_layers: int = 3
     inner: int = 2  # folds: statements of a training question are chosen by a chooser that has not seen it
-    choice: StatementChoice = field(default_factory=StatementChoice)
+    choice: StatementReadingRule = field(default_factory=StatementReadingRule)
     limits: RankerLimits = field(default_factory=RankerLimits)

@@ -12,17 +12,17 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from rejoinder.training.batch import (
+from rejoinder.training.token_rows import (
     MASKED,
     UNKNOWN,
     TokenRows,
     gather_slices,
-    insert_tokens,
-    keep_tokens,
-    repeat_texts,
-    reverse_words,
-    shuffle_words,
-    truncate_rows,
+    insert_row_tokens,
+    keep_row_tokens,
+    repeat_rows,
+    reverse_row_words,
+    shuffle_row_words,
+    truncate_token_rows,
 )
 from rejoinder.training.tokens import BETWEEN, CorpusTokens
 
@@ -151,7 +151,7 @@ def read_generic_responses() -> list[str]:
 def merge_turns(texts: TokenRows, share: float, generator: torch.Generator) -> TokenRows:
     """Return the contexts, a share of them without the tokens between turns, because logs often do not mark turns."""
     chosen = torch.rand(len(texts.ids), generator=generator, device=texts.ids.device) < share
-    return keep_tokens(texts, ~(chosen[:, None] & (texts.ids == BETWEEN)))
+    return keep_row_tokens(texts, ~(chosen[:, None] & (texts.ids == BETWEEN)))
 
 
 def roughen_texts(texts: TokenRows, words: TokenProperties, generator: torch.Generator) -> TokenRows:
@@ -162,13 +162,13 @@ def roughen_texts(texts: TokenRows, words: TokenProperties, generator: torch.Gen
     chance = torch.rand(texts.ids.shape, generator=generator, device=device)
     punctuation = words.punctuation[texts.ids] & (texts.ids != BETWEEN)
     ids = torch.where(gappy & (chance > 0.94) & (texts.ids != BETWEEN), MASKED, texts.ids)
-    thinned = keep_tokens(
+    thinned = keep_row_tokens(
         TokenRows(ids * texts.mask, texts.lengths), ~((bare & punctuation) | (gappy & (chance < 0.06)))
     )
     return thinned
 
 
-def corrupt_replies(
+def corrupt_reply_rows(
     corpus: TokenCorpus,
     places: ResponsePlaces,
     replies: TokenRows,
@@ -186,18 +186,18 @@ def corrupt_replies(
         torch.randint(0, len(corpus.ids), copied.ids.shape, generator=generator, device=device)
     ].long()
     near = TokenRows(torch.where((chance < 0.15) & copied.mask, random_tokens, copied.ids), copied.lengths)
-    near = keep_tokens(near, chance < 0.92)
+    near = keep_row_tokens(near, chance < 0.92)
     choice = torch.randint(0, len(words.generic.ids), span.shape, generator=generator, device=device)
     generic = TokenRows(words.generic.ids[choice], words.generic.lengths[choice])
     own = corpus.texts(torch.maximum(places.reply - 2, places.start), REPLY_TOKENS, "left")
     corrupted = [
-        reverse_words(replies, words.continued),
-        truncate_rows(repeat_texts(replies), REPLY_TOKENS, "right"),
+        reverse_row_words(replies, words.continued),
+        truncate_token_rows(repeat_rows(replies), REPLY_TOKENS, "right"),
         copied,
         near,
         generic,
-        contradict(own, words),
-        shuffle_words(replies, words.continued, generator),
+        contradict_rows(own, words),
+        shuffle_row_words(replies, words.continued, generator),
     ]
     width = max(part.ids.shape[1] for part in corrupted)
     ids = torch.stack([functional.pad(part.ids, (0, width - part.ids.shape[1])) for part in corrupted])
@@ -206,14 +206,14 @@ def corrupt_replies(
     return TokenRows(ids[kinds, rows], lengths[kinds, rows])
 
 
-def contradict(texts: TokenRows, words: TokenProperties) -> TokenRows:
+def contradict_rows(texts: TokenRows, words: TokenProperties) -> TokenRows:
     """Return the texts with "not" added after, or removed from, their first auxiliary; without one, "no" is first."""
     verbs = words.auxiliary[texts.ids] & texts.mask
     has_verb = verbs.any(1)
     after = torch.where(has_verb, verbs.int().argmax(1) + 1, 0)
     follower = functional.pad(texts.ids, (0, 1)).gather(1, after[:, None])[:, 0]
     negated = has_verb & (follower == words.negation)
-    longer = insert_tokens(texts, after, torch.where(has_verb, words.negation, words.no))
+    longer = insert_row_tokens(texts, after, torch.where(has_verb, words.negation, words.no))
     columns = torch.arange(longer.ids.shape[1], device=texts.ids.device)
     drop = negated[:, None] & ((columns == after[:, None]) | (columns == after[:, None] + 1))
-    return keep_tokens(longer, ~drop)
+    return keep_row_tokens(longer, ~drop)

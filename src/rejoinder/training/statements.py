@@ -21,8 +21,8 @@ from rejoinder.models.language_model.lora import attach_lora, extract_lora
 from rejoinder.models.language_model.lora_folder import LoraCard, write_lora
 from rejoinder.models.language_model.model import LanguageModel, load_language_model
 from rejoinder.models.statements.model import BEAM_WIDTH, STATEMENTS_LORA, LoraStatementWriter, StatementRequest
-from rejoinder.training.comet import PromptRow, batch_by_length, batch_loss, mean_loss
-from rejoinder.training.optimizer import Schedule, build_optimizer
+from rejoinder.training.optimizer import LearningRateSchedule, build_optimizer
+from rejoinder.training.prompt_rows import PromptRow, batch_by_length, batch_loss, mean_loss
 from rejoinder.training.recipes import StatementRecipe
 
 MAX_TOKENS = 320  # of prompt and statement; a longer one is left out and counted
@@ -55,7 +55,7 @@ def train_statements(
     say(f"{summary}, {len(held_rows):,} held out")
     before = mean_loss(model, held_rows, recipe.batch)
     parameters = attach_lora(model.network, recipe.rank, recipe.scale, recipe.seed)
-    losses = _train(model, parameters, rows, held_rows, recipe, say)
+    losses = _train_statement_lora(model, parameters, rows, held_rows, recipe, say)
     measured: dict[str, Any] = {
         "statements": len(rows),
         "too_long": left_out,
@@ -66,7 +66,7 @@ def train_statements(
         "epoch": 1 + int(np.argmin(losses)),
     }
     if recipe.written:
-        measured |= measure_hits(LoraStatementWriter(model, LoraCard("", "", "")), valid, recipe)
+        measured |= measure_statement_hits(LoraStatementWriter(model, LoraCard("", "", "")), valid, recipe)
     say("held out: " + ", ".join(f"{name} {value}" for name, value in measured.items()))
     about = {"recipe": asdict(recipe), "data": dict(data), "licence": licence, "measured": measured}
     write_lora(target, STATEMENTS_LORA, extract_lora(model.network), model, about)
@@ -89,7 +89,7 @@ def tokenize_statements(model: LanguageModel, seeds: Sequence[Seed]) -> tuple[li
     return short_rows, len(rows) - len(short_rows)
 
 
-def _train(
+def _train_statement_lora(
     model: LanguageModel,
     parameters: list[Any],
     rows: Sequence[PromptRow],
@@ -100,7 +100,7 @@ def _train(
     """Train, leave the weights of the best epoch in the network, and return the held-out loss of each epoch."""
     network = model.network
     order = np.random.default_rng(recipe.seed)
-    schedule = Schedule(
+    schedule = LearningRateSchedule(
         build_optimizer([(parameters, recipe.rate)]), recipe.epochs * math.ceil(len(rows) / recipe.batch)
     )
     losses: list[float] = []
@@ -121,7 +121,9 @@ def _train(
     return losses
 
 
-def measure_hits(writer: LoraStatementWriter, seeds: Sequence[Seed], recipe: StatementRecipe) -> dict[str, Any]:
+def measure_statement_hits(
+    writer: LoraStatementWriter, seeds: Sequence[Seed], recipe: StatementRecipe
+) -> dict[str, Any]:
     """Return how often one of the three statements is one that people wrote, over sampled seeds and categories."""
     human_texts: dict[StatementRequest, set[str]] = {}
     for seed in seeds:

@@ -43,7 +43,9 @@ class CorpusTokens:
         return len(self.begin)
 
 
-def read_tokens(dialogues: Iterable[Dialogue], tokenizer: str, corpora: Sequence[str] = ()) -> dict[str, CorpusTokens]:
+def read_corpus_tokens(
+    dialogues: Iterable[Dialogue], tokenizer: str, corpora: Sequence[str] = ()
+) -> dict[str, CorpusTokens]:
     """Return the tokens of each split; ``corpora`` names the corpora to use (all when empty)."""
     reader = TextTokenizer(tokenizer, max_tokens=0)  # only whole texts are encoded
     corpus_counts: Counter[str] = Counter()  # dialogues of each corpus
@@ -59,11 +61,11 @@ def read_tokens(dialogues: Iterable[Dialogue], tokenizer: str, corpora: Sequence
                     turns
                 )
     _check_corpora(corpora, corpus_counts)
-    check_splits(turns_by_split, ("train",))
+    check_corpus_splits(turns_by_split, ("train",))
     return {split: _flatten_corpora(by_corpus) for split, by_corpus in turns_by_split.items()}
 
 
-def check_splits(splits: Mapping[str, object], needed: Sequence[str]) -> None:
+def check_corpus_splits(splits: Mapping[str, object], needed: Sequence[str]) -> None:
     """Raise where a split that is needed has no dialogue."""
     for split in needed:
         if split not in splits:

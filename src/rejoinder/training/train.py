@@ -26,7 +26,7 @@ from rejoinder.training.recipes import (
     RankerRecipe,
     StatementRecipe,
 )
-from rejoinder.training.speaker.trainer import CORPORA, ScorerRecipe, make_recipe, train_scorer
+from rejoinder.training.speaker.trainer import CORPORA, ScorerRecipe, make_scorer_recipe, train_scorer
 from rejoinder.types import Question
 
 Trainable: TypeAlias = Literal[
@@ -66,7 +66,7 @@ class TrainedModel:
 
 
 @dataclass(frozen=True)
-class _Job:
+class _TrainingJob:
     """What is to be trained, on what, and where to."""
 
     model: Trainable
@@ -155,7 +155,7 @@ def train(
     trainer = _find_trainer(model, options)
     folder = _check_folder(model, output, bool(resume))
     names = [files] if isinstance(files, str | Path) else files
-    job = _Job(
+    job = _TrainingJob(
         model,
         tuple(map(str, names)),
         folder,
@@ -192,9 +192,9 @@ def _find_trainer(model: str, options: Collection[str]) -> Callable[..., Any]:
 def _check_folder(model: Trainable, output: str | Path, resume: bool) -> Path:
     """Return the folder to write, which must be new unless the training continues in it."""
     if model == "nup" and not str(output):
-        from rejoinder.models.nup.model import default_folder
+        from rejoinder.models.nup.model import default_nup_folder
 
-        return default_folder()
+        return default_nup_folder()
     folder = Path(output)
     if not str(output):
         raise InputError("no folder to write is named; name one (output)")
@@ -206,7 +206,7 @@ def _check_folder(model: Trainable, output: str | Path, resume: bool) -> Path:
     return folder
 
 
-def _train_aptness(job: _Job, permissive: bool = False) -> Any:
+def _train_aptness(job: _TrainingJob, permissive: bool = False) -> Any:
     from rejoinder.training.aptness.recipe import train_aptness
 
     recipe, dialogues = _choose_recipe(job, AptnessRecipe), job.dialogues(2)
@@ -219,7 +219,7 @@ def _train_aptness(job: _Job, permissive: bool = False) -> Any:
     return train_aptness(dialogues, job.folder, recipe, job.base or "minilm", job.device, job.say)
 
 
-def _train_comet(job: _Job, leave_out: Sequence[str | Path] = ()) -> Any:
+def _train_comet(job: _TrainingJob, leave_out: Sequence[str | Path] = ()) -> Any:
     from rejoinder.training.comet import train_comet
 
     if not job.files or not job.valid:
@@ -233,8 +233,8 @@ def _train_comet(job: _Job, leave_out: Sequence[str | Path] = ()) -> Any:
     return train_comet(train, valid, job.folder, recipe, data, heads, base, job.device, job.say)
 
 
-def _train_generator(job: _Job, vocabulary: str | Path | None = None, snapshots: Sequence[int] = ()) -> Any:
-    from rejoinder.models.generator.model import CARD_FILE, TOKENIZER, read_card
+def _train_generator(job: _TrainingJob, vocabulary: str | Path | None = None, snapshots: Sequence[int] = ()) -> Any:
+    from rejoinder.models.generator.model import CARD_FILE, TOKENIZER, read_generator_card
     from rejoinder.training.generator.checkpoint import NOTE
     from rejoinder.training.generator.recipe import train_generator
 
@@ -243,7 +243,7 @@ def _train_generator(job: _Job, vocabulary: str | Path | None = None, snapshots:
     if (job.folder / CARD_FILE).exists() and not (job.folder / NOTE).exists():
         raise InputError(f"{job.folder}: already has a finished generator; name a new folder")
     if vocabulary is not None:
-        size = read_card(Path(vocabulary)).shape.vocabulary
+        size = read_generator_card(Path(vocabulary)).shape.vocabulary
         recipe = replace(recipe, shape=replace(recipe.shape, vocabulary=size))
         pieces = (Path(vocabulary) / TOKENIZER).read_text(encoding="utf-8")
     return train_generator(
@@ -264,18 +264,20 @@ def _check_shape(shape: GeneratorShape) -> None:
         )
 
 
-def _train_idk(job: _Job) -> Any:
+def _train_idk(job: _TrainingJob) -> Any:
     return train_idk(job.dialogues(), job.folder, _choose_recipe(job, IdkRecipe), job.corpus(), job.base or "aptness")
 
 
-def _train_nup(job: _Job) -> Any:
+def _train_nup(job: _TrainingJob) -> Any:
     from rejoinder.training.nup import train_nup
 
     recipe = _choose_recipe(job, NupRecipe)
     return train_nup(job.dialogues(), job.folder, recipe, job.corpus(), job.base or "aptness", job.device, job.say)
 
 
-def _train_ranker(job: _Job, knowledge: Sequence[str] = (), knowledge_corpus: str = "dataset:corpus/dialogues") -> Any:
+def _train_ranker(
+    job: _TrainingJob, knowledge: Sequence[str] = (), knowledge_corpus: str = "dataset:corpus/dialogues"
+) -> Any:
     from rejoinder.training.ranker.trainer import train_ranker
 
     recipe = _choose_recipe(job, RankerRecipe)
@@ -283,7 +285,7 @@ def _train_ranker(job: _Job, knowledge: Sequence[str] = (), knowledge_corpus: st
         raise InputError("a ranker's recipe names its encoder; leave out the base")
     train, valid = _held_out(job)
     licence = _join_licences(train)
-    about: dict[str, Any] = {"train": _shown(train), "valid": _shown(valid), "licence": licence}
+    about: dict[str, Any] = {"train": _shown_files(train), "valid": _shown_files(valid), "licence": licence}
     if recipe.encoder == EMBEDDED:
         about |= _base_licence(licence)
     mined = _mine_pursuits(knowledge, knowledge_corpus, job.say) if knowledge else None
@@ -301,11 +303,11 @@ def _mine_pursuits(knowledge: Sequence[str], corpus: str, say: Callable[[str], N
     return pursuits
 
 
-def _train_statements(job: _Job, licence: str | None = None) -> Any:
+def _train_statements(job: _TrainingJob, licence: str | None = None) -> Any:
     from rejoinder.training.statements import train_statements
 
     train, valid = _held_out(job)
-    data = dict(zip(_shown(train), (_licence_of(name).replace(" ", "-") for name in train), strict=True))
+    data = dict(zip(_shown_files(train), (_licence_of(name).replace(" ", "-") for name in train), strict=True))
     licence = licence or (next(iter(data.values())) if len(train) == 1 else UNKNOWN_LICENCE)
     recipe, base = _choose_recipe(job, StatementRecipe), job.base or "smollm2-135m"
     return train_statements(
@@ -313,9 +315,9 @@ def _train_statements(job: _Job, licence: str | None = None) -> Any:
     )
 
 
-def _train_scorer(job: _Job, reference: str | None = None, resume: bool = False) -> Any:
+def _train_scorer(job: _TrainingJob, reference: str | None = None, resume: bool = False) -> Any:
     kind, encoder = cast(Kind, job.model), job.base or "aptness"
-    recipe = _choose_recipe(job, ScorerRecipe) if job.recipe is not None else make_recipe(kind, encoder)
+    recipe = _choose_recipe(job, ScorerRecipe) if job.recipe is not None else make_scorer_recipe(kind, encoder)
     if recipe.kind != kind:
         raise InputError(f"the recipe is for {recipe.kind}, not for {kind}; give one for {kind}")
     corpora = job.corpora if job.files or job.corpora else CORPORA
@@ -341,7 +343,7 @@ _USES = {
 }
 
 
-def _choose_recipe(job: _Job, kind: type[Any]) -> Any:
+def _choose_recipe(job: _TrainingJob, kind: type[Any]) -> Any:
     """The recipe that was given, of the kind that the model takes, or the usual one."""
     if job.recipe is None:
         return kind()
@@ -350,7 +352,7 @@ def _choose_recipe(job: _Job, kind: type[Any]) -> Any:
     return job.recipe
 
 
-def _held_out(job: _Job) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _held_out(job: _TrainingJob) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The files to train on and the held-out ones; those of SUGAR's first fold where none is named."""
     if job.files and not job.valid:
         raise InputError("no held-out files are named; name some (valid)")
@@ -369,16 +371,16 @@ def _read_questions(names: Sequence[str]) -> list[Question]:
     return questions
 
 
-def _shown(names: Sequence[str]) -> list[str]:
+def _shown_files(names: Sequence[str]) -> list[str]:
     return [name if name.startswith("dataset:") else Path(name).name for name in names]
 
 
 def _base_licence(data: str) -> dict[str, str]:
     """What the embedded networks add to a card: the licence of their weights applies to networks trained from them."""
-    from rejoinder.models.aptness.card import read_card
+    from rejoinder.models.aptness.card import read_aptness_card
     from rejoinder.models.catalog.manifest import require_model
 
-    base = read_card(require_model("aptness"))
+    base = read_aptness_card(require_model("aptness"))
     return {"base": f"aptness ({base.licence})", "licence": f"{base.licence} (the base), {data} (the data)"}
 
 

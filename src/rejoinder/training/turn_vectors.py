@@ -18,7 +18,7 @@ import numpy as np
 from rejoinder.files import sha256_of_bytes
 from rejoinder.indexes.corpus import Codes, Numbers
 from rejoinder.models.base import Vectors
-from rejoinder.models.speaker.vectors import UtteranceVectors, WeightedVectors, context_vectors
+from rejoinder.models.speaker.vectors import TurnEncoder, WeightedVectors, context_vectors
 from rejoinder.paths import cache_home
 from rejoinder.sources import Corpus
 
@@ -56,9 +56,9 @@ class TurnVectors:
         return self.weights[self.row[turns]]
 
 
-def open_turn_vectors(corpus: Corpus, vectors: UtteranceVectors, say: Callable[[str], None]) -> TurnVectors:
+def open_turn_vectors(corpus: Corpus, vectors: TurnEncoder, say: Callable[[str], None]) -> TurnVectors:
     """Return the vectors of a corpus, from the cache or computed now."""
-    digests = np.concatenate([_digests(corpus, start) for start in range(0, corpus.n_turns, _BATCH_TURNS)])
+    digests = np.concatenate([_turn_digests(corpus, start) for start in range(0, corpus.n_turns, _BATCH_TURNS)])
     _, first, row = np.unique(digests, return_index=True, return_inverse=True)
     # In the order of their first turns, so that what is near in the corpus is near in the file.
     order = np.argsort(first)
@@ -66,24 +66,26 @@ def open_turn_vectors(corpus: Corpus, vectors: UtteranceVectors, say: Callable[[
     row_of_code[order] = np.arange(len(order), dtype=np.int32)
     folder = _cache_folder(vectors, digests[first[order]])
     if not (folder / _WEIGHTS).is_file():
-        _build(folder, corpus, first[order], vectors, say)
+        _build_turn_vectors(folder, corpus, first[order], vectors, say)
     matrix = np.load(folder / _MATRIX, mmap_mode="r")
     weights = np.load(folder / _WEIGHTS)
     return TurnVectors(corpus, row_of_code[row.reshape(-1)], matrix, weights)
 
 
-def _digests(corpus: Corpus, start: int) -> Numbers:
+def _turn_digests(corpus: Corpus, start: int) -> Numbers:
     texts = corpus.texts(np.arange(start, min(start + _BATCH_TURNS, corpus.n_turns)))
     hashed = (hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts)
     return np.frombuffer(b"".join(hashed), "<i8")
 
 
-def _cache_folder(vectors: UtteranceVectors, digests: Numbers) -> Path:
+def _cache_folder(vectors: TurnEncoder, digests: Numbers) -> Path:
     name = sha256_of_bytes(vectors.digest.encode() + digests.tobytes())[:32]
     return cache_home() / "turn-vectors" / name
 
 
-def _build(folder: Path, corpus: Corpus, turns: Numbers, vectors: UtteranceVectors, say: Callable[[str], None]) -> None:
+def _build_turn_vectors(
+    folder: Path, corpus: Corpus, turns: Numbers, vectors: TurnEncoder, say: Callable[[str], None]
+) -> None:
     """Compute the vectors of some turns; the folder appears when it is complete."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(dir=folder.parent, prefix="."))
@@ -93,7 +95,7 @@ def _build(folder: Path, corpus: Corpus, turns: Numbers, vectors: UtteranceVecto
         weights = np.zeros(len(turns), np.float32)
         for start in range(0, len(turns), _CHUNK):
             part = slice(start, start + _CHUNK)
-            matrix[part], weights[part] = vectors.utterances(corpus.texts(turns[part]))
+            matrix[part], weights[part] = vectors.encode_turns(corpus.texts(turns[part]))
             say(f"vectors of {min(start + _CHUNK, len(turns)):,} of {len(turns):,} distinct turns by {vectors.name}")
         matrix.flush()
         np.save(scratch / _WEIGHTS, weights)

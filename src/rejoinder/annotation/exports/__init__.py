@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from rejoinder.annotation.exports._external import ImportSummary as ImportSummary
-from rejoinder.annotation.results import Results, read_results
+from rejoinder.annotation.results import ProjectResults, read_results
 from rejoinder.annotation.store.base import Store
 from rejoinder.errors import SpecError, nearest
 
@@ -20,7 +20,7 @@ class ExportFile(NamedTuple):
     content: bytes
 
 
-class _Format(NamedTuple):
+class _ExportFormat(NamedTuple):
     about: str
     module: str
     ending: str
@@ -30,82 +30,82 @@ class _Format(NamedTuple):
 
 
 _FORMATS = {
-    "ratings": _Format(
+    "ratings": _ExportFormat(
         "Ratings and preferences, one JSON record per line, as all rejoinder commands read them.",
         "ratings",
         "ratings.jsonl",
         "application/x-ndjson",
         readable=True,
     ),
-    "csv": _Format("A table with one row per answered field.", "csv", "csv", "text/csv", readable=True),
-    "texts": _Format(
+    "csv": _ExportFormat("A table with one row per answered field.", "csv", "csv", "text/csv", readable=True),
+    "texts": _ExportFormat(
         "What was written, reviewed or validated, as items and responses, one JSON record per line.",
         "texts",
         "texts.jsonl",
         "application/x-ndjson",
     ),
-    "crowdkit": _Format(
+    "crowdkit": _ExportFormat(
         "A table with Crowd-Kit's columns task, worker and label.",
         "crowdkit",
         "crowdkit.csv",
         "text/csv",
         readable=True,
     ),
-    "labelstudio": _Format(
+    "labelstudio": _ExportFormat(
         "Label Studio's tasks, with their annotations so far.",
         "labelstudio",
         "labelstudio.json",
         "application/json",
         readable=True,
     ),
-    "labelstudio-config": _Format(
+    "labelstudio-config": _ExportFormat(
         "Label Studio's labeling configuration for these tasks.",
         "_labelstudio_config",
         "labelstudio.xml",
         "application/xml",
     ),
-    "mturk": _Format(
+    "mturk": _ExportFormat(
         "Mechanical Turk's input, one row per unit; its batch results can be imported.",
         "mturk",
         "mturk.csv",
         "text/csv",
         readable=True,
     ),
-    "mturk-layout": _Format(
+    "mturk-layout": _ExportFormat(
         "Mechanical Turk's HTML layout for that input.", "mturk", "mturk.html", "text/html", "write_layout"
     ),
 }
 
 
-def list_formats(readable: bool = False) -> dict[str, str]:
+def list_judgement_formats(readable: bool = False) -> dict[str, str]:
     """Return the formats by name, each with a sentence; on request only those that can be imported."""
     return {name: format_.about for name, format_ in _FORMATS.items() if format_.readable or not readable}
 
 
-def export(store: Store, name: str) -> ExportFile:
+def export_judgements(store: Store, name: str) -> ExportFile:
     """Export a project's results in a format."""
     return export_results(read_results(store), name)
 
 
-def export_results(results: Results, name: str) -> ExportFile:
+def export_results(results: ProjectResults, name: str) -> ExportFile:
     """Export results in a format."""
-    format_ = _find_format(name, list_formats())
-    write: Callable[[Results], bytes] = getattr(_load_module(format_), format_.write)
+    format_ = _find_format(name, list_judgement_formats())
+    write: Callable[[ProjectResults], bytes] = getattr(_load_module(format_), format_.write)
     return ExportFile(f"{results.project.name}.{format_.ending}", format_.media, write(results))
 
 
 def import_judgements(store: Store, name: str, content: bytes) -> ImportSummary:
     """Add judgements that were made elsewhere to the store; those already in it are skipped."""
-    format_ = _find_format(name, list_formats(readable=True))
+    format_ = _find_format(name, list_judgement_formats(readable=True))
     read: Callable[[Store, bytes], ImportSummary] = _load_module(format_).read
     return read(store, content)
 
 
-def _find_format(name: str, known: dict[str, str]) -> _Format:
+def _find_format(name: str, known: dict[str, str]) -> _ExportFormat:
     if name not in known:
         raise SpecError(f"there is no format {name!r} here; {nearest(name, known)}")
     return _FORMATS[name]
 
 
-def _load_module(format_: _Format) -> Any:
+def _load_module(format_: _ExportFormat) -> Any:
     return importlib.import_module(f"rejoinder.annotation.exports.{format_.module}")

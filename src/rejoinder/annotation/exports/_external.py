@@ -53,13 +53,13 @@ def record_judgements(
     return ImportSummary(count["added"], count["already"], dict(reasons))
 
 
-def set_field(answer: dict[str, Any], field: str, value: Any) -> None:
+def set_answer_field(answer: dict[str, Any], field: str, value: Any) -> None:
     """Set a field of an answer; labels arrive one at a time, and an answer without labels becomes "none"."""
     if isinstance(value, list):
         value = [label for label in answer.get(field, ()) if label != NONE] + value or [NONE]
     answer[field] = value
 
 
-def pseudonym(store: Store, source: str, worker: str) -> str:
+def make_rater_pseudonym(store: Store, source: str, worker: str) -> str:
     """Return a pseudonym for a worker whose id elsewhere identifies a person."""
     return f"{source}-{stable_hash(store.project.name, source, worker):016x}"

@@ -6,13 +6,13 @@ import re
 from xml.etree import ElementTree
 
 from rejoinder.annotation.exports._shape import UnitShape, find_shape
-from rejoinder.annotation.results import Results
-from rejoinder.annotation.unit import Field, Option
+from rejoinder.annotation.results import ProjectResults
+from rejoinder.annotation.unit import AnswerField, AnswerOption
 
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
 
 
-def write(results: Results) -> bytes:
+def write(results: ProjectResults) -> bytes:
     """Return the labeling configuration for Label Studio's settings."""
     shape = find_shape(results)
     view = ElementTree.Element("View")
@@ -36,7 +36,7 @@ def _add_controls(view: ElementTree.Element, shape: UnitShape, reply: str | None
             _add_control(view, shape, name, field)
 
 
-def _add_control(view: ElementTree.Element, shape: UnitShape, name: str, field: Field) -> None:
+def _add_control(view: ElementTree.Element, shape: UnitShape, name: str, field: AnswerField) -> None:
     condition: dict[str, str] = {}
     if field.only_if is not None:
         other = next(name for name, other_field in shape.fields.items() if other_field.name == field.only_if[0])
@@ -53,13 +53,13 @@ def _add_control(view: ElementTree.Element, shape: UnitShape, name: str, field: 
         choice_type = "multiple" if field.kind == "labels" else "single"
         choices = _add_tag(block, "Choices", **attributes, choice=choice_type, showInline="true")
         for option in field.options:
-            _add_tag(choices, "Choice", **_choice(option, decides))
+            _add_tag(choices, "Choice", **_choice_attributes(option, decides))
     else:
         start = {"value": f"$initial_{name}"} if field.initial or field.kind == "lines" else {}
         _add_tag(block, "TextArea", **attributes, **start, maxSubmissions="1", rows="4", editable="true")
 
 
-def _choice(option: Option, decides: bool) -> dict[str, str]:
+def _choice_attributes(option: AnswerOption, decides: bool) -> dict[str, str]:
     """Return what is shown and, as ``alias``, what is stored; both are the same if another field depends on it."""
     if decides:
         return {"value": str(option.value)}

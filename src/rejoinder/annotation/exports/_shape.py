@@ -9,8 +9,8 @@ import re
 from typing import NamedTuple
 
 from rejoinder.annotation.fields import list_fields
-from rejoinder.annotation.results import Results
-from rejoinder.annotation.unit import Field, Unit
+from rejoinder.annotation.results import ProjectResults
+from rejoinder.annotation.unit import AnswerField, Unit
 
 
 class UnitShape(NamedTuple):
@@ -18,19 +18,19 @@ class UnitShape(NamedTuple):
 
     units: list[Unit]
     replies: list[str]
-    fields: dict[str, Field]  # by the name in the tool
+    fields: dict[str, AnswerField]  # by the name in the tool
     certain: set[str]  # those that every unit has
     goal: bool
     situation: bool
     note: bool
 
 
-def find_shape(results: Results) -> UnitShape:
+def find_shape(results: ProjectResults) -> UnitShape:
     """Return the shape of a project's units; exercises are left out, since other tools cannot use them."""
     units = [unit for unit in results.units.values() if unit.kind != "exercise"]
     widest = max(units, key=lambda unit: len(unit.payload["replies"]))
     fields = list_fields(results.project, _sort_replies(widest))
-    names: dict[str, Field] = {}
+    names: dict[str, AnswerField] = {}
     for field in fields:
         name = re.sub(r"\W", "_", field.name)
         names[name if name not in names else f"{name}_{len(names)}"] = field

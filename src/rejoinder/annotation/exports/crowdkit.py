@@ -12,24 +12,24 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from rejoinder.annotation.errors import AnnotationError
-from rejoinder.annotation.exports._external import ExternalJudgement, ImportSummary, record_judgements, set_field
-from rejoinder.annotation.exports.csv import read_rows, to_csv
+from rejoinder.annotation.exports._external import ExternalJudgement, ImportSummary, record_judgements, set_answer_field
 from rejoinder.annotation.fields import TIE, list_fields
 from rejoinder.annotation.form import FORMS
 from rejoinder.annotation.project import Project
-from rejoinder.annotation.results import Results, label_flags, order_pair, split_answer
+from rejoinder.annotation.results import ProjectResults, label_choices, order_pair_for_rater, split_answer
 from rejoinder.annotation.store.base import Store
 from rejoinder.annotation.unit import Unit
+from rejoinder.data.spreadsheet import decode_spreadsheet, encode_spreadsheet
 from rejoinder.escape import unescape_cell
 
 _LabelPlace: TypeAlias = tuple[str, str, dict[str, Any]]  # unit, field, and values by label
 
 
-def write(results: Results) -> bytes:
+def write(results: ProjectResults) -> bytes:
     """Return the table, without checks and exercises."""
     if _check_form(results.project) == "preference":
-        return to_csv(("aspect", "worker", "left", "right", "label"), _list_pairs(results))
-    return to_csv(("aspect", "task", "worker", "label"), _list_labels(results))
+        return encode_spreadsheet(("aspect", "worker", "left", "right", "label"), _list_pairs(results))
+    return encode_spreadsheet(("aspect", "task", "worker", "label"), _list_labels(results))
 
 
 def _check_form(project: Project) -> str:
@@ -46,22 +46,22 @@ def _make_task(project: Project, aspect: str, response: str) -> str:
     return response if one_aspect else f"{aspect}: {response}"
 
 
-def _list_labels(results: Results) -> Iterator[tuple[object, ...]]:
+def _list_labels(results: ProjectResults) -> Iterator[tuple[object, ...]]:
     for unit, judgement in results.ordinary():
         for answer in split_answer(results, unit, judgement):
             if answer.response is None or answer.field.kind not in ("choice", "labels"):
                 continue
-            labels = label_flags(answer) if answer.field.kind == "labels" else {answer.field.aspect: answer.value}
+            labels = label_choices(answer) if answer.field.kind == "labels" else {answer.field.aspect: answer.value}
             for aspect, label in labels.items():
                 task = _make_task(results.project, aspect, answer.response)
                 yield aspect, task, judgement.rater, int(label) if isinstance(label, bool) else label
 
 
-def _list_pairs(results: Results) -> Iterator[tuple[object, ...]]:
+def _list_pairs(results: ProjectResults) -> Iterator[tuple[object, ...]]:
     """Yield pairs without ties: Crowd-Kit's models of pairs do not support them."""
     for unit, judgement in results.ordinary():
         replies = unit.hidden["replies"]
-        left, right = (replies[key]["response"] for key in order_pair(results, unit, judgement.rater))
+        left, right = (replies[key]["response"] for key in order_pair_for_rater(results, unit, judgement.rater))
         for answer in split_answer(results, unit, judgement):
             if answer.field.kind == "choice" and answer.value != TIE:
                 yield answer.field.aspect, judgement.rater, left, right, replies[str(answer.value)]["response"]
@@ -76,14 +76,16 @@ def read(store: Store, content: bytes) -> ImportSummary:
     required = ("worker", "left", "right", "label") if pairs else ("task", "worker", "label")
     left_out: Counter[str] = Counter()
     answers: dict[tuple[str, str], dict[str, Any]] = {}
-    for _, row in read_rows(content, required):
+    for _, row in decode_spreadsheet(content, required):
         cells = {name: unescape_cell(cell) for name, cell in row.items()}
         place = places.get(_pair_key(project, cells) if pairs else cells["task"])
         if place is None:
             left_out["for something that this project does not ask about"] += 1
             continue
         unit, field, values = place
-        set_field(answers.setdefault((cells["worker"], unit), {}), field, values.get(cells["label"], cells["label"]))
+        set_answer_field(
+            answers.setdefault((cells["worker"], unit), {}), field, values.get(cells["label"], cells["label"])
+        )
     return record_judgements(store, (ExternalJudgement(*key, answer) for key, answer in answers.items()), left_out)
 
 

@@ -5,9 +5,7 @@ A cell that a spreadsheet would take for a formula gets a leading apostrophe, wh
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import datetime, timezone
 from typing import Any
 
@@ -16,11 +14,18 @@ import orjson
 from rejoinder.annotation.exports._external import ExternalJudgement, ImportSummary, record_judgements
 from rejoinder.annotation.fields import list_fields
 from rejoinder.annotation.form import FORMS
-from rejoinder.annotation.results import FieldAnswer, Results, find_label, order_pair, split_answer
+from rejoinder.annotation.results import (
+    FieldAnswer,
+    ProjectResults,
+    find_chosen_label,
+    order_pair_for_rater,
+    split_answer,
+)
 from rejoinder.annotation.store.base import Store
-from rejoinder.annotation.unit import Field, Value
+from rejoinder.annotation.unit import AnswerField, Value
+from rejoinder.data.spreadsheet import decode_spreadsheet, encode_spreadsheet
 from rejoinder.errors import InputError, brief
-from rejoinder.escape import escape_cell, unescape_cell
+from rejoinder.escape import unescape_cell
 
 COLUMNS = (
     "unit",
@@ -42,39 +47,25 @@ COLUMNS = (
 _REQUIRED_COLUMNS = ("unit", "rater", "field", "value")
 
 
-def write(results: Results) -> bytes:
+def write(results: ProjectResults) -> bytes:
     """Return the table, including checks and exercises (see their kind)."""
-    return to_csv(COLUMNS, _list_rows(results))
+    return encode_spreadsheet(COLUMNS, _list_rows(results))
 
 
-def to_csv(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> bytes:
-    """Return rows as CSV in UTF-8, with texts that no spreadsheet takes for a formula."""
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(columns)
-    writer.writerows([_escape(cell) for cell in row] for row in rows)
-    return out.getvalue().encode()
-
-
-def _escape(cell: object) -> object:
-    if cell is None:
-        return ""
-    return escape_cell(cell) if isinstance(cell, str) else cell
-
-
-def _list_rows(results: Results) -> Iterator[tuple[object, ...]]:
+def _list_rows(results: ProjectResults) -> Iterator[tuple[object, ...]]:
     for judgement in results.judgements:
         for answer in split_answer(results, results.units[judgement.unit], judgement):
             yield _make_row(results, answer)
 
 
-def _make_row(results: Results, answer: FieldAnswer) -> tuple[object, ...]:
+def _make_row(results: ProjectResults, answer: FieldAnswer) -> tuple[object, ...]:
     judgement, hidden = answer.judgement, answer.unit.hidden
     first = second = None
     replies = hidden.get("replies", {})
     if FORMS[answer.unit.form].asks == "preference":
         first, second = (
-            replies.get(key, {}).get("response", key) for key in order_pair(results, answer.unit, judgement.rater)
+            replies.get(key, {}).get("response", key)
+            for key in order_pair_for_rater(results, answer.unit, judgement.rater)
         )
     value = orjson.dumps(answer.value).decode() if isinstance(answer.value, list) else answer.value
     right = None if judgement.right is None else int(judgement.right)
@@ -91,7 +82,7 @@ def _make_row(results: Results, answer: FieldAnswer) -> tuple[object, ...]:
         answer.field.aspect,
         answer.field.name,
         value,
-        find_label(answer),
+        find_chosen_label(answer),
         right,
         round(judgement.seconds, 3) or None,  # 0: the time is unknown
         at,
@@ -104,7 +95,7 @@ def read(store: Store, content: bytes) -> ImportSummary:
     fields = {unit.id: {field.name: field for field in list_fields(store.project, unit)} for unit in units.values()}
     answers: dict[tuple[str, str], dict[str, Any]] = {}
     about: dict[tuple[str, str], tuple[float, float | None]] = {}
-    for number, row in read_rows(content, _REQUIRED_COLUMNS):
+    for number, row in decode_spreadsheet(content, _REQUIRED_COLUMNS):
         if row.get("kind") == "exercise":
             continue
         key = unescape_cell(row["rater"]), unescape_cell(row["unit"])
@@ -115,24 +106,7 @@ def read(store: Store, content: bytes) -> ImportSummary:
     return record_judgements(store, (ExternalJudgement(*key, answer, *about[key]) for key, answer in answers.items()))
 
 
-def read_rows(content: bytes, required: Iterable[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the rows of a CSV file by column, with their line numbers; an error names a missing column."""
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"the table is not valid UTF-8 at byte {error.start + 1}; save it as UTF-8") from None
-    try:
-        reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-        columns = reader.fieldnames or []
-        if missing := [name for name in required if name not in columns]:
-            raise InputError(f"the table has no column {missing[0]!r}; found: {brief(', '.join(columns), 120)}")
-        for row in reader:
-            yield reader.line_num, {name: value or "" for name, value in row.items() if isinstance(name, str)}
-    except csv.Error as error:
-        raise InputError(f"the table could not be read as CSV ({error})") from None
-
-
-def _parse_value(field: Field, cell: str) -> Value:
+def _parse_value(field: AnswerField, cell: str) -> Value:
     """Return a cell's value for a field; an invalid one is returned as it is, to be refused later."""
     if field.kind == "choice":
         by_text = {str(option.value): option.value for option in field.options}

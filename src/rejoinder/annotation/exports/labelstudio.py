@@ -9,17 +9,22 @@ from typing import Any
 
 import orjson
 
-from rejoinder.annotation.exports._external import ExternalJudgement, ImportSummary, pseudonym, record_judgements
+from rejoinder.annotation.exports._external import (
+    ExternalJudgement,
+    ImportSummary,
+    make_rater_pseudonym,
+    record_judgements,
+)
 from rejoinder.annotation.exports._shape import UnitShape, find_shape, list_lines
-from rejoinder.annotation.results import Results, read_results
+from rejoinder.annotation.results import ProjectResults, read_results
 from rejoinder.annotation.store.base import Judgement, Store
-from rejoinder.annotation.unit import Field, Unit, Value
+from rejoinder.annotation.unit import AnswerField, Unit, Value
 from rejoinder.errors import InputError, brief
 
 _EMPTY = "\N{EM DASH}"  # for units with fewer replies than others
 
 
-def write(results: Results) -> bytes:
+def write(results: ProjectResults) -> bytes:
     """Return the tasks as a JSON list, each with its annotations; raters are numbered, like Label Studio's users."""
     shape = find_shape(results)
     raters = {name: n for n, name in enumerate(sorted({j.rater for j in results.judgements}), start=1)}
@@ -57,7 +62,7 @@ def _make_task(
     }
 
 
-def _initial_text(unit: Unit, field: Field) -> str:
+def _initial_text(unit: Unit, field: AnswerField) -> str:
     if field.reply is not None:
         return next((r["text"] for r in unit.payload["replies"] if r["key"] == field.reply), "")
     return str(unit.payload.get("initial", {}).get(field.name, ""))
@@ -81,7 +86,7 @@ def _make_annotation(shape: UnitShape, judgement: Judgement, raters: dict[str, i
     }
 
 
-def _make_result(id: str, name: str, field: Field, value: Value) -> dict[str, Any]:
+def _make_result(id: str, name: str, field: AnswerField, value: Value) -> dict[str, Any]:
     if field.kind in ("choice", "labels"):
         kind, inner = "choices", {"choices": value if isinstance(value, list) else [str(value)]}
     else:
@@ -131,10 +136,10 @@ def _find_rater(store: Store, task: dict[str, Any], annotation: dict[str, Any]) 
     raters = meta.get("raters") if isinstance(meta, dict) else None
     if isinstance(raters, dict) and str(user) in raters:
         return str(raters[str(user)])
-    return f"labelstudio-{user}" if isinstance(user, int) else pseudonym(store, "labelstudio", str(user))
+    return f"labelstudio-{user}" if isinstance(user, int) else make_rater_pseudonym(store, "labelstudio", str(user))
 
 
-def _parse_value(field: Field, value: Any) -> Any:
+def _parse_value(field: AnswerField, value: Any) -> Any:
     content = (
         value.get("choices" if field.kind in ("choice", "labels") else "text") if isinstance(value, dict) else None
     )

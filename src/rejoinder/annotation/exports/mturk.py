@@ -15,19 +15,24 @@ from typing import Any
 
 import orjson
 
-from rejoinder.annotation.exports._external import ExternalJudgement, ImportSummary, pseudonym, record_judgements
+from rejoinder.annotation.exports._external import (
+    ExternalJudgement,
+    ImportSummary,
+    make_rater_pseudonym,
+    record_judgements,
+)
 from rejoinder.annotation.exports._shape import UnitShape, find_shape, list_lines
-from rejoinder.annotation.exports.csv import read_rows
-from rejoinder.annotation.results import Results, read_results
+from rejoinder.annotation.results import ProjectResults, read_results
 from rejoinder.annotation.store.base import Store
-from rejoinder.annotation.unit import Field, Unit
+from rejoinder.annotation.unit import AnswerField, Unit
+from rejoinder.data.spreadsheet import decode_spreadsheet
 from rejoinder.errors import InputError
 
 _FORMULA = "=+-@\t\r"
 _REQUIRED_COLUMNS = ("WorkerId", "Input.unit")
 
 
-def write(results: Results) -> bytes:
+def write(results: ProjectResults) -> bytes:
     """Return the input file: one row per unit, including checks, in the order of their ids, which reveals nothing."""
     shape = find_shape(results)
     out = io.StringIO(newline="")
@@ -43,7 +48,7 @@ def _list_columns(shape: UnitShape) -> list[str]:
     return ["unit", *optional, "context", *shape.replies, *_find_initial_fields(shape)]
 
 
-def _find_initial_fields(shape: UnitShape) -> dict[str, Field]:
+def _find_initial_fields(shape: UnitShape) -> dict[str, AnswerField]:
     return {f"initial_{name}": field for name, field in shape.fields.items() if field.kind in ("text", "lines")}
 
 
@@ -71,7 +76,7 @@ def _to_html(text: str, newline: str = "<br>") -> str:
     return f"&#{ord(safe[0])};{safe[1:]}" if safe[:1] and safe[0] in _FORMULA else safe
 
 
-def write_layout(results: Results) -> bytes:
+def write_layout(results: ProjectResults) -> bytes:
     """Return the HTML layout, to be pasted into the project's page on Mechanical Turk."""
     project, shape = results.project, find_shape(results)
     parts = [f"<h2>{_escape_for_layout(project.title)}</h2>", f"<p>{_escape_for_layout(project.instructions)}</p>"]
@@ -97,7 +102,7 @@ def _escape_for_layout(text: str) -> str:
     return _to_html(text).replace("$", "&#36;")
 
 
-def _render_field(name: str, field: Field) -> str:
+def _render_field(name: str, field: AnswerField) -> str:
     required = " required" if field.required and field.only_if is None and field.kind != "labels" else ""
     if field.kind in ("choice", "labels"):
         kind = "checkbox" if field.kind == "labels" else "radio"
@@ -138,7 +143,7 @@ def _read_judgements(
     store: Store, shape: UnitShape, content: bytes, left_out: Counter[str]
 ) -> Iterator[ExternalJudgement]:
     reply_keys = {unit.id: {reply["key"] for reply in unit.payload["replies"]} for unit in shape.units}
-    for number, row in read_rows(content, _REQUIRED_COLUMNS):
+    for number, row in decode_spreadsheet(content, _REQUIRED_COLUMNS):
         if row.get("AssignmentStatus") == "Rejected":
             left_out["rejected"] += 1
             continue
@@ -151,7 +156,7 @@ def _read_judgements(
                 answer[field.name] = value
         seconds = row.get("WorkTimeInSeconds", "")
         duration = float(seconds) if seconds.isdigit() else 0.0
-        yield ExternalJudgement(pseudonym(store, "mturk", row["WorkerId"]), unit, answer, duration)
+        yield ExternalJudgement(make_rater_pseudonym(store, "mturk", row["WorkerId"]), unit, answer, duration)
 
 
 def _parse_answers(row: dict[str, str], number: int) -> dict[str, Any]:
@@ -168,7 +173,7 @@ def _parse_answers(row: dict[str, str], number: int) -> dict[str, Any]:
     return answers
 
 
-def _parse_value(name: str, field: Field, answers: dict[str, Any]) -> Any:
+def _parse_value(name: str, field: AnswerField, answers: dict[str, Any]) -> Any:
     if field.kind == "labels":
         boxes = [f"{name}.{n}" for n in range(len(field.options))]
         return [

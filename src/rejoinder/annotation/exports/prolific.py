@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rejoinder.annotation.exports.csv import to_csv
+from rejoinder.data.spreadsheet import encode_spreadsheet
 
 _PARAMETERS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
 
@@ -21,4 +21,4 @@ def study_link(link: str) -> str:
 
 def links_csv(links: Mapping[str, str]) -> bytes:
     """Return personal links by rater as CSV, one per row, each for one participant."""
-    return to_csv(("rater", "link", "places"), ((rater, link, 1) for rater, link in links.items()))
+    return encode_spreadsheet(("rater", "link", "places"), ((rater, link, 1) for rater, link in links.items()))

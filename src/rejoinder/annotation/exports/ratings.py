@@ -11,32 +11,39 @@ from collections.abc import Iterator
 from typing import Any, Literal, TypeAlias, cast
 
 from rejoinder.annotation.errors import AnnotationError
-from rejoinder.annotation.exports._external import ExternalJudgement, ImportSummary, record_judgements, set_field
+from rejoinder.annotation.exports._external import ExternalJudgement, ImportSummary, record_judgements, set_answer_field
 from rejoinder.annotation.fields import TIE, list_fields
 from rejoinder.annotation.form import FORMS
 from rejoinder.annotation.project import Project
-from rejoinder.annotation.results import FieldAnswer, Results, find_choice, label_flags, order_pair, split_answer
+from rejoinder.annotation.results import (
+    FieldAnswer,
+    ProjectResults,
+    find_pair_choice,
+    label_choices,
+    order_pair_for_rater,
+    split_answer,
+)
 from rejoinder.annotation.store.base import Store
 from rejoinder.annotation.unit import Unit
-from rejoinder.data.reader import Line, decode_line
+from rejoinder.data.reader import InputLine, decode_json_line
 from rejoinder.data.schema import Place, from_object
-from rejoinder.data.writer import encode
+from rejoinder.data.writer import encode_record
 from rejoinder.types import Item, Preference, Rating, Record, Response, Turn
 
 _TEXTS = ("texts", "lines")
 _Places: TypeAlias = dict[tuple[str, ...], tuple[str, str, dict[Any, Any]]]
 
 
-def write(results: Results) -> bytes:
+def write(results: ProjectResults) -> bytes:
     """Return all ratings and preferences, unit by unit."""
     project = results.project
     if FORMS[project.form].asks in _TEXTS:
         raise AnnotationError(f"the form {project.form!r} collects texts, not ratings; export 'texts'")
-    lines = [encode(record) for record in (*_list_generated(results), *to_ratings(results))]
+    lines = [encode_record(record) for record in (*_list_generated(results), *judgements_to_ratings(results))]
     return b"".join(lines)
 
 
-def _list_generated(results: Results) -> Iterator[Record]:
+def _list_generated(results: ProjectResults) -> Iterator[Record]:
     """Yield the items and responses that the ratings need and the data does not have as such."""
     items: dict[str, Item] = {}
     responses: dict[str, Response] = {}
@@ -52,27 +59,29 @@ def _list_generated(results: Results) -> Iterator[Record]:
     yield from responses.values()
 
 
-def to_ratings(results: Results) -> Iterator[Rating | Preference]:
+def judgements_to_ratings(results: ProjectResults) -> Iterator[Rating | Preference]:
     """Yield the judgements as ratings and preferences; a label becomes an aspect, 1 if it was chosen and 0 if not."""
     for unit, judgement in results.ordinary():
         for answer in split_answer(results, unit, judgement):
             yield from _to_records(results, answer)
 
 
-def _to_records(results: Results, answer: FieldAnswer) -> Iterator[Rating | Preference]:
+def _to_records(results: ProjectResults, answer: FieldAnswer) -> Iterator[Rating | Preference]:
     judgement = answer.judgement
     meta: dict[str, Any] = {"unit": answer.unit.id}
     if seconds := round(judgement.seconds, 3):  # 0: imported without a time
         meta["seconds"] = seconds
     if FORMS[answer.unit.form].asks == "preference" and answer.field.kind == "choice":
         replies = answer.unit.hidden["replies"]
-        first, second = (replies[key]["response"] for key in order_pair(results, answer.unit, judgement.rater))
-        choice = cast(Literal["first", "second", "tie"], find_choice(results, answer))
+        first, second = (
+            replies[key]["response"] for key in order_pair_for_rater(results, answer.unit, judgement.rater)
+        )
+        choice = cast(Literal["first", "second", "tie"], find_pair_choice(results, answer))
         yield Preference(answer.unit.hidden["item"], first, second, judgement.rater, choice, answer.field.aspect, meta)
     elif answer.response is None:
         return
     elif answer.field.kind == "labels":
-        for label, chosen in label_flags(answer).items():
+        for label, chosen in label_choices(answer).items():
             yield Rating(judgement.rater, label, float(chosen), answer.response, meta=meta)
     elif answer.number is not None:
         yield Rating(judgement.rater, answer.field.aspect, answer.number, answer.response, meta=meta)
@@ -88,7 +97,7 @@ def read(store: Store, content: bytes) -> ImportSummary:
         if not text.strip():
             continue
         place = Place("ratings", number)
-        record = from_object(decode_line(Line(place, text, False)), place, allow_empty=True)
+        record = from_object(decode_json_line(InputLine(place, text, False)), place, allow_empty=True)
         if not isinstance(record, Rating | Preference):
             continue
         match = _find_place(record, places)
@@ -97,7 +106,7 @@ def read(store: Store, content: bytes) -> ImportSummary:
             continue
         unit, field, value = match
         answer = answers.setdefault((record.rater, unit), {})
-        set_field(answer, field, value)
+        set_answer_field(answer, field, value)
         seconds[record.rater, unit] = float(record.meta.get("seconds", 0.0) or 0.0)
     external = (
         ExternalJudgement(rater, unit, answer, seconds[rater, unit]) for (rater, unit), answer in answers.items()

@@ -12,24 +12,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from rejoinder.annotation.answers import split_statements
+from rejoinder.annotation.answers import split_answer_lines
 from rejoinder.annotation.errors import AnnotationError
-from rejoinder.annotation.results import FieldAnswer, Results, split_answer
+from rejoinder.annotation.results import FieldAnswer, ProjectResults, split_answer
 from rejoinder.annotation.unit import FormName
 from rejoinder.data.collection import Collection
-from rejoinder.data.writer import encode
+from rejoinder.data.writer import encode_record
 from rejoinder.seeded import stable_hash
 from rejoinder.types import Item, Record, Reference, Response, Statement
 
 
-def write(results: Results) -> bytes:
+def write(results: ProjectResults) -> bytes:
     """Return the records; the project's data is read again."""
     from rejoinder.data.inputs import read
 
-    return b"".join(encode(record) for record in to_records(results, read(*results.project.data)))
+    return b"".join(encode_record(record) for record in collect_written_records(results, read(*results.project.data)))
 
 
-def to_records(results: Results, data: Collection) -> Iterator[Record]:
+def collect_written_records(results: ProjectResults, data: Collection) -> Iterator[Record]:
     """Yield the records of a project whose form collects texts or verdicts on them."""
     form = results.project.form
     if form not in _RECORDS:
@@ -37,19 +37,19 @@ def to_records(results: Results, data: Collection) -> Iterator[Record]:
     return _RECORDS[form](results, data)
 
 
-def majority(raters: int) -> int:
+def majority_size(raters: int) -> int:
     """Return how many of ``raters`` are more than half: two of three, three of five."""
     return raters // 2 + 1
 
 
-def _group_by_item(results: Results) -> dict[str, list[FieldAnswer]]:
+def _group_by_item(results: ProjectResults) -> dict[str, list[FieldAnswer]]:
     by_item: dict[str, list[FieldAnswer]] = {}
     for unit, judgement in results.ordinary():
         by_item.setdefault(unit.hidden["item"], []).extend(split_answer(results, unit, judgement))
     return by_item
 
 
-def _write_records(results: Results, data: Collection) -> Iterator[Record]:
+def _write_records(results: ProjectResults, data: Collection) -> Iterator[Record]:
     by_item = _group_by_item(results)
     yield from (item for item in data.items.values() if item.id in by_item)
     for item, answers in by_item.items():
@@ -60,21 +60,21 @@ def _write_records(results: Results, data: Collection) -> Iterator[Record]:
                 yield Response(f"{item}/{rater}/{aspect}", item, rater, str(answer.value), meta)
 
 
-def _situation_records(results: Results, data: Collection) -> Iterator[Record]:
+def _situation_records(results: ProjectResults, data: Collection) -> Iterator[Record]:
     for item, answers in _group_by_item(results).items():
         if item in data.items:
             statements = {
                 Statement(text, answer.field.aspect)
                 for answer in answers
                 if answer.field.kind == "lines"
-                for text in split_statements(str(answer.value))
+                for text in split_answer_lines(str(answer.value))
             }
             order = {aspect.name: n for n, aspect in enumerate(results.project.aspects)}
             ordered = sorted(statements, key=lambda s: (order[s.category or ""], s.text))
             yield replace(data.items[item], situation=tuple(ordered))
 
 
-def _validation_records(results: Results, data: Collection) -> Iterator[Record]:
+def _validation_records(results: ProjectResults, data: Collection) -> Iterator[Record]:
     approvals: dict[str, int] = {}
     for unit, judgement in results.ordinary():
         by_response: dict[str, list[bool]] = {}
@@ -86,7 +86,7 @@ def _validation_records(results: Results, data: Collection) -> Iterator[Record]:
             approvals[response] = approvals.get(response, 0) + all(good)
     references: dict[str, list[Reference]] = {}
     for response, count in approvals.items():
-        if count >= majority(results.project.raters_per_unit) and response in data.responses:
+        if count >= majority_size(results.project.raters_per_unit) and response in data.responses:
             approved = data.responses[response]
             references.setdefault(approved.item, []).append(Reference(approved.text, approved.system))
     for item in data.items.values():
@@ -94,7 +94,7 @@ def _validation_records(results: Results, data: Collection) -> Iterator[Record]:
             yield replace(item, references=(*item.references, *references[item.id]))
 
 
-def _review_records(results: Results, data: Collection) -> Iterator[Record]:
+def _review_records(results: ProjectResults, data: Collection) -> Iterator[Record]:
     verdicts: dict[str, list[str]] = {}
     edits: dict[str, str] = {}
     for unit, judgement in results.ordinary():
@@ -123,7 +123,7 @@ def _review_reference(
     return reference
 
 
-_RECORDS: dict[FormName, Callable[[Results, Collection], Iterator[Record]]] = {
+_RECORDS: dict[FormName, Callable[[ProjectResults, Collection], Iterator[Record]]] = {
     "write": _write_records,
     "situation": _situation_records,
     "validate": _validation_records,

@@ -9,8 +9,15 @@ from typing import NamedTuple
 import orjson
 
 from rejoinder.annotation.store.base import Assignment, Rater
-from rejoinder.annotation.store.database import Row, Session
-from rejoinder.annotation.store.history import LATEST, History, exercise_attempt, is_stopped, next_check, read_history
+from rejoinder.annotation.store.database import DatabaseSession, Row
+from rejoinder.annotation.store.history import (
+    LATEST,
+    RaterHistory,
+    exercise_attempt,
+    is_rater_stopped,
+    next_due_check,
+    read_history,
+)
 from rejoinder.annotation.store.unit_cache import UnitCache
 
 _UNITS_AT_ONCE = 16  # units whose slots are read in one query
@@ -35,12 +42,12 @@ class SlotSearch(NamedTuple):
     held_by_others: bool = False
 
 
-def find_current_assignment(session: Session, cache: UnitCache, rater: Rater, now: float) -> Assignment | None:
+def find_current_assignment(session: DatabaseSession, cache: UnitCache, rater: Rater, now: float) -> Assignment | None:
     """Return the answer that a rater took back last and did not replace, else the open assignment (even if expired)."""
     return next(iter(list_current_assignments(session, cache, rater, now)), None)
 
 
-def list_current_assignments(session: Session, cache: UnitCache, rater: Rater, now: float) -> list[Assignment]:
+def list_current_assignments(session: DatabaseSession, cache: UnitCache, rater: Rater, now: float) -> list[Assignment]:
     """Return the answers that a rater has taken back, latest first, then open assignments."""
     lease = cache.project.lease_minutes * 60
     rows = session.rows(
@@ -64,7 +71,7 @@ def assignment_from_row(cache: UnitCache, rater: Rater, row: Row) -> Assignment:
     return Assignment(id, cache.for_rater(cache.units[unit], rater.name), rater.id, taken, until, previous, attempt)
 
 
-def find_slot(session: Session, cache: UnitCache, rater: Rater, now: float) -> SlotSearch:
+def find_slot(session: DatabaseSession, cache: UnitCache, rater: Rater, now: float) -> SlotSearch:
     """Find what a rater should get next, without claiming it."""
     history = read_history(session, cache, rater)
     project = cache.project
@@ -75,16 +82,18 @@ def find_slot(session: Session, cache: UnitCache, rater: Rater, now: float) -> S
         if not passed:
             left = [id for id in questions if id not in history.exercise.get(attempt, {})]
             return SlotSearch(FreeSlot(left[0], None, attempt) if attempt else None)
-    if is_stopped(cache, history):
+    if is_rater_stopped(cache, history):
         return SlotSearch(None)
     if project.units_per_rater and len(history.done) >= project.units_per_rater:
         return SlotSearch(None)
-    if (check := next_check(cache, history, rater.name)) is not None:
+    if (check := next_due_check(cache, history, rater.name)) is not None:
         return SlotSearch(FreeSlot(check, None))
     return _find_free_slot(session, cache, rater, history, now)
 
 
-def _find_free_slot(session: Session, cache: UnitCache, rater: Rater, history: History, now: float) -> SlotSearch:
+def _find_free_slot(
+    session: DatabaseSession, cache: UnitCache, rater: Rater, history: RaterHistory, now: float
+) -> SlotSearch:
     own = history.done | history.open
     left = (id for id in cache.order(rater.name) if id not in own and id not in cache.full)
     full: set[str] = set()
@@ -104,7 +113,7 @@ def _find_free_slot(session: Session, cache: UnitCache, rater: Rater, history: H
     return SlotSearch(None, frozenset(full), held_by_others)
 
 
-def _read_slots(session: Session, cache: UnitCache, units: list[str]) -> dict[str, list[Row]]:
+def _read_slots(session: DatabaseSession, cache: UnitCache, units: list[str]) -> dict[str, list[Row]]:
     marks = ", ".join("?" * len(units))
     rows = session.rows(
         "SELECT unit, slot, state, leased_until, id FROM assignments "
@@ -128,7 +137,9 @@ def _find_slot_at(unit: str, rows: list[Row], count: int, now: float) -> FreeSlo
     return None
 
 
-def claim_slot(session: Session, cache: UnitCache, rater: Rater, slot: FreeSlot, now: float) -> Assignment | None:
+def claim_slot(
+    session: DatabaseSession, cache: UnitCache, rater: Rater, slot: FreeSlot, now: float
+) -> Assignment | None:
     """Claim a slot; None if another rater has taken it in the meantime.
 
     No lock is needed: a constraint of the table ensures that a slot is held only once.
@@ -160,7 +171,7 @@ def claim_slot(session: Session, cache: UnitCache, rater: Rater, slot: FreeSlot,
     return assignment_from_row(cache, rater, (id, slot.unit, slot.attempt, "open", now, until, None, None))
 
 
-def renew_lease(session: Session, cache: UnitCache, assignment: Assignment, now: float) -> Assignment:
+def renew_lease(session: DatabaseSession, cache: UnitCache, assignment: Assignment, now: float) -> Assignment:
     """Return the same assignment, with a new lease if the old one has expired and nobody took the slot."""
     if assignment.until > now or assignment.previous is not None:
         return assignment

@@ -9,7 +9,7 @@ T = TypeVar("T")
 Row = Sequence[Any]
 
 
-class Session(Protocol):
+class DatabaseSession(Protocol):
     """A connection during one read or write."""
 
     def rows(self, statement: str, *values: Any) -> list[Row]:
@@ -27,10 +27,10 @@ class Database(Protocol):
 
     dialect: str
 
-    def read(self, job: Callable[[Session], T]) -> T:
+    def read(self, job: Callable[[DatabaseSession], T]) -> T:
         """Run a job that only reads, and return its result."""
 
-    def write(self, job: Callable[[Session], T], *locks: str, durable: bool = True) -> T:
+    def write(self, job: Callable[[DatabaseSession], T], *locks: str, durable: bool = True) -> T:
         """Run a job and commit it; if it raises an error, it is rolled back and the error is raised here.
 
         Jobs that name the same lock never run at the same time (locks are acquired in the order given). Without

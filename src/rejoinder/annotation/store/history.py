@@ -6,18 +6,18 @@ from dataclasses import dataclass
 
 import orjson
 
-from rejoinder.annotation.answers import is_right
+from rejoinder.annotation.answers import is_accepted_answer
 from rejoinder.annotation.store.base import Rater
-from rejoinder.annotation.store.database import Session
+from rejoinder.annotation.store.database import DatabaseSession
 from rejoinder.annotation.store.unit_cache import UnitCache
-from rejoinder.annotation.unit import check_due
+from rejoinder.annotation.unit import place_check
 
 # The latest judgement of an assignment is the one that no other supersedes.
 LATEST = "NOT EXISTS (SELECT 1 FROM judgements later WHERE later.supersedes = j.id)"
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class RaterHistory:
     """Units answered and open, checks answered (correctly or not), and the exercise."""
 
     done: frozenset[str]
@@ -31,7 +31,7 @@ class History:
         return sum(not right for right in self.checks.values())
 
 
-def read_history(session: Session, cache: UnitCache, rater: Rater) -> History:
+def read_history(session: DatabaseSession, cache: UnitCache, rater: Rater) -> RaterHistory:
     """Read a rater's history."""
     project = cache.project
     rows = session.rows("SELECT unit, state FROM assignments WHERE rater = ? AND slot IS NOT NULL", rater.id)
@@ -44,21 +44,21 @@ def read_history(session: Session, cache: UnitCache, rater: Rater) -> History:
     checks: dict[str, bool] = {}
     exercise: dict[int, dict[str, bool]] = {}
     for unit, attempt, kind, hidden, answer in check_rows:
-        right = is_right(orjson.loads(hidden).get("answer", {}), orjson.loads(answer))
+        right = is_accepted_answer(orjson.loads(hidden).get("answer", {}), orjson.loads(answer))
         if kind == "exercise":
             exercise.setdefault(attempt, {})[unit] = right
         else:
             checks[unit] = right
     done = frozenset(unit for unit, state in rows if state == "done")
-    return History(done, frozenset(unit for unit, state in rows if state == "open"), checks, exercise)
+    return RaterHistory(done, frozenset(unit for unit, state in rows if state == "open"), checks, exercise)
 
 
-def is_stopped(cache: UnitCache, history: History) -> bool:
+def is_rater_stopped(cache: UnitCache, history: RaterHistory) -> bool:
     """Whether too many checks were failed."""
     return 0 < cache.project.stop_after <= history.failures
 
 
-def exercise_attempt(cache: UnitCache, history: History) -> tuple[int, bool]:
+def exercise_attempt(cache: UnitCache, history: RaterHistory) -> tuple[int, bool]:
     """Return a rater's current attempt at the exercise (0 after the last one failed), and whether it was passed."""
     exercise = cache.project.exercise
     questions = cache.of_kind("exercise")
@@ -71,19 +71,19 @@ def exercise_attempt(cache: UnitCache, history: History) -> tuple[int, bool]:
     return 0, False
 
 
-def next_check(cache: UnitCache, history: History, rater: str) -> str | None:
+def next_due_check(cache: UnitCache, history: RaterHistory, rater: str) -> str | None:
     """Return the check that is due now, if any."""
     if len(history.checks) >= cache.n_checks:
         return None
     left = [id for id in cache.checks(rater) if id not in history.checks]
-    due = check_due(len(history.checks), _check_interval(cache), cache.project.seed, rater)
+    due = place_check(len(history.checks), _check_interval(cache), cache.project.seed, rater)
     return left[0] if len(history.done) >= due else None
 
 
 def count_checks_within(cache: UnitCache, units: int, rater: str) -> int:
     """Return how many checks a rater gets within a number of units."""
     every, seed = _check_interval(cache), cache.project.seed
-    return sum(check_due(n, every, seed, rater) < units for n in range(cache.n_checks))
+    return sum(place_check(n, every, seed, rater) < units for n in range(cache.n_checks))
 
 
 def _check_interval(cache: UnitCache) -> int:

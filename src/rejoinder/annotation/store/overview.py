@@ -7,24 +7,24 @@ from typing import Any
 
 import orjson
 
-from rejoinder.annotation.answers import is_right
+from rejoinder.annotation.answers import is_accepted_answer
 from rejoinder.annotation.store import people
 from rejoinder.annotation.store.assign import find_current_assignment, find_slot
 from rejoinder.annotation.store.base import Judgement, ProjectProgress, Rater, RaterProgress, RaterStanding, Stage
-from rejoinder.annotation.store.database import Session
+from rejoinder.annotation.store.database import DatabaseSession
 from rejoinder.annotation.store.history import (
     LATEST,
-    History,
+    RaterHistory,
     count_checks_within,
     exercise_attempt,
-    is_stopped,
+    is_rater_stopped,
     read_history,
 )
 from rejoinder.annotation.store.submit import find_undoable
 from rejoinder.annotation.store.unit_cache import UnitCache
 
 
-def compute_standing(session: Session, cache: UnitCache, rater: Rater, now: float) -> RaterStanding:
+def compute_standing(session: DatabaseSession, cache: UnitCache, rater: Rater, now: float) -> RaterStanding:
     """Return how far a rater is; see ``RaterStanding``."""
     history = read_history(session, cache, rater)
     attempt, passed = exercise_attempt(cache, history)
@@ -43,11 +43,11 @@ def compute_standing(session: Session, cache: UnitCache, rater: Rater, now: floa
     return RaterStanding(stage, done, max(total, done + (stage == "work")), answered, questions, attempt, can_undo)
 
 
-def _find_stage(session: Session, cache: UnitCache, rater: Rater, history: History, now: float) -> Stage:
+def _find_stage(session: DatabaseSession, cache: UnitCache, rater: Rater, history: RaterHistory, now: float) -> Stage:
     attempt, passed = exercise_attempt(cache, history)
     if cache.of_kind("exercise") and not passed:
         return "exercise" if attempt else "unqualified"
-    if is_stopped(cache, history):
+    if is_rater_stopped(cache, history):
         return "stopped"
     if find_current_assignment(session, cache, rater, now) is not None:
         return "work"
@@ -57,7 +57,7 @@ def _find_stage(session: Session, cache: UnitCache, rater: Rater, history: Histo
     return "waiting" if search.held_by_others else "finished"
 
 
-def compute_progress(session: Session, cache: UnitCache, now: float) -> ProjectProgress:
+def compute_progress(session: DatabaseSession, cache: UnitCache, now: float) -> ProjectProgress:
     """Return how far the project is; see ``ProjectProgress``."""
     project = cache.project
     units = set(cache.of_kind("unit"))
@@ -71,7 +71,7 @@ def compute_progress(session: Session, cache: UnitCache, now: float) -> ProjectP
         "SELECT count(*) FROM assignments WHERE project = ? AND state = 'open' AND leased_until > ?", project.name, now
     )
     by_rater: dict[str, list[Judgement]] = {}
-    for judgement in read_judgements(session, cache):
+    for judgement in read_stored_judgements(session, cache):
         by_rater.setdefault(judgement.rater, []).append(judgement)
     raters = tuple(
         _rater_progress(rater, by_rater.get(rater.name, []), compute_standing(session, cache, rater, now).stage)
@@ -108,7 +108,7 @@ def _rater_progress(rater: Rater, judgements: list[Judgement], stage: Stage) -> 
     )
 
 
-def read_judgements(session: Session, cache: UnitCache, superseded: bool = False) -> list[Judgement]:
+def read_stored_judgements(session: DatabaseSession, cache: UnitCache, superseded: bool = False) -> list[Judgement]:
     """Return the judgements in order of time."""
     rows = session.rows(
         "SELECT j.id, j.assignment, a.unit, u.kind, r.name, j.answer, j.seconds, j.at, j.supersedes, u.hidden "
@@ -133,5 +133,5 @@ def _judgement_from_row(
     hidden: str,
 ) -> Judgement:
     values = orjson.loads(answer)
-    right = None if kind == "unit" else is_right(orjson.loads(hidden).get("answer", {}), values)
+    right = None if kind == "unit" else is_accepted_answer(orjson.loads(hidden).get("answer", {}), values)
     return Judgement(id, assignment, unit, kind, rater, values, seconds, at, supersedes, right)

@@ -8,7 +8,7 @@ from typing import cast
 
 from rejoinder.annotation.errors import AnnotationError
 from rejoinder.annotation.store.base import Rater, Role
-from rejoinder.annotation.store.database import Row, Session
+from rejoinder.annotation.store.database import DatabaseSession, Row
 from rejoinder.errors import brief
 from rejoinder.files import sha256_of_bytes
 
@@ -24,7 +24,7 @@ def digest_token(token: str) -> str:
     return sha256_of_bytes(token.encode("utf-8", "surrogatepass"))
 
 
-def check_name(name: str) -> None:
+def check_person_name(name: str) -> None:
     """Raise an error if a name could not be used in a file or on a page."""
     if not _NAME.fullmatch(name):
         raise AnnotationError(
@@ -34,7 +34,7 @@ def check_name(name: str) -> None:
 
 
 def add_person(
-    session: Session,
+    session: DatabaseSession,
     project: str,
     name: str,
     role: Role,
@@ -44,10 +44,10 @@ def add_person(
     entrance: str | None = None,
 ) -> Rater:
     """Add a person; the name must be new in the project."""
-    check_name(name)
+    check_person_name(name)
     if role not in _ROLES:
         raise AnnotationError(f"there is no role {brief(role)}; choose from: {', '.join(_ROLES)}")
-    if find_by_name(session, project, name) is not None:
+    if find_person_by_name(session, project, name) is not None:
         raise AnnotationError(
             f"there is already somebody called {brief(name)}; choose another name, or renew their link"
         )
@@ -65,23 +65,23 @@ def make_token() -> str:
     return secrets.token_urlsafe(_TOKEN_BYTES)
 
 
-def find_by_name(session: Session, project: str, name: str) -> Rater | None:
+def find_person_by_name(session: DatabaseSession, project: str, name: str) -> Rater | None:
     """Return a person by name, with or without access."""
     return _first_person(session.rows(f"SELECT {_COLUMNS} FROM raters WHERE project = ? AND name = ?", project, name))
 
 
-def find_by_token(session: Session, project: str, token: str) -> Rater | None:
+def find_person_by_token(session: DatabaseSession, project: str, token: str) -> Rater | None:
     """Return the person whose token this is."""
     rows = session.rows(f"SELECT {_COLUMNS} FROM raters WHERE token = ? AND project = ?", digest_token(token), project)
     return _first_person(rows)
 
 
-def find_by_id(session: Session, project: str, id: str) -> Rater | None:
+def find_person_by_id(session: DatabaseSession, project: str, id: str) -> Rater | None:
     """Return a person by id, with or without access."""
     return _first_person(session.rows(f"SELECT {_COLUMNS} FROM raters WHERE id = ? AND project = ?", id, project))
 
 
-def list_people(session: Session, project: str) -> list[Rater]:
+def list_people(session: DatabaseSession, project: str) -> list[Rater]:
     """Return all people, in the order in which they were added."""
     rows = session.rows(f"SELECT {_COLUMNS} FROM raters WHERE project = ? ORDER BY created, name", project)
     return [_rater_from_row(row) for row in rows]

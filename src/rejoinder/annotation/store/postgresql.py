@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rejoinder.annotation.store.database import Row, Session
+from rejoinder.annotation.store.database import DatabaseSession, Row
 from rejoinder.errors import InputError, MissingExtraError, RunError
 from rejoinder.seeded import stable_hash
 
@@ -58,18 +58,18 @@ class _PostgresqlSession:
         self.connection = connection
 
     def rows(self, statement: str, *values: Any) -> list[Row]:
-        return self.connection.execute(_translate(statement), values).fetchall()
+        return self.connection.execute(_translate_placeholders(statement), values).fetchall()
 
     def run(self, statement: str, *values: Any) -> int:
-        return self.connection.execute(_translate(statement), values).rowcount
+        return self.connection.execute(_translate_placeholders(statement), values).rowcount
 
     def many(self, statement: str, values: Iterable[Sequence[Any]]) -> None:
         with self.connection.cursor() as cursor:
-            cursor.executemany(_translate(statement), values)
+            cursor.executemany(_translate_placeholders(statement), values)
 
 
 @functools.cache
-def _translate(statement: str) -> bytes:
+def _translate_placeholders(statement: str) -> bytes:
     return statement.replace("%", "%%").replace("?", "%s").encode()
 
 
@@ -140,14 +140,14 @@ class PostgresqlDatabase:
         connection.execute("SET search_path TO rejoinder")
         return connection
 
-    def read(self, job: Callable[[Session], T]) -> T:
+    def read(self, job: Callable[[DatabaseSession], T]) -> T:
         """Run a job that only reads."""
         return self._attempt(job)
 
-    def write(self, job: Callable[[Session], T], *locks: str, durable: bool = True) -> T:
+    def write(self, job: Callable[[DatabaseSession], T], *locks: str, durable: bool = True) -> T:
         """Run a job under advisory locks, which last until the end of the transaction."""
 
-        def locked_job(session: Session) -> T:
+        def locked_job(session: DatabaseSession) -> T:
             for lock in locks:
                 session.rows("SELECT pg_advisory_xact_lock(?)", stable_hash("lock", lock) - 2**63)
             if not durable:
@@ -156,7 +156,7 @@ class PostgresqlDatabase:
 
         return self._attempt(locked_job)
 
-    def _attempt(self, job: Callable[[Session], T]) -> T:
+    def _attempt(self, job: Callable[[DatabaseSession], T]) -> T:
         """Run a job in a transaction; if it conflicted with another and was rolled back, try again."""
         errors = self._psycopg.errors
         for tries in range(1, _MOST_TRIES + 1):

@@ -22,7 +22,7 @@ from rejoinder.annotation.store.base import (
     RaterStanding,
     Role,
 )
-from rejoinder.annotation.store.database import Database, Session
+from rejoinder.annotation.store.database import Database, DatabaseSession
 from rejoinder.annotation.unit import Unit
 from rejoinder.errors import InputError, RunError, brief
 
@@ -48,11 +48,11 @@ def _has_content(statement: str) -> bool:
     return any(line.strip() and not line.lstrip().startswith("--") for line in statement.splitlines())
 
 
-def migrate(database: Database) -> int:
+def migrate_database(database: Database) -> int:
     """Migrate a database, and return the number of migrations applied; one process at a time."""
     known = read_migrations(database.dialect)
 
-    def job(session: Session) -> int:
+    def job(session: DatabaseSession) -> int:
         if database.dialect == "postgresql":
             session.run("CREATE SCHEMA IF NOT EXISTS rejoinder")
         session.run(_MIGRATIONS_TABLE)
@@ -80,7 +80,7 @@ class SqlStore:
 
     def __init__(self, project: Project, database: Database, clock: Callable[[], float]) -> None:
         self._project, self._database, self._clock = project, database, clock
-        migrate(database)
+        migrate_database(database)
         self._cache = database.read(partial(unit_cache.load_unit_cache, project=project))
         self._project_lock = f"project {project.name}"
 
@@ -108,7 +108,7 @@ class SqlStore:
         )
         return token
 
-    def _ensure_project(self, session: Session) -> str:
+    def _ensure_project(self, session: DatabaseSession) -> str:
         """Return the project's name, after adding the project if new: people may be added before there are units."""
         unit_cache.add_project(session, self._project, self._clock())
         return self._project.name
@@ -138,13 +138,13 @@ class SqlStore:
     def who(self, token: str) -> Rater | None:
         """Return the person whose token this is."""
         return self._with_access(
-            self._database.read(lambda session: people.find_by_token(session, self._project.name, token))
+            self._database.read(lambda session: people.find_person_by_token(session, self._project.name, token))
         )
 
     def rater(self, id: str) -> Rater | None:
         """Return a person by id."""
         return self._with_access(
-            self._database.read(lambda session: people.find_by_id(session, self._project.name, id))
+            self._database.read(lambda session: people.find_person_by_id(session, self._project.name, id))
         )
 
     def _with_access(self, rater: Rater | None) -> Rater | None:
@@ -161,8 +161,8 @@ class SqlStore:
     def admit(self, entrance: Rater, name: str) -> Rater:
         """Return the rater of that name who used a shared link, added if new."""
 
-        def job(session: Session) -> Rater:
-            rater = people.find_by_name(session, self._project.name, name)
+        def job(session: DatabaseSession) -> Rater:
+            rater = people.find_person_by_name(session, self._project.name, name)
             if rater is None:
                 return people.add_person(
                     session, self._project.name, name, "rater", None, self._clock(), None, entrance.id
@@ -196,14 +196,14 @@ class SqlStore:
         raise RunError("too many raters requested the same few units at once; try again")
 
     def _search(
-        self, session: Session, cache: unit_cache.UnitCache, rater: Rater
+        self, session: DatabaseSession, cache: unit_cache.UnitCache, rater: Rater
     ) -> tuple[Assignment | None, assign.SlotSearch]:
         now = self._clock()
         current = assign.find_current_assignment(session, cache, rater, now)
         return current, assign.SlotSearch(None) if current else assign.find_slot(session, cache, rater, now)
 
     def _assign(
-        self, session: Session, cache: unit_cache.UnitCache, rater: Rater, slot: assign.FreeSlot | None
+        self, session: DatabaseSession, cache: unit_cache.UnitCache, rater: Rater, slot: assign.FreeSlot | None
     ) -> Assignment | None:
         """Return the current assignment (another page of the same rater may have been faster), else claim the slot."""
         now = self._clock()
@@ -222,14 +222,16 @@ class SqlStore:
     def submit(self, rater: Rater, assignment: str, answer: Mapping[str, Any], seconds: float) -> Judgement:
         """Check and commit an answer."""
         return self._database.write(
-            lambda session: submission.submit(session, self._cache, rater, assignment, answer, seconds, self._clock()),
+            lambda session: submission.submit_answer(
+                session, self._cache, rater, assignment, answer, seconds, self._clock()
+            ),
             f"rater {rater.id}",
         )
 
     def undo(self, rater: Rater) -> Assignment | None:
         """Reopen the rater's latest answer."""
         return self._database.write(
-            lambda session: submission.undo(session, self._cache, rater, self._clock()), f"rater {rater.id}"
+            lambda session: submission.undo_answer(session, self._cache, rater, self._clock()), f"rater {rater.id}"
         )
 
     def record(
@@ -239,7 +241,7 @@ class SqlStore:
         now = self._clock()
         when = now if at is None else at
         return self._database.write(
-            lambda session: submission.record(session, self._cache, rater, unit, answer, seconds, when, now),
+            lambda session: submission.record_judgement(session, self._cache, rater, unit, answer, seconds, when, now),
             self._project_lock,
         )
 
@@ -259,7 +261,7 @@ class SqlStore:
 
     def judgements(self, superseded: bool = False) -> list[Judgement]:
         """Return the judgements in order of time."""
-        return self._database.read(lambda session: overview.read_judgements(session, self._cache, superseded))
+        return self._database.read(lambda session: overview.read_stored_judgements(session, self._cache, superseded))
 
     def close(self) -> None:
         """Close the database."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
-from rejoinder.annotation.store.database import Row, Session
+from rejoinder.annotation.store.database import DatabaseSession, Row
 from rejoinder.errors import InputError, RunError
 
 T = TypeVar("T")
@@ -40,7 +40,7 @@ class _SqliteSession:
 class _WriteJob(Generic[T]):
     """A job that a thread waits for, and its result or error."""
 
-    def __init__(self, job: Callable[[Session], T], durable: bool) -> None:
+    def __init__(self, job: Callable[[DatabaseSession], T], durable: bool) -> None:
         self.job, self.durable = job, durable
         self.turn = threading.Event()  # set when the job is done, or when this thread is to run the next batch
         self.done = False
@@ -77,7 +77,7 @@ class SqliteDatabase:
         self._all.append(connection)
         return connection
 
-    def read(self, job: Callable[[Session], T]) -> T:
+    def read(self, job: Callable[[DatabaseSession], T]) -> T:
         """Run a job that only reads, in one transaction."""
         try:
             connection = self._idle.get_nowait()
@@ -94,7 +94,7 @@ class SqliteDatabase:
         finally:
             self._idle.put(connection)
 
-    def write(self, job: Callable[[Session], T], *locks: str, durable: bool = True) -> T:
+    def write(self, job: Callable[[DatabaseSession], T], *locks: str, durable: bool = True) -> T:
         """Run a job and commit it; there is only one writer, so the locks hold without further action."""
         write_job = _WriteJob(job, durable)
         with self._queue_lock:

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from rejoinder.annotation.answers import check_answer, is_right
+from rejoinder.annotation.answers import check_answer, is_accepted_answer
 from rejoinder.annotation.errors import AnsweredError, LeaseLostError, NotYoursError, TooFastError
 from rejoinder.annotation.fields import list_fields
 from rejoinder.annotation.store import people
 from rejoinder.annotation.store.assign import IS_FREE, assignment_from_row
 from rejoinder.annotation.store.base import Assignment, Judgement, Rater
-from rejoinder.annotation.store.database import Session
-from rejoinder.annotation.store.history import LATEST, is_stopped, read_history
+from rejoinder.annotation.store.database import DatabaseSession
+from rejoinder.annotation.store.history import LATEST, is_rater_stopped, read_history
 from rejoinder.annotation.store.unit_cache import UnitCache, find_unit, unit_from_columns
 from rejoinder.annotation.unit import Answer, Unit, UnitKind
 
@@ -31,8 +31,8 @@ class _StoredJudgement(NamedTuple):
     supersedes: str | None
 
 
-def submit(
-    session: Session,
+def submit_answer(
+    session: DatabaseSession,
     cache: UnitCache,
     rater: Rater,
     id: str,
@@ -69,7 +69,7 @@ def submit(
     return _to_judgement(id, unit, rater, judgement)
 
 
-def _read_latest(session: Session, assignment: str) -> _StoredJudgement | None:
+def _read_latest(session: DatabaseSession, assignment: str) -> _StoredJudgement | None:
     rows = session.rows(
         f"SELECT j.id, j.answer, j.seconds, j.at, j.supersedes FROM judgements j WHERE j.assignment = ? AND {LATEST}",
         assignment,
@@ -77,7 +77,7 @@ def _read_latest(session: Session, assignment: str) -> _StoredJudgement | None:
     return _StoredJudgement(rows[0][0], orjson.loads(rows[0][1]), *rows[0][2:]) if rows else None
 
 
-def _mark_done(session: Session, cache: UnitCache, unit: Unit, id: str) -> None:
+def _mark_done(session: DatabaseSession, cache: UnitCache, unit: Unit, id: str) -> None:
     """Mark an assignment as answered; one that has expired needs a free slot again."""
     if session.run("UPDATE assignments SET state = 'done', reopened = NULL WHERE id = ? AND state <> 'expired'", id):
         return
@@ -95,7 +95,7 @@ def _new_id(now: float) -> str:
     return f"{max(0, int(now * 1e6)):014x}{secrets.token_hex(5)}"
 
 
-def _insert_judgement(session: Session, assignment: str, judgement: _StoredJudgement) -> None:
+def _insert_judgement(session: DatabaseSession, assignment: str, judgement: _StoredJudgement) -> None:
     session.run(
         "INSERT INTO judgements (id, assignment, answer, seconds, at, supersedes) VALUES (?, ?, ?, ?, ?, ?)",
         *(
@@ -112,7 +112,7 @@ def _insert_judgement(session: Session, assignment: str, judgement: _StoredJudge
 def _to_judgement(assignment: str, unit: Unit, rater: Rater, stored: _StoredJudgement) -> Judgement:
     """Return the judgement as a rater may see it: only an exercise says whether it was right."""
     exercise = unit.kind == "exercise"
-    right = is_right(unit.hidden.get("answer", {}), stored.answer) if exercise else None
+    right = is_accepted_answer(unit.hidden.get("answer", {}), stored.answer) if exercise else None
     explanation = str(unit.hidden.get("explanation", "")) if exercise else ""
     kind: UnitKind = "exercise" if exercise else "unit"
     return Judgement(
@@ -130,16 +130,16 @@ def _to_judgement(assignment: str, unit: Unit, rater: Rater, stored: _StoredJudg
     )
 
 
-def undo(session: Session, cache: UnitCache, rater: Rater, now: float) -> Assignment | None:
+def undo_answer(session: DatabaseSession, cache: UnitCache, rater: Rater, now: float) -> Assignment | None:
     """Reopen the latest answer; see ``Store.undo``."""
     row = find_undoable(session, cache, rater, now)
-    if row is None or is_stopped(cache, read_history(session, cache, rater)):
+    if row is None or is_rater_stopped(cache, read_history(session, cache, rater)):
         return None
     session.run("UPDATE assignments SET reopened = ? WHERE id = ?", now, row[0])
     return assignment_from_row(cache, rater, (*row[:6], now, row[7]))
 
 
-def find_undoable(session: Session, cache: UnitCache, rater: Rater, now: float) -> tuple[Any, ...] | None:
+def find_undoable(session: DatabaseSession, cache: UnitCache, rater: Rater, now: float) -> tuple[Any, ...] | None:
     """Return the latest answered assignment that can be reopened: not an exercise, and not reopened already."""
     rows = session.rows(
         "SELECT a.id, a.unit, a.attempt, a.state, a.taken, a.leased_until, a.reopened, j.answer FROM assignments a "
@@ -152,8 +152,8 @@ def find_undoable(session: Session, cache: UnitCache, rater: Rater, now: float) 
     return tuple(rows[0]) if rows and rows[0][1] in cache.units else None
 
 
-def record(
-    session: Session,
+def record_judgement(
+    session: DatabaseSession,
     cache: UnitCache,
     name: str,
     unit_id: str,
@@ -168,7 +168,7 @@ def record(
     if unit is None:
         raise NotYoursError
     answer = check_answer(list_fields(project, unit), raw)
-    rater = people.find_by_name(session, project.name, name) or people.add_person(
+    rater = people.find_person_by_name(session, project.name, name) or people.add_person(
         session, project.name, name, "rater", None, now
     )
     rows = session.rows(
@@ -197,7 +197,7 @@ def record(
     return _to_judgement(id, unit, rater, judgement)
 
 
-def _next_slot(session: Session, cache: UnitCache, unit: Unit) -> int:
+def _next_slot(session: DatabaseSession, cache: UnitCache, unit: Unit) -> int:
     rows = session.rows(
         "SELECT slot FROM assignments WHERE project = ? AND unit = ? AND slot IS NOT NULL",
         cache.project.name,

@@ -12,7 +12,7 @@ import orjson
 from rejoinder.annotation.errors import AnnotationError
 from rejoinder.annotation.project import Project
 from rejoinder.annotation.store.base import LoadCounts
-from rejoinder.annotation.store.database import Row, Session
+from rejoinder.annotation.store.database import DatabaseSession, Row
 from rejoinder.annotation.unit import Unit, UnitKind, arrange_replies, order_units
 from rejoinder.seeded import stable_shuffle
 
@@ -76,7 +76,7 @@ class UnitCache:
         return replace(arrange_replies(unit, self.project.seed, rater), hidden={}, kind=kind)
 
 
-def load_unit_cache(session: Session, project: Project) -> UnitCache:
+def load_unit_cache(session: DatabaseSession, project: Project) -> UnitCache:
     """Load the units that can be assigned."""
     rows = session.rows(
         f"SELECT {_COLUMNS} FROM units WHERE project = ? AND retired = 0 ORDER BY place, id", project.name
@@ -84,13 +84,13 @@ def load_unit_cache(session: Session, project: Project) -> UnitCache:
     return UnitCache(project, {row[0]: _unit_from_row(project, row) for row in rows})
 
 
-def read_units(session: Session, project: Project) -> list[Unit]:
+def read_units(session: DatabaseSession, project: Project) -> list[Unit]:
     """Return all units that were ever loaded."""
     rows = session.rows(f"SELECT {_COLUMNS} FROM units WHERE project = ? ORDER BY retired, place, id", project.name)
     return [_unit_from_row(project, row) for row in rows]
 
 
-def find_unit(session: Session, project: Project, id: str) -> Unit | None:
+def find_unit(session: DatabaseSession, project: Project, id: str) -> Unit | None:
     """Return one unit, retired or not."""
     rows = session.rows(f"SELECT {_COLUMNS} FROM units WHERE project = ? AND id = ?", project.name, id)
     return _unit_from_row(project, rows[0]) if rows else None
@@ -105,7 +105,7 @@ def unit_from_columns(project: Project, id: str, kind: UnitKind, payload: str, h
     return Unit(id, project.form, orjson.loads(payload), orjson.loads(hidden), kind)
 
 
-def load_units(session: Session, project: Project, units: Iterable[Unit], now: float) -> LoadCounts:
+def load_units(session: DatabaseSession, project: Project, units: Iterable[Unit], now: float) -> LoadCounts:
     """Load units into the database; see ``Store.load``."""
     add_project(session, project, now)
     rows = session.rows(f"SELECT {_COLUMNS}, retired FROM units WHERE project = ?", project.name)
@@ -142,7 +142,7 @@ def load_units(session: Session, project: Project, units: Iterable[Unit], now: f
     return LoadCounts(len(added), len(updated) - changed, changed, len(retired))
 
 
-def add_project(session: Session, project: Project, now: float) -> None:
+def add_project(session: DatabaseSession, project: Project, now: float) -> None:
     """Make sure that the project is in the database with its form."""
     rows = session.rows("SELECT form FROM projects WHERE id = ?", project.name)
     if not rows:

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from rejoinder.augmentation.commonsense.knowledge import RELATIONS, HeadIndex, Knowledge
-from rejoinder.augmentation.commonsense.persons import resolve_second_person, resolve_third_person, to_event
+from rejoinder.augmentation.commonsense.persons import resolve_second_person, resolve_third_person, retell_as_event
 from rejoinder.augmentation.commonsense.templates import SentenceWriter, TemplateTable
 from rejoinder.augmentation.proposal import Proposal
 from rejoinder.errors import SpecError
 from rejoinder.models.base import Encoder
-from rejoinder.scoring.flags import looks_english
+from rejoinder.text.english.detection import looks_english
 from rejoinder.text.normalise import normalise_text
 from rejoinder.types import Item
 
@@ -95,7 +95,7 @@ class GeneratedKnowledge:
     def infer(self, items: Sequence[Item]) -> list[list[Proposal]]:
         """Return the proposals for each item, by relation; the generator sees equal utterances once."""
         builder = _ProposalBuilder(self.source, self.each, self.table)
-        heads = [to_event(text) if (text := _last_turn_text(item)) else None for item in items]
+        heads = [retell_as_event(text) if (text := _last_turn_text(item)) else None for item in items]
         distinct = list(dict.fromkeys(head for head in heads if head is not None))
         inferred: list[list[Proposal]] = [[] for _ in items]
         for relation in self.relations if distinct else ():

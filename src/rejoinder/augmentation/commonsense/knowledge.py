@@ -19,7 +19,7 @@ import numpy as np
 
 from rejoinder.augmentation.commonsense.phrases import BLANK, ME, YOU, fill_persons, make_person, normalise_phrase
 from rejoinder.data.knowledge import find_knowledge_files
-from rejoinder.data.reader import InputFile, Line
+from rejoinder.data.reader import InputFile, InputLine
 from rejoinder.errors import InputError, brief
 from rejoinder.models.base import Encoder, Vectors
 
@@ -32,7 +32,7 @@ _ATOMIC = frozenset("oeffect oreact owant xattr xeffect xintent xneed xreact xwa
 _HINT = "correct it, or skip such lines with skip_broken=True (on the command line: --skip-broken)"
 
 
-class Triple(NamedTuple):
+class LocatedTriple(NamedTuple):
     """One line of a knowledge file."""
 
     head: str
@@ -107,7 +107,7 @@ class _TripleReader:
             raise InputError(f"{self._source.name}: no line is a triple; {_LAYOUTS}")
         return self._kind
 
-    def __iter__(self) -> Iterator[Triple]:
+    def __iter__(self) -> Iterator[LocatedTriple]:
         for line in self._source.lines():
             try:
                 triple = self._triple(line)
@@ -119,7 +119,7 @@ class _TripleReader:
             if triple is not None:
                 yield triple
 
-    def _triple(self, line: Line) -> Triple | None:
+    def _triple(self, line: InputLine) -> LocatedTriple | None:
         """Return the triple of a line; None if its relation is not used or it is marked as not true."""
         try:
             cells = [cell.strip() for cell in line.text.decode("utf-8").rstrip("\r\n").split("\t")]
@@ -136,13 +136,13 @@ class _TripleReader:
             raise InputError(f"{line.place}: has {brief(cells[3])} after the triple; {_HINT}")
         self._kind = kind
         wanted = {name.lower(): name for name in RELATIONS[kind]}.get(relation.lower())
-        return Triple(normalise_phrase(head), wanted, tail) if wanted and cells[3:] != ["0"] else None
+        return LocatedTriple(normalise_phrase(head), wanted, tail) if wanted and cells[3:] != ["0"] else None
 
 
 _LAYOUTS = "lines must be 'head TAB relation TAB tail' (ATOMIC) or 'relation TAB head TAB tail' (ConceptNet)"
 
 
-def _detect_layout(cells: list[str], line: Line) -> KnowledgeKind:
+def _detect_layout(cells: list[str], line: InputLine) -> KnowledgeKind:
     if cells[1].lower() in _ATOMIC:
         return "atomic"
     if cells[0].isalpha() and cells[0][0].isupper() and " " not in cells[0]:
@@ -155,7 +155,7 @@ _MIN_WORDS = 2  # words in a sentence that has some meaning
 _SOMEONE = make_person("someone")
 
 
-class Match(NamedTuple):
+class HeadMatch(NamedTuple):
     """A head and its cosine to an utterance."""
 
     head: str
@@ -173,7 +173,7 @@ class HeadIndex:
     def _vectors(self) -> Vectors:
         return self._encoder.encode([phrase_head(head) for head in self.heads])
 
-    def nearest(self, utterances: Sequence[str], least: float) -> list[list[Match]]:
+    def nearest(self, utterances: Sequence[str], least: float) -> list[list[HeadMatch]]:
         """Return the heads with a cosine of at least ``least`` to each utterance, nearest first, ties by alphabet."""
         pieces = [_split_sentences(utterance) for utterance in utterances]
         flat = list(dict.fromkeys(piece for own_pieces in pieces for piece in own_pieces))
@@ -184,7 +184,7 @@ class HeadIndex:
         for own_pieces in pieces:
             best = np.max([cosines[piece] for piece in own_pieces], axis=0) if own_pieces else np.zeros(len(self.heads))
             order = np.argsort(-best.round(6), kind="stable")
-            matches.append([Match(self.heads[n], float(best[n])) for n in order if best[n] >= least])
+            matches.append([HeadMatch(self.heads[n], float(best[n])) for n in order if best[n] >= least])
         return matches
 
 

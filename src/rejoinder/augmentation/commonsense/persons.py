@@ -55,7 +55,7 @@ def _find_names(text: str) -> list[str]:
     return [name for name in _NAME.findall(text) if name not in addressees and name not in _NOT_NAMES]
 
 
-def to_event(utterance: str) -> str:
+def retell_as_event(utterance: str) -> str:
     """Return an utterance as an event: "I lost your keys" is "PersonX lost PersonY's keys"."""
     words = utterance.replace("’", "'").split()[-_MAX_WORDS:]
     event: list[str] = []

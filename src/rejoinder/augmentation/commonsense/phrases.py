@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rejoinder.text.english.verbs import base_form, inflect_for_subject, is_adverb, is_third_person, is_verb
+from rejoinder.text.english.verbs import inflect_for_subject, is_adverb, is_third_person, is_verb, verb_base_form
 
 BLANK = "___"
 _PERSON_PLACEHOLDER = re.compile(r"\bperson\s?([xyz])\b|(?<![\w'’-])([xyz])(?![\w-])", re.IGNORECASE)
@@ -95,7 +95,7 @@ def make_verb_agree(words: list[str], place: int, person: Person, sure: bool = F
     if place >= len(words):
         return
     core, ends = _split_punctuation(words[place])
-    third = is_third_person(core) or core in ("was", "were") or (sure and base_form(core) != core)
+    third = is_third_person(core) or core in ("was", "were") or (sure and verb_base_form(core) != core)
     words[place] = inflect_for_subject(core, person.subject) + ends if third or core in ("are", "be") else words[place]
     for later in range(place + 1, len(words)):
         if words[later - 1] in ("and", "but", "then", "or") and third:
@@ -171,7 +171,7 @@ def to_base_form(words: list[str]) -> list[str]:
             and is_third_person(_split_punctuation(words[place])[0])
         )
         if (at == place or joined) and is_third_person(core):
-            result[at] = base_form(core) + ends
+            result[at] = verb_base_form(core) + ends
     return result
 
 

@@ -39,7 +39,7 @@ _OBJECTS = frozenset("a an the my your their his her some personx it them him yo
 _THINGS = frozenset("a an the some more my your their his her no any another".split())
 
 
-class Template(NamedTuple):
+class SentenceTemplate(NamedTuple):
     """What comes before a tail, and how the tail is changed to fit."""
 
     start: str
@@ -47,11 +47,11 @@ class Template(NamedTuple):
 
 
 @functools.cache
-def load_templates(table: TemplateTable) -> dict[str, Template]:
+def load_templates(table: TemplateTable) -> dict[str, SentenceTemplate]:
     """Return the template of each relation."""
     toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     tables = toml.loads((files("rejoinder.augmentation.commonsense") / "templates.toml").read_text(encoding="utf-8"))
-    return {relation: Template(**entry) for relation, entry in tables[table].items()}
+    return {relation: SentenceTemplate(**entry) for relation, entry in tables[table].items()}
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from rejoinder.data.dataset import Dataset, File, check_dataset
+from rejoinder.data.dataset import Dataset, DatasetFile, check_dataset
 from rejoinder.errors import SpecError, nearest
 from rejoinder.paths import data_home
 from rejoinder.registry import Registry
 from rejoinder.types import Record
 
-__all__ = ["Dataset", "File", "dataset", "datasets_under", "list_datasets", "read_dataset"]
+__all__ = ["Dataset", "DatasetFile", "dataset", "datasets_under", "list_datasets", "read_dataset"]
 
 
 _REGISTRY: Registry[tuple[Dataset, ...]] = Registry(__name__, "dataset", lambda module: module.DATASETS)

@@ -39,7 +39,7 @@ publication, and a new file there is all that a new set needs.
 """
 
 
-def render_page() -> str:
+def render_datasets_page() -> str:
     """Return the whole page, with one section per publication."""
     groups = itertools.groupby(list_datasets(), key=lambda dataset: dataset.name.partition("/")[0])
     return "\n".join([_HEAD, *(_render_section(name, list(sets)) for name, sets in groups)])
@@ -89,4 +89,4 @@ def _list_files(sets: list[Dataset]) -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(render_page())
+    sys.stdout.write(render_datasets_page())

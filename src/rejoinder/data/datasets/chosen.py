@@ -7,13 +7,13 @@ from pathlib import Path
 
 import orjson
 
-from rejoinder.data.dataset import NO_LICENCE, Dataset, File
+from rejoinder.data.dataset import NO_LICENCE, Dataset, DatasetFile
 from rejoinder.data.dataset_reader import DatasetRow, read_json_lines, read_lines
 from rejoinder.errors import InputError
 from rejoinder.types import Candidate, Question, Record, Turn
 
 _FOLDER = "judgements/eval_via_selection"
-_SCORES = File(
+_SCORES = DatasetFile(
     f"{_FOLDER}/human_scores.jsonl",
     "5e8e4b537ca743ba37922e4536b43f1377803a9af5a47c1fcdb6a48c285fc361",
     70311,
@@ -21,7 +21,7 @@ _SCORES = File(
     "1476b354ab650365cbc7166c1f34dd31aa15ba16",
     "human_scores.jsonl",
 )
-_TEXTS = File(
+_TEXTS = DatasetFile(
     f"{_FOLDER}/recovered_context_and_ground_truth.jsonl",
     "ed70ef2813d65d7135d8f1cfb8b8951c995d967e302f66e6e7b8f1eab343d636",
     215854,

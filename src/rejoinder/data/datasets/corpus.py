@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from rejoinder.data.dataset import Dataset, File
+from rejoinder.data.dataset import Dataset, DatasetFile
 from rejoinder.data.reader import stream
 from rejoinder.errors import InputError
 from rejoinder.types import Dialogue, Record
@@ -14,7 +14,7 @@ from rejoinder.types import Dialogue, Record
 _REASON = "the corpus was made for this project from other publications and cannot be downloaded as one file"
 
 
-def _read(root: Path, file: File) -> Iterator[Record]:
+def _read(root: Path, file: DatasetFile) -> Iterator[Record]:
     path = root / file.path
     for record in stream(path):
         if not isinstance(record, Dialogue):
@@ -22,13 +22,13 @@ def _read(root: Path, file: File) -> Iterator[Record]:
         yield record
 
 
-_DIALOGUES = File(
+_DIALOGUES = DatasetFile(
     "corpora/dialogues.jsonl.gz",
     "55fa5955e5f0770463ee45acfd33ecde67ee6c371d62dc3b7d072c32f7798347",
     21784499,
     reason=_REASON,
 )
-_ASSISTANT = File(
+_ASSISTANT = DatasetFile(
     "corpora/assistant.jsonl.gz",
     "2448a6e65ab4a3e2cc8d0b8f71a9064102baf482f660bb600749bc34da3fae2a",
     4695992,

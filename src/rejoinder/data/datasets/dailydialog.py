@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from rejoinder.data.dataset import Dataset, File
+from rejoinder.data.dataset import Dataset, DatasetFile
 from rejoinder.data.dataset_reader import alternate_speakers, read_lines
 from rejoinder.errors import InputError
 from rejoinder.types import Dialogue, Record
@@ -25,12 +25,12 @@ _REASON = (
 )
 
 
-def _file(split: str, sha256: str, size: int) -> File:
+def _file(split: str, sha256: str, size: int) -> DatasetFile:
     path = f"corpora/dailydialog/dialogues_{split}.txt"
-    return File(path, sha256, size, reason=_REASON)
+    return DatasetFile(path, sha256, size, reason=_REASON)
 
 
-def _read(root: Path, file: File, split: str) -> Iterator[Record]:
+def _read(root: Path, file: DatasetFile, split: str) -> Iterator[Record]:
     for number, (place, line) in enumerate(read_lines(root / file.path)):
         turns = line.split(_END)
         if not turns[-1].strip():
@@ -40,7 +40,7 @@ def _read(root: Path, file: File, split: str) -> Iterator[Record]:
         yield Dialogue(f"{split}-{number}", alternate_speakers(turns), "dailydialog", split)
 
 
-def _dataset(split: str, count: int, file: File) -> Dataset:
+def _dataset(split: str, count: int, file: DatasetFile) -> Dataset:
     return Dataset(
         f"dailydialog/{split}",
         f"the {split} split of DailyDialog",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from rejoinder.data.dataset import Dataset, File
+from rejoinder.data.dataset import Dataset, DatasetFile
 from rejoinder.data.dataset_reader import DatasetRow, read_json_lines
 from rejoinder.types import Candidate, Question, Record, Turn
 
@@ -22,12 +22,12 @@ _NOTES = (
 )
 
 
-def _file(name: str, sha256: str, size: int) -> File:
+def _file(name: str, sha256: str, size: int) -> DatasetFile:
     repository, commit = "iitmnlp/DailyDialog-plusplus", "4b02f9ff671e7e27d8e6b8a1925158bd5729abda"
-    return File(f"judgements/dailydialogpp/{name}", sha256, size, repository, commit, f"dataset/{name}")
+    return DatasetFile(f"judgements/dailydialogpp/{name}", sha256, size, repository, commit, f"dataset/{name}")
 
 
-def _read(root: Path, file: File, part: str, split: str) -> Iterator[Record]:
+def _read(root: Path, file: DatasetFile, part: str, split: str) -> Iterator[Record]:
     for row in read_json_lines(root / file.path):
         context = tuple(Turn(text) for text in row.texts("context"))
         yield Question(f"{part}-{row.whole('id')}", context, tuple(_candidates(row)), split=split)
@@ -39,7 +39,7 @@ def _candidates(row: DatasetRow) -> Iterator[Candidate]:
             yield Candidate(text, f"{grade}-{number}", grade)
 
 
-def _dataset(part: str, split: str, count: int, file: File) -> Dataset:
+def _dataset(part: str, split: str, count: int, file: DatasetFile) -> Dataset:
     return Dataset(
         f"dailydialogpp/{part}",
         f"{count:,} contexts with five fitting, five adversarial and five random replies",

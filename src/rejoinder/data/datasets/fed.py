@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from rejoinder.data.dataset import NO_LICENCE, Dataset, File
+from rejoinder.data.dataset import NO_LICENCE, Dataset, DatasetFile
 from rejoinder.data.dataset_reader import DatasetRow, read_json_list
 from rejoinder.errors import InputError, brief
 from rejoinder.types import Dialogue, Item, Rating, Record, Response, Turn
 
-_FILE = File(
+_FILE = DatasetFile(
     "judgements/fed/fed_data.json",
     "8cf8b0ad5c60e6eee7261f643da10947dbf42fe4f17194e199d118e2a6ea06fd",
     758828,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from rejoinder.data.dataset import NO_LICENCE, Dataset, File
+from rejoinder.data.dataset import NO_LICENCE, Dataset, DatasetFile
 from rejoinder.data.dataset_reader import DatasetRow, alternate_speakers, read_json_list
 from rejoinder.errors import InputError
 from rejoinder.types import Item, Rating, Record, Reference, Response
@@ -22,9 +22,9 @@ _NOTES = (
 )
 
 
-def _file(name: str, sha256: str, size: int) -> File:
+def _file(name: str, sha256: str, size: int) -> DatasetFile:
     repository, commit = "harsh19/Diverse-Reference-Augmentation", "922930c841fa4668e4684135532cecc6ddbf14c8"
-    return File(f"{_FOLDER}/{name}", sha256, size, repository, commit, f"ref_files/{name}")
+    return DatasetFile(f"{_FOLDER}/{name}", sha256, size, repository, commit, f"ref_files/{name}")
 
 
 _SINGLE = _file("singleref.json", "d7084895ad162524003d60f7b278076b9629927463fd5b14efa86ee782bb63ad", 301554)
@@ -37,7 +37,7 @@ _SCARCE_MULTI = _file(
 )
 
 
-def _read(root: Path, file: File, human: File) -> Iterator[Record]:
+def _read(root: Path, file: DatasetFile, human: DatasetFile) -> Iterator[Record]:
     human_references = {
         row.text("context_id"): set(row.strings("all_references")) for row in read_json_list(root / human.path)
     }
@@ -68,7 +68,7 @@ def _item(row: DatasetRow, human_references: dict[str, set[str]]) -> Item:
     return Item(name, alternate_speakers(turns), references, dialogue=f"test-{name.partition('_')[0]}")
 
 
-def _dataset(part: str, summary: str, file: File, human: File, citation: str) -> Dataset:
+def _dataset(part: str, summary: str, file: DatasetFile, human: DatasetFile, citation: str) -> Dataset:
     files = (file,) if file is human else (file, human)
     counts = {"items": 100, "responses": 500, "ratings": 500}
     read = partial(_read, file=file, human=human)

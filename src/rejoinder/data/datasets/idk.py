@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from rejoinder.data.dataset import NO_LICENCE, Dataset, File
+from rejoinder.data.dataset import NO_LICENCE, Dataset, DatasetFile
 from rejoinder.data.dataset_reader import parse_decimal, read_lines
 from rejoinder.errors import InputError, brief
 from rejoinder.types import Item, Rating, Record, Response, Turn
@@ -27,14 +27,14 @@ _NOTES = (
 )
 
 
-def _file(name: str, sha256: str, size: int) -> File:
+def _file(name: str, sha256: str, size: int) -> DatasetFile:
     repository, commit = "ikb-a/idk-dialogue-relevance", "5b7014f8149f3e03e7fe3c3fc0ca4468bcf9f93d"
-    return File(
+    return DatasetFile(
         f"judgements/idk/{name}.tsv", sha256, size, repository, commit, f"{_FOLDER}/test_eval_exmple__{name}.tsv"
     )
 
 
-def _read(root: Path, file: File, part: str, aspect: str) -> Iterator[Record]:
+def _read(root: Path, file: DatasetFile, part: str, aspect: str) -> Iterator[Record]:
     items: dict[str, Item] = {}
     dialogues: dict[str, str] = {}
     rows = read_lines(root / file.path)
@@ -77,7 +77,9 @@ def _join_pieces(pieces: str) -> str:
     return pieces.replace(" ##", "")
 
 
-def _dataset(part: str, summary: str, file: File, items: int, rows: int, aspect: str, ratings_citation: str) -> Dataset:
+def _dataset(
+    part: str, summary: str, file: DatasetFile, items: int, rows: int, aspect: str, ratings_citation: str
+) -> Dataset:
     counts = {"items": items, "responses": rows, "ratings": rows}
     read = partial(_read, file=file, part=part, aspect=aspect)
     citation = f"{_CITATION}; ratings: {ratings_citation}"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from rejoinder.data.dataset import Dataset, File
+from rejoinder.data.dataset import Dataset, DatasetFile
 from rejoinder.data.dataset_reader import read_json_list
 from rejoinder.types import Item, Preference, Record, Response, Turn
 
-_FILE = File(
+_FILE = DatasetFile(
     "judgements/llmbar/natural.json",
     "f7127b7aa78104cb8e03a2b1b3ac0077e95b125714dd441a8ee63666145a3375",
     91269,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from rejoinder.data.dataset import NO_LICENCE, Dataset, File
+from rejoinder.data.dataset import NO_LICENCE, Dataset, DatasetFile
 from rejoinder.data.dataset_reader import alternate_speakers, read_json_lines
 from rejoinder.types import Item, Record, Reference
 
-_FILE = File(
+_FILE = DatasetFile(
     "judgements/multirefeval/multireftest.jsonl",
     "4f487bda98be4f61bcacb2aa31e24cf01a840ebb8c1331caa1deb12c493878b6",
     2781079,

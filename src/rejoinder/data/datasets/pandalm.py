@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from rejoinder.data.dataset import Dataset, File
+from rejoinder.data.dataset import Dataset, DatasetFile
 from rejoinder.data.dataset_reader import DatasetRow, read_json_list
 from rejoinder.types import Choice, Item, Preference, Record, Response, Turn
 
 _CHOICES: tuple[Choice, ...] = ("tie", "first", "second")
 _RATERS = ("annotator1", "annotator2", "annotator3")
-_FILE = File(
+_FILE = DatasetFile(
     "judgements/pandalm/testset-v1.json",
     "cc154f9067c7382d7ea86f8f246511a5e1ac87e1fddd845c5938d789505b07a4",
     937899,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from rejoinder.data.dataset import NO_LICENCE, Dataset, File
+from rejoinder.data.dataset import NO_LICENCE, Dataset, DatasetFile
 from rejoinder.data.dataset_reader import parse_decimal, read_csv_rows
 from rejoinder.errors import InputError, brief
 from rejoinder.types import Item, Rating, Record, Response, Turn
@@ -15,9 +15,9 @@ _SYSTEM = "LSTM"
 _CITATION = "Pang, Nijkamp, Han, Zhou, Liu, Tu 2020 (ACL)"
 
 
-def _file(name: str, sha256: str, size: int) -> File:
+def _file(name: str, sha256: str, size: int) -> DatasetFile:
     repository, commit = "alexzhou907/dialogue_evaluation", "d7f08e0e1d2ce9cdd422b3a6c6c02adccfbfea27"
-    return File(f"judgements/pang_dd/{name}", sha256, size, repository, commit, name)
+    return DatasetFile(f"judgements/pang_dd/{name}", sha256, size, repository, commit, name)
 
 
 _CONTEXT = _file("context_data_release.csv", "05456ad4832238c7f60b248b6485af41b5184735c996406fdf40635b688d9cde", 30767)

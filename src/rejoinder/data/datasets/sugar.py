@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rejoinder.data.dataset import Dataset, File
+from rejoinder.data.dataset import Dataset, DatasetFile
 from rejoinder.data.dataset_reader import DatasetRow, pick_by_index, read_json_lines
 from rejoinder.types import Candidate, Question, Record, Statement, Turn
 
@@ -42,16 +42,16 @@ _DEV = (
 )
 
 
-def _file(name: str, sha256: str, size: int) -> File:
+def _file(name: str, sha256: str, size: int) -> DatasetFile:
     repository, commit = "notani/sugar-conversational-dataset", "79741167c9509038948fd6120c37076466f7591d"
-    return File(f"judgements/sugar/cv5/{name}", sha256, size, repository, commit, f"data/v4.1.1/cv5/{name}")
+    return DatasetFile(f"judgements/sugar/cv5/{name}", sha256, size, repository, commit, f"data/v4.1.1/cv5/{name}")
 
 
 _TEST_FILES = tuple(_file(f"{fold}/tst.json", *published) for fold, published in enumerate(_TEST))
 _DEV_FILES = tuple(_file(f"{fold}/dev.json", *published) for fold, published in enumerate(_DEV))
 
 
-def _read(root: Path, file: File, split: str) -> Iterator[Record]:
+def _read(root: Path, file: DatasetFile, split: str) -> Iterator[Record]:
     for row in read_json_lines(root / file.path):
         yield _question(row, split)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from rejoinder.data.dataset import NO_LICENCE, Dataset, File
+from rejoinder.data.dataset import NO_LICENCE, Dataset, DatasetFile
 from rejoinder.data.dataset_reader import DatasetRow, read_json_list
 from rejoinder.errors import InputError
 from rejoinder.types import Item, Rating, Record, Response, Statement, Turn
 
 _ASPECTS = ("Understandable", "Natural", "Maintains Context", "Engaging", "Uses Knowledge", "Overall")
-_FILE = File(
+_FILE = DatasetFile(
     "judgements/usr/tc_usr_data.json",
     "e3263bf756e99a44d839815054aab83f6dc765bad6a6b2a55f154b2d07759366",
     318220,

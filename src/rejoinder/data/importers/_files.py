@@ -12,7 +12,7 @@ from typing import Any, cast
 import orjson
 
 from rejoinder.data.importers._base import EntryPlace, File, ImportTally
-from rejoinder.data.reader import LONGEST_LINE, BlankLineCounter, InputFile, decode_line
+from rejoinder.data.reader import LONGEST_LINE, BlankLineCounter, InputFile, decode_json_line
 from rejoinder.data.schema import Place
 from rejoinder.data.spool import standard_input
 from rejoinder.errors import InputError
@@ -115,7 +115,7 @@ def read_json_values(file: File) -> Iterator[tuple[Place, Any]]:
         return
     yield first.place, value
     for line in lines:
-        yield line.place, decode_line(line)
+        yield line.place, decode_json_line(line)
 
 
 def _list_entries(file: File, value: Any) -> Iterator[tuple[Place, Any]]:

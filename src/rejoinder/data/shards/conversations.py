@@ -29,7 +29,7 @@ class SharedDigest(NamedTuple):
     digest: int
 
 
-def digest(*names: str) -> int:
+def conversation_digest(*names: str) -> int:
     """Return the digest of a conversation, by its name, or by a system and its name."""
     raw = "\0".join(names).encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(raw, digest_size=8).digest(), "little")
@@ -37,7 +37,7 @@ def digest(*names: str) -> int:
 
 def sort_digests(names: Iterable[tuple[str, ...]]) -> Digests:
     """Return the digests of conversations, sorted and unique."""
-    return np.unique(np.fromiter((digest(*name) for name in names), np.uint64))
+    return np.unique(np.fromiter((conversation_digest(*name) for name in names), np.uint64))
 
 
 def pack_digests(digests: Digests) -> str:
@@ -69,7 +69,7 @@ def item_digests(items: Iterable[Mapping[str, Any]], without: frozenset[str], is
             whole = 0
         elif not without.isdisjoint(item):
             whole = _content_digest({key: value for key, value in item.items() if key != "meta"})
-        triples.append((digest(item["id"]), whole, part))
+        triples.append((conversation_digest(item["id"]), whole, part))
     rows = np.array(triples, np.uint64).reshape(-1, 3)
     return rows[np.argsort(rows[:, 0], kind="stable")]
 
@@ -81,7 +81,7 @@ def _content_digest(item: Mapping[str, Any]) -> int:
 
 def find_shared(paths: Sequence[Path], at_once: int = _DIGESTS_AT_ONCE) -> SharedDigest | None:
     """Return two files of digests that share one, or None."""
-    return next(filter(None, map(_shared, _split_ranges(paths, at_once))), None)
+    return next(filter(None, map(_shared_digest, _split_ranges(paths, at_once))), None)
 
 
 def find_contradiction(paths: Sequence[Path], at_once: int = _DIGESTS_AT_ONCE // 4) -> SharedDigest | None:
@@ -104,7 +104,7 @@ def _split_ranges(paths: Sequence[Path], at_once: int) -> Iterator[list[Digests]
         begins = ends
 
 
-def _shared(parts: Sequence[Digests]) -> SharedDigest | None:
+def _shared_digest(parts: Sequence[Digests]) -> SharedDigest | None:
     if not parts:
         return None
     whole, owners = np.concatenate(parts), _file_numbers(parts)

@@ -54,11 +54,11 @@ def shards_of(given: str, listed: bool = True) -> list[Shard]:
     shards = _list_remote(given, listed) if remote.is_remote(given) else _list_local(given, listed)
     if not shards:
         what = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
-        raise InputError(f"{remote.redact(given)}: holds no shards; shards are files that end in {what}")
+        raise InputError(f"{remote.redact_address(given)}: holds no shards; shards are files that end in {what}")
     return sorted(shards)
 
 
-def files_of(name: str) -> list[Shard]:
+def list_data_files(name: str) -> list[Shard]:
     """Return the files that a name stands for, one or many."""
     if is_sharded(name):
         return shards_of(name)
@@ -134,7 +134,7 @@ def _list_remote(address: str, check: bool) -> list[Shard]:
     if not check or not (single or any(file.name == manifest.NAME for file in files)):
         return shards
     raw = remote.RemoteFolder(folder).content(manifest.NAME)
-    return _apply_manifest(shards, raw, remote.redact(remote.join_address(folder, manifest.NAME)), not single)
+    return _apply_manifest(shards, raw, remote.redact_address(remote.join_address(folder, manifest.NAME)), not single)
 
 
 def _read_if_present(path: Path) -> bytes | None:
@@ -146,7 +146,7 @@ def _apply_manifest(shards: Sequence[Shard], raw: bytes | None, where: str, whol
     if raw is None:
         return list(shards)
     sizes: Mapping[str, int] = {shard.name: shard.size for shard in shards}
-    entries = manifest.compare(manifest.decode(raw, where), sizes, where, whole)
+    entries = manifest.compare_manifest(manifest.decode_manifest(raw, where), sizes, where, whole)
     return [
         shard._replace(sha256=entry.sha256, responses=entry.records.get("response", 0))
         for shard in shards

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import orjson
 
-from rejoinder.data.shape import fits
+from rejoinder.data.shape import fits_shape
 from rejoinder.errors import InputError, brief
 
 NAME = "catalogue.json"
@@ -46,23 +46,23 @@ class ShardManifest(NamedTuple):
 
     def summary(self) -> str:
         """Return a summary in one line."""
-        counts = ", ".join(_count(n, kind) for kind, n in self.records().items())
-        conversations = _count(sum(e.conversations for e in self.entries), "conversation")
-        size = _count(sum(e.bytes for e in self.entries), "byte")
-        return f"{_count(len(self.entries), 'shard')}: {counts or 'no records'} of {conversations} in {size}"
+        counts = ", ".join(_count_noun(n, kind) for kind, n in self.records().items())
+        conversations = _count_noun(sum(e.conversations for e in self.entries), "conversation")
+        size = _count_noun(sum(e.bytes for e in self.entries), "byte")
+        return f"{_count_noun(len(self.entries), 'shard')}: {counts or 'no records'} of {conversations} in {size}"
 
 
-def _count(n: int, noun: str) -> str:
+def _count_noun(n: int, noun: str) -> str:
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
-def encode(catalogue: ShardManifest) -> bytes:
+def encode_manifest(catalogue: ShardManifest) -> bytes:
     """Return the content of the catalogue file."""
     whole = {"format": _FORMAT, "records": catalogue.records(), "shards": [e._asdict() for e in catalogue.entries]}
     return orjson.dumps(whole, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def decode(raw: bytes, where: str) -> ShardManifest:
+def decode_manifest(raw: bytes, where: str) -> ShardManifest:
     """Return the catalogue from the content of its file; errors call the file ``where``."""
     try:
         content = orjson.loads(raw)
@@ -72,7 +72,7 @@ def decode(raw: bytes, where: str) -> ShardManifest:
         raise InputError(
             f"{where}: is not a catalogue of shards ({type(error).__name__}: {error}); {_REBUILD_HINT}"
         ) from None
-    if not fits(content, _SHAPE):
+    if not fits_shape(content, _SHAPE):
         raise InputError(f"{where}: was changed after it was written; {_REBUILD_HINT}")
     entries = [ShardEntry(**{key: one[key] for key in ShardEntry._fields}) for one in content["shards"]]
     seen: dict[str, int] = {}
@@ -85,7 +85,7 @@ def decode(raw: bytes, where: str) -> ShardManifest:
     return ShardManifest(sorted(entries))
 
 
-def compare(
+def compare_manifest(
     catalogue: ShardManifest, sizes: Mapping[str, int], where: str, whole: bool = True
 ) -> dict[str, ShardEntry]:
     """Return the entries by name; raise if the files there (names and sizes) differ from them.

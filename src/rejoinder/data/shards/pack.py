@@ -18,15 +18,14 @@ from typing import IO, Literal, TypeAlias, get_args
 from rejoinder.data import remote
 from rejoinder.data.grouping import group_by_conversation
 from rejoinder.data.inputs import Input
-from rejoinder.data.parquet import RecordWriter
-from rejoinder.data.parquet import write as write_parquet
+from rejoinder.data.parquet import RecordWriter, write_parquet
 from rejoinder.data.reader import EmptyError, InputFile
 from rejoinder.data.schema import Place
 from rejoinder.data.shards.conversations import find_shared, save_digests, sort_digests
-from rejoinder.data.shards.files import fetch_local, files_of, is_shard, is_sharded
+from rejoinder.data.shards.files import fetch_local, is_shard, is_sharded, list_data_files
 from rejoinder.data.shards.manifest import ShardEntry, ShardManifest
-from rejoinder.data.shards.stats import ShardStats, write_manifest
-from rejoinder.data.writer import encode, write
+from rejoinder.data.shards.stats import ShardStats, write_shard_manifest
+from rejoinder.data.writer import encode_record, write
 from rejoinder.errors import InputError
 from rejoinder.files import put_in_place
 from rejoinder.types import Record
@@ -80,9 +79,9 @@ class ShardWriter:
         others = self._names() - {entry.name for entry in manifest.entries}
         if others:
             raise InputError(
-                f"{remote.redact(self._where)}: also holds other shards ({min(others)}); choose another output"
+                f"{remote.redact_address(self._where)}: also holds other shards ({min(others)}); choose another output"
             )
-        write_manifest(manifest, self._where)
+        write_shard_manifest(manifest, self._where)
 
     def _names(self) -> set[str]:
         if self._remote is not None:
@@ -110,7 +109,7 @@ class JsonlWriter:
 
     def add(self, record: Record) -> None:
         """Write a record."""
-        self._file.write(encode(record))
+        self._file.write(encode_record(record))
 
     def __enter__(self) -> JsonlWriter:
         return self
@@ -122,7 +121,7 @@ class JsonlWriter:
         self._raw.close()
 
 
-def open_writer(path: Path, form: Form) -> RecordWriter | JsonlWriter:
+def open_record_writer(path: Path, form: Form) -> RecordWriter | JsonlWriter:
     """Open a file of records for writing."""
     return RecordWriter(path) if form == "parquet" else JsonlWriter(path, form == "jsonl.gz")
 
@@ -149,7 +148,7 @@ def shards(
     """
     names = [str(files)] if isinstance(files, str | Path) else [str(one) for one in files]
     placed_records = read_placed_records(names)
-    return pack(group_by_conversation(placed_records) if gather else placed_records, str(output), form, records)
+    return pack_records(group_by_conversation(placed_records) if gather else placed_records, str(output), form, records)
 
 
 def read_placed_records(files: Sequence[str]) -> Iterator[tuple[Record, Place]]:
@@ -158,7 +157,7 @@ def read_placed_records(files: Sequence[str]) -> Iterator[tuple[Record, Place]]:
         if not is_sharded(one):
             yield from _read_input(Input(one))
             continue
-        for shard in files_of(one):
+        for shard in list_data_files(one):
             with fetch_local(shard) as path:
                 try:
                     yield from _read_input(Input(path, called=shard.name))
@@ -173,7 +172,7 @@ def _read_input(source: Input) -> Iterator[tuple[Record, Place]]:
         source.close()
 
 
-def pack(
+def pack_records(
     records: Iterable[tuple[Record, Place]], where: str, form: Form = "parquet", size: int = RECORDS_PER_SHARD
 ) -> ShardManifest:
     """Write records as shards of about ``size`` records, and their catalogue last."""
@@ -194,7 +193,7 @@ def pack(
     return manifest
 
 
-def write_file(records: Iterable[Record], path: str) -> int:
+def write_record_file(records: Iterable[Record], path: str) -> int:
     """Write records to one file, in the format of its name, and return how many there were."""
     if not path.endswith(".parquet"):
         return write(records, path)
@@ -241,7 +240,7 @@ class _ShardPacker:
     def _begin(self) -> None:
         self._stats, self._n = ShardStats(), 0
         self._conversations: set[str] = set()
-        self._file = open_writer(self._folder / "part", self._form)
+        self._file = open_record_writer(self._folder / "part", self._form)
 
     def _close(self) -> None:
         self.stop()

@@ -102,7 +102,7 @@ class SurveyWorker:
 Progress = Callable[[int, int], None]
 
 
-def build_manifest(where: str, engine: Engine, progress: Progress | None = None) -> ShardManifest:
+def build_shard_manifest(where: str, engine: Engine, progress: Progress | None = None) -> ShardManifest:
     """Return what each shard of a folder holds; raise if two are the same or share a conversation."""
     if not is_sharded(where) or not (remote.is_remote(where) or Path(where).is_dir()):
         raise InputError(f"{where}: is not a folder of shards; name a folder or its address")
@@ -126,12 +126,12 @@ def build_manifest(where: str, engine: Engine, progress: Progress | None = None)
             "one shard (with: rejoinder shards write --gather)"
         )
     built = ShardManifest([entry for entry in entries if entry is not None])
-    return manifest.decode(manifest.encode(built), remote.redact(where))
+    return manifest.decode_manifest(manifest.encode_manifest(built), remote.redact_address(where))
 
 
-def write_manifest(content: ShardManifest, where: str) -> None:
+def write_shard_manifest(content: ShardManifest, where: str) -> None:
     """Write a catalogue into the folder of its shards."""
-    raw = manifest.encode(content)
+    raw = manifest.encode_manifest(content)
     if remote.is_remote(where):
         remote.RemoteFolder(where).put(manifest.NAME, raw)
         return
@@ -143,8 +143,10 @@ def check_shards(where: str, engine: Engine, progress: Progress | None = None) -
     """Return the catalogue of a folder; raise if anything in it is not true."""
     shards = shards_of(where)
     if any(shard.sha256 is None for shard in shards):
-        raise InputError(f"{remote.redact(where)}: has no catalogue; build one with: rejoinder shards catalogue")
-    built = build_manifest(where, engine, progress)
+        raise InputError(
+            f"{remote.redact_address(where)}: has no catalogue; build one with: rejoinder shards catalogue"
+        )
+    built = build_shard_manifest(where, engine, progress)
     for shard, entry in zip(shards, built.entries, strict=True):
         if shard.sha256 != entry.sha256:
             raise manifest.changed_shard_error(shard.name, "its sha256 differs")

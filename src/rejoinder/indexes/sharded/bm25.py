@@ -24,14 +24,20 @@ from rejoinder.indexes import parts as _folder
 from rejoinder.indexes import passage_store
 from rejoinder.indexes.base import Passage
 from rejoinder.indexes.bm25 import ROLE, Bm25Settings
-from rejoinder.indexes.matrix import PostingWeights
 from rejoinder.indexes.parts import IndexPart
 from rejoinder.indexes.passage_store import load_array
+from rejoinder.indexes.posting_weights import PostingWeights
 from rejoinder.indexes.postings import IndexTotals, Postings, Vocabulary, number_words, sort_postings, weigh_postings
 from rejoinder.indexes.sharded import builder, dialogue_table, vocabulary
 from rejoinder.indexes.sharded import vocabulary as _vocabulary
-from rejoinder.indexes.sharded.builder import BUILD_FOLDER, ShardEntry, ShardWriter
-from rejoinder.indexes.sharded.search import MAX_OPEN_SHARDS, ShardedIndex, ShardHits, list_parts, sum_counts
+from rejoinder.indexes.sharded.builder import BUILD_FOLDER, IndexShard, IndexShardWriter
+from rejoinder.indexes.sharded.search import (
+    MAX_OPEN_SHARDS,
+    ShardedIndex,
+    ShardHits,
+    list_shard_parts,
+    sum_shard_counts,
+)
 from rejoinder.indexes.sharded.shard import SHARD_TURNS, map_dialogues
 
 KIND = "sharded bm25"
@@ -39,18 +45,18 @@ WEIGHTS = "weights"
 _NUMBERS = "numbers"
 
 
-class Bm25Shards(ShardWriter):
+class Bm25Shards(IndexShardWriter):
     """Counts the words of shards."""
 
     address = "Bm25Shards"
 
-    def write(self, passages: Iterator[Passage]) -> ShardEntry:
+    def write(self, passages: Iterator[Passage]) -> IndexShard:
         """Write the passages of one shard, and which passages contain each word."""
         words = Vocabulary()
         tokens_of = Bm25Settings(**self.settings).tokens_of()
         with (
-            _folder.new_part(self.folder, passage_store.ROLE) as texts,
-            _folder.new_part(self.folder, ROLE) as counts_part,
+            _folder.new_index_part(self.folder, passage_store.ROLE) as texts,
+            _folder.new_index_part(self.folder, ROLE) as counts_part,
         ):
             flat, lengths = number_words(passage_store.record_passages(passages, texts), tokens_of, words)
             dialogues = map_dialogues(texts)
@@ -61,8 +67,8 @@ class Bm25Shards(ShardWriter):
                 "postings": len(postings.passages),
                 "tokens": len(flat),
             }
-            return ShardEntry(
-                (_folder.seal_part(texts, passage_store.ROLE), _folder.seal_part(counts_part, ROLE)), counts
+            return IndexShard(
+                (_folder.seal_index_part(texts, passage_store.ROLE), _folder.seal_index_part(counts_part, ROLE)), counts
             )
 
 
@@ -94,32 +100,32 @@ class Weigher:
     def compute(self, task: Sequence[str]) -> dict[str, Any]:
         """Return the part with a shard's weights; a task names its postings and the column of its words' numbers."""
         postings, column = self._folder / task[0], Path(task[1])
-        with _folder.new_part(self._folder, WEIGHTS) as new:
+        with _folder.new_index_part(self._folder, WEIGHTS) as new:
             shutil.copyfile(column, new / f"{_NUMBERS}.npy")
             frequencies = self._frequencies[load_array(new, _NUMBERS)]
             settings = self._settings
             weights = weigh_postings(load_postings(postings), settings.k1, settings.b, self._totals, frequencies)
             np.save(new / "weights.npy", weights)
-            return asdict(_folder.seal_part(new, WEIGHTS))
+            return asdict(_folder.seal_index_part(new, WEIGHTS))
 
     def close(self) -> None:
         """Nothing to release."""
 
 
-def settle(
+def merge_bm25_shards(
     folder: Path, parts: Sequence[IndexPart], counts: Counter[str], settings: Bm25Settings, engine: Engine
 ) -> _folder.IndexManifest:
     """Merge the words and dialogues of shards, compute the weights of each, and return the manifest."""
     shards = [part for part in parts if part.role == ROLE]
     texts = [part for part in parts if part.role == passage_store.ROLE]
-    with _folder.new_part(folder, dialogue_table.ROLE) as new:
+    with _folder.new_index_part(folder, dialogue_table.ROLE) as new:
         dialogue_table.merge_dialogues([folder / part.name for part in texts], new)
-        dialogues = _folder.seal_part(new, dialogue_table.ROLE)
+        dialogues = _folder.seal_index_part(new, dialogue_table.ROLE)
     numbers = folder / BUILD_FOLDER / _NUMBERS
     numbers.mkdir(parents=True, exist_ok=True)
-    with _folder.new_part(folder, _vocabulary.ROLE) as new:
+    with _folder.new_index_part(folder, _vocabulary.ROLE) as new:
         counts["words"] = _vocabulary.merge_words([folder / part.name for part in shards], new, numbers)
-        vocabulary = _folder.seal_part(new, _vocabulary.ROLE)
+        vocabulary = _folder.seal_index_part(new, _vocabulary.ROLE)
     arguments = (str(folder.resolve()), asdict(settings), vocabulary.name, counts["passages"], counts["tokens"])
     worker = WorkerSpec("rejoinder.indexes.sharded.bm25:Weigher", arguments)
     tasks = [[part.name, str((numbers / f"{number}.npy").resolve())] for number, part in enumerate(shards)]
@@ -134,7 +140,7 @@ def settle(
 _WORK = "rejoinder.indexes.sharded.bm25:Bm25Shards"
 
 
-class _Shard(NamedTuple):
+class _Bm25Shard(NamedTuple):
     """The weights of a shard, and the numbers that its words have in the whole index."""
 
     weights: PostingWeights
@@ -156,14 +162,14 @@ class ShardedBm25Index(ShardedIndex[Mapping[int, int]]):
     kind = "bm25"
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(folder, _folder.read_manifest(folder, KIND))
-        self.settings = _folder.parse_settings(self.manifest, folder, Bm25Settings)
+        super().__init__(folder, _folder.read_index_manifest(folder, KIND))
+        self.settings = _folder.parse_index_settings(self.manifest, folder, Bm25Settings)
         self._tokens_of = self.settings.tokens_of()
         self._words = vocabulary.WordIndex(self.manifest.folders(folder, vocabulary.ROLE)[0])
         self._postings = self.manifest.folders(folder, ROLE)
         self._weights = self.manifest.folders(folder, WEIGHTS)
         if not len(self._postings) == len(self._weights) == self.shards:
-            raise _folder.damage_error(folder, "its parts do not match")
+            raise _folder.index_damage_error(folder, "its parts do not match")
         self._shard = lru_cache(maxsize=MAX_OPEN_SHARDS)(self._open)
 
     @classmethod
@@ -184,8 +190,11 @@ class ShardedBm25Index(ShardedIndex[Mapping[int, int]]):
         settings, target, engine = Bm25Settings.of(k1, b, stop_words), Path(folder), engine or LocalEngine()
         builder.create_index_folder(target)
         work = WorkerSpec(_WORK, (str(target.resolve()), asdict(settings), split, turns))
-        entries = builder.write_shards(shards, work, engine, progress)
-        builder.finish_index(target, settle(target, list(list_parts(entries)), sum_counts(entries), settings, engine))
+        entries = builder.write_index_shards(shards, work, engine, progress)
+        builder.finish_index(
+            target,
+            merge_bm25_shards(target, list(list_shard_parts(entries)), sum_shard_counts(entries), settings, engine),
+        )
         return cls(target)
 
     @classmethod
@@ -233,11 +242,11 @@ class ShardedBm25Index(ShardedIndex[Mapping[int, int]]):
 
     def settle(self, parts: Sequence[_folder.IndexPart], counts: Counter[str], engine: Engine) -> _folder.IndexManifest:
         """Return the manifest of these shards together."""
-        return settle(self.folder, parts, counts, self.settings, engine)
+        return merge_bm25_shards(self.folder, parts, counts, self.settings, engine)
 
-    def _open(self, number: int) -> _Shard:
+    def _open(self, number: int) -> _Bm25Shard:
         folder = self._postings[number]
         weights = PostingWeights(folder, load_postings(folder), load_array(self._weights[number], "weights"))
         if len(weights.postings.lengths) != len(self.passages_of(number)):
-            raise _folder.damage_error(folder, "it does not match its passages")
-        return _Shard(weights, load_array(self._weights[number], "numbers"))
+            raise _folder.index_damage_error(folder, "it does not match its passages")
+        return _Bm25Shard(weights, load_array(self._weights[number], "numbers"))

@@ -18,13 +18,13 @@ import orjson
 
 from rejoinder.data.reader import InputFile, stream
 from rejoinder.data.shards.files import Shard, check_shard, fetch_local
-from rejoinder.data.writer import encode
+from rejoinder.data.writer import encode_record
 from rejoinder.engines.base import Engine, WorkerSpec
 from rejoinder.errors import InputError
 from rejoinder.files import atomic_write, sha256_of_bytes
 from rejoinder.indexes import parts as _folder
 from rejoinder.indexes.base import Passage, passages
-from rejoinder.indexes.sharded.shard import SHARD_TURNS, split_into_shards
+from rejoinder.indexes.sharded.shard import SHARD_TURNS, split_into_index_shards
 from rejoinder.types import Dialogue
 
 BUILD_FOLDER = "building"
@@ -35,19 +35,19 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class ShardEntry:
+class IndexShard:
     """One shard of an index: its parts and their counts."""
 
     parts: tuple[_folder.IndexPart, ...]
     counts: Mapping[str, int]
 
     @classmethod
-    def of(cls, plain: Mapping[str, Any]) -> ShardEntry:
+    def of(cls, plain: Mapping[str, Any]) -> IndexShard:
         """Return an entry from its note."""
         return cls(tuple(_folder.IndexPart(p["role"], p["name"], p["files"]) for p in plain["parts"]), plain["counts"])
 
 
-class ShardWriter(ABC):
+class IndexShardWriter(ABC):
     """Writes shards of one kind of index from data files."""
 
     address: ClassVar[str]  # names the notes of unfinished builds; must not change if the class is renamed
@@ -58,12 +58,12 @@ class ShardWriter(ABC):
         self._split, self._turns = split, turns
 
     @abstractmethod
-    def write(self, passages: Iterator[Passage]) -> ShardEntry:
+    def write(self, passages: Iterator[Passage]) -> IndexShard:
         """Write the passages of one shard."""
 
-    def entries(self, passages: Iterator[Passage]) -> list[ShardEntry]:
+    def entries(self, passages: Iterator[Passage]) -> list[IndexShard]:
         """Write passages as one or more shards."""
-        return [self.write(some) for some in split_into_shards(passages, self._turns)]
+        return [self.write(some) for some in split_into_index_shards(passages, self._turns)]
 
     def compute(self, task: Sequence[Any]) -> dict[str, Any]:
         """Return the entries of a data file, and whether they were written now."""
@@ -87,7 +87,9 @@ class ShardWriter(ABC):
         """Nothing to release."""
 
     def _is_whole(self, entries: Sequence[Mapping[str, Any]]) -> bool:
-        return all(_folder.is_complete(self.folder, part) for entry in entries for part in ShardEntry.of(entry).parts)
+        return all(
+            _folder.is_complete_part(self.folder, part) for entry in entries for part in IndexShard.of(entry).parts
+        )
 
     def _address(self, sha256: str) -> str:
         key = [_LAYOUT, self.address, self.settings, self._split, self._turns, sha256]
@@ -119,9 +121,9 @@ def create_index_folder(folder: Path) -> None:
         raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
 
 
-def write_shards(
+def write_index_shards(
     shards: Sequence[Shard], work: WorkerSpec, engine: Engine, progress: Progress | None = None
-) -> list[ShardEntry]:
+) -> list[IndexShard]:
     """Write the shards of data files, and return them in the order of the files."""
     done: list[list[Any]] = [[] for _ in shards]
     ready, total = 0, sum(shard.size for shard in shards)
@@ -130,7 +132,7 @@ def write_shards(
         ready += shards[result.number].size
         if progress is not None:
             progress(ready, total)
-    all_entries = [ShardEntry.of(plain) for entries in done for plain in entries]
+    all_entries = [IndexShard.of(plain) for entries in done for plain in entries]
     if not all_entries:
         raise InputError("there is no passage to index; check the name of the split")
     return all_entries
@@ -138,7 +140,7 @@ def write_shards(
 
 def finish_index(folder: Path, manifest: _folder.IndexManifest, before: _folder.IndexManifest | None = None) -> None:
     """Write the manifest of the index, and delete what no longer belongs to it."""
-    _folder.write_manifest(folder, manifest, before)
+    _folder.write_index_manifest(folder, manifest, before)
     named = {part.name for part in manifest.parts}
     for path in folder.iterdir():
         role = path.name.lstrip(".").replace(".", "-").partition("-")[0]
@@ -155,5 +157,5 @@ def split_dialogues(dialogues: Iterator[Dialogue], pieces: int, folder: Path) ->
     with ExitStack() as stack:
         files = [stack.enter_context(path.open("wb")) for path in paths]
         for number, dialogue in enumerate(dialogues):
-            files[number % pieces].write(encode(dialogue))
+            files[number % pieces].write(encode_record(dialogue))
     return [Shard(path.name, str(path.resolve()), path.stat().st_size) for path in paths]

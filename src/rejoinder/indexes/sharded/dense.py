@@ -21,8 +21,14 @@ from rejoinder.indexes import passage_store, vector_store
 from rejoinder.indexes.base import Passage
 from rejoinder.indexes.dense import ROLE, DenseSettings, check_encoder, find_nearest
 from rejoinder.indexes.sharded import builder, dialogue_table
-from rejoinder.indexes.sharded.builder import ShardEntry, ShardWriter
-from rejoinder.indexes.sharded.search import MAX_OPEN_SHARDS, ShardedIndex, ShardHits, list_parts, sum_counts
+from rejoinder.indexes.sharded.builder import IndexShard, IndexShardWriter
+from rejoinder.indexes.sharded.search import (
+    MAX_OPEN_SHARDS,
+    ShardedIndex,
+    ShardHits,
+    list_shard_parts,
+    sum_shard_counts,
+)
 from rejoinder.indexes.sharded.shard import SHARD_TURNS, map_dialogues
 from rejoinder.models.base import Encoder
 
@@ -30,7 +36,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class DenseShards(ShardWriter):
+class DenseShards(IndexShardWriter):
     """Encodes shards; the encoder is loaded once."""
 
     address = "DenseShards"
@@ -57,17 +63,19 @@ class DenseShards(ShardWriter):
     def check() -> None:
         """Raise if a package that the work needs is missing."""
 
-    def write(self, passages: Iterator[Passage]) -> ShardEntry:
+    def write(self, passages: Iterator[Passage]) -> IndexShard:
         """Write the passages of one shard, and their vectors."""
         with (
-            _folder.new_part(self.folder, passage_store.ROLE) as texts,
-            _folder.new_part(self.folder, ROLE) as vectors,
+            _folder.new_index_part(self.folder, passage_store.ROLE) as texts,
+            _folder.new_index_part(self.folder, ROLE) as vectors,
         ):
-            count = vector_store.write_vectors(
+            count = vector_store.write_index_vectors(
                 passage_store.record_passages(passages, texts), vectors, self.encoder, self._precision
             )
             counts = {"passages": count, "dialogues": map_dialogues(texts)}
-            return ShardEntry((_folder.seal_part(texts, passage_store.ROLE), _folder.seal_part(vectors, ROLE)), counts)
+            return IndexShard(
+                (_folder.seal_index_part(texts, passage_store.ROLE), _folder.seal_index_part(vectors, ROLE)), counts
+            )
 
 
 class ShardedDenseIndex(ShardedIndex[NDArray[np.float32]]):
@@ -78,13 +86,13 @@ class ShardedDenseIndex(ShardedIndex[NDArray[np.float32]]):
     worker: ClassVar[type[DenseShards]] = DenseShards
 
     def __init__(self, folder: Path, encoder: Encoder) -> None:
-        super().__init__(folder, _folder.read_manifest(folder, self.layout))
+        super().__init__(folder, _folder.read_index_manifest(folder, self.layout))
         self.encoder = encoder
-        self.settings = _folder.parse_settings(self.manifest, folder, DenseSettings)
+        self.settings = _folder.parse_index_settings(self.manifest, folder, DenseSettings)
         check_encoder(folder, self.settings, encoder)
         self._vectors = self.manifest.folders(folder, ROLE)
         if len(self._vectors) != self.shards:
-            raise _folder.damage_error(folder, "its parts do not match")
+            raise _folder.index_damage_error(folder, "its parts do not match")
         self.store_of = lru_cache(maxsize=MAX_OPEN_SHARDS)(self._open)
 
     @classmethod
@@ -109,8 +117,10 @@ class ShardedDenseIndex(ShardedIndex[NDArray[np.float32]]):
         builder.create_index_folder(target)
         arguments = (str(target.resolve()), asdict(settings), split, turns)
         work = WorkerSpec(f"{cls.worker.__module__}:{cls.worker.__name__}", arguments)
-        entries = builder.write_shards(shards, work, engine or LocalEngine(), progress)
-        builder.finish_index(target, cls._merge(target, list(list_parts(entries)), sum_counts(entries), settings))
+        entries = builder.write_index_shards(shards, work, engine or LocalEngine(), progress)
+        builder.finish_index(
+            target, cls._merge(target, list(list_shard_parts(entries)), sum_shard_counts(entries), settings)
+        )
         return cls(target, encoder)
 
     @classmethod
@@ -126,7 +136,7 @@ class ShardedDenseIndex(ShardedIndex[NDArray[np.float32]]):
 
     def prepare(self, queries: Sequence[str]) -> Sequence[NDArray[np.float32]]:
         """Return the vectors of the queries."""
-        return list(vector_store.encode_texts(self.encoder, queries, "left"))
+        return list(vector_store.encode_index_texts(self.encoder, queries, "left"))
 
     def nearest(
         self,
@@ -150,14 +160,14 @@ class ShardedDenseIndex(ShardedIndex[NDArray[np.float32]]):
     ) -> _folder.IndexManifest:
         shards = [part for part in parts if part.role != dialogue_table.ROLE]
         texts = [folder / part.name for part in shards if part.role == passage_store.ROLE]
-        with _folder.new_part(folder, dialogue_table.ROLE) as new:
+        with _folder.new_index_part(folder, dialogue_table.ROLE) as new:
             dialogue_table.merge_dialogues(texts, new)
-            dialogues = _folder.seal_part(new, dialogue_table.ROLE)
+            dialogues = _folder.seal_index_part(new, dialogue_table.ROLE)
         counts["shards"] = len(texts)
         return _folder.IndexManifest(cls.layout, asdict(settings), dict(sorted(counts.items())), (*shards, dialogues))
 
     def _open(self, number: int) -> vector_store.VectorStore:
         store = vector_store.VectorStore([self._vectors[number]], self.encoder.dimensions)
         if len(store) != len(self.passages_of(number)):
-            raise _folder.damage_error(self._vectors[number], "it does not match its passages")
+            raise _folder.index_damage_error(self._vectors[number], "it does not match its passages")
         return store

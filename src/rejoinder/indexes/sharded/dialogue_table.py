@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rejoinder.errors import InputError, brief
 from rejoinder.indexes.column import open_column
-from rejoinder.indexes.parts import damage_error
+from rejoinder.indexes.parts import index_damage_error
 from rejoinder.indexes.passage_store import load_array
 from rejoinder.indexes.sharded.shard import ShardPassages, hash_dialogue_id
 
@@ -85,7 +85,7 @@ class DialogueTable:
             == len(self._numbers_by_digest)
             == self.firsts[-1]
         ):
-            raise damage_error(folder, "its columns differ in length")
+            raise index_damage_error(folder, "its columns differ in length")
 
     def find(self, names: Collection[str]) -> list[int]:
         """Return the numbers of the dialogues with some ids; unknown ids are ignored."""

@@ -24,7 +24,7 @@ from rejoinder.indexes import parts, vector_store
 from rejoinder.indexes.base import Passage
 from rejoinder.indexes.dense import ROLE, find_nearest
 from rejoinder.indexes.passage_store import load_array
-from rejoinder.indexes.sharded.builder import ShardEntry
+from rejoinder.indexes.sharded.builder import IndexShard
 from rejoinder.indexes.sharded.dense import DenseShards, ShardedDenseIndex
 from rejoinder.indexes.sharded.search import MAX_OPEN_SHARDS, ShardHits
 from rejoinder.models.base import Encoder, Vectors
@@ -47,14 +47,14 @@ class GraphShards(DenseShards):
         """Raise if usearch is missing."""
         _import_usearch()
 
-    def write(self, passages: Iterator[Passage]) -> ShardEntry:
+    def write(self, passages: Iterator[Passage]) -> IndexShard:
         """Write the passages of one shard, their vectors, and the graph."""
         entry = super().write(passages)
         vectors = next(part for part in entry.parts if part.role == ROLE)
         store = vector_store.VectorStore([self.folder / vectors.name], self.encoder.dimensions)
-        with parts.new_part(self.folder, GRAPH_ROLE) as new:
+        with parts.new_index_part(self.folder, GRAPH_ROLE) as new:
             _save_graph(new, store, self.encoder.dimensions)
-            return ShardEntry((*entry.parts, parts.seal_part(new, GRAPH_ROLE)), entry.counts)
+            return IndexShard((*entry.parts, parts.seal_index_part(new, GRAPH_ROLE)), entry.counts)
 
 
 def _save_graph(folder: Path, store: vector_store.VectorStore, dimensions: int) -> None:
@@ -81,18 +81,18 @@ def _save_graph(folder: Path, store: vector_store.VectorStore, dimensions: int) 
     np.save(folder / "starts.npy", np.concatenate([[0], np.cumsum(np.bincount(nodes, minlength=len(known)))]))
 
 
-class _Graph:
+class _ShardGraph:
     """The graph of a shard, memory-mapped, and the passages of its nodes."""
 
     def __init__(self, folder: Path, passages: int) -> None:
         try:
             self._index = _import_usearch().Index.restore(str(folder / _GRAPH_FILE), view=True)
         except (RuntimeError, ValueError) as error:
-            raise parts.damage_error(folder / _GRAPH_FILE, str(error)) from None
+            raise parts.index_damage_error(folder / _GRAPH_FILE, str(error)) from None
         self._passages, self._starts = load_array(folder, "passages"), load_array(folder, "starts")
         nodes = -1 if self._index is None else len(self._index)
         if nodes != len(self) or not len(self._passages) == self._starts[-1] == passages:
-            raise parts.damage_error(folder, "its files do not match")
+            raise parts.index_damage_error(folder, "its files do not match")
 
     def __len__(self) -> int:
         return len(self._starts) - 1
@@ -150,8 +150,8 @@ class GraphIndex(ShardedDenseIndex):
                 cosines = np.repeat(store.cosines(firsts, vectors[number]), sizes)
                 yield numbers[allowed], cosines[allowed]
 
-    def _open_graph(self, number: int) -> _Graph:
-        return _Graph(self._graphs[number], len(self.store_of(number)))
+    def _open_graph(self, number: int) -> _ShardGraph:
+        return _ShardGraph(self._graphs[number], len(self.store_of(number)))
 
 
 def _find_allowed(

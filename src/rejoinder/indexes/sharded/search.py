@@ -16,10 +16,10 @@ from rejoinder.engines.base import Engine
 from rejoinder.errors import InputError, SpecError, nearest
 from rejoinder.indexes import parts as _folder
 from rejoinder.indexes import passage_store
-from rejoinder.indexes.base import Hit, check_search
+from rejoinder.indexes.base import Hit, check_search_arguments
 from rejoinder.indexes.sharded import builder, dialogue_table
 from rejoinder.indexes.sharded.dialogue_table import DialogueTable
-from rejoinder.indexes.sharded.shard import ShardPassages, split_names
+from rejoinder.indexes.sharded.shard import ShardPassages, shard_split_names
 
 
 class ShardFilter:
@@ -62,7 +62,7 @@ class ShardFilter:
         return [slice(int(shard.starts[n]), int(shard.starts[n + 1])) for n in numbers]
 
 
-def check_split(split: str | None, names: Iterable[str | None]) -> None:
+def check_index_split(split: str | None, names: Iterable[str | None]) -> None:
     """Raise if no passage of the index belongs to a split."""
     if split is not None and split not in (known := set(names)):
         hint = nearest(split, [name for name in known if name is not None])
@@ -123,7 +123,7 @@ class ShardedIndex(ABC, Generic[Query]):
             manifest.folders(folder, dialogue_table.ROLE)[0], self.passages_of
         )
         if len(self._dialogues.firsts) != len(self._texts) + 1:
-            raise _folder.damage_error(folder, "its parts do not match")
+            raise _folder.index_damage_error(folder, "its parts do not match")
 
     def __len__(self) -> int:
         return self.manifest.counts["passages"]
@@ -143,9 +143,9 @@ class ShardedIndex(ABC, Generic[Query]):
         only_dialogues: Collection[str] | None = None,
     ) -> list[list[Hit]]:
         """Return the best hits of each query, best first; see ``base.Index``."""
-        check_search(queries, k, exclude_dialogues)
+        check_search_arguments(queries, k, exclude_dialogues)
         if split is not None:
-            check_split(split, (name for folder in self._texts for name in split_names(folder)))
+            check_index_split(split, (name for folder in self._texts for name in shard_split_names(folder)))
         excluded = exclude_dialogues or [()] * len(queries)
         hits: list[list[Hit]] = []
         for begin in range(0, len(queries), _QUERIES):
@@ -188,19 +188,19 @@ class ShardedIndex(ABC, Generic[Query]):
     def _open_passages(self, number: int) -> ShardPassages:
         return ShardPassages(self._texts[number])
 
-    def grow(self, entries: Sequence[builder.ShardEntry], engine: Engine) -> None:
+    def grow(self, entries: Sequence[builder.IndexShard], engine: Engine) -> None:
         """Add shards to the index; an error leaves the index as it was."""
         if not entries:
             raise InputError("there is no passage to index; check the name of the split")
         before = self.manifest
-        counts = sum_counts(entries)
+        counts = sum_shard_counts(entries)
         counts.update({name: n for name, n in before.counts.items() if name in counts})
         new_parts = tuple(part for entry in entries for part in entry.parts)
         try:
             manifest = self.settle((*before.parts, *new_parts), counts, engine)
             builder.finish_index(self.folder, manifest, before)
         except BaseException:
-            _folder.remove_parts(self.folder, _folder.IndexManifest(before.kind, {}, {}, new_parts), before)
+            _folder.remove_index_parts(self.folder, _folder.IndexManifest(before.kind, {}, {}, new_parts), before)
             raise
 
     @abstractmethod
@@ -208,7 +208,7 @@ class ShardedIndex(ABC, Generic[Query]):
         """Return the manifest of these shards together."""
 
 
-def sum_counts(entries: Iterable[builder.ShardEntry]) -> Counter[str]:
+def sum_shard_counts(entries: Iterable[builder.IndexShard]) -> Counter[str]:
     """Return the counts of all shards together."""
     totals: Counter[str] = Counter()
     for entry in entries:
@@ -216,7 +216,7 @@ def sum_counts(entries: Iterable[builder.ShardEntry]) -> Counter[str]:
     return totals
 
 
-def list_parts(entries: Iterable[builder.ShardEntry]) -> Iterator[_folder.IndexPart]:
+def list_shard_parts(entries: Iterable[builder.IndexShard]) -> Iterator[_folder.IndexPart]:
     """Yield the parts of all shards."""
     for entry in entries:
         yield from entry.parts

@@ -16,7 +16,7 @@ import orjson
 from numpy.typing import NDArray
 
 from rejoinder.indexes.base import Hit, Passage
-from rejoinder.indexes.parts import damage_error
+from rejoinder.indexes.parts import index_damage_error
 from rejoinder.indexes.passage_store import DIALOGUES_FILE, PASSAGES_FILE, load_array, read_passage
 
 SHARD_TURNS = 2**18  # per shard; the memory of a worker grows with it
@@ -24,7 +24,7 @@ _SHARD_LETTERS = 2**26
 _SPLITS = "splits.json"
 
 
-def split_into_shards(passages: Iterator[Passage], turns: int = SHARD_TURNS) -> Iterator[Iterator[Passage]]:
+def split_into_index_shards(passages: Iterator[Passage], turns: int = SHARD_TURNS) -> Iterator[Iterator[Passage]]:
     """Yield passages in shards of whole dialogues; each shard must be consumed before the next."""
     ahead = next(passages, None)
 
@@ -75,7 +75,7 @@ class ShardPassages:
         self.starts: NDArray[np.int64] = load_array(folder, "starts")
         self._ranks: NDArray[np.int32] = load_array(folder, "ranks")
         if len(self._ranks) + 1 != len(self.starts) or len(self) != self.starts[-1]:
-            raise damage_error(folder, "its columns differ in length")
+            raise index_damage_error(folder, "its columns differ in length")
 
     def __len__(self) -> int:
         return len(self._offsets) - 1
@@ -88,7 +88,7 @@ class ShardPassages:
     @cached_property
     def split_names(self) -> list[str | None]:
         """The splits of the shard's dialogues."""
-        return split_names(self._folder)
+        return shard_split_names(self._folder)
 
     @cached_property
     def splits(self) -> NDArray[np.int16]:
@@ -126,9 +126,9 @@ class ShardPassages:
         return read_passage(self._folder, self._lines, begin, end)
 
 
-def split_names(folder: Path) -> list[str | None]:
+def shard_split_names(folder: Path) -> list[str | None]:
     """Return the splits of a shard's dialogues."""
     try:
         return list(orjson.loads((folder / _SPLITS).read_bytes()))
     except (OSError, ValueError, TypeError):
-        raise damage_error(folder / _SPLITS, "it cannot be read") from None
+        raise index_damage_error(folder / _SPLITS, "it cannot be read") from None

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.indexes.column import Column, open_column
-from rejoinder.indexes.parts import damage_error
+from rejoinder.indexes.column import DiskColumn, open_column
+from rejoinder.indexes.parts import index_damage_error
 from rejoinder.indexes.passage_store import load_array
 
 ROLE = "vocabulary"
@@ -40,9 +40,9 @@ def merge_words(postings: Sequence[Path], folder: Path, numbers: Path) -> int:
     count, offset = 0, 0
     with ExitStack() as stack, (folder / WORDS_FILE).open("wb") as file:
         enter = stack.enter_context
-        places = _Buffer(enter(open_column(folder, "offsets", np.int64)))
-        frequencies = _Buffer(enter(open_column(folder, "frequencies", np.int64)))
-        own = [_Buffer(enter(open_column(numbers, str(shard), np.int64))) for shard in range(len(postings))]
+        places = _NumberBuffer(enter(open_column(folder, "offsets", np.int64)))
+        frequencies = _NumberBuffer(enter(open_column(folder, "frequencies", np.int64)))
+        own = [_NumberBuffer(enter(open_column(numbers, str(shard), np.int64))) for shard in range(len(postings))]
         places.add(0)
         streams = [_read_entries(path, shard) for shard, path in enumerate(postings)]
         for word, entries in groupby(heapq.merge(*streams), key=itemgetter(0)):
@@ -59,10 +59,10 @@ def merge_words(postings: Sequence[Path], folder: Path, numbers: Path) -> int:
     return count
 
 
-class _Buffer:
+class _NumberBuffer:
     """Collects numbers for a column, which are written in blocks."""
 
-    def __init__(self, column: Column) -> None:
+    def __init__(self, column: DiskColumn) -> None:
         self._column = column
         self._numbers: list[int] = []
 
@@ -88,7 +88,7 @@ def _read_entries(folder: Path, shard: int) -> Iterator[tuple[bytes, int, int]]:
             return
         starts = load_array(folder, "starts")[first : first + len(words) + 1]
         if len(starts) != len(words) + 1:
-            raise damage_error(folder, "its files do not match")
+            raise index_damage_error(folder, "its files do not match")
         frequencies = np.diff(starts).tolist()
         del starts
         first += len(words)
@@ -103,7 +103,7 @@ class WordIndex:
         self._offsets: NDArray[np.int64] = load_array(folder, "offsets")
         self.frequencies: NDArray[np.int64] = load_array(folder, "frequencies")
         if len(self._offsets) != len(self.frequencies) + 1:
-            raise damage_error(folder, "its files do not match")
+            raise index_damage_error(folder, "its files do not match")
         self._bytes: NDArray[np.uint8] = np.empty(0, np.uint8)
         if len(self.frequencies):
             self._bytes = np.asarray(

@@ -22,17 +22,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import SpecError
-from rejoinder.indexes import matrix, passage_store
 from rejoinder.indexes import parts as _folder
+from rejoinder.indexes import passage_store, posting_weights
 from rejoinder.indexes.base import passages
 from rejoinder.indexes.postings import Postings, Vocabulary, sort_postings, weigh_postings
 from rejoinder.indexes.three_field import copies
 from rejoinder.indexes.three_field.fields import FIELD_NAMES, FieldHit, FieldIndex, Fields, Windows, is_same_dialogue
-from rejoinder.indexes.three_field.search import EPSILON, Bounds, FieldSearch
+from rejoinder.indexes.three_field.search import EPSILON, FieldSearch, SimilarityBounds
 from rejoinder.text.tokens import get_tokenizer
 from rejoinder.types import Dialogue
 
-__all__ = ["FieldHit", "FieldIndex", "Settings", "ThreeFieldIndex", "record_turns"]
+__all__ = ["FieldHit", "FieldIndex", "Settings", "ThreeFieldIndex", "write_three_field_turns"]
 
 _LOG_ROUNDING = 2.0**-18  # the error of logarithms and their sum in single precision
 
@@ -62,12 +62,12 @@ class ThreeFieldIndex(FieldSearch):
     kind = "three_field"
 
     def __init__(self, folder: Path, epsilon: float = EPSILON) -> None:
-        manifest = _folder.read_manifest(folder, self.kind)
-        self.settings = _folder.parse_settings(manifest, folder, Settings)
+        manifest = _folder.read_index_manifest(folder, self.kind)
+        self.settings = _folder.parse_index_settings(manifest, folder, Settings)
         super().__init__(folder, manifest, self.settings.windows(), epsilon)
-        self._fields = [matrix.WeightMatrix(manifest.folders(folder, name)[0]) for name in FIELD_NAMES]
+        self._fields = [posting_weights.WeightMatrix(manifest.folders(folder, name)[0]) for name in FIELD_NAMES]
         if any(len(field.postings.lengths) != len(self) for field in self._fields):
-            raise _folder.damage_error(folder, "its parts do not match")
+            raise _folder.index_damage_error(folder, "its parts do not match")
 
     @classmethod
     def build(
@@ -81,8 +81,8 @@ class ThreeFieldIndex(FieldSearch):
         """Index all turns of dialogues into a new folder."""
         settings = settings or Settings()
         target = Path(folder)
-        with _folder.new_folder(target) as new:
-            _folder.write_manifest(new, _write_index(dialogues, new, settings))
+        with _folder.new_index_folder(target) as new:
+            _folder.write_index_manifest(new, _write_index(dialogues, new, settings))
         return cls(target, epsilon)
 
     @classmethod
@@ -96,7 +96,7 @@ class ThreeFieldIndex(FieldSearch):
         words = (word for text in texts for word in tokens_of(text))
         return Counter(number for word in words if (number := known.get(word)) is not None)
 
-    def _bounds(self, queries: Sequence[Fields]) -> Iterator[Bounds]:
+    def _bounds(self, queries: Sequence[Fields]) -> Iterator[SimilarityBounds]:
         for query in queries:
             total: NDArray[np.float32] = np.zeros(len(self), np.float32)
             slack = _LOG_ROUNDING
@@ -106,8 +106,8 @@ class ThreeFieldIndex(FieldSearch):
                     rough = field.rough_scores(words)
                     np.maximum(rough, np.float32(self.epsilon), out=rough)
                     total += np.log(rough, out=rough)
-                    slack += matrix.rounding_error(words)
-            yield Bounds(total - np.float32(slack), total + np.float32(slack))
+                    slack += posting_weights.score_rounding_error(words)
+            yield SimilarityBounds(total - np.float32(slack), total + np.float32(slack))
 
     def _logs(self, query: Fields, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
         logs = np.zeros((len(numbers), len(FIELD_NAMES)))
@@ -129,34 +129,34 @@ class _TurnWords(NamedTuple):
 def _write_index(dialogues: Iterable[Dialogue], folder: Path, settings: Settings) -> _folder.IndexManifest:
     """Write all parts; return the manifest."""
     vocabulary = Vocabulary()
-    texts, pairs, words = record_turns(dialogues, folder, vocabulary)
+    texts, pairs, words = write_three_field_turns(dialogues, folder, vocabulary)
     parts = [texts, pairs]
     for name, postings in _field_postings(words, settings.windows(), len(vocabulary)):
-        with _folder.new_part(folder, name) as new:
+        with _folder.new_index_part(folder, name) as new:
             weights = weigh_postings(postings, settings.k1, settings.b)
-            matrix.save_weights(new, postings, weights, vocabulary, settings.k1, settings.b)
-            parts.append(_folder.seal_part(new, name))
+            posting_weights.save_posting_weights(new, postings, weights, vocabulary, settings.k1, settings.b)
+            parts.append(_folder.seal_index_part(new, name))
     counts = {"passages": len(words.lengths), "words": len(vocabulary), "tokens": len(words.flat)}
     return _folder.IndexManifest(ThreeFieldIndex.kind, asdict(settings), counts, tuple(parts))
 
 
-def record_turns(
+def write_three_field_turns(
     dialogues: Iterable[Dialogue], folder: Path, vocabulary: Vocabulary
 ) -> tuple[_folder.IndexPart, _folder.IndexPart, _TurnWords]:
     """Write the turns and the pairs of adjacent turns; each turn is tokenised once."""
     tokens_of = get_tokenizer("words")
     flat, lengths, digests = array("i"), array("i"), array("Q")
-    with _folder.new_part(folder, passage_store.ROLE) as new:
+    with _folder.new_index_part(folder, passage_store.ROLE) as new:
         for text in passage_store.record_passages(passages(dialogues), new):
             tokens = tokens_of(text)
             flat.extend(map(vocabulary.__getitem__, tokens))
             lengths.append(len(tokens))
-            digests.append(copies.hash_letters(copies.letters_of(tokens, text)))
-        turns = _folder.seal_part(new, passage_store.ROLE)
+            digests.append(copies.hash_letters(copies.text_letters(tokens, text)))
+        turns = _folder.seal_index_part(new, passage_store.ROLE)
     sizes = np.array(passage_store.load_array(folder / turns.name, "sizes"))
-    with _folder.new_part(folder, copies.ROLE) as new:
+    with _folder.new_index_part(folder, copies.ROLE) as new:
         copies.save_pairs(new, np.asarray(digests, np.uint64), sizes)
-        pairs = _folder.seal_part(new, copies.ROLE)
+        pairs = _folder.seal_index_part(new, copies.ROLE)
     return turns, pairs, _TurnWords(np.asarray(flat), np.asarray(lengths), sizes)
 
 

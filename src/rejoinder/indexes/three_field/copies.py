@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.indexes.parts import damage_error
+from rejoinder.indexes.parts import index_damage_error
 from rejoinder.indexes.passage_store import load_array
 from rejoinder.text.tokens import get_tokenizer
 from rejoinder.types import Item
@@ -28,7 +28,7 @@ NEAR, ALIKE = 90.0, 80.0
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # the golden ratio in 64 bits: an odd number without a pattern
 
 
-def letters_of(tokens: Iterable[str], text: str) -> str:
+def text_letters(tokens: Iterable[str], text: str) -> str:
     """Return a text's letters and digits in lower case (the text itself if it has none); ``tokens`` are its words."""
     return "".join(tokens).replace("'", "") or text.strip()
 
@@ -61,7 +61,7 @@ class CopyFinder:
         self._pairs: NDArray[np.uint64] = load_array(folder, "pairs")
         self._owners: NDArray[np.int32] = load_array(folder, "owners")
         if len(self._pairs) != len(self._owners):
-            raise damage_error(folder, "its columns differ in length")
+            raise index_damage_error(folder, "its columns differ in length")
 
     def find(self, item: Item) -> set[int]:
         """Return the numbers of the dialogues that share a pair of turns with an item."""
@@ -77,8 +77,8 @@ class CopyFinder:
 
 def _item_pairs(item: Item) -> Iterator[tuple[int, int]]:
     """Yield the pairs of adjacent turns that identify an item's dialogue, as digests."""
-    context, future = ([_letters(turn.text) for turn in turns] for turns in (item.context, item.future))
-    references = [_letters(reference.text) for reference in item.references]
+    context, future = ([_copy_letters(turn.text) for turn in turns] for turns in (item.context, item.future))
+    references = [_copy_letters(reference.text) for reference in item.references]
     plain = [*pairwise(context), *pairwise(future), *((r, future[0]) for r in references if future)]
     telling = [pair for pair in plain if sum(map(len, pair)) >= MIN_LETTERS]
     for first, second in [*telling, *((context[-1], r) for r in references if context)]:
@@ -91,13 +91,13 @@ def is_near_copy(item: Item, past: Sequence[str], response: str) -> bool:
         return False
     from rapidfuzz.fuzz import ratio
 
-    before, after = _letters(item.context[-1].text), _letters(past[-1])
-    candidate = _letters(response)
+    before, after = _copy_letters(item.context[-1].text), _copy_letters(past[-1])
+    candidate = _copy_letters(response)
     return any(
         ratio(reply, candidate) >= ALIKE and ratio(before + reply, after + candidate) >= NEAR
-        for reply in (_letters(reference.text) for reference in item.references)
+        for reply in (_copy_letters(reference.text) for reference in item.references)
     )
 
 
-def _letters(text: str) -> str:
-    return letters_of(get_tokenizer("words")(text), text)
+def _copy_letters(text: str) -> str:
+    return text_letters(get_tokenizer("words")(text), text)

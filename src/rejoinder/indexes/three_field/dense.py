@@ -19,9 +19,9 @@ from rejoinder.indexes import parts as _folder
 from rejoinder.indexes import vector_store
 from rejoinder.indexes.passage_store import PassageStore, load_array
 from rejoinder.indexes.postings import Vocabulary
-from rejoinder.indexes.three_field.bm25 import record_turns
+from rejoinder.indexes.three_field.bm25 import write_three_field_turns
 from rejoinder.indexes.three_field.fields import FIELD_NAMES, Fields, Windows, is_same_dialogue
-from rejoinder.indexes.three_field.search import EPSILON, Bounds, FieldSearch
+from rejoinder.indexes.three_field.search import EPSILON, FieldSearch, SimilarityBounds
 from rejoinder.models.base import Encoder, Vectors
 from rejoinder.types import Dialogue
 
@@ -49,8 +49,8 @@ class DenseThreeFieldIndex(FieldSearch):
     kind = "three_field_dense"
 
     def __init__(self, folder: Path, encoder: Encoder, epsilon: float = EPSILON) -> None:
-        manifest = _folder.read_manifest(folder, self.kind)
-        self.settings = _folder.parse_settings(manifest, folder, DenseThreeFieldSettings)
+        manifest = _folder.read_index_manifest(folder, self.kind)
+        self.settings = _folder.parse_index_settings(manifest, folder, DenseThreeFieldSettings)
         if self.settings.digest != encoder.digest:
             raise SpecError(
                 f"{folder}: was built with the encoder {self.settings.encoder!r} ({self.settings.digest}), not with "
@@ -61,7 +61,7 @@ class DenseThreeFieldIndex(FieldSearch):
         self._vectors = vector_store.VectorStore(manifest.folders(folder, ROLE), encoder.dimensions)
         self._lengths: Vectors = load_array(manifest.folders(folder, LENGTHS)[0], LENGTHS)
         if not len(self._vectors) == len(self._lengths) == len(self):
-            raise _folder.damage_error(folder, "its parts do not match")
+            raise _folder.index_damage_error(folder, "its parts do not match")
 
     @classmethod
     def build(
@@ -78,21 +78,21 @@ class DenseThreeFieldIndex(FieldSearch):
         windows = windows or Windows()
         settings = DenseThreeFieldSettings(encoder.name, encoder.digest, precision, windows.past, windows.future)
         target = Path(folder)
-        with _folder.new_folder(target) as new:
-            turns, pairs, words = record_turns(dialogues, new, Vocabulary())
+        with _folder.new_index_folder(target) as new:
+            turns, pairs, words = write_three_field_turns(dialogues, new, Vocabulary())
             texts = PassageStore([new / turns.name])
-            with _folder.new_part(new, ROLE) as part:
-                vector_store.write_vectors(map(texts.text, range(len(texts))), part, encoder, precision)
-                vectors = _folder.seal_part(part, ROLE)
-            with _folder.new_part(new, LENGTHS) as part:
+            with _folder.new_index_part(new, ROLE) as part:
+                vector_store.write_index_vectors(map(texts.text, range(len(texts))), part, encoder, precision)
+                vectors = _folder.seal_index_part(part, ROLE)
+            with _folder.new_index_part(new, LENGTHS) as part:
                 dialogue = np.repeat(np.arange(len(words.sizes)), words.sizes)
                 np.save(
                     part / f"{LENGTHS}.npy", _field_lengths(new / vectors.name, encoder.dimensions, dialogue, windows)
                 )
-                lengths = _folder.seal_part(part, LENGTHS)
+                lengths = _folder.seal_index_part(part, LENGTHS)
             counts = {"passages": len(texts)}
             parts = (turns, pairs, vectors, lengths)
-            _folder.write_manifest(new, _folder.IndexManifest(cls.kind, asdict(settings), counts, parts))
+            _folder.write_index_manifest(new, _folder.IndexManifest(cls.kind, asdict(settings), counts, parts))
         return cls(target, encoder, epsilon)
 
     @classmethod
@@ -105,11 +105,11 @@ class DenseThreeFieldIndex(FieldSearch):
         vectors = np.zeros((len(FIELD_NAMES), self.encoder.dimensions), np.float32)
         for row, texts in zip(vectors, query, strict=True):
             if texts:
-                total = vector_store.encode_texts(self.encoder, texts, "left").astype(np.float64).sum(axis=0)
+                total = vector_store.encode_index_texts(self.encoder, texts, "left").astype(np.float64).sum(axis=0)
                 row[:] = total / max(float(np.linalg.norm(total)), _SHORTEST)
         return vectors
 
-    def _bounds(self, queries: Sequence[Fields]) -> Iterator[Bounds]:
+    def _bounds(self, queries: Sequence[Fields]) -> Iterator[SimilarityBounds]:
         for begin in range(0, len(queries), _BATCH_ITEMS):
             some = queries[begin : begin + _BATCH_ITEMS]
             vectors = np.concatenate([self._query(query) for query in some])
@@ -119,7 +119,7 @@ class DenseThreeFieldIndex(FieldSearch):
             for number, query in enumerate(some):
                 yield self._bound(query, products[len(FIELD_NAMES) * number :][: len(FIELD_NAMES)])
 
-    def _bound(self, query: Fields, products: Vectors) -> Bounds:
+    def _bound(self, query: Fields, products: Vectors) -> SimilarityBounds:
         """Return the bounds of each turn's similarity, from the products of each turn's vector with the query's."""
         low, high = np.zeros(len(self), np.float32), np.zeros(len(self), np.float32)
         error = (self.encoder.dimensions + 2) * _ROUNDING
@@ -137,7 +137,7 @@ class DenseThreeFieldIndex(FieldSearch):
             missing = self._lengths[:, column] < _SHORTEST
             low += np.log(np.where(missing, epsilon, np.maximum(score - off, epsilon))) - np.float32(error)
             high += np.log(np.where(missing, epsilon, np.maximum(score + off, epsilon))) + np.float32(error)
-        return Bounds(low, high)
+        return SimilarityBounds(low, high)
 
     def _logs(self, query: Fields, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
         vectors = self._query(query)

@@ -16,7 +16,7 @@ from rejoinder.errors import SpecError
 from rejoinder.indexes.three_field.bm25 import ThreeFieldIndex
 from rejoinder.indexes.three_field.dense import DenseThreeFieldIndex
 from rejoinder.indexes.three_field.fields import Fields
-from rejoinder.indexes.three_field.search import Bounds, FieldSearch
+from rejoinder.indexes.three_field.search import FieldSearch, SimilarityBounds
 
 WEIGHT = 17.0  # measured with `aptness` on DailyDialog: 2,500 training dialogues, 60 places of the validation split
 
@@ -42,11 +42,13 @@ class HybridThreeFieldIndex(FieldSearch):
     def _least(self) -> float:
         return (1 + self.weight) * math.log(self.epsilon)
 
-    def _bounds(self, queries: Sequence[Fields]) -> Iterator[Bounds]:
+    def _bounds(self, queries: Sequence[Fields]) -> Iterator[SimilarityBounds]:
         weight = np.float32(self.weight)
         rounding = np.float32(2.0**-18 * (1 + self.weight))
         for first, second in zip(self._words._bounds(queries), self._vectors._bounds(queries), strict=True):
-            yield Bounds(first.low + weight * second.low - rounding, first.high + weight * second.high + rounding)
+            yield SimilarityBounds(
+                first.low + weight * second.low - rounding, first.high + weight * second.high + rounding
+            )
 
     def _logs(self, query: Fields, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
         total: NDArray[np.float64] = self._words._logs(query, numbers)

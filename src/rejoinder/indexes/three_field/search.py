@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rejoinder.errors import InputError, SpecError, brief
 from rejoinder.indexes import passage_store
-from rejoinder.indexes.filter import PassageFilter, lower_bound
+from rejoinder.indexes.filter import PassageFilter, score_lower_bound
 from rejoinder.indexes.parts import IndexManifest
 from rejoinder.indexes.passage_store import PassageStore
 from rejoinder.indexes.three_field import copies as _copies
@@ -31,7 +31,7 @@ _BATCH_TURNS = 2**15
 _LOWEST = float(np.finfo(np.float32).min)  # above the turns that are excluded
 
 
-class Bounds(NamedTuple):
+class SimilarityBounds(NamedTuple):
     """The lower and upper bound of each turn's similarity."""
 
     low: NDArray[np.float32]
@@ -59,7 +59,7 @@ class FieldSearch:
         """What a field adds that is unrelated to the query."""
         return math.log(self.epsilon)
 
-    def _bounds(self, queries: Sequence[Fields]) -> Iterator[Bounds]:
+    def _bounds(self, queries: Sequence[Fields]) -> Iterator[SimilarityBounds]:
         """Yield the bounds of each turn's similarity for each query."""
         raise NotImplementedError
 
@@ -88,7 +88,7 @@ class FieldSearch:
             item = items[number]
             with allowed.without([*excluded[number], *self._own_dialogues(item)]) as mask:
                 low, high = bounds.low + mask, bounds.high + mask
-            hits[number] = self._best(item, queries[number], k, Bounds(low, high), allowed)
+            hits[number] = self._best(item, queries[number], k, SimilarityBounds(low, high), allowed)
         return hits
 
     def scores(self, item: Item) -> NDArray[np.float64]:
@@ -102,10 +102,12 @@ class FieldSearch:
         named = [] if item.dialogue is None else [item.dialogue]
         return named + [self._passages.ids[number] for number in self._copies.find(item)]
 
-    def _best(self, item: Item, query: Fields, k: int, bounds: Bounds, allowed: PassageFilter) -> list[FieldHit]:
+    def _best(
+        self, item: Item, query: Fields, k: int, bounds: SimilarityBounds, allowed: PassageFilter
+    ) -> list[FieldHit]:
         """Return the k best turns; if one is the item's own reply with a word changed, its dialogue is excluded too."""
         while True:
-            floor = max(lower_bound(bounds.low, k), _LOWEST)
+            floor = max(score_lower_bound(bounds.low, k), _LOWEST)
             numbers = np.flatnonzero(bounds.high >= np.float32(floor))
             logs = self._logs(query, numbers)
             logs, numbers = self._related(query, logs, numbers)

@@ -21,7 +21,7 @@ class BiScorer:
     """The heads in a folder; the vectors of utterances come from an encoder, which caches them."""
 
     def __init__(self, folder: Path, card: AptnessCard) -> None:
-        cards.check_files(folder, card, CONTEXT, REPLY)
+        cards.check_aptness_files(folder, card, CONTEXT, REPLY)
         self._limits = card.limits
         self._context = open_session(folder / CONTEXT)
         self._reply = open_session(folder / REPLY)

@@ -66,7 +66,7 @@ def check_calibration(calibration: Mapping[str, Mapping[str, float]]) -> None:
             )
 
 
-def probability(weights: Mapping[str, float], features: Mapping[str, Numbers]) -> Numbers:
+def calibrated_probability(weights: Mapping[str, float], features: Mapping[str, Numbers]) -> Numbers:
     """Return the logistic function of the weighted sum."""
     total: Numbers = np.asarray(weights.get(BIAS, 0.0), np.float64)
     for name, values in features.items():

@@ -71,7 +71,7 @@ class AptnessCard:
         return sha256_of_bytes(orjson.dumps(decides, option=orjson.OPT_SORT_KEYS))
 
 
-def read_card(folder: Path) -> AptnessCard:
+def read_aptness_card(folder: Path) -> AptnessCard:
     """Return the card of a folder."""
     path = folder / CARD_FILE
     try:
@@ -90,7 +90,7 @@ def read_card(folder: Path) -> AptnessCard:
         raise InputError(f"{path}: is not a card of aptness (a key is missing or unknown); export it again") from None
 
 
-def check_files(folder: Path, card: AptnessCard, *names: str) -> None:
+def check_aptness_files(folder: Path, card: AptnessCard, *names: str) -> None:
     """Raise if a file does not match the card."""
     for name in names:
         if (digest := sha256_of(folder / name)) != card.files.get(name):

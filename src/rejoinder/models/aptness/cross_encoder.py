@@ -12,7 +12,7 @@ from rejoinder.models.aptness import card as cards
 from rejoinder.models.aptness.calibration import Ids, Numbers
 from rejoinder.models.aptness.card import CROSS, EMBEDDINGS, AptnessCard, AptnessLimits, SpecialTokens
 from rejoinder.models.base import Vectors
-from rejoinder.models.batching import Rows, batches, pad
+from rejoinder.models.batching import Rows, pad_token_ids, split_into_batches
 from rejoinder.models.encoder.onnx import compute_in_parallel, open_session
 
 Output: TypeAlias = Literal["log_odds", "features"]
@@ -46,7 +46,7 @@ class CrossScorer:
     """The graph for pairs in a folder."""
 
     def __init__(self, folder: Path, card: AptnessCard) -> None:
-        cards.check_files(folder, card, CROSS, EMBEDDINGS)
+        cards.check_aptness_files(folder, card, CROSS, EMBEDDINGS)
         self._card = card
         self._session = open_session(folder / CROSS)
         self._cache: dict[PairRow, float] = {}
@@ -78,11 +78,11 @@ class CrossScorer:
         outputs = np.empty((len(rows), width) if output == "features" else len(rows), np.float32)
 
         def fill(batch: Rows) -> None:
-            tokens, mask = pad([rows[i].ids for i in batch], self._card.marks.padding)
+            tokens, mask = pad_token_ids([rows[i].ids for i in batch], self._card.marks.padding)
             reply_starts = np.array([rows[i].reply_at for i in batch])
             segments = mask * (np.arange(mask.shape[1]) >= reply_starts[:, None])
             inputs = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": segments}
             outputs[batch] = self._session.run([output], inputs)[0]
 
-        compute_in_parallel(fill, batches([len(row.ids) for row in rows]))
+        compute_in_parallel(fill, split_into_batches([len(row.ids) for row in rows]))
         return outputs

@@ -12,7 +12,7 @@ from rejoinder.errors import SpecError
 from rejoinder.models.aptness import card as cards
 from rejoinder.models.aptness.card import EMBEDDINGS, TOKENIZER, UTTERANCE
 from rejoinder.models.base import Side, TokenVectors, Vectors
-from rejoinder.models.batching import Rows, batches, pad
+from rejoinder.models.batching import Rows, pad_token_ids, split_into_batches
 from rejoinder.models.encoder.onnx import compute_in_parallel, open_session, separate_special_tokens
 from rejoinder.models.encoder.tokenization import read_tokenizer
 
@@ -23,8 +23,8 @@ class AptnessEncoder:
     """The graph for utterances in a folder with ``aptness.json``."""
 
     def __init__(self, folder: Path, name: str = "aptness") -> None:
-        card = cards.read_card(folder)
-        cards.check_files(folder, card, *_FILES)
+        card = cards.read_aptness_card(folder)
+        cards.check_aptness_files(folder, card, *_FILES)
         self.name = name
         self.dimensions = card.dimensions
         self.max_tokens = card.limits.utterance_tokens
@@ -41,7 +41,7 @@ class AptnessEncoder:
         def fill(batch: Rows) -> None:
             vectors[batch] = self._run("vectors", [ids[i] for i in batch])
 
-        compute_in_parallel(fill, batches([len(row) for row in ids]))
+        compute_in_parallel(fill, split_into_batches([len(row) for row in ids]))
         return vectors
 
     def encode_tokens(self, texts: Sequence[str], layer: int = -1, cut: Side = "right") -> list[TokenVectors]:
@@ -55,7 +55,7 @@ class AptnessEncoder:
             for i, vectors in zip(batch, self._run("token_vectors", [encodings[i].ids for i in batch]), strict=True):
                 results[i] = separate_special_tokens(encodings[i], vectors)
 
-        compute_in_parallel(fill, batches([len(e.ids) for e in encodings]))
+        compute_in_parallel(fill, split_into_batches([len(e.ids) for e in encodings]))
         return results
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
@@ -63,5 +63,5 @@ class AptnessEncoder:
         return self._tokenizer.truncated(texts)
 
     def _run(self, output: str, rows: Sequence[Sequence[int]]) -> Any:
-        tokens, mask = pad(rows, self._padding)
+        tokens, mask = pad_token_ids(rows, self._padding)
         return self._session.run([output], {"input_ids": tokens, "attention_mask": mask})[0]

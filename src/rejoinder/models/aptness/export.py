@@ -24,7 +24,7 @@ from rejoinder.models.aptness.card import AptnessCard, AptnessLimits, SpecialTok
 from rejoinder.models.aptness.graph import WORD_EMBEDDINGS, write_graph
 from rejoinder.models.aptness.network import BiEncoder, CrossEncoder, masked_mean
 from rejoinder.models.aptness.network import float_networks as float_networks
-from rejoinder.models.card import write_card
+from rejoinder.models.card import write_model_card
 from rejoinder.models.onnx.quantization import quantize_matrix
 
 _ROWS, _TOKENS = {0: "rows"}, {0: "rows", 1: "tokens"}
@@ -79,7 +79,7 @@ def export_pair(
         limits=limits,
         about=dict(card),
     )
-    write_card(target / cards.CARD_FILE, asdict(new_card))
+    write_model_card(target / cards.CARD_FILE, asdict(new_card))
     return new_card
 
 

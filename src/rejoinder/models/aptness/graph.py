@@ -66,13 +66,13 @@ def _match_constants(graph: Any, state: Mapping[str, Tensor], path: Path) -> dic
 
     constants_by_digest: dict[str, str] = {}
     for constant in graph.initializer:
-        constants_by_digest.setdefault(_fingerprint(numpy_helper.to_array(constant)), constant.name)
+        constants_by_digest.setdefault(_constant_fingerprint(numpy_helper.to_array(constant)), constant.name)
     matches: dict[str, tuple[str, bool]] = {}
     for name, values in state.items():
         array = values.numpy()
-        if (constant := constants_by_digest.get(_fingerprint(array))) is not None:
+        if (constant := constants_by_digest.get(_constant_fingerprint(array))) is not None:
             matches[name] = (constant, False)
-        elif array.ndim == 2 and (constant := constants_by_digest.get(_fingerprint(array.T))) is not None:
+        elif array.ndim == 2 and (constant := constants_by_digest.get(_constant_fingerprint(array.T))) is not None:
             matches[name] = (constant, True)
     unused = {constant.name for constant in graph.initializer} - {constant for constant, _ in matches.values()}
     if unused:
@@ -80,7 +80,7 @@ def _match_constants(graph: Any, state: Mapping[str, Tensor], path: Path) -> dic
     return matches
 
 
-def _fingerprint(values: Any) -> str:
+def _constant_fingerprint(values: Any) -> str:
     return sha256_of_bytes(repr(values.shape).encode() + np.ascontiguousarray(values).tobytes())
 
 

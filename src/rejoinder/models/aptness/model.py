@@ -13,7 +13,7 @@ import numpy as np
 
 from rejoinder.models.aptness import card as cards
 from rejoinder.models.aptness.bi_encoder import BiScorer
-from rejoinder.models.aptness.calibration import TOKEN_FEATURES, Ids, ModelName, Numbers, probability
+from rejoinder.models.aptness.calibration import TOKEN_FEATURES, Ids, ModelName, Numbers, calibrated_probability
 from rejoinder.models.aptness.cross_encoder import CrossScorer, is_too_long
 from rejoinder.models.base import Encoder, Vectors
 from rejoinder.models.catalog.entries import MODELS
@@ -31,11 +31,11 @@ def open_aptness(folder: str | Path | None = None) -> AptnessModel:
         changed = (location / cards.CARD_FILE).stat().st_mtime_ns
     except OSError:
         changed = 0  # reading the card will report what is wrong
-    return _open(location, changed)
+    return _open_aptness_folder(location, changed)
 
 
 @lru_cache(maxsize=2)
-def _open(folder: Path, changed: int) -> AptnessModel:
+def _open_aptness_folder(folder: Path, changed: int) -> AptnessModel:
     return AptnessModel(folder)
 
 
@@ -44,7 +44,7 @@ class AptnessModel:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.card = cards.read_card(folder)
+        self.card = cards.read_aptness_card(folder)
         self.digest = self.card.digest()
 
     @property
@@ -66,17 +66,17 @@ class AptnessModel:
             for name in TOKEN_FEATURES.keys() & weights.keys():
                 feature = TOKEN_FEATURES[name]
                 features[name] = np.array([feature(c, r) for c, r in zip(context_tokens, reply_tokens, strict=True)])
-        return _scatter(known, probability(weights, features))
+        return _fill_known(known, calibrated_probability(weights, features))
 
     def bi_scores(self, contexts: Contexts, replies: Sequence[str]) -> Numbers:
         """Return the cosine of each context's and reply's vector."""
         known, contexts, replies = _select_spoken(contexts, replies)
-        return _scatter(known, self._bi.scores(self.encoder, contexts, replies))
+        return _fill_known(known, self._bi.scores(self.encoder, contexts, replies))
 
     def cross_scores(self, contexts: Contexts, replies: Sequence[str]) -> Numbers:
         """Return the cross-encoder's log-odds of each pair."""
         known, contexts, replies = _select_spoken(contexts, replies)
-        return _scatter(known, self._cross.scores(*self._tokens(contexts, replies)))
+        return _fill_known(known, self._cross.scores(*self._tokens(contexts, replies)))
 
     def cross_features(self, contexts: Contexts, replies: Sequence[str]) -> Vectors:
         """Return the vector of each pair before the cross-encoder's head; a row of NaN for a blank context or reply."""
@@ -109,7 +109,7 @@ class AptnessModel:
 
     @cached_property
     def _tokenizer(self) -> TextTokenizer:
-        cards.check_files(self.folder, self.card, cards.TOKENIZER)
+        cards.check_aptness_files(self.folder, self.card, cards.TOKENIZER)
         return read_tokenizer(self.folder / cards.TOKENIZER, self.card.limits.utterance_tokens)
 
     def _tokens(self, contexts: Contexts, replies: Sequence[str]) -> tuple[list[list[Ids]], list[Ids]]:
@@ -132,7 +132,7 @@ def _select_spoken(contexts: Contexts, replies: Sequence[str]) -> tuple[list[boo
     return known, [turn_lists[i] for i in chosen], [replies[i] for i in chosen]
 
 
-def _scatter(known: list[bool], values: Numbers) -> Numbers:
+def _fill_known(known: list[bool], values: Numbers) -> Numbers:
     """Return an array with the values at the known indices and NaN at the others."""
     result = np.full(len(known), np.nan)
     result[known] = values

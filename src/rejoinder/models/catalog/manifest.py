@@ -12,7 +12,7 @@ from pathlib import Path
 import orjson
 
 from rejoinder.errors import RejoinderError
-from rejoinder.models.catalog.entries import MODELS, Model, Shipped, find_model
+from rejoinder.models.catalog.entries import MODELS, CatalogModel, Shipped, find_model
 from rejoinder.paths import cache_home
 
 MANIFEST_FILE = "manifest.json"
@@ -21,7 +21,7 @@ VERSION = 1  # of the folder's layout: a model with another version is downloade
 
 
 @dataclass(frozen=True)
-class Manifest:
+class ModelManifest:
     """The contents of a model's folder."""
 
     model: str
@@ -47,39 +47,39 @@ def models_home() -> Path:
     return cache_home() / "models"
 
 
-def model_folder(model: Model) -> Path:
+def model_folder(model: CatalogModel) -> Path:
     """Return the folder of a model, whether or not it exists."""
     if isinstance(model.origin, Shipped):
         return WEIGHTS / model.origin.folder
     return models_home() / model.name
 
 
-def is_available(model: Model) -> bool:
+def is_model_available(model: CatalogModel) -> bool:
     """Whether a model can be used."""
     if isinstance(model.origin, Shipped):
         return (model_folder(model) / model.origin.card).is_file()
-    return read_manifest(model_folder(model)) is not None
+    return read_model_manifest(model_folder(model)) is not None
 
 
 def require_model(name: str) -> Path:
     """Return the folder of a model; raise if the model is not available."""
     model = find_model(name)
-    if not is_available(model):
+    if not is_model_available(model):
         raise ModelMissingError(name)
     return model_folder(model)
 
 
-def read_manifest(folder: Path) -> Manifest | None:
+def read_model_manifest(folder: Path) -> ModelManifest | None:
     """Return the manifest of a folder; None if there is no complete model of this layout."""
     try:
         content = orjson.loads((folder / MANIFEST_FILE).read_bytes())
-        manifest = Manifest(**{**content, "trusted": tuple(content["trusted"])})
+        manifest = ModelManifest(**{**content, "trusted": tuple(content["trusted"])})
     except (OSError, ValueError, TypeError, KeyError):
         return None
     is_complete = manifest.version == VERSION and all((folder / name).is_file() for name in manifest.files)
     return manifest if is_complete else None
 
 
-def write_manifest(folder: Path, manifest: Manifest) -> None:
+def write_model_manifest(folder: Path, manifest: ModelManifest) -> None:
     """Write the manifest, which marks the folder as complete."""
     (folder / MANIFEST_FILE).write_bytes(orjson.dumps(asdict(manifest), option=orjson.OPT_INDENT_2))

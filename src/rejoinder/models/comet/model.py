@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.errors import InputError, MissingExtraError, SpecError
-from rejoinder.models.batching import batches
+from rejoinder.models.batching import split_into_batches
 from rejoinder.models.card import folder_digest
 from rejoinder.models.catalog.entries import MODELS
 from rejoinder.models.catalog.manifest import WEIGHTS, require_model
@@ -45,7 +45,7 @@ _MAX_TAIL_TOKENS = 16  # of a tail
 _MAX_ROWS = 16
 
 
-def build_prompt(head: str, relation: str) -> str:
+def build_comet_prompt(head: str, relation: str) -> str:
     """Return the model's input; the tail follows on the same line."""
     if relation not in PROMPTS:
         raise InputError(f"comet has no relation {relation!r}; it has {', '.join(PROMPTS)}")
@@ -66,11 +66,11 @@ class Comet:
 
     def tails(self, heads: Sequence[str], relation: str, n: int = 5) -> list[list[str]]:
         """Return the n most likely tails of each head by beam search, best first; fewer if some are equal."""
-        prompts = [build_prompt(head, relation) for head in heads]
+        prompts = [build_comet_prompt(head, relation) for head in heads]
         distinct = list(dict.fromkeys(prompts))
         rows = [self.model.tokenizer.encode(text, add_special_tokens=False) for text in distinct]
         tails_by_prompt: dict[str, list[str]] = {}
-        for batch in batches([len(row) for row in rows], most_rows=_MAX_ROWS, most_tokens=4_096):
+        for batch in split_into_batches([len(row) for row in rows], most_rows=_MAX_ROWS, most_tokens=4_096):
             batch_prompts = [distinct[i] for i in batch]
             tails_by_prompt.update(zip(batch_prompts, self._generate([rows[i] for i in batch], n), strict=True))
         return [tails_by_prompt[prompt] for prompt in prompts]
@@ -78,10 +78,10 @@ class Comet:
     def _generate(self, rows: Sequence[Sequence[int]], n: int) -> list[list[str]]:
         import torch
 
-        from rejoinder.models.language_model.network import fill_left
+        from rejoinder.models.language_model.network import pad_left
 
         network, tokenizer = self.model.network, self.model.tokenizer
-        ids, mask = fill_left(rows, network.device)
+        ids, mask = pad_left(rows, network.device)
         with torch.no_grad():
             generated = network.generate(
                 input_ids=ids,
@@ -111,12 +111,12 @@ def _newline_id(tokenizer: Any) -> int:
 def open_comet(folder: str | Path | None = None, device: Any = None) -> Comet:
     """Open the LoRA of a folder, or by default that of the package, on its language model."""
     location = SHIPPED_FOLDER if folder is None else Path(folder)
-    card = lora_folder.read_card(location, COMET_LORA)
-    return _open(location, (location / CARD_FILE).stat().st_mtime_ns, card.base, device)
+    card = lora_folder.read_lora_card(location, COMET_LORA)
+    return _open_comet_folder(location, (location / CARD_FILE).stat().st_mtime_ns, card.base, device)
 
 
 @lru_cache(maxsize=1)
-def _open(folder: Path, changed: int, base: str, device: Any) -> Comet:
+def _open_comet_folder(folder: Path, changed: int, base: str, device: Any) -> Comet:
     return Comet(*lora_folder.open_lora(folder, COMET_LORA, device))
 
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from rejoinder.models.delorean.passes import Target, rewrite
+from rejoinder.models.delorean.passes import RewriteTarget, rewrite_rows
 from rejoinder.models.delorean.settings import DeloreanSettings
 from rejoinder.models.language_model.model import LanguageModel
-from rejoinder.models.language_model.network import read
+from rejoinder.models.language_model.network import read_token_rows
 from rejoinder.models.language_model.prompt_format import ContextIds, Ids, context_ids
-from rejoinder.models.language_model.sentence_end import complete_sentences, stop_ids
+from rejoinder.models.language_model.sentence_end import complete_sentences, line_stop_ids
 from rejoinder.types import Turn
 
 if TYPE_CHECKING:
@@ -48,18 +48,18 @@ class DeloreanResult(NamedTuple):
     loss_after: tuple[float, ...] = ()
 
 
-def adapt(
+def rewrite_texts(
     model: LanguageModel,
     jobs: Sequence[DeloreanTask],
     settings: DeloreanSettings | None = None,
     batch_size: int | None = None,
 ) -> list[DeloreanResult]:
     """Return the texts, each rewritten to fit its context, in order."""
-    results = {i: result for batch in adapt_batches(model, jobs, settings, batch_size) for i, result in batch}
+    results = {i: result for batch in rewrite_batches(model, jobs, settings, batch_size) for i, result in batch}
     return [results[i] for i in range(len(jobs))]
 
 
-def adapt_batches(
+def rewrite_batches(
     model: LanguageModel,
     jobs: Sequence[DeloreanTask],
     settings: DeloreanSettings | None = None,
@@ -110,8 +110,8 @@ def _adapt_batch(
     distinct = {context: row for row, context in enumerate(dict.fromkeys(contexts))}
     with torch.no_grad():
         rows = torch.tensor([distinct[context] for context in contexts], device=device)
-        reading = read(model.network, list(distinct)).rows(rows)
-        outputs = rewrite(model.network, reading, Target.from_texts(texts, device), settings, penalties)
+        reading = read_token_rows(model.network, list(distinct)).rows(rows)
+        outputs = rewrite_rows(model.network, reading, RewriteTarget.from_texts(texts, device), settings, penalties)
     last = [output.ids[-1][: len(text)] for output, text in zip(outputs, texts, strict=True)]
     new_texts = complete_sentences(model, contexts, last, settings.extra)
     return [
@@ -132,5 +132,5 @@ def _token_penalties(model: LanguageModel) -> torch.Tensor:
     weights = model.network.get_input_embeddings().weight
     penalties = torch.zeros(len(weights), device=weights.device)
     special_ids = [i for i in model.tokenizer.all_special_ids if i < len(weights)]
-    penalties[[*stop_ids(model), *special_ids, *range(len(model.tokenizer), len(weights))]] = -1e9
+    penalties[[*line_stop_ids(model), *special_ids, *range(len(model.tokenizer), len(weights))]] = -1e9
     return penalties

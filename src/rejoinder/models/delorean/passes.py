@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rejoinder.models.delorean.settings import DeloreanSettings
-from rejoinder.models.language_model.network import Reading, extend, read_soft
+from rejoinder.models.language_model.network import NetworkReading, extend_reading, read_soft
 from rejoinder.models.language_model.prompt_format import Ids
 
 if TYPE_CHECKING:
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Target:
+class RewriteTarget:
     """The texts that outputs are pulled towards: ids (rows, positions), padded on the right, and which are real."""
 
     ids: torch.Tensor
     real: torch.Tensor
 
     @classmethod
-    def from_texts(cls, texts: Sequence[Ids], device: torch.device) -> Target:
+    def from_texts(cls, texts: Sequence[Ids], device: torch.device) -> RewriteTarget:
         """Put the texts into one tensor."""
         import torch
 
@@ -37,9 +37,9 @@ class Target:
         lengths = torch.tensor([len(text) for text in texts], device=device)
         return cls(ids, torch.arange(width, device=device) < lengths[:, None])
 
-    def rows(self, indices: torch.Tensor) -> Target:
+    def rows(self, indices: torch.Tensor) -> RewriteTarget:
         """Return some of the rows."""
-        return Target(self.ids[indices], self.real[indices])
+        return RewriteTarget(self.ids[indices], self.real[indices])
 
 
 @dataclass
@@ -51,8 +51,8 @@ class OutputHistory:
     after: list[float] = field(default_factory=list)
 
 
-def rewrite(
-    network: Any, reading: Reading, target: Target, settings: DeloreanSettings, penalties: torch.Tensor
+def rewrite_rows(
+    network: Any, reading: NetworkReading, target: RewriteTarget, settings: DeloreanSettings, penalties: torch.Tensor
 ) -> list[OutputHistory]:
     """Alternate backward and forward passes; a row that did not change in a round leaves the batch."""
     import torch
@@ -62,9 +62,9 @@ def rewrite(
     logits = initial_logits(network, reading, target, settings, penalties)
     last = likeliest_tokens(logits, penalties)
     for _ in range(settings.iterations):
-        pulled = backward(logits, target, settings)
+        pulled = backward_pass(logits, target, settings)
         losses = torch.stack([content_loss(logits, target), content_loss(pulled, target)])
-        logits = forward(network, reading, pulled, settings, penalties)
+        logits = forward_pass(network, reading, pulled, settings, penalties)
         ids = likeliest_tokens(logits, penalties)
         is_unchanged = ((ids == last) | ~target.real).all(dim=1)
         for row, tokens, before, after in zip(active, ids.tolist(), *losses.tolist(), strict=True):
@@ -91,7 +91,7 @@ def rewrite(
 
 
 def initial_logits(
-    network: Any, reading: Reading, target: Target, settings: DeloreanSettings, penalties: torch.Tensor
+    network: Any, reading: NetworkReading, target: RewriteTarget, settings: DeloreanSettings, penalties: torch.Tensor
 ) -> torch.Tensor:
     """Return the first logits, (rows, positions, vocabulary), always as log-probabilities.
 
@@ -103,22 +103,22 @@ def initial_logits(
     if settings.start == "original":
         after = reading.logits[:, None]
         if target.ids.shape[1] > 1:
-            after = torch.cat([after, extend(network, reading, ids=target.ids[:, :-1])[0]], dim=1)
-        return forward(network, reading, after.log_softmax(dim=-1), settings, penalties)
+            after = torch.cat([after, extend_reading(network, reading, ids=target.ids[:, :-1])[0]], dim=1)
+        return forward_pass(network, reading, after.log_softmax(dim=-1), settings, penalties)
     rows = [reading.logits.log_softmax(dim=-1)]
     while len(rows) < target.ids.shape[1]:
-        logits, reading = extend(network, reading, ids=(rows[-1] + penalties).argmax(dim=-1, keepdim=True))
+        logits, reading = extend_reading(network, reading, ids=(rows[-1] + penalties).argmax(dim=-1, keepdim=True))
         rows.append(logits[:, -1].log_softmax(dim=-1))
     return torch.stack(rows, dim=1)
 
 
-def content_loss(logits: torch.Tensor, target: Target) -> torch.Tensor:
+def content_loss(logits: torch.Tensor, target: RewriteTarget) -> torch.Tensor:
     """Return the mean cross-entropy of each text under its output, in nats per token."""
     chosen = logits.gather(-1, target.ids[..., None])[..., 0]
     return -(chosen * target.real).sum(dim=1) / target.real.sum(dim=1)
 
 
-def backward(logits: torch.Tensor, target: Target, settings: DeloreanSettings) -> torch.Tensor:
+def backward_pass(logits: torch.Tensor, target: RewriteTarget, settings: DeloreanSettings) -> torch.Tensor:
     """Return the logits after gradient descent on the content loss.
 
     The loss depends only on the logits, so its gradient has a closed form: the probabilities minus the one-hot text,
@@ -136,8 +136,8 @@ def backward(logits: torch.Tensor, target: Target, settings: DeloreanSettings) -
     return logits
 
 
-def forward(
-    network: Any, reading: Reading, pulled: torch.Tensor, settings: DeloreanSettings, penalties: torch.Tensor
+def forward_pass(
+    network: Any, reading: NetworkReading, pulled: torch.Tensor, settings: DeloreanSettings, penalties: torch.Tensor
 ) -> torch.Tensor:
     """Return the logits mixed, position by position, with what the language model expects (Qin et al., eq. 3)."""
     import torch

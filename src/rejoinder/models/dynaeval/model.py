@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rejoinder.errors import InputError, MissingExtraError
-from rejoinder.models.batching import pad
-from rejoinder.models.card import files_digest
-from rejoinder.models.checkpoint import checkpoint_folder, fill_network, find_file, read_weights
+from rejoinder.files import sha256_of_files
+from rejoinder.models.batching import pad_token_ids
+from rejoinder.models.checkpoint import checkpoint_folder, fill_network, find_checkpoint_file, read_checkpoint_weights
 from rejoinder.models.device import count_threads
-from rejoinder.models.encoder.architecture import read_shape as encoder_shape
+from rejoinder.models.encoder.architecture import read_encoder_shape as encoder_shape
 from rejoinder.models.encoder.transformers import load_tokenizer
 from rejoinder.text.tokens import get_tokenizer as words_of
 
@@ -35,12 +35,12 @@ _CONTRACTION = re.compile(r"(?<=\w)(n't|'(?:s|m|re|ve|ll|d))$")
 def open_dynaeval(folder: str | None = None) -> DynaEvalModel:
     """Open the model in a folder, by default ``<cache>/models/dynaeval``, once per process."""
     location = checkpoint_folder("dynaeval", folder, SOURCE)
-    path = find_file(location, ("best.pt", "output/*/best.pt"), "the checkpoint")
-    return _open(location, path, path.stat().st_mtime_ns)
+    path = find_checkpoint_file(location, ("best.pt", "output/*/best.pt"), "the checkpoint")
+    return _open_dynaeval_folder(location, path, path.stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=2)
-def _open(folder: Path, path: Path, changed: int) -> DynaEvalModel:
+def _open_dynaeval_folder(folder: Path, path: Path, changed: int) -> DynaEvalModel:
     return DynaEvalModel(folder, path)
 
 
@@ -49,15 +49,15 @@ class DynaEvalModel:
 
     def __init__(self, folder: Path, checkpoint: Path) -> None:
         encoder = folder / _ENCODER
-        config = find_file(encoder, ("config.json",), "the configuration of the fine-tuned RoBERTa")
-        weights = find_file(encoder, ("model.safetensors", "pytorch_model.bin"), "the fine-tuned RoBERTa")
+        config = find_checkpoint_file(encoder, ("config.json",), "the configuration of the fine-tuned RoBERTa")
+        weights = find_checkpoint_file(encoder, ("model.safetensors", "pytorch_model.bin"), "the fine-tuned RoBERTa")
         shape = encoder_shape(encoder)
         self._padding = shape.padding
         self._network = _open_network(checkpoint)
         self._encoder = _open_roberta(config, weights)
         self._tokenizer = load_tokenizer(encoder, shape.max_tokens)
         tokens = sorted(p for p in encoder.iterdir() if p.suffix in (".json", ".txt") and p != config)
-        self.digest = files_digest([checkpoint, config, weights, *tokens])
+        self.digest = sha256_of_files([checkpoint, config, weights, *tokens])
         dimensions = int(self._encoder.config.hidden_size)
         if dimensions != self._network.narrow[0].in_features:
             raise InputError(
@@ -83,35 +83,37 @@ class DynaEvalModel:
         """Return the vectors of a dialogue's utterances, as a tensor."""
         import torch
 
-        ids, mask = pad(self._tokenizer.ids([prepare_text(text) for text in dialogue]), self._padding)
+        ids, mask = pad_token_ids(
+            self._tokenizer.ids([prepare_dynaeval_text(text) for text in dialogue]), self._padding
+        )
         states = self._encoder(input_ids=torch.from_numpy(ids), attention_mask=torch.from_numpy(mask))
         return states.last_hidden_state.mean(1)
 
     def cut(self, dialogues: Sequence[Sequence[str]]) -> list[bool]:
         """Return which dialogues have an utterance of more words or tokens than are read."""
         return [
-            any(len(split_words(text)) > MAX_WORDS for text in dialogue)
-            or any(self._tokenizer.truncated([prepare_text(text) for text in dialogue]))
+            any(len(split_dynaeval_words(text)) > MAX_WORDS for text in dialogue)
+            or any(self._tokenizer.truncated([prepare_dynaeval_text(text) for text in dialogue]))
             for dialogue in dialogues
         ]
 
 
-def split_words(text: str) -> list[str]:
+def split_dynaeval_words(text: str) -> list[str]:
     """Return the lower-case words and punctuation of an utterance; the ending of a contraction is a separate word."""
     spaced = (_CONTRACTION.sub(r" \1", word).split() for word in words_of("13a")(text))
     return [word for pieces in spaced for word in pieces]
 
 
-def prepare_text(text: str) -> str:
+def prepare_dynaeval_text(text: str) -> str:
     """Return an utterance as the encoder reads it: its first words and the end mark."""
-    return " ".join([*split_words(text)[:MAX_WORDS], _END_MARK])
+    return " ".join([*split_dynaeval_words(text)[:MAX_WORDS], _END_MARK])
 
 
 def _open_network(checkpoint: Path) -> DynaEvalNetwork:
-    weights = read_weights(checkpoint, "best_state")
-    from rejoinder.models.dynaeval.network import load_network
+    weights = read_checkpoint_weights(checkpoint, "best_state")
+    from rejoinder.models.dynaeval.network import load_dynaeval_network
 
-    return load_network(weights, checkpoint)
+    return load_dynaeval_network(weights, checkpoint)
 
 
 def _open_roberta(config: Path, path: Path) -> Any:
@@ -120,7 +122,7 @@ def _open_roberta(config: Path, path: Path) -> Any:
         from transformers import RobertaConfig, RobertaModel
     except ImportError as error:
         raise MissingExtraError(error.name or "transformers", "torch", "dynaeval") from None
-    weights = {name.removeprefix("roberta."): value for name, value in read_weights(path).items()}
+    weights = {name.removeprefix("roberta."): value for name, value in read_checkpoint_weights(path).items()}
     try:
         roberta: Any = RobertaModel
         network = roberta(RobertaConfig.from_json_file(config), add_pooling_layer=False)

@@ -99,16 +99,16 @@ def neighbour_mask(n: int, past: int, future: int) -> Tensor:
     return offset_mask(n, -n if past == -1 else -past, n if future == -1 else future).float()
 
 
-def load_network(weights: Mapping[str, Any], path: Path) -> DynaEvalNetwork:
+def load_dynaeval_network(weights: Mapping[str, Any], path: Path) -> DynaEvalNetwork:
     """Return the network of the authors' checkpoint; raise if a weight is missing or has another shape."""
-    network = DynaEvalNetwork(read_sizes(weights, path))
+    network = DynaEvalNetwork(read_dynaeval_sizes(weights, path))
     filled: DynaEvalNetwork = fill_network(
-        network, weights, {name: checkpoint_name(name) for name in network.state_dict()}, path
+        network, weights, {name: dynaeval_weight_name(name) for name in network.state_dict()}, path
     )
     return filled
 
 
-def read_sizes(weights: Mapping[str, Any], path: Path) -> DynaEvalSizes:
+def read_dynaeval_sizes(weights: Mapping[str, Any], path: Path) -> DynaEvalSizes:
     """Return the sizes of a checkpoint's network."""
     first, sentence = weight_shape(weights, "ds_1.weight", path)
     narrowed: tuple[int, ...] = (first,)
@@ -130,7 +130,7 @@ _NAMES = {
 _MODULES = {"order": "rnn.rnn", "itself": "gcn.conv2.lin", "hidden": "clf.lin1", "score": "clf.lin2"}
 
 
-def checkpoint_name(name: str) -> str:
+def dynaeval_weight_name(name: str) -> str:
     """Return the name of one of our parameters in the authors' checkpoint."""
     if name in _NAMES:
         return _NAMES[name]

@@ -25,7 +25,7 @@ class EncoderShape:
     padding: int
 
 
-def read_shape(folder: Path) -> EncoderShape:
+def read_encoder_shape(folder: Path) -> EncoderShape:
     """Return the shape of the encoder in a transformers or sentence-transformers folder."""
     config = _read_json(folder / "config.json", required=True)
     positions = int(config.get("max_position_embeddings", 512))

@@ -63,10 +63,10 @@ class CachedEncoder:
     def _keys(self, texts: Sequence[str], cut: Side) -> list[bytes]:
         """Return the cache keys; a text that is read in full has one vector, whichever side would be cut."""
         if cut == "right":
-            return [_key(text, cut) for text in texts]
+            return [_vector_key(text, cut) for text in texts]
         distinct = list(dict.fromkeys(texts))
         long_texts = {text for text, is_cut in zip(distinct, self._encoder.truncated(distinct), strict=True) if is_cut}
-        return [_key(text, cut if text in long_texts else "right") for text in texts]
+        return [_vector_key(text, cut if text in long_texts else "right") for text in texts]
 
 
 class VectorCache:
@@ -142,7 +142,7 @@ def _cache_error(path: Path, reason: str | None) -> RejoinderError:
     )
 
 
-def _key(text: str, cut: Side) -> bytes:
+def _vector_key(text: str, cut: Side) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, person=cut.encode()).digest()
 
 

@@ -36,7 +36,7 @@ class EncoderCard:
     measured: dict[str, Any] = field(default_factory=dict)
 
 
-def read_card(folder: Path) -> EncoderCard:
+def read_encoder_card(folder: Path) -> EncoderCard:
     """Return the card of a folder."""
     path = folder / CARD_FILE
     try:
@@ -51,12 +51,12 @@ def read_card(folder: Path) -> EncoderCard:
     return EncoderCard(**content)
 
 
-def write_card(folder: Path, card: EncoderCard) -> None:
+def write_encoder_card(folder: Path, card: EncoderCard) -> None:
     """Write the card of a folder, the last file of an export."""
     (folder / CARD_FILE).write_bytes(orjson.dumps(asdict(card), option=orjson.OPT_INDENT_2))
 
 
-def compute_digest(folder: Path, card: EncoderCard) -> str:
+def encoder_digest(folder: Path, card: EncoderCard) -> str:
     """Return the digest of what determines the vectors: the weights as published and as stored, tokeniser, pooling.
 
     It uses the weights and not the graph, which another version of the exporter would write differently; that the graph

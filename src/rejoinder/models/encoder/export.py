@@ -14,7 +14,7 @@ from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.files import put_in_place, sha256_of
 from rejoinder.models.device import silence_transformers
 from rejoinder.models.encoder import card as cards
-from rejoinder.models.encoder.architecture import read_shape, weights_digest
+from rejoinder.models.encoder.architecture import read_encoder_shape, weights_digest
 from rejoinder.models.encoder.card import EncoderCard, Weights
 
 _OPSET = 17
@@ -30,7 +30,7 @@ def export_encoder(
     from rejoinder.models.encoder.transformers import TransformersEncoder, load_tokenizer, open_network
 
     _check_libraries()
-    shape = read_shape(source)
+    shape = read_encoder_shape(source)
     tokenizer = load_tokenizer(source, shape.max_tokens)
     network = open_network(source, attn_implementation="eager")
     target.mkdir(parents=True, exist_ok=True)
@@ -59,13 +59,13 @@ def export_encoder(
         source=weights_digest(source),
         graph=sha256_of(target / cards.GRAPH),
     )
-    cards.write_card(target, card)
-    card = replace(card, measured=measure_loss(TransformersEncoder(source, name), target))
-    cards.write_card(target, card)
+    cards.write_encoder_card(target, card)
+    card = replace(card, measured=measure_export_loss(TransformersEncoder(source, name), target))
+    cards.write_encoder_card(target, card)
     return card
 
 
-def measure_loss(original: Any, folder: Path) -> dict[str, float]:
+def measure_export_loss(original: Any, folder: Path) -> dict[str, float]:
     """Return how close the exported encoder is to the original, on sample utterances, and how large its graph is."""
     from rejoinder.models.encoder.onnx import OnnxEncoder
     from rejoinder.models.encoder.probe_sentences import probe_texts

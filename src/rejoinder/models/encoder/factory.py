@@ -9,6 +9,7 @@ from rejoinder.errors import SpecError, nearest
 from rejoinder.models.aptness import card
 from rejoinder.models.base import Encoder
 from rejoinder.models.catalog.entries import MODELS
+from rejoinder.models.catalog.hub import find_in_hub_cache
 from rejoinder.models.catalog.manifest import ModelMissingError, require_model
 from rejoinder.models.encoder import card as cards
 from rejoinder.models.encoder.cache import CachedEncoder
@@ -31,7 +32,7 @@ def load_encoder(name: str, cache: bool = True) -> Encoder:
     (1, 384)
     """
     folder, mark = find_encoder_folder(name)
-    encoder = _open(name, folder, mark, (folder / mark).stat().st_mtime_ns)
+    encoder = _open_encoder_folder(name, folder, mark, (folder / mark).stat().st_mtime_ns)
     return CachedEncoder(encoder, cache_home() / "embeddings") if cache else encoder
 
 
@@ -45,7 +46,10 @@ def find_encoder_folder(name: str) -> tuple[Path, str]:
     elif Path(plain).is_dir():
         folder = Path(plain)
     elif plain != name:
-        folder = _find_in_hub_cache(plain)
+        cached = find_in_hub_cache(plain)
+        if cached is None:
+            raise ModelMissingError(plain)
+        folder = cached
     else:
         raise SpecError(f"no encoder and no folder is called {name!r}; {_suggest_name(name)}")
     # "hf:" means transformers if a folder can be read in two ways.
@@ -58,7 +62,7 @@ def find_encoder_folder(name: str) -> tuple[Path, str]:
 
 
 @lru_cache(maxsize=4)
-def _open(name: str, folder: Path, mark: str, changed: int) -> Encoder:
+def _open_encoder_folder(name: str, folder: Path, mark: str, changed: int) -> Encoder:
     """Open an encoder, once per process unless its folder changes."""
     if mark == card.CARD_FILE:
         from rejoinder.models.aptness.encoder import AptnessEncoder
@@ -75,16 +79,3 @@ def _open(name: str, folder: Path, mark: str, changed: int) -> Encoder:
 
 def _suggest_name(name: str) -> str:
     return nearest(name, [model.name for model in MODELS.values() if model.kind == "encoder"])
-
-
-def _find_in_hub_cache(name: str) -> Path:
-    """Return the folder of a model that another program downloaded from the hub."""
-    try:
-        from huggingface_hub import snapshot_download
-
-        return Path(snapshot_download(name, local_files_only=True))
-    except ImportError:
-        pass
-    except Exception:  # not there, or not a valid name: the library has a class for each
-        raise ModelMissingError(name) from None
-    raise ModelMissingError(name)

@@ -14,7 +14,7 @@ import numpy as np
 from rejoinder.errors import InputError, RejoinderError, SpecError
 from rejoinder.models import device
 from rejoinder.models.base import Side, TokenVectors, Vectors
-from rejoinder.models.batching import Rows, batches, pad
+from rejoinder.models.batching import Rows, pad_token_ids, split_into_batches
 from rejoinder.models.device import count_threads
 from rejoinder.models.encoder import card as cards
 from rejoinder.models.encoder.pooling import pool_tokens
@@ -31,11 +31,11 @@ class OnnxEncoder:
     """The encoder of a folder with ``model.onnx``, ``tokenizer.json`` and ``encoder.json``."""
 
     def __init__(self, folder: Path, name: str | None = None) -> None:
-        self._card = cards.read_card(folder)
+        self._card = cards.read_encoder_card(folder)
         self.name = name or self._card.name
         self.dimensions = self._card.dimensions
         self.max_tokens = self._card.max_tokens
-        self.digest = cards.compute_digest(folder, self._card)
+        self.digest = cards.encoder_digest(folder, self._card)
         self._tokenizer = read_tokenizer(folder / cards.TOKENIZER, self.max_tokens)
         self._session = open_session(folder / cards.GRAPH)
 
@@ -45,10 +45,10 @@ class OnnxEncoder:
         vectors = np.zeros((len(ids), self.dimensions), np.float32)
 
         def fill(batch: Rows) -> None:
-            tokens, mask = pad([ids[i] for i in batch], self._card.padding)
+            tokens, mask = pad_token_ids([ids[i] for i in batch], self._card.padding)
             vectors[batch] = pool_tokens(self._run(tokens, mask), mask, self._card.pooling)
 
-        compute_in_parallel(fill, batches([len(row) for row in ids]))
+        compute_in_parallel(fill, split_into_batches([len(row) for row in ids]))
         return vectors
 
     def encode_tokens(self, texts: Sequence[str], layer: int = -1, cut: Side = "right") -> list[TokenVectors]:
@@ -62,11 +62,11 @@ class OnnxEncoder:
         results: list[TokenVectors] = [TokenVectors((), np.zeros((0, self.dimensions), np.float32))] * len(encodings)
 
         def fill(batch: Rows) -> None:
-            tokens, mask = pad([encodings[i].ids for i in batch], self._card.padding)
+            tokens, mask = pad_token_ids([encodings[i].ids for i in batch], self._card.padding)
             for i, vectors in zip(batch, self._run(tokens, mask), strict=True):
                 results[i] = separate_special_tokens(encodings[i], vectors)
 
-        compute_in_parallel(fill, batches([len(e.ids) for e in encodings]))
+        compute_in_parallel(fill, split_into_batches([len(e.ids) for e in encodings]))
         return results
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
@@ -151,4 +151,4 @@ def _open_onnxruntime(graph: Path, target: device.Device) -> Any:
     options.log_severity_level = 3
     # int8 arithmetic scales by the whole batch, so other rows would change a score: weights become float32 at loading.
     options.add_session_config_entry("session.disable_quant_qdq", "1")
-    return onnxruntime.InferenceSession(str(graph), options, providers=device.providers(target))
+    return onnxruntime.InferenceSession(str(graph), options, providers=device.onnx_providers(target))

@@ -45,11 +45,11 @@ class PairEncoder(Protocol):
 
 def load_pair_encoder(name: str = DEFAULT_ENCODER, cache: bool = True) -> PairEncoder:
     """Load a pair encoder by name; its vectors are stored in the cache unless ``cache`` is False."""
-    encoder = _open(name)
+    encoder = _open_pair_encoder(name)
     return CachedPairEncoder(encoder) if cache else encoder
 
 
-def _open(name: str) -> PairEncoder:
+def _open_pair_encoder(name: str) -> PairEncoder:
     if name == DEFAULT_ENCODER:
         return AptnessPairEncoder(open_aptness(), name)
     if not name.startswith(HUB_PREFIX) and (Path(name) / cards.CARD_FILE).is_file():
@@ -96,7 +96,7 @@ class CachedPairEncoder:
             )
         spoken_contexts = [tuple(text for text in context if text.strip()) for context in contexts]
         pairs = {
-            _key(context, reply): (context, reply)
+            _pair_key(context, reply): (context, reply)
             for context, reply in zip(spoken_contexts, replies, strict=True)
             if context and reply.strip()
         }
@@ -109,7 +109,7 @@ class CachedPairEncoder:
             new_vectors = self._encoder.features([pairs[key][0] for key in chunk], [pairs[key][1] for key in chunk])
             vectors[[index[key] for key in chunk]] = new_vectors
             self._store.put(chunk, new_vectors)
-        keys = (_key(context, reply) for context, reply in zip(spoken_contexts, replies, strict=True))
+        keys = (_pair_key(context, reply) for context, reply in zip(spoken_contexts, replies, strict=True))
         return vectors[[index.get(key, -1) for key in keys]]
 
     def cut(self, contexts: Contexts, replies: Sequence[str]) -> list[bool]:
@@ -117,7 +117,7 @@ class CachedPairEncoder:
         return self._encoder.cut(contexts, replies)
 
 
-def _key(context: Sequence[str], reply: str) -> bytes:
+def _pair_key(context: Sequence[str], reply: str) -> bytes:
     """Return a hash of the texts; it includes their lengths, so that different splits of the same text differ."""
     texts = [text.encode("utf-8", "surrogatepass") for text in (*context, reply)]
     digest = hashlib.blake2b(digest_size=16)

@@ -17,10 +17,10 @@ def pool_tokens(states: Any, mask: Any, how: Pooling) -> Vectors:
     else:
         weights = mask[:, None, :].astype(np.float32)
         pooled = (weights @ states)[:, 0] / np.maximum(weights.sum(axis=2), 1)
-    return normalize_vectors(pooled)
+    return normalise_vectors(pooled)
 
 
-def normalize_vectors(vectors: Any) -> Vectors:
+def normalise_vectors(vectors: Any) -> Vectors:
     """Return the vectors scaled to length 1; a zero vector stays as it is."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     normalized: Vectors = np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32)

@@ -12,11 +12,11 @@ import numpy as np
 from rejoinder.errors import InputError, MissingExtraError, SpecError
 from rejoinder.files import sha256_of_bytes
 from rejoinder.models.base import Side, TokenVectors, Vectors
-from rejoinder.models.batching import batches, pad
+from rejoinder.models.batching import pad_token_ids, split_into_batches
 from rejoinder.models.card import join_digests
-from rejoinder.models.device import batch_limits, count_threads, silence_transformers, torch_device
+from rejoinder.models.device import count_threads, device_batch_limits, silence_transformers, torch_device
 from rejoinder.models.encoder import card as cards
-from rejoinder.models.encoder.architecture import read_shape, weights_digest
+from rejoinder.models.encoder.architecture import read_encoder_shape, weights_digest
 from rejoinder.models.encoder.onnx import separate_special_tokens
 from rejoinder.models.encoder.pooling import pool_tokens
 from rejoinder.models.encoder.tokenization import TextTokenizer, read_tokenizer
@@ -29,7 +29,7 @@ class TransformersEncoder:
     """The encoder of a folder with safetensors, a configuration and a tokeniser."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        shape = read_shape(folder)
+        shape = read_encoder_shape(folder)
         self.name = name
         self.max_tokens = shape.max_tokens
         self._pooling, self._padding = shape.pooling, shape.padding
@@ -47,8 +47,8 @@ class TransformersEncoder:
         """Return one vector of length 1 per text, in order; a text of more than ``max_tokens`` is cut on one side."""
         ids = self._tokenizer.ids(texts, cut)
         vectors = np.zeros((len(ids), self.dimensions), np.float32)
-        for batch in batches([len(row) for row in ids], *batch_limits(self._model.device.type)):
-            tokens, mask = pad([ids[i] for i in batch], self._padding)
+        for batch in split_into_batches([len(row) for row in ids], *device_batch_limits(self._model.device.type)):
+            tokens, mask = pad_token_ids([ids[i] for i in batch], self._padding)
             vectors[batch] = pool_tokens(self._run(tokens, mask, -1), mask, self._pooling)
         return vectors
 
@@ -59,8 +59,10 @@ class TransformersEncoder:
         encodings = self._tokenizer.encode(texts, cut)
         results: list[TokenVectors] = [TokenVectors((), np.zeros((0, self.dimensions), np.float32))] * len(encodings)
         with self._skip_later_layers(layer) as layer_index:
-            for batch in batches([len(e.ids) for e in encodings], *batch_limits(self._model.device.type)):
-                tokens, mask = pad([encodings[i].ids for i in batch], self._padding)
+            for batch in split_into_batches(
+                [len(e.ids) for e in encodings], *device_batch_limits(self._model.device.type)
+            ):
+                tokens, mask = pad_token_ids([encodings[i].ids for i in batch], self._padding)
                 for i, vectors in zip(batch, self._run(tokens, mask, layer_index), strict=True):
                     results[i] = separate_special_tokens(encodings[i], vectors)
         return results
@@ -74,8 +76,8 @@ class TransformersEncoder:
         """Return the first token of each text after the network's pooler, not normalised."""
         ids = self._tokenizer.ids(texts, cut)
         vectors = np.zeros((len(ids), self.dimensions), np.float32)
-        for batch in batches([len(row) for row in ids], *batch_limits(self._model.device.type)):
-            tokens, mask = pad([ids[i] for i in batch], self._padding)
+        for batch in split_into_batches([len(row) for row in ids], *device_batch_limits(self._model.device.type)):
+            tokens, mask = pad_token_ids([ids[i] for i in batch], self._padding)
             vectors[batch] = self._states(tokens, mask).pooler_output.float().cpu().numpy()
         return vectors
 

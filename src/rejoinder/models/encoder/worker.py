@@ -78,7 +78,7 @@ def check_vector_path(path: Path) -> None:
             raise MissingExtraError("pyarrow", "arrow", "writing Parquet") from None
 
 
-def write_vectors(
+def write_vector_file(
     blocks: Iterable[NDArray[Any]], ids: Iterable[str], shape: tuple[int, int], precision: Precision, path: Path
 ) -> None:
     """Write vectors as they arrive, each with its id; ``shape`` is their number and their dimension."""

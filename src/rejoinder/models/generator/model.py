@@ -18,8 +18,8 @@ from torch import Tensor
 
 from rejoinder.errors import InputError
 from rejoinder.files import sha256_of, sha256_of_bytes
-from rejoinder.models.batching import batches
-from rejoinder.models.card import write_card
+from rejoinder.models.batching import split_into_batches
+from rejoinder.models.card import write_model_card
 from rejoinder.models.device import torch_device
 from rejoinder.models.generator.network import GeneratorNetwork
 from rejoinder.models.generator.shape import GeneratorShape
@@ -131,11 +131,11 @@ class Generator:
         targets = [[self.reader.reply(text) for text in texts] for texts in replies]
         results = [[math.nan] * len(texts) for texts in targets]
         room = _MAX_TOKENS[self.device.type]
-        for group in batches([len(ids) for ids in sources], most_rows=rows, most_tokens=room):
+        for group in split_into_batches([len(ids) for ids in sources], most_rows=rows, most_tokens=room):
             memory = self.network.encode(self._pad([sources[i] for i in group]))
             pairs = [(row, i, j) for row, i in enumerate(group) for j, ids in enumerate(targets[i]) if ids]
             lengths = [len(targets[i][j]) + 1 for _, i, j in pairs]
-            for part in batches(lengths, most_rows=rows, most_tokens=room):
+            for part in split_into_batches(lengths, most_rows=rows, most_tokens=room):
                 batch_pairs = [pairs[n] for n in part]
                 contexts_read = memory.rows(torch.tensor([row for row, _, _ in batch_pairs], device=self.device))
                 ids = [targets[i][j] for _, i, j in batch_pairs]
@@ -148,7 +148,9 @@ class Generator:
         sources = [self.reader.context(turns) for turns in contexts]
         texts_by_row = [""] * len(sources)
         room = _MAX_TOKENS[self.device.type]
-        for group in batches([len(ids) for ids in sources], most_rows=max(1, rows // beam), most_tokens=room):
+        for group in split_into_batches(
+            [len(ids) for ids in sources], most_rows=max(1, rows // beam), most_tokens=room
+        ):
             generated = generate_responses(
                 self.network, self._pad([sources[i] for i in group]), beam, self.reader.limits.reply_tokens
             )
@@ -180,10 +182,10 @@ def save_generator(
     write_tensors(folder / WEIGHTS, arrays)
     files = {name: sha256_of(folder / name) for name in (TOKENIZER, WEIGHTS)}
     card = GeneratorCard(network.shape, limits, files, about)
-    write_card(folder / CARD_FILE, asdict(card))
+    write_model_card(folder / CARD_FILE, asdict(card))
 
 
-def read_card(folder: Path) -> GeneratorCard:
+def read_generator_card(folder: Path) -> GeneratorCard:
     """Return the card of a folder."""
     path = folder / CARD_FILE
     try:
@@ -206,7 +208,7 @@ def read_card(folder: Path) -> GeneratorCard:
 
 def load_generator(folder: Path, device: str | None = None) -> Generator:
     """Load the generator of a folder, on a GPU if there is one."""
-    card = read_card(folder)
+    card = read_generator_card(folder)
     for name, digest in card.files.items():
         if sha256_of(folder / name) != digest:
             raise InputError(f"{folder / name}: does not match its card; train the generator again")

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from rejoinder.errors import InputError
-from rejoinder.models.checkpoint import find_file, read_lines
+from rejoinder.models.checkpoint import find_checkpoint_file, read_checkpoint_lines
 
 _MARKS = ("<PAD>", "<BOS>", "<EOS>", "<UNK>")
 _PAD, _START, _END, _UNKNOWN = range(4)
@@ -27,7 +27,7 @@ UNREACHABLE = 20  # steps between two concepts without a path
 
 
 @dataclass(frozen=True)
-class Concepts:
+class KeywordConcepts:
     """The authors' processed data on keywords: ids, vectors of their neighbours, and steps between them."""
 
     ids: dict[str, int]
@@ -59,13 +59,13 @@ def concept_files(folder: Path) -> list[Path]:
         "1st_hop_nr10.embedding": "the vectors of neighbours one step away",
         "2nd_hop_nr10.embedding": "the vectors of neighbours two steps away",
     }
-    return [find_file(folder, (name, f"data/DailyDialog/{name}"), what) for name, what in wanted.items()]
+    return [find_checkpoint_file(folder, (name, f"data/DailyDialog/{name}"), what) for name, what in wanted.items()]
 
 
-def read_concepts(folder: Path, keywords: int, dimensions: int) -> Concepts:
+def read_concepts(folder: Path, keywords: int, dimensions: int) -> KeywordConcepts:
     """Return the concepts in a folder; the number of keywords and the dimension come from the checkpoint."""
     vocabulary, hops, near, far = concept_files(folder)
-    lines = read_lines(vocabulary)
+    lines = read_checkpoint_lines(vocabulary)
     words = [*_MARKS, *(line.strip() for line in (lines[:-1] if lines[-1] == "" else lines))]
     ids = {word: i for i, word in enumerate(words)}
     if not len(ids) == len(words) == keywords:
@@ -73,13 +73,13 @@ def read_concepts(folder: Path, keywords: int, dimensions: int) -> Concepts:
             f"{vocabulary}: has {len(ids) - len(_MARKS):,} distinct keywords on {len(words) - len(_MARKS):,} lines, "
             f"but the checkpoint was trained on {keywords - len(_MARKS):,}; use the list published with it"
         )
-    return Concepts(ids, _read_vectors(near, dimensions), _read_vectors(far, dimensions), _read_steps(hops))
+    return KeywordConcepts(ids, _read_vectors(near, dimensions), _read_vectors(far, dimensions), _read_steps(hops))
 
 
 def _read_vectors(path: Path, dimensions: int) -> dict[str, Any]:
     """Read lines of ``keyword number number ...``."""
     vectors = {}
-    for number, line in enumerate(read_lines(path), start=1):
+    for number, line in enumerate(read_checkpoint_lines(path), start=1):
         if not line.strip():
             continue
         word, *values = line.split(" ")
@@ -96,7 +96,7 @@ def _read_vectors(path: Path, dimensions: int) -> dict[str, Any]:
 def _read_steps(path: Path) -> dict[tuple[str, str], int]:
     """Read lines of ``keyword|||keyword|||steps``, with -1 if there is no path."""
     steps = {}
-    for number, line in enumerate(read_lines(path), start=1):
+    for number, line in enumerate(read_checkpoint_lines(path), start=1):
         if not line.strip():
             continue
         parts = line.strip().split("|||")
@@ -106,8 +106,8 @@ def _read_steps(path: Path) -> dict[tuple[str, str], int]:
     return steps
 
 
-def build_graph(
-    concepts: Concepts,
+def build_keyword_graph(
+    concepts: KeywordConcepts,
     context: Sequence[str],
     reply: Sequence[str],
     nodes: int,
@@ -129,11 +129,11 @@ def build_graph(
     if keep < 1:
         _drop_edges(edges, keep, _pair_generator(seed, context, reply))
     return KeywordGraph(
-        np.array(ids, np.int64), len(keywords) + 2, near, far, _normalize_edges(edges).astype(np.float32)
+        np.array(ids, np.int64), len(keywords) + 2, near, far, _normalise_edges(edges).astype(np.float32)
     )
 
 
-def _build_edges(concepts: Concepts, context: Sequence[str], reply: Sequence[str], nodes: int) -> Any:
+def _build_edges(concepts: KeywordConcepts, context: Sequence[str], reply: Sequence[str], nodes: int) -> Any:
     edges = np.zeros((nodes, nodes))
     for i, source in enumerate(context, start=1):
         for j, target in enumerate(reply, start=1):
@@ -150,7 +150,7 @@ def _drop_edges(edges: Any, keep: float, random: np.random.Generator) -> None:
     edges[rows[dropped], columns[dropped]] = 0
 
 
-def _normalize_edges(edges: Any) -> Any:
+def _normalise_edges(edges: Any) -> Any:
     """Return the edges plus self-loops, divided by the square roots of the sums at both ends."""
     edges = edges + np.eye(len(edges))
     scale = edges.sum(1) ** -0.5

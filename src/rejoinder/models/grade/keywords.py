@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 
 from rejoinder.errors import InputError, MissingExtraError
-from rejoinder.models.checkpoint import find_file, read_lines
+from rejoinder.models.checkpoint import find_checkpoint_file, read_checkpoint_lines
 
 _PUNKT = "nltk_data/tokenizers/punkt_tab/english"
 _TAGGER = "nltk_data/taggers/averaged_perceptron_tagger_eng/averaged_perceptron_tagger_eng"
@@ -37,7 +37,7 @@ _ENDINGS = {
 
 
 @dataclass(frozen=True)
-class Word:
+class TaggedWord:
     """A word of a text with its part of speech (Penn's tags) and its lemma."""
 
     text: str
@@ -76,20 +76,20 @@ class EnglishTagger:
         self._tagger = _load_tagger(folder)
         self._lemmas = _read_lemmas(folder)
 
-    def words(self, text: str) -> list[Word]:
+    def words(self, text: str) -> list[TaggedWord]:
         """Return the words of a text, in order."""
         tokens = [
             token.lower() for sentence in self._sentences.tokenize(text) for token in self._words.tokenize(sentence)
         ]
         tagged: Sequence[tuple[str, str]] = self._tagger.tag(tokens)
-        return [Word(word, tag, self._lemmas.lemma_of(word, tag)) for word, tag in tagged]
+        return [TaggedWord(word, tag, self._lemmas.lemma_of(word, tag)) for word, tag in tagged]
 
 
 def language_files(folder: Path) -> list[Path]:
     """Return the files that determine words, tags and lemmas."""
     names = [f"{_PUNKT}/{name}" for name in _PUNKT_FILES] + [f"{_TAGGER}.{part}.json" for part in _TAGGER_PARTS]
     names += [f"{_WORDNET}/{name}" for part in _ENDINGS for name in (f"index.{part}", f"{part}.exc")]
-    return [find_file(folder, (name,), "a file of NLTK's data") for name in names]
+    return [find_checkpoint_file(folder, (name,), "a file of NLTK's data") for name in names]
 
 
 _PUNKT_FILES = ("collocations.tab", "sent_starters.txt", "abbrev_types.txt", "ortho_context.tab")
@@ -100,7 +100,13 @@ def _load_sentence_splitter(folder: Path) -> Any:
     from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
     collocations, starters, abbreviations, contexts = (
-        [line for line in read_lines(find_file(folder, (f"{_PUNKT}/{name}",), "the sentence splitter")) if line]
+        [
+            line
+            for line in read_checkpoint_lines(
+                find_checkpoint_file(folder, (f"{_PUNKT}/{name}",), "the sentence splitter")
+            )
+            if line
+        ]
         for name in _PUNKT_FILES
     )
     parameters: Any = PunktParameters()
@@ -119,7 +125,7 @@ def _load_tagger(folder: Path) -> Any:
 
     parts = []
     for part in _TAGGER_PARTS:
-        path = find_file(folder, (f"{_TAGGER}.{part}.json",), "the tagger")
+        path = find_checkpoint_file(folder, (f"{_TAGGER}.{part}.json",), "the tagger")
         try:
             parts.append(orjson.loads(path.read_bytes()))
         except ValueError as error:
@@ -133,10 +139,12 @@ def _load_tagger(folder: Path) -> Any:
 def _read_lemmas(folder: Path) -> Lemmas:
     known, irregular = {}, {}
     for part in _ENDINGS:
-        lines = read_lines(find_file(folder, (f"{_WORDNET}/index.{part}",), "WordNet"))
+        lines = read_checkpoint_lines(find_checkpoint_file(folder, (f"{_WORDNET}/index.{part}",), "WordNet"))
         # The licence at the top of the file is indented.
         known[part] = frozenset(line.partition(" ")[0] for line in lines if line and not line.startswith(" "))
-        forms = read_lines(find_file(folder, (f"{_WORDNET}/{part}.exc",), "WordNet's irregular forms"))
+        forms = read_checkpoint_lines(
+            find_checkpoint_file(folder, (f"{_WORDNET}/{part}.exc",), "WordNet's irregular forms")
+        )
         irregular[part] = {first: tuple(rest) for first, *rest in (line.split() for line in forms if line.strip())}
     return Lemmas(known, irregular)
 
@@ -147,12 +155,12 @@ _THRESHOLD = 0.15
 
 
 @dataclass(frozen=True)
-class Rarity:
+class KeywordRarity:
     """The words that may be keywords, each with its inverse document frequency."""
 
     idf: dict[str, float]
 
-    def keywords(self, words: Sequence[Word]) -> list[str]:
+    def keywords(self, words: Sequence[TaggedWord]) -> list[str]:
         """Return the lemmas of an utterance's keywords, in order, with repetitions."""
         counts = Counter(word.lemma for word in words)
         return [
@@ -166,10 +174,13 @@ class Rarity:
 def keyword_files(folder: Path) -> list[Path]:
     """Return the files that determine which words are keywords."""
     what = "which rejoinder.write_rarity makes from a corpus"
-    return [find_file(folder, (name, f"preprocess/dataset/*/{name}"), f"{name}, {what},") for name in (CANDIDATES, IDF)]
+    return [
+        find_checkpoint_file(folder, (name, f"preprocess/dataset/*/{name}"), f"{name}, {what},")
+        for name in (CANDIDATES, IDF)
+    ]
 
 
-def read_rarity(folder: Path) -> Rarity:
+def read_rarity(folder: Path) -> KeywordRarity:
     """Return the rarity of words from a folder."""
     candidates, idf = keyword_files(folder)
     try:
@@ -178,10 +189,10 @@ def read_rarity(folder: Path) -> Rarity:
         raise InputError(f"{idf}: is not JSON ({error})") from None
     if not isinstance(content, dict) or not all(type(value) in (int, float) for value in content.values()):
         raise InputError(f"{idf}: must map each word to a number")
-    words = [line.strip() for line in read_lines(candidates) if line.strip()]
+    words = [line.strip() for line in read_checkpoint_lines(candidates) if line.strip()]
     if unlisted := [word for word in words if word not in content]:
         raise InputError(f"{idf}: has no number for {unlisted[0]!r}, which {candidates.name} lists")
-    return Rarity({word: float(content[word]) for word in words})
+    return KeywordRarity({word: float(content[word]) for word in words})
 
 
 def write_rarity(folder: str | Path, utterances: Iterable[str]) -> None:

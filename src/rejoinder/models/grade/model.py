@@ -16,12 +16,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rejoinder.errors import InputError, MissingExtraError
-from rejoinder.models.batching import batches, pad
-from rejoinder.models.card import files_digest
-from rejoinder.models.checkpoint import checkpoint_folder, find_file, read_lines, read_weights
-from rejoinder.models.device import batch_limits, count_threads
+from rejoinder.files import sha256_of_files
+from rejoinder.models.batching import pad_token_ids, split_into_batches
+from rejoinder.models.checkpoint import (
+    checkpoint_folder,
+    find_checkpoint_file,
+    read_checkpoint_lines,
+    read_checkpoint_weights,
+)
+from rejoinder.models.device import count_threads, device_batch_limits
 from rejoinder.models.encoder.tokenization import TextTokenizer
-from rejoinder.models.grade.graph import Concepts, KeywordGraph, build_graph, concept_files, read_concepts
+from rejoinder.models.grade.graph import (
+    KeywordConcepts,
+    KeywordGraph,
+    build_keyword_graph,
+    concept_files,
+    read_concepts,
+)
 from rejoinder.models.grade.keywords import EnglishTagger, keyword_files, language_files, read_rarity
 
 if TYPE_CHECKING:
@@ -69,7 +80,7 @@ def read_pair_tokenizer(path: Path) -> PairTokenizer:
     """Return the tokeniser of a ``vocab.txt``."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-    lines = read_lines(path)
+    lines = read_checkpoint_lines(path)
     tokens = {token.rstrip("\r"): i for i, token in enumerate(lines[:-1] if lines[-1] == "" else lines)}
     if missing := [mark for mark in ("[UNK]", "[SEP]") if mark not in tokens]:
         raise InputError(f"{path}: has no {missing[0]}; it must be the vocabulary of bert-base-uncased")
@@ -86,12 +97,12 @@ _CHECKPOINT = "model_eval_best_*.ckpt"
 def open_grade(folder: str | None = None) -> GradeModel:
     """Open the model in a folder, by default ``<cache>/models/grade``, once per process."""
     location = checkpoint_folder("grade", folder, SOURCE)
-    path = find_file(location, (_CHECKPOINT, f"output/*/GRADE_K2_N10_N10/{_CHECKPOINT}"), "the checkpoint")
-    return _open(location, path, path.stat().st_mtime_ns)
+    path = find_checkpoint_file(location, (_CHECKPOINT, f"output/*/GRADE_K2_N10_N10/{_CHECKPOINT}"), "the checkpoint")
+    return _open_grade_folder(location, path, path.stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=2)
-def _open(folder: Path, path: Path, changed: int) -> GradeModel:
+def _open_grade_folder(folder: Path, path: Path, changed: int) -> GradeModel:
     return GradeModel(folder, path)
 
 
@@ -100,9 +111,11 @@ class GradeModel:
 
     def __init__(self, folder: Path, checkpoint: Path) -> None:
         self._folder = folder
-        vocabulary = find_file(folder, ("vocab.txt", "bert/vocab.txt"), "the vocabulary of bert-base-uncased")
+        vocabulary = find_checkpoint_file(
+            folder, ("vocab.txt", "bert/vocab.txt"), "the vocabulary of bert-base-uncased"
+        )
         files = [checkpoint, vocabulary, *concept_files(folder), *keyword_files(folder), *language_files(folder)]
-        self.digest = files_digest(files)
+        self.digest = sha256_of_files(files)
         self._tokens = read_pair_tokenizer(vocabulary)
         self._rarity = read_rarity(folder)
         self._english = EnglishTagger(folder)
@@ -122,9 +135,9 @@ class GradeModel:
         results = np.zeros(len(replies))
         torch.set_num_threads(count_threads())
         with torch.inference_mode():
-            for batch in batches([len(ids) for ids, _ in tokens], *batch_limits("cpu")):
-                ids, mask = pad([tokens[i][0] for i in batch])
-                segments, _ = pad([tokens[i][1] for i in batch])
+            for batch in split_into_batches([len(ids) for ids, _ in tokens], *device_batch_limits("cpu")):
+                ids, mask = pad_token_ids([tokens[i][0] for i in batch])
+                segments, _ = pad_token_ids([tokens[i][1] for i in batch])
                 inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": segments}
                 tensors = {name: torch.from_numpy(value) for name, value in inputs.items()}
                 results[batch] = self._network(tensors, _stack_graphs([graphs[i] for i in batch])).numpy()
@@ -143,13 +156,15 @@ class GradeModel:
 
     def graph(self, context: Sequence[str], reply: str, keep: float, seed: int) -> KeywordGraph:
         """Return the graph of a pair's keywords."""
-        return build_graph(self._concepts, *self._keywords(context, reply), self.nodes, self.dimensions, keep, seed)
+        return build_keyword_graph(
+            self._concepts, *self._keywords(context, reply), self.nodes, self.dimensions, keep, seed
+        )
 
     def _keywords(self, context: Sequence[str], reply: str) -> tuple[list[str], list[str]]:
         return list(chain.from_iterable(map(self.keywords, context))), self.keywords(reply)
 
     @cached_property
-    def _concepts(self) -> Concepts:
+    def _concepts(self) -> KeywordConcepts:
         return read_concepts(self._folder, *self._network.keywords.weight.shape)
 
 
@@ -162,9 +177,9 @@ def _stack_graphs(graphs: Sequence[KeywordGraph]) -> dict[str, Any]:
 
 
 def _open_network(checkpoint: Path) -> GradeNetwork:
-    weights = read_weights(checkpoint, "model")
+    weights = read_checkpoint_weights(checkpoint, "model")
     try:
-        from rejoinder.models.grade.network import load_network
+        from rejoinder.models.grade.network import load_grade_network
     except ImportError as error:
         raise MissingExtraError(error.name or "transformers", "torch", "grade") from None
-    return load_network(weights, checkpoint)
+    return load_grade_network(weights, checkpoint)

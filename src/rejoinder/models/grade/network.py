@@ -47,7 +47,7 @@ _BERT_LAYER = {
 }
 
 
-def checkpoint_name(name: str) -> str:
+def grade_weight_name(name: str) -> str:
     """Return the name of one of our parameters in the authors' checkpoint."""
     first, _, rest = name.partition(".")
     if first == "bert":
@@ -176,16 +176,16 @@ class GradeNetwork(nn.Module):
         return vector
 
 
-def load_network(weights: Mapping[str, Any], path: Path) -> GradeNetwork:
+def load_grade_network(weights: Mapping[str, Any], path: Path) -> GradeNetwork:
     """Return the network of the authors' checkpoint; raise if a weight is missing or has another shape."""
-    network = GradeNetwork(read_sizes(weights, path))
+    network = GradeNetwork(read_grade_sizes(weights, path))
     filled: GradeNetwork = fill_network(
-        network, weights, {name: checkpoint_name(name) for name in network.state_dict()}, path
+        network, weights, {name: grade_weight_name(name) for name in network.state_dict()}, path
     )
     return filled
 
 
-def read_sizes(weights: Mapping[str, Any], path: Path) -> GradeSizes:
+def read_grade_sizes(weights: Mapping[str, Any], path: Path) -> GradeSizes:
     """Return the sizes of a checkpoint's network."""
 
     def shape(name: str) -> tuple[int, ...]:

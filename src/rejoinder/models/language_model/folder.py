@@ -22,7 +22,7 @@ class ModelFolder(NamedTuple):
     digest: str
 
 
-def open_folder(folder: Path, device: Device | None, dtype: Precision) -> ModelFolder:
+def open_language_model_folder(folder: Path, device: Device | None, dtype: Precision) -> ModelFolder:
     """Open the network of a folder in evaluation mode with frozen weights, and its tokeniser."""
     try:
         import torch

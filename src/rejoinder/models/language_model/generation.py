@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from rejoinder.errors import InputError
-from rejoinder.models.batching import batches
-from rejoinder.models.language_model.network import fill_left
+from rejoinder.models.batching import split_into_batches
+from rejoinder.models.language_model.network import pad_left
 from rejoinder.models.language_model.prompt_format import Ids
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ Method: TypeAlias = Literal["greedy", "sample"]
 
 
 @dataclass(frozen=True)
-class Decoding:
+class DecodingSettings:
     """How replies are generated.
 
     ``greedy`` takes the most likely token; ``sample`` samples one, with ``temperature`` and ``top_p`` (Holtzman et al.
@@ -56,7 +56,7 @@ class Decoding:
 
 
 def logits_rules(
-    contexts: Sequence[Ids], decoding: Decoding, stops: Sequence[int], width: int
+    contexts: Sequence[Ids], decoding: DecodingSettings, stops: Sequence[int], width: int
 ) -> list[Callable[..., Any]]:
     """Return the rules applied to the logits of each step, in order; then the largest logit wins."""
     from transformers import TemperatureLogitsWarper, TopPLogitsWarper
@@ -128,23 +128,30 @@ class _SampleToken:
 
 
 def generate_ids(
-    network: Any, contexts: Sequence[Ids], decoding: Decoding, stops: Sequence[int], most_rows: int, most_tokens: int
+    network: Any,
+    contexts: Sequence[Ids],
+    decoding: DecodingSettings,
+    stops: Sequence[int],
+    most_rows: int,
+    most_tokens: int,
 ) -> list[Ids]:
     """Return the ids of a reply to each context: at least one token, up to and including the stop token."""
     distinct = list(dict.fromkeys(contexts))
     lengths = [len(context) + decoding.max_tokens for context in distinct]
     replies: dict[Ids, Ids] = {}
-    for batch in batches(lengths, most_rows=most_rows, most_tokens=most_tokens):
+    for batch in split_into_batches(lengths, most_rows=most_rows, most_tokens=most_tokens):
         batch_contexts = [distinct[i] for i in batch]
         replies.update(zip(batch_contexts, _generate_batch(network, batch_contexts, decoding, stops), strict=True))
     return [replies[context] for context in contexts]
 
 
-def _generate_batch(network: Any, contexts: Sequence[Ids], decoding: Decoding, stops: Sequence[int]) -> list[Ids]:
+def _generate_batch(
+    network: Any, contexts: Sequence[Ids], decoding: DecodingSettings, stops: Sequence[int]
+) -> list[Ids]:
     import torch
     from transformers import LogitsProcessorList
 
-    ids, mask = fill_left(contexts, network.device)
+    ids, mask = pad_left(contexts, network.device)
     width = ids.shape[1]
     with torch.no_grad():
         generated = network.generate(

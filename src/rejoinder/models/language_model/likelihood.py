@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.models.batching import batches
-from rejoinder.models.language_model.network import Reading, extend, read
+from rejoinder.models.batching import split_into_batches
+from rejoinder.models.language_model.network import NetworkReading, extend_reading, read_token_rows
 from rejoinder.models.language_model.prompt_format import Ids
 
 if TYPE_CHECKING:
@@ -61,18 +61,22 @@ def response_log_probabilities(
             results[request] = np.empty(0)
     contexts = list(replies)
     with torch.no_grad():
-        for batch in batches([len(context) for context in contexts], most_rows=most_rows, most_tokens=most_tokens):
+        for batch in split_into_batches(
+            [len(context) for context in contexts], most_rows=most_rows, most_tokens=most_tokens
+        ):
             batch_contexts = [contexts[i] for i in batch]
-            reading = read(network, batch_contexts)
+            reading = read_token_rows(network, batch_contexts)
             rows = [(row, request) for row, context in enumerate(batch_contexts) for request in replies[context]]
             width = reading.mask.shape[1]
-            for chunk in batches([width + len(r.reply) for _, r in rows], most_rows=most_rows, most_tokens=most_tokens):
+            for chunk in split_into_batches(
+                [width + len(r.reply) for _, r in rows], most_rows=most_rows, most_tokens=most_tokens
+            ):
                 results.update(_score_rows(network, reading, [rows[i] for i in chunk]))
     return [results[request] for request in requests]
 
 
 def _score_rows(
-    network: Any, reading: Reading, rows: Sequence[tuple[int, LikelihoodRequest]]
+    network: Any, reading: NetworkReading, rows: Sequence[tuple[int, LikelihoodRequest]]
 ) -> Iterator[tuple[LikelihoodRequest, Values]]:
     """Score the replies of some rows of a reading in one pass."""
     import torch
@@ -83,7 +87,7 @@ def _score_rows(
     ids = torch.tensor(padded, device=network.device)
     values = _pick_log_probabilities(row_reading.logits, ids[:, 0])[:, None]
     if width > 1:
-        logits, _ = extend(network, row_reading, ids=ids[:, :-1])
+        logits, _ = extend_reading(network, row_reading, ids=ids[:, :-1])
         values = torch.cat([values, _pick_log_probabilities(logits, ids[:, 1:])], dim=1)
     numbers = values.double().cpu().numpy()
     for (_, request), line in zip(rows, numbers, strict=True):

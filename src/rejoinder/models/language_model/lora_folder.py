@@ -15,7 +15,7 @@ import orjson
 
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.files import sha256_of_bytes
-from rejoinder.models.card import write_card
+from rejoinder.models.card import write_model_card
 from rejoinder.models.language_model.model import LanguageModel, load_language_model
 
 WEIGHTS_FILE = "additions.safetensors"
@@ -42,7 +42,7 @@ class LoraCard:
     format: int = FORMAT
 
 
-def read_card(folder: Path, kind: LoraKind) -> LoraCard:
+def read_lora_card(folder: Path, kind: LoraKind) -> LoraCard:
     """Return the card of a folder."""
     path = folder / kind.card
     try:
@@ -67,13 +67,13 @@ def write_lora(
     content = save({name: part.to(torch.float16).contiguous() for name, part in sorted(parts.items())})
     (folder / WEIGHTS_FILE).write_bytes(content)
     card = LoraCard(base.name, base.digest, sha256_of_bytes(content), dict(about))
-    write_card(folder / kind.card, asdict(card))
+    write_model_card(folder / kind.card, asdict(card))
     return card
 
 
 def open_lora(folder: Path, kind: LoraKind, device: Any = None) -> tuple[LanguageModel, LoraCard]:
     """Return a new copy of the card's language model with the addition merged into it, and the card."""
-    card = read_card(folder, kind)
+    card = read_lora_card(folder, kind)
     model = load_language_model(card.base, device=device)
     try:
         from safetensors.torch import load

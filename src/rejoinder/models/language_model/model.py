@@ -16,20 +16,32 @@ from rejoinder.errors import InputError, SpecError, brief
 from rejoinder.models.catalog.entries import MODELS
 from rejoinder.models.catalog.manifest import model_folder
 from rejoinder.models.device import Device, count_threads
-from rejoinder.models.language_model.folder import Precision, open_folder
-from rejoinder.models.language_model.generation import Decoding, Method, end_of_text_ids, generate_ids, newline_ids
+from rejoinder.models.language_model.folder import Precision, open_language_model_folder
+from rejoinder.models.language_model.generation import (
+    DecodingSettings,
+    Method,
+    end_of_text_ids,
+    generate_ids,
+    newline_ids,
+)
 from rejoinder.models.language_model.likelihood import LikelihoodRequest, TokenScores, response_log_probabilities
-from rejoinder.models.language_model.network import Reading, SoftForm, check_shape, read, soft_log_probabilities
+from rejoinder.models.language_model.network import (
+    NetworkReading,
+    SoftForm,
+    check_soft_tokens,
+    read_token_rows,
+    soft_log_probabilities,
+)
 from rejoinder.models.language_model.prompt_format import (
     ContextIds,
     Ids,
     Join,
     check_join,
-    clean_text,
+    clean_turn_text,
     context_ids,
     default_join,
     encode_text,
-    end_ids,
+    turn_end_ids,
 )
 from rejoinder.types import Turn
 
@@ -71,7 +83,7 @@ class LanguageModel:
                 f"there are {len(contexts)} contexts and {len(replies)} replies; each reply needs its context"
             )
         all_context_ids = self._context_ids(contexts)
-        turn_end = end_ids(self.tokenizer, self.join) if end else ()
+        turn_end = turn_end_ids(self.tokenizer, self.join) if end else ()
         requests, cuts = [], []
         for context, text in zip(all_context_ids, replies, strict=True):
             ids = self.reply_ids(text)
@@ -112,14 +124,14 @@ class LanguageModel:
         defaults = CUDA_LIMITS if self.network.device.type == "cuda" else (MAX_ROWS, MAX_TOKENS)
         return rows or defaults[0], tokens or defaults[1]
 
-    def read(self, context: Sequence[Turn], room: int = 0) -> Reading:
+    def read(self, context: Sequence[Turn], room: int = 0) -> NetworkReading:
         """Read a context into a key-value cache, to be continued with soft tokens; ``room`` is reserved for those."""
         if not 0 <= room < self.window:
             raise InputError(f"{self.name} reads {self.window} tokens, so it has no room for {room} after a context")
-        return read(self.network, [self._context_ids([context])[0].fit(self.window - room)])
+        return read_token_rows(self.network, [self._context_ids([context])[0].fit(self.window - room)])
 
     def soft_log_probabilities(
-        self, context: Sequence[Turn] | Reading, soft_tokens: torch.Tensor, form: SoftForm = "logits"
+        self, context: Sequence[Turn] | NetworkReading, soft_tokens: torch.Tensor, form: SoftForm = "logits"
     ) -> torch.Tensor:
         """Return the log-probabilities of every token at each position, differentiable with respect to the soft tokens.
 
@@ -127,8 +139,8 @@ class LanguageModel:
         more position: the first is predicted from the context alone, the last is what would come next. ``read`` a
         context once if it is used repeatedly.
         """
-        positions = check_shape(soft_tokens)
-        reading = context if isinstance(context, Reading) else self.read(context, positions)
+        positions = check_soft_tokens(soft_tokens)
+        reading = context if isinstance(context, NetworkReading) else self.read(context, positions)
         if reading.mask.shape[1] + positions > self.window:
             raise InputError(f"the context and {positions} soft tokens exceed the {self.window} tokens of {self.name}")
         return soft_log_probabilities(self.network, reading, soft_tokens, form)
@@ -152,7 +164,7 @@ class LanguageModel:
         A reply depends on the context and the seed, not on the batch: the same context twice gets the same reply,
         another seed gives another one.
         """
-        decoding = Decoding(max_tokens, method, temperature, top_p, no_repeat, seed)
+        decoding = DecodingSettings(max_tokens, method, temperature, top_p, no_repeat, seed)
         if max_tokens >= self.window:
             raise InputError(
                 f"max_tokens must be below the {self.window} tokens that {self.name} reads, not {max_tokens}"
@@ -170,7 +182,7 @@ class LanguageModel:
 
     def reply_ids(self, text: str) -> Ids:
         """Return the token ids of a reply."""
-        return encode_text(self.tokenizer, clean_text(text, self.join))
+        return encode_text(self.tokenizer, clean_turn_text(text, self.join))
 
     def _context_ids(self, contexts: Sequence[Sequence[Turn]]) -> list[ContextIds]:
         """Return the ids of each context; one that occurs many times is tokenised once."""
@@ -218,7 +230,7 @@ def load_language_model(
     >>> model.log_probabilities([[rejoinder.Turn("Tea?")]], ["Yes, please."])[0].mean < 0
     True
     """
-    model_folder = open_folder(_find_folder(name), device, dtype)
+    model_folder = open_language_model_folder(_find_folder(name), device, dtype)
     if window is not None and not 2 <= window <= model_folder.window:
         raise InputError(f"window must be from 2 to the {model_folder.window} tokens that {name} reads, not {window}")
     return LanguageModel(
@@ -254,11 +266,11 @@ def open_language_model(name: str) -> LanguageModel:
         changed = (folder / "config.json").stat().st_mtime_ns
     except OSError:
         changed = 0  # opening it will report what is wrong
-    return _open(name, folder, changed)
+    return _open_language_model_once(name, folder, changed)
 
 
 @lru_cache(maxsize=1)  # they are large
-def _open(name: str, folder: Path, changed: int) -> LanguageModel:
+def _open_language_model_once(name: str, folder: Path, changed: int) -> LanguageModel:
     model = load_language_model(name)
     import torch
 

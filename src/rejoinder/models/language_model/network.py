@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Reading:
+class NetworkReading:
     """What a network has read: the cache, which of its positions are not padding, and the logits of the next token."""
 
     cache: Any
     mask: torch.Tensor  # (rows, positions), bool
     logits: torch.Tensor  # (rows, vocabulary)
 
-    def rows(self, indices: torch.Tensor) -> Reading:
+    def rows(self, indices: torch.Tensor) -> NetworkReading:
         """Return some of the rows, each as often as it is named, with their own cache."""
         cache = _copy_cache(self.cache)
         cache.batch_select_indices(indices)
-        return Reading(cache, self.mask[indices], self.logits[indices])
+        return NetworkReading(cache, self.mask[indices], self.logits[indices])
 
 
-def fill_left(rows: Sequence[Sequence[int]], device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+def pad_left(rows: Sequence[Sequence[int]], device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
     """Return token ids as one tensor, padded on the left, and which of them are real."""
     import torch
 
@@ -43,20 +43,20 @@ def fill_left(rows: Sequence[Sequence[int]], device: torch.device) -> tuple[torc
     return ids, torch.arange(width, device=device) >= width - lengths[:, None]
 
 
-def read(network: Any, rows: Sequence[Sequence[int]]) -> Reading:
+def read_token_rows(network: Any, rows: Sequence[Sequence[int]]) -> NetworkReading:
     """Read rows of token ids (none of them empty), without gradients."""
     import torch
 
-    ids, mask = fill_left(rows, network.device)
-    arguments = {"logits_to_keep": 1} if _accepts(network, "logits_to_keep") else {}
+    ids, mask = pad_left(rows, network.device)
+    arguments = {"logits_to_keep": 1} if _accepts_parameter(network, "logits_to_keep") else {}
     with torch.no_grad():
-        output = network(input_ids=ids, use_cache=True, **_positions(network, mask, ids.shape[1]), **arguments)
-    return Reading(output.past_key_values, mask, _to_float32(output.logits[:, -1]))
+        output = network(input_ids=ids, use_cache=True, **_position_arguments(network, mask, ids.shape[1]), **arguments)
+    return NetworkReading(output.past_key_values, mask, _to_float32(output.logits[:, -1]))
 
 
-def extend(
-    network: Any, reading: Reading, *, ids: torch.Tensor | None = None, embeddings: torch.Tensor | None = None
-) -> tuple[torch.Tensor, Reading]:
+def extend_reading(
+    network: Any, reading: NetworkReading, *, ids: torch.Tensor | None = None, embeddings: torch.Tensor | None = None
+) -> tuple[torch.Tensor, NetworkReading]:
     """Return the logits after each new token, (rows, tokens, vocabulary), and the longer reading; the old one stays.
 
     The tokens are ids, (rows, tokens), or their vectors, (rows, tokens, dimensions), through which gradients flow.
@@ -67,9 +67,9 @@ def extend(
     rows, tokens = next(iter(inputs.values())).shape[:2]
     mask = torch.cat([reading.mask, reading.mask.new_ones(rows, tokens)], dim=1)
     cache = _copy_cache(reading.cache)
-    output = network(past_key_values=cache, use_cache=True, **inputs, **_positions(network, mask, tokens))
+    output = network(past_key_values=cache, use_cache=True, **inputs, **_position_arguments(network, mask, tokens))
     logits = _to_float32(output.logits)
-    return logits, Reading(output.past_key_values, mask, logits[:, -1])
+    return logits, NetworkReading(output.past_key_values, mask, logits[:, -1])
 
 
 def is_causal(network: Any) -> bool:
@@ -82,15 +82,15 @@ def is_causal(network: Any) -> bool:
     return bool(torch.allclose(first, second, rtol=1e-2, atol=1e-2))
 
 
-def _positions(network: Any, mask: torch.Tensor, last: int) -> dict[str, Any]:
+def _position_arguments(network: Any, mask: torch.Tensor, last: int) -> dict[str, Any]:
     """Return the positions of the last tokens and, if there is padding, the attention mask."""
 
     positions = (mask.long().cumsum(dim=1) - 1).clamp(min=0)[:, -last:]
     arguments: dict[str, torch.Tensor] = {} if bool(mask.all()) else {"attention_mask": mask.long()}
-    return {**arguments, "position_ids": positions} if _accepts(network, "position_ids") else arguments
+    return {**arguments, "position_ids": positions} if _accepts_parameter(network, "position_ids") else arguments
 
 
-def _accepts(network: Any, parameter: str) -> bool:
+def _accepts_parameter(network: Any, parameter: str) -> bool:
     return parameter in inspect.signature(network.forward).parameters
 
 
@@ -119,7 +119,7 @@ def _copy_cache(cache: Any) -> Any:
 SoftForm: TypeAlias = Literal["logits", "probabilities"]
 
 
-def check_shape(soft_tokens: torch.Tensor) -> int:
+def check_soft_tokens(soft_tokens: torch.Tensor) -> int:
     """Return the number of positions of soft tokens; raise if their shape is wrong."""
     shape = tuple(soft_tokens.shape)
     if len(shape) not in (2, 3) or 0 in shape:
@@ -145,8 +145,8 @@ def soft_embeddings(network: Any, soft_tokens: torch.Tensor, form: SoftForm) -> 
 
 
 def read_soft(
-    network: Any, reading: Reading, soft_tokens: torch.Tensor, form: SoftForm = "logits"
-) -> tuple[torch.Tensor, Reading]:
+    network: Any, reading: NetworkReading, soft_tokens: torch.Tensor, form: SoftForm = "logits"
+) -> tuple[torch.Tensor, NetworkReading]:
     """Return the log-probabilities of the token after each soft token, and the longer reading.
 
     (tokens, vocabulary) gives (tokens, vocabulary); with a first dimension, several rows follow one context. One token
@@ -154,19 +154,19 @@ def read_soft(
     """
     import torch
 
-    check_shape(soft_tokens)
+    check_soft_tokens(soft_tokens)
     batch = soft_tokens if soft_tokens.ndim == 3 else soft_tokens[None]
     if len(reading.mask) not in (1, len(batch)):
         raise InputError(f"{len(batch)} rows of soft tokens cannot follow a reading of {len(reading.mask)} rows")
     if len(reading.mask) < len(batch):
         reading = reading.rows(torch.zeros(len(batch), dtype=torch.long, device=reading.mask.device))
-    logits, longer = extend(network, reading, embeddings=soft_embeddings(network, batch, form))
+    logits, longer = extend_reading(network, reading, embeddings=soft_embeddings(network, batch, form))
     log_probabilities = logits.log_softmax(dim=-1)
     return (log_probabilities if soft_tokens.ndim == 3 else log_probabilities[0]), longer
 
 
 def soft_log_probabilities(
-    network: Any, reading: Reading, soft_tokens: torch.Tensor, form: SoftForm = "logits"
+    network: Any, reading: NetworkReading, soft_tokens: torch.Tensor, form: SoftForm = "logits"
 ) -> torch.Tensor:
     """Return the log-probabilities of every token at each position, given the context and the previous soft tokens.
 

@@ -66,7 +66,7 @@ def encode_text(tokenizer: Any, text: str) -> Ids:
     return tuple(encoding["input_ids"])
 
 
-def clean_text(text: str, join: Join) -> str:
+def clean_turn_text(text: str, join: Join) -> str:
     """Return a turn's text in a form that the convention allows: a line of a script has no line breaks.
 
     Lone surrogates, which tokenisers reject, become question marks.
@@ -75,7 +75,7 @@ def clean_text(text: str, join: Join) -> str:
     return " ".join(readable.split()) if join == "newline" else readable.strip()
 
 
-def end_ids(tokenizer: Any, join: Join) -> Ids:
+def turn_end_ids(tokenizer: Any, join: Join) -> Ids:
     """Return the ids that end a turn."""
     return encode_text(tokenizer, "\n") if join == "newline" else (tokenizer.eos_token_id,)
 
@@ -86,8 +86,10 @@ def context_ids(tokenizer: Any, context: Sequence[Turn], join: Join) -> ContextI
         ids = _chat_ids(tokenizer, context)
         begins = bool(ids) and ids[0] == tokenizer.bos_token_id
         return ContextIds(ids[:1], ids[1:]) if begins else ContextIds((), ids)
-    end = end_ids(tokenizer, join)
-    body = tuple(token for turn in context for token in (*encode_text(tokenizer, clean_text(turn.text, join)), *end))
+    end = turn_end_ids(tokenizer, join)
+    body = tuple(
+        token for turn in context for token in (*encode_text(tokenizer, clean_turn_text(turn.text, join)), *end)
+    )
     start = tuple(token for token in tokenizer("")["input_ids"] if token == tokenizer.bos_token_id)[:1]
     if not start and not body:
         return ContextIds((_first_id(tokenizer, end),), ())
@@ -104,8 +106,8 @@ def _chat_ids(tokenizer: Any, context: Sequence[Turn]) -> Ids:
 
     marks = [mark for mark in tokenizer.all_special_tokens if mark.strip()]
     messages = [
-        {"role": role, "content": _break_marks(clean_text(turn.text, "chat"), marks)}
-        for role, turn in zip(_roles(context), context, strict=True)
+        {"role": role, "content": _break_marks(clean_turn_text(turn.text, "chat"), marks)}
+        for role, turn in zip(_chat_roles(context), context, strict=True)
     ]
     if not messages:
         messages = [{"role": "user", "content": ""}]  # templates need something to reply to
@@ -127,7 +129,7 @@ def _chat_template(tokenizer: Any) -> str:
     return _DATE + template if "strftime_now" in template else template
 
 
-def _roles(context: Sequence[Turn]) -> list[str]:
+def _chat_roles(context: Sequence[Turn]) -> list[str]:
     """Return the speakers if they are chat roles; otherwise user and assistant alternately, back from the reply."""
     speakers = [turn.speaker or "" for turn in context]
     if speakers and set(speakers) <= _ROLES:

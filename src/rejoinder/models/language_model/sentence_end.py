@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rejoinder.models.language_model.generation import Decoding, end_of_text_ids, generate_ids, newline_ids
+from rejoinder.models.language_model.generation import DecodingSettings, end_of_text_ids, generate_ids, newline_ids
 from rejoinder.models.language_model.model import CUDA_LIMITS, MAX_ROWS, MAX_TOKENS, LanguageModel
 from rejoinder.models.language_model.prompt_format import Ids
 
@@ -25,17 +25,17 @@ def cut_at_sentence(text: str, start: int = 0) -> str | None:
     return text[: match.end()] if match else None
 
 
-def decode_line(model: LanguageModel, ids: Ids) -> str:
+def decode_ids_on_one_line(model: LanguageModel, ids: Ids) -> str:
     """Return the text of token ids, on one line."""
     return " ".join(str(model.tokenizer.decode(ids, skip_special_tokens=True)).split())
 
 
-def model_limits(model: LanguageModel) -> tuple[int, int]:
+def model_batch_limits(model: LanguageModel) -> tuple[int, int]:
     """Return how many rows and tokens at once suit the model's device."""
     return CUDA_LIMITS if model.network.device.type == "cuda" else (MAX_ROWS, MAX_TOKENS)
 
 
-def stop_ids(model: LanguageModel) -> Ids:
+def line_stop_ids(model: LanguageModel) -> Ids:
     """Return the tokens that end texts or lines."""
     if model.digest not in _STOPS:
         ids = {*end_of_text_ids(model.network, model.tokenizer), *newline_ids(model.tokenizer)}
@@ -48,14 +48,16 @@ def complete_sentences(model: LanguageModel, contexts: Sequence[Ids], outputs: S
 
     If ``extra`` tokens are not enough, the text is cut at its last sentence end, if it has one.
     """
-    texts = [decode_line(model, ids) for ids in outputs]
+    texts = [decode_ids_on_one_line(model, ids) for ids in outputs]
     incomplete = [i for i, text in enumerate(texts) if extra and not ends_sentence(text)]
     if not incomplete:
         return texts
     prefixes = [contexts[i] + outputs[i] for i in incomplete]
-    continuations = generate_ids(model.network, prefixes, Decoding(extra), stop_ids(model), *model_limits(model))
+    continuations = generate_ids(
+        model.network, prefixes, DecodingSettings(extra), line_stop_ids(model), *model_batch_limits(model)
+    )
     for i, ids in zip(incomplete, continuations, strict=True):
-        continued = decode_line(model, outputs[i] + ids)
+        continued = decode_ids_on_one_line(model, outputs[i] + ids)
         texts[i] = cut_at_sentence(continued, max(0, len(texts[i]) - 1)) or _cut_back(texts[i])
     return texts
 

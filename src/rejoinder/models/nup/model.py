@@ -17,7 +17,7 @@ from rejoinder.models.aptness.calibration import Numbers
 from rejoinder.models.aptness.card import AptnessLimits, SpecialTokens
 from rejoinder.models.aptness.cross_encoder import PairRow, build_pair_row
 from rejoinder.models.aptness.model import Contexts
-from rejoinder.models.batching import Rows, batches, pad
+from rejoinder.models.batching import Rows, pad_token_ids, split_into_batches
 from rejoinder.models.encoder.onnx import compute_in_parallel, open_session
 from rejoinder.models.encoder.tokenization import read_tokenizer
 from rejoinder.paths import cache_home
@@ -42,12 +42,12 @@ class NupCard:
         return sha256_of_bytes(orjson.dumps(content, option=orjson.OPT_SORT_KEYS))
 
 
-def default_folder() -> Path:
+def default_nup_folder() -> Path:
     """Return the folder of a network that was trained without naming a folder."""
     return cache_home() / "nup"
 
 
-def read_card(folder: Path) -> NupCard:
+def read_nup_card(folder: Path) -> NupCard:
     """Return the card of a folder."""
     path = folder / CARD_FILE
     try:
@@ -72,7 +72,7 @@ class NupModel:
     """The exported network in a folder."""
 
     def __init__(self, folder: Path) -> None:
-        self.card = read_card(folder)
+        self.card = read_nup_card(folder)
         for name in (GRAPH, TOKENIZER):
             if sha256_of(folder / name) != self.card.files.get(name):
                 raise InputError(f"{folder / name}: does not match its card; train it again: rejoinder train nup")
@@ -92,13 +92,13 @@ class NupModel:
         odds = np.empty(len(distinct))
 
         def fill(batch: Rows) -> None:
-            tokens, mask = pad([distinct[i].ids for i in batch], self.card.marks.padding)
+            tokens, mask = pad_token_ids([distinct[i].ids for i in batch], self.card.marks.padding)
             reply_starts = np.array([distinct[i].reply_at for i in batch])
             segments = mask * (np.arange(mask.shape[1]) >= reply_starts[:, None])
             inputs = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": segments}
             odds[batch] = self._session.run(["log_odds"], inputs)[0]
 
-        compute_in_parallel(fill, batches([len(row.ids) for row in distinct]))
+        compute_in_parallel(fill, split_into_batches([len(row.ids) for row in distinct]))
         index = {row: i for i, row in enumerate(distinct)}
         for i, row in rows.items():
             values[i] = 1 / (1 + np.exp(-np.clip(odds[index[row]], -60, 60)))
@@ -121,7 +121,7 @@ class NupModel:
 
 def open_nup(folder: str | None = None) -> NupModel:
     """Open the network in a folder, or by default the one that ``rejoinder train nup`` stored in the cache."""
-    location = default_folder() if folder is None else Path(folder)
+    location = default_nup_folder() if folder is None else Path(folder)
     if folder is None and not (location / CARD_FILE).is_file():
         raise RejoinderError(
             "nup has no trained network here; train one with: rejoinder train nup (minutes on a CPU), or give its "
@@ -131,9 +131,9 @@ def open_nup(folder: str | None = None) -> NupModel:
         changed = (location / CARD_FILE).stat().st_mtime_ns
     except OSError:
         changed = 0  # reading will report what is wrong
-    return _open(location, changed)
+    return _open_nup_folder(location, changed)
 
 
 @lru_cache(maxsize=2)
-def _open(folder: Path, changed: int) -> NupModel:
+def _open_nup_folder(folder: Path, changed: int) -> NupModel:
     return NupModel(folder)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from rejoinder.files import sha256_of
 from rejoinder.models.aptness.card import AptnessLimits, SpecialTokens
-from rejoinder.models.card import write_card
+from rejoinder.models.card import write_model_card
 from rejoinder.models.device import silence_transformers
 from rejoinder.models.nup import model as cards
 from rejoinder.models.nup.model import NupCard
@@ -74,5 +74,5 @@ def export_nup(
     (target / cards.TOKENIZER).write_text(tokenizer, encoding="utf-8", newline="")
     files = {name: sha256_of(target / name) for name in (cards.GRAPH, cards.TOKENIZER)}
     card = NupCard(files, marks, limits, about)
-    write_card(target / cards.CARD_FILE, asdict(card))
+    write_model_card(target / cards.CARD_FILE, asdict(card))
     return card

@@ -22,7 +22,7 @@ class UnknownOperationError(InputError):
     """A graph needs an operation that is not implemented here."""
 
 
-class _Step(NamedTuple):
+class _GraphStep(NamedTuple):
     operation: Any
     inputs: tuple[str, ...]
     settings: dict[str, Any]
@@ -70,16 +70,18 @@ class TorchGraph:
         tensor = self._torch.from_numpy(np.array(array))
         return tensor if tensor.numel() <= _SMALL else tensor.to(self._device)
 
-    def _plan(self, nodes: Sequence[Any], known: dict[str, Any], path: Path) -> list[_Step]:
+    def _plan(self, nodes: Sequence[Any], known: dict[str, Any], path: Path) -> list[_GraphStep]:
         """Return the steps that depend on an input; the results of the others are put into ``known``."""
-        steps: list[_Step] = []
+        steps: list[_GraphStep] = []
         known[""] = None
         for node in nodes:
             if node.op_type not in OPERATIONS:
                 raise UnknownOperationError(
                     f"{path}: {node.op_type} cannot be computed by torch here; set REJOINDER_DEVICE=cpu"
                 )
-            step = _Step(OPERATIONS[node.op_type], tuple(node.input), _node_attributes(node), tuple(node.output), ())
+            step = _GraphStep(
+                OPERATIONS[node.op_type], tuple(node.input), _node_attributes(node), tuple(node.output), ()
+            )
             if all(name in known for name in step.inputs):
                 with self._torch.inference_mode():
                     known[step.results[0]] = step.operation(*(known[name] for name in step.inputs), **step.settings)
@@ -87,9 +89,9 @@ class TorchGraph:
                 steps.append(step)
         return self._add_last_uses(steps, known)
 
-    def _add_last_uses(self, steps: Sequence[_Step], known: Mapping[str, Any]) -> list[_Step]:
+    def _add_last_uses(self, steps: Sequence[_GraphStep], known: Mapping[str, Any]) -> list[_GraphStep]:
         needed = {*known, *self._outputs}
-        steps_with_ends: list[_Step] = []
+        steps_with_ends: list[_GraphStep] = []
         for step in reversed(steps):
             last = tuple(name for name in dict.fromkeys((*step.inputs, *step.results)) if name not in needed)
             needed.update(last)

@@ -28,7 +28,7 @@ _NEEDED = {  # files by kind and whether the encoder is the embedded one
 
 
 @dataclass(frozen=True)
-class StatementChoice:
+class StatementReadingRule:
     """Which statements are read for a candidate: all of a short situation, the most likely few of a longer one."""
 
     whole: int = 8  # statements: a situation with no more than this is read in full
@@ -47,7 +47,7 @@ class RankerCard:
     marks: SpecialTokens
     words: str = ""  # the sha256 of the word vectors, which are those of aptness; empty for a torch model
     limits: RankerLimits = field(default_factory=RankerLimits)
-    choice: StatementChoice = field(default_factory=StatementChoice)
+    choice: StatementReadingRule = field(default_factory=StatementReadingRule)
     about: dict[str, Any] = field(default_factory=dict)  # licence, seed, data, measured ...
     format: int = FORMAT
 
@@ -58,7 +58,7 @@ class RankerCard:
         return sha256_of_bytes(orjson.dumps(decides, option=orjson.OPT_SORT_KEYS))
 
 
-def read_card(folder: Path) -> RankerCard:
+def read_ranker_card(folder: Path) -> RankerCard:
     """Return the card of a folder."""
     path = folder / CARD_FILE
     try:
@@ -75,7 +75,7 @@ def read_card(folder: Path) -> RankerCard:
         parts = {
             "marks": SpecialTokens(**content["marks"]),
             "limits": RankerLimits(**content["limits"]),
-            "choice": StatementChoice(**content["choice"]),
+            "choice": StatementReadingRule(**content["choice"]),
         }
         card = RankerCard(**{**content, **parts})
         for name in _NEEDED[card.kind, card.encoder == EMBEDDED]:
@@ -85,7 +85,7 @@ def read_card(folder: Path) -> RankerCard:
         raise InputError(f"{path}: is not the card of a ranker (a key is missing or unknown); train it again") from None
 
 
-def check_files(folder: Path, card: RankerCard) -> None:
+def check_ranker_files(folder: Path, card: RankerCard) -> None:
     """Raise if a file does not match the card."""
     for name, digest in card.files.items():
         if not (folder / name).is_file() or sha256_of(folder / name) != digest:

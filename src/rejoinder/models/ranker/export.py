@@ -15,10 +15,10 @@ from rejoinder.files import sha256_of
 from rejoinder.models.aptness import card as aptness_card
 from rejoinder.models.aptness.graph import write_graph
 from rejoinder.models.aptness.network import CrossEncoder
-from rejoinder.models.card import write_card
+from rejoinder.models.card import write_model_card
 from rejoinder.models.catalog.manifest import require_model
 from rejoinder.models.ranker import card as cards
-from rejoinder.models.ranker.card import RankerCard, StatementChoice
+from rejoinder.models.ranker.card import RankerCard, StatementReadingRule
 from rejoinder.models.ranker.network import ChooserNetwork, WordChooser, WordReader
 from rejoinder.models.ranker.rows import RankerLimits
 from rejoinder.models.ranker.statement_choice import Floats
@@ -31,7 +31,7 @@ def export_ranker(
     chooser: ChooserNetwork | None,
     weights: Floats | None,
     input_name: str,
-    choice: StatementChoice,
+    choice: StatementReadingRule,
     limits: RankerLimits,
     about: Mapping[str, Any],
     target: Path,
@@ -57,7 +57,7 @@ def export_ranker(
         _write_chooser(chooser, inputs, target)
         weights.astype("<f4").tofile(target / cards.COUNTS)
         names += [cards.CHOOSER, cards.COUNTS]
-    shipped = aptness_card.read_card(require_model("aptness"))
+    shipped = aptness_card.read_aptness_card(require_model("aptness"))
     card = RankerCard(
         kind="cross" if chooser is None else "situated",
         encoder=cards.EMBEDDED,
@@ -69,7 +69,7 @@ def export_ranker(
         choice=choice,
         about=dict(about),
     )
-    write_card(target / cards.CARD_FILE, asdict(card))
+    write_model_card(target / cards.CARD_FILE, asdict(card))
     return card
 
 

@@ -18,7 +18,7 @@ from rejoinder.metric import NAN
 from rejoinder.models.aptness import card as aptness_card
 from rejoinder.models.aptness.calibration import Ids, Numbers
 from rejoinder.models.aptness.cross_encoder import PairRow
-from rejoinder.models.batching import Rows, batches, pad
+from rejoinder.models.batching import Rows, pad_token_ids, split_into_batches
 from rejoinder.models.catalog.manifest import WEIGHTS, require_model
 from rejoinder.models.encoder.onnx import compute_in_parallel, open_session
 from rejoinder.models.encoder.tokenization import TextTokenizer, read_tokenizer
@@ -32,7 +32,7 @@ from rejoinder.models.ranker.rows import (
     request_ids,
     situation_rows,
 )
-from rejoinder.models.ranker.statement_choice import Floats, WordTable, choose_statements, word_similarity
+from rejoinder.models.ranker.statement_choice import Floats, WordTable, choose_statements_to_read, word_similarity
 from rejoinder.types import Question
 
 
@@ -42,7 +42,7 @@ class RankerGraphs:
     def __init__(self, folder: Path, card: RankerCard, shipped: Path) -> None:
         self._folder = folder
         self._padding = card.marks.padding
-        self._words = WordTable(shipped / aptness_card.EMBEDDINGS, aptness_card.read_card(shipped).dimensions)
+        self._words = WordTable(shipped / aptness_card.EMBEDDINGS, aptness_card.read_aptness_card(shipped).dimensions)
 
     def scores(self, rows: Sequence[PairRow]) -> Numbers:
         """Return the score of each candidate; equal rows are computed once."""
@@ -51,13 +51,13 @@ class RankerGraphs:
         values = np.empty(len(distinct))
 
         def fill(batch: Rows) -> None:
-            tokens, mask = pad([distinct[i].ids for i in batch], self._padding)
+            tokens, mask = pad_token_ids([distinct[i].ids for i in batch], self._padding)
             reply_starts = np.array([distinct[i].reply_at for i in batch])
             segments = mask * (np.arange(mask.shape[1]) >= reply_starts[:, None])
             inputs = {"words": self._words.vectors(tokens), "attention_mask": mask, "token_type_ids": segments}
             values[batch] = self._reader.run(["log_odds"], inputs)[0]
 
-        compute_in_parallel(fill, batches([len(row.ids) for row in distinct]))
+        compute_in_parallel(fill, split_into_batches([len(row.ids) for row in distinct]))
         return values[[index[row] for row in rows]]
 
     def odds(self, rows: Sequence[SituationRow]) -> list[Floats]:
@@ -65,13 +65,13 @@ class RankerGraphs:
         results: list[Floats] = [np.zeros(0, np.float32)] * len(rows)
 
         def fill(batch: Rows) -> None:
-            tokens, mask = pad([rows[i].ids for i in batch], self._padding)
+            tokens, mask = pad_token_ids([rows[i].ids for i in batch], self._padding)
             spans = span_weights([rows[i] for i in batch], tokens.shape[1])
             inputs = {"words": self._words.vectors(tokens), "attention_mask": mask, "places": spans}
             for i, odds in zip(batch, self._chooser.run(["log_odds"], inputs)[0], strict=True):
                 results[i] = odds[: len(rows[i].spans) - 1].copy()
 
-        compute_in_parallel(fill, batches([len(row.ids) for row in rows]))
+        compute_in_parallel(fill, split_into_batches([len(row.ids) for row in rows]))
         return results
 
     @cached_property
@@ -108,7 +108,7 @@ class StatementChooser(Protocol):
         ...
 
 
-class Ranking(NamedTuple):
+class RankerScores(NamedTuple):
     """A ranker's result for a question: one score per candidate, and the indices of the statements read for each."""
 
     scores: list[float]
@@ -123,7 +123,7 @@ class _QuestionTokens(NamedTuple):
     candidates: list[Ids]
 
 
-def shipped_folder() -> Path:
+def shipped_ranker_folder() -> Path:
     """Return the folder of the ranker shipped with the package."""
     if not (WEIGHTS / "ranker" / cards.CARD_FILE).is_file():
         raise InputError("no ranker comes with this version; train one with: rejoinder train ranker -o FOLDER")
@@ -132,16 +132,16 @@ def shipped_folder() -> Path:
 
 def open_ranker(folder: str | Path | None = None) -> RankerModel:
     """Open the ranker in a folder, or by default that of the package, once per process."""
-    location = shipped_folder() if folder is None else Path(folder)
+    location = shipped_ranker_folder() if folder is None else Path(folder)
     try:
         changed = (location / cards.CARD_FILE).stat().st_mtime_ns
     except OSError:
         changed = 0  # reading the card will report what is wrong
-    return _open(location, changed)
+    return _open_ranker_folder(location, changed)
 
 
 @lru_cache(maxsize=2)
-def _open(folder: Path, changed: int) -> RankerModel:
+def _open_ranker_folder(folder: Path, changed: int) -> RankerModel:
     return RankerModel(folder)
 
 
@@ -149,8 +149,8 @@ class RankerModel:
     """A ranker: a reader of candidates and, if it is situated, a chooser of statements."""
 
     def __init__(self, folder: Path) -> None:
-        self.card = cards.read_card(folder)
-        cards.check_files(folder, self.card)
+        self.card = cards.read_ranker_card(folder)
+        cards.check_ranker_files(folder, self.card)
         self.digest = self.card.digest()
         aptness = require_model("aptness")
         if self.card.encoder == cards.EMBEDDED:
@@ -159,9 +159,9 @@ class RankerModel:
         self._tokenizer: TextTokenizer = read_tokenizer(words / cards.TOKENIZER, self.card.limits.row_tokens)
         self._reader, self._chooser = _open_networks(folder, self.card, aptness)
         self._counts = np.fromfile(folder / cards.COUNTS, "<f4") if self.card.kind == "situated" else None
-        self._words = WordTable(aptness / aptness_card.EMBEDDINGS, aptness_card.read_card(aptness).dimensions)
+        self._words = WordTable(aptness / aptness_card.EMBEDDINGS, aptness_card.read_aptness_card(aptness).dimensions)
 
-    def rank(self, questions: Sequence[Question]) -> list[Ranking]:
+    def rank(self, questions: Sequence[Question]) -> list[RankerScores]:
         """Return the scores for every question, and the statements that were read."""
         tokens = self._tokens(questions)
         used = self._used(tokens)
@@ -176,7 +176,7 @@ class RankerModel:
         scores = [[NAN] * len(question.candidates) for question in tokens]
         for (n, c), score in zip(positions, self._reader.scores(rows) if rows else (), strict=True):
             scores[n][c] = float(score)
-        return [Ranking(*result) for result in zip(scores, used, strict=True)]
+        return [RankerScores(*result) for result in zip(scores, used, strict=True)]
 
     def used(self, questions: Sequence[Question]) -> list[list[tuple[int, ...]]]:
         """Return the indices of the statements that are read for each candidate."""
@@ -209,7 +209,7 @@ class RankerModel:
         used = []
         for question, odds in zip(tokens, self._odds(tokens), strict=True):
             similarities = word_similarity(question.statements, question.candidates, self._words, self._counts)
-            used.append([choose_statements(odds, similarity, self.card.choice) for similarity in similarities])
+            used.append([choose_statements_to_read(odds, similarity, self.card.choice) for similarity in similarities])
         return used
 
     def _fitting_statements(self, question: _QuestionTokens, candidate: Ids) -> tuple[int, ...]:
@@ -238,7 +238,7 @@ class RankerModel:
 
 def check_word_vectors(aptness: Path, card: RankerCard, folder: Path) -> None:
     """Raise if the word vectors are not those that the ranker was trained with."""
-    if aptness_card.read_card(aptness).files[aptness_card.EMBEDDINGS] != card.words:
+    if aptness_card.read_aptness_card(aptness).files[aptness_card.EMBEDDINGS] != card.words:
         raise InputError(f"{folder}: was trained with another version of aptness; train it again")
 
 

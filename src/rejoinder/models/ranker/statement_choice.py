@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.models.aptness.calibration import Ids
-from rejoinder.models.ranker.card import StatementChoice
+from rejoinder.models.ranker.card import StatementReadingRule
 
 Floats: TypeAlias = NDArray[np.float32]
 
@@ -67,10 +67,10 @@ def word_similarity(statements: Sequence[Ids], candidates: Sequence[Ids], words:
         "ik,jk->ij", words.directions(statement_words.tolist()), words.directions(candidate_words.tolist())
     )
     nearest = np.maximum.reduceat(
-        cosines[:, candidate_inverse], _starts([len(candidates[i]) for i in candidate_indices]), axis=1
+        cosines[:, candidate_inverse], _text_starts([len(candidates[i]) for i in candidate_indices]), axis=1
     )[statement_inverse]
     counted_weights = weights[all_statement_words][:, None]
-    starts = _starts([len(statements[i]) for i in statement_indices])
+    starts = _text_starts([len(statements[i]) for i in statement_indices])
     total = np.add.reduceat(counted_weights, starts, axis=0)
     similarity = np.add.reduceat(counted_weights * np.maximum(nearest, 0) ** 3, starts, axis=0) / np.maximum(
         total, 1e-9
@@ -79,7 +79,7 @@ def word_similarity(statements: Sequence[Ids], candidates: Sequence[Ids], words:
     return similarities
 
 
-def choose_statements(odds: Floats, similarity: Floats, choice: StatementChoice) -> tuple[int, ...]:
+def choose_statements_to_read(odds: Floats, similarity: Floats, choice: StatementReadingRule) -> tuple[int, ...]:
     """Return the indices of the statements to read, in order."""
     total = odds + choice.likeness * similarity
     most = len(total) if len(total) <= choice.whole else choice.most
@@ -87,5 +87,5 @@ def choose_statements(odds: Floats, similarity: Floats, choice: StatementChoice)
     return tuple(sorted(int(index) for index in likeliest if total[index] > -np.inf))
 
 
-def _starts(lengths: Sequence[int]) -> NDArray[np.intp]:
+def _text_starts(lengths: Sequence[int]) -> NDArray[np.intp]:
     return np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.intp)

@@ -16,9 +16,9 @@ from rejoinder.files import sha256_of
 from rejoinder.models.aptness.calibration import Numbers
 from rejoinder.models.aptness.card import SpecialTokens
 from rejoinder.models.aptness.cross_encoder import PairRow
-from rejoinder.models.batching import batches, pad
-from rejoinder.models.card import write_card
-from rejoinder.models.device import batch_limits, silence_transformers, torch_device
+from rejoinder.models.batching import pad_token_ids, split_into_batches
+from rejoinder.models.card import write_model_card
+from rejoinder.models.device import device_batch_limits, silence_transformers, torch_device
 from rejoinder.models.encoder.factory import find_encoder_folder
 from rejoinder.models.encoder.transformers import load_tokenizer, open_network
 from rejoinder.models.ranker import card as cards
@@ -90,7 +90,7 @@ def save_hub_ranker(reader: HubReader, tokenizer: str, card: RankerCard, target:
     reader.trunk.config.to_json_file(target / cards.CONFIG, use_diff=False)
     names = (cards.WEIGHTS, cards.TOKENIZER, cards.CONFIG)
     card = replace(card, files={name: sha256_of(target / name) for name in names})
-    write_card(target / cards.CARD_FILE, asdict(card))
+    write_model_card(target / cards.CARD_FILE, asdict(card))
     return card
 
 
@@ -116,8 +116,8 @@ class TorchReader:
     def scores(self, rows: Sequence[PairRow]) -> Numbers:
         """Return the score of each candidate."""
         results = np.empty(len(rows))
-        for batch in batches([len(row.ids) for row in rows], *batch_limits(self._device)):
-            tokens, mask = pad([rows[i].ids for i in batch], self._padding)
+        for batch in split_into_batches([len(row.ids) for row in rows], *device_batch_limits(self._device)):
+            tokens, mask = pad_token_ids([rows[i].ids for i in batch], self._padding)
             reply_starts = np.array([rows[i].reply_at for i in batch])
             segments = mask * (np.arange(mask.shape[1]) >= reply_starts[:, None])
             with torch.no_grad():

@@ -13,10 +13,10 @@ import orjson
 
 from rejoinder.errors import InputError
 from rejoinder.files import sha256_of, sha256_of_bytes
-from rejoinder.models.card import write_card
+from rejoinder.models.card import write_model_card
 from rejoinder.models.catalog.manifest import WEIGHTS
-from rejoinder.models.speaker.network import Array, Kind, Weights, build_network, center_vectors, join_views
-from rejoinder.models.speaker.vectors import UtteranceVectors, WeightedVectors, context_vectors, open_utterance_vectors
+from rejoinder.models.speaker.network import Array, Kind, Weights, build_scorer_network, centre_vectors, join_views
+from rejoinder.models.speaker.vectors import TurnEncoder, WeightedVectors, context_vectors, open_turn_encoder
 from rejoinder.models.tensors import read_tensors, write_tensors
 
 CARD_FILE = "scorer.json"
@@ -54,12 +54,12 @@ class ScorerCard:
         return sha256_of_bytes(orjson.dumps(content, option=orjson.OPT_SORT_KEYS))
 
 
-def shipped_folder(kind: Kind) -> Path:
+def shipped_scorer_folder(kind: Kind) -> Path:
     """Return the folder of the scorer shipped with the package."""
     return WEIGHTS / kind
 
 
-def read_card(folder: Path) -> ScorerCard:
+def read_scorer_card(folder: Path) -> ScorerCard:
     """Return the card of a folder."""
     path = folder / CARD_FILE
     try:
@@ -86,24 +86,24 @@ def write_scorer(folder: Path, card: ScorerCard, weights: Weights) -> ScorerCard
     folder.mkdir(parents=True, exist_ok=True)
     write_tensors(folder / TENSORS, {name: array.astype(np.float16) for name, array in weights.items()})
     content = {**asdict(card), "views": [list(view) for view in card.views], "weights": sha256_of(folder / TENSORS)}
-    write_card(folder / CARD_FILE, content)
-    return read_card(folder)
+    write_model_card(folder / CARD_FILE, content)
+    return read_scorer_card(folder)
 
 
 class SpeakerScorer:
     """A scorer: its card, its weights (in double precision) and its V."""
 
-    def __init__(self, card: ScorerCard, weights: Weights, vectors: UtteranceVectors) -> None:
+    def __init__(self, card: ScorerCard, weights: Weights, vectors: TurnEncoder) -> None:
         self.card, self.vectors = card, vectors
         # Rounded as they are stored, whether they come from a folder or from training.
         self.weights = {name: array.astype(np.float16).astype(np.float64) for name, array in weights.items()}
-        self._network = build_network(card.kind)
+        self._network = build_scorer_network(card.kind)
 
     @classmethod
     def open(cls, folder: Path) -> SpeakerScorer:
         """Open the scorer of a folder; raise if its files or vectors do not match its card."""
-        card = read_card(folder)
-        vectors = open_utterance_vectors(card.encoder)
+        card = read_scorer_card(folder)
+        vectors = open_turn_encoder(card.encoder)
         if vectors.digest != card.features:
             raise InputError(
                 f"{folder / CARD_FILE}: was trained on different vectors of {card.encoder!r} (digest "
@@ -120,7 +120,7 @@ class SpeakerScorer:
         """Return f of the views of contexts and of replies, unscaled; NaN if either has no known words."""
         mean = self.weights[MEAN_NAME]
         contexts = join_views([WeightedVectors(v.vectors.astype(np.float64), v.weights) for v in views], mean)
-        centered_replies = center_vectors(replies.vectors.astype(np.float64), mean)[:, None]
+        centered_replies = centre_vectors(replies.vectors.astype(np.float64), mean)[:, None]
         scores = self._network.scores(self.weights, contexts, centered_replies).scores[:, 0]
         has_context = np.any([view.weights > 0 for view in views], axis=0)
         return np.where(has_context & (replies.weights > 0), scores, np.nan)
@@ -132,7 +132,7 @@ class SpeakerScorer:
         newest_first = [list(self._last_turns(context))[::-1] for context in contexts]
         distinct = list(dict.fromkeys([*(text for texts in newest_first for text in texts), *replies, ""]))
         index = {text: i for i, text in enumerate(distinct)}
-        vectors = self.vectors.utterances(distinct)
+        vectors = self.vectors.encode_turns(distinct)
 
         def rows(texts: Sequence[str]) -> WeightedVectors:
             indices = [index[text] for text in texts]
@@ -174,7 +174,7 @@ class SpeakerScorer:
 
 def open_scorer(kind: Kind, folder: str | Path | None = None) -> SpeakerScorer:
     """Open the scorer in a folder, or by default that of the package."""
-    location = shipped_folder(kind) if folder is None else Path(folder)
+    location = shipped_scorer_folder(kind) if folder is None else Path(folder)
     path = location / CARD_FILE
     scorer = _open_cached(location, path.stat().st_mtime_ns if path.is_file() else 0)
     if scorer.card.kind != kind:

@@ -50,11 +50,11 @@ class BilinearNetwork:
 
     def start(self, dimensions: int, views: int, scale: float, random: np.random.Generator) -> dict[str, Array]:
         """Return M as the identity times a scale for each view, so that f initially grows with the cosine."""
-        return {"matrix": _identities(dimensions, views, scale)}
+        return {"matrix": _scaled_identities(dimensions, views, scale)}
 
     def scores(self, weights: Weights, contexts: Array, replies: Array) -> ForwardPass:
         """Return the score of each reply."""
-        values = np.tanh(_products(contexts @ weights["matrix"], replies))
+        values = np.tanh(_context_reply_products(contexts @ weights["matrix"], replies))
         return ForwardPass(values, ())
 
     def gradient(
@@ -81,7 +81,7 @@ class UnreferencedNetwork:
 
         layer = sample_uniform((views + 1) * dimensions + 1, self.hidden)
         return {
-            "matrix": _identities(dimensions, views, scale),
+            "matrix": _scaled_identities(dimensions, views, scale),
             "context": layer[: views * dimensions],
             "reply": layer[views * dimensions : -1],
             "quadratic": layer[-1:],
@@ -92,7 +92,7 @@ class UnreferencedNetwork:
 
     def scores(self, weights: Weights, contexts: Array, replies: Array) -> ForwardPass:
         """Return the score of each reply."""
-        products = _products(contexts @ weights["matrix"], replies)
+        products = _context_reply_products(contexts @ weights["matrix"], replies)
         inner = (contexts @ weights["context"])[:, None] + replies @ weights["reply"]
         hidden = np.tanh(inner + products[..., None] * weights["quadratic"][0] + weights["bias"])
         odds = hidden @ weights["output"] + weights["output_bias"][0]
@@ -118,16 +118,16 @@ class UnreferencedNetwork:
         }
 
 
-def build_network(kind: Kind) -> ScorerNetwork:
+def build_scorer_network(kind: Kind) -> ScorerNetwork:
     """Return the network for a kind of scorer."""
     return UnreferencedNetwork() if kind == "ruber" else BilinearNetwork()
 
 
-def _identities(dimensions: int, views: int, scale: float) -> Array:
+def _scaled_identities(dimensions: int, views: int, scale: float) -> Array:
     return np.tile(np.eye(dimensions, dtype=np.float32) * np.float32(scale / views), (views, 1))
 
 
-def center_vectors(vectors: Array, mean: Array) -> Array:
+def centre_vectors(vectors: Array, mean: Array) -> Array:
     """Return vectors minus a mean, scaled to length 1; a vector that equals the mean becomes zero."""
     centered = vectors - mean.astype(vectors.dtype)
     lengths = np.sqrt(np.einsum("...d,...d->...", centered, centered))[..., None]
@@ -137,11 +137,11 @@ def center_vectors(vectors: Array, mean: Array) -> Array:
 def join_views(views: Sequence[WeightedVectors], mean: Array) -> Array:
     """Return the views of contexts, each centred separately; a view without known words is zero."""
     return np.concatenate(
-        [center_vectors(v.vectors, mean) * (v.weights > 0).astype(mean.dtype)[:, None] for v in views], axis=1
+        [centre_vectors(v.vectors, mean) * (v.weights > 0).astype(mean.dtype)[:, None] for v in views], axis=1
     )
 
 
-def _products(contexts: Array, replies: Array) -> Array:
+def _context_reply_products(contexts: Array, replies: Array) -> Array:
     """Map (n, d) and (n, k, d) to (n, k)."""
     return np.asarray((replies @ contexts[:, :, None])[..., 0])
 

@@ -28,7 +28,7 @@ class WeightedVectors(NamedTuple):
     weights: NDArray[np.float32]
 
 
-class UtteranceVectors(Protocol):
+class TurnEncoder(Protocol):
     """Turns utterances into vectors."""
 
     name: str
@@ -36,7 +36,7 @@ class UtteranceVectors(Protocol):
     dimensions: int
     licence: str
 
-    def utterances(self, texts: Sequence[str]) -> WeightedVectors:
+    def encode_turns(self, texts: Sequence[str]) -> WeightedVectors:
         """Return the vector and the weight of each text, in order."""
         ...
 
@@ -45,7 +45,7 @@ class UtteranceVectors(Protocol):
         ...
 
 
-def open_utterance_vectors(name: str, cache: bool = True) -> UtteranceVectors:
+def open_turn_encoder(name: str, cache: bool = True) -> TurnEncoder:
     """Open word vectors or an encoder from the catalog, or a folder with either."""
     if MODELS[name].kind == "word-vectors" if name in MODELS else (Path(name) / MATRIX).is_file():
         return WordAverages(name)
@@ -60,7 +60,7 @@ class WordAverages:
         self.name, self.digest, self.dimensions = name, self._words.digest, self._words.dimensions
         self.licence = _find_licence(name)
 
-    def utterances(self, texts: Sequence[str]) -> WeightedVectors:
+    def encode_turns(self, texts: Sequence[str]) -> WeightedVectors:
         """Return the mean vector of each text; its weight is its number of known words."""
         tokens_of = get_tokenizer("words")
         rows: dict[str, int] = {}
@@ -87,7 +87,7 @@ class EncoderVectors:
         self.name, self.digest, self.dimensions = name, self._encoder.digest, self._encoder.dimensions
         self.licence = _find_licence(name)
 
-    def utterances(self, texts: Sequence[str]) -> WeightedVectors:
+    def encode_turns(self, texts: Sequence[str]) -> WeightedVectors:
         """Return the vector of each text; its weight is 1, or 0 if the text is blank."""
         has_text = np.array([bool(text.strip()) for text in texts], bool)
         vectors = np.zeros((len(texts), self.dimensions), np.float32)

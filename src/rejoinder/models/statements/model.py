@@ -10,10 +10,10 @@ from typing import Any, Protocol
 
 from rejoinder.data.questions import CATEGORIES
 from rejoinder.errors import InputError, nearest
-from rejoinder.models.batching import batches
+from rejoinder.models.batching import split_into_batches
 from rejoinder.models.catalog.manifest import WEIGHTS
 from rejoinder.models.comet.model import load_sequence_comet
-from rejoinder.models.language_model.lora_folder import LoraCard, LoraKind, open_lora, read_card
+from rejoinder.models.language_model.lora_folder import LoraCard, LoraKind, open_lora, read_lora_card
 from rejoinder.models.language_model.model import LanguageModel
 
 MAX_WORDS = 100  # of each text that is read: what comes later does not matter for a statement
@@ -78,7 +78,7 @@ def check_beam(n: int, beam: int) -> None:
         )
 
 
-def first_lines(texts: Sequence[str], n: int) -> list[list[str]]:
+def first_lines_of_outputs(texts: Sequence[str], n: int) -> list[list[str]]:
     """Return the first lines of the outputs in groups of n, without empty and repeated ones."""
     lines = [" ".join(text.strip().partition("\n")[0].split()) for text in texts]
     return [list(dict.fromkeys(line for line in lines[i : i + n] if line)) for i in range(0, len(lines), n)]
@@ -100,7 +100,7 @@ class LoraStatementWriter:
         rows = [self.model.tokenizer.encode(text, add_special_tokens=False) for text in distinct]
         rows = [row[-(self.model.window - _MAX_TOKENS) :] for row in rows]
         statements: dict[str, list[str]] = {}
-        for batch in batches([len(row) for row in rows], most_rows=_MAX_ROWS, most_tokens=4_096):
+        for batch in split_into_batches([len(row) for row in rows], most_rows=_MAX_ROWS, most_tokens=4_096):
             new_statements = self._generate([rows[i] for i in batch], n, beam)
             statements.update(zip((distinct[i] for i in batch), new_statements, strict=True))
         return [statements[request.prompt] for request in requests]
@@ -108,11 +108,11 @@ class LoraStatementWriter:
     def _generate(self, rows: Sequence[Sequence[int]], n: int, beam: int) -> list[list[str]]:
         import torch
 
-        from rejoinder.models.language_model.network import fill_left
+        from rejoinder.models.language_model.network import pad_left
 
         network, tokenizer = self.model.network, self.model.tokenizer
         end = int(tokenizer.encode("\n", add_special_tokens=False)[-1])
-        ids, mask = fill_left(rows, network.device)
+        ids, mask = pad_left(rows, network.device)
         with torch.no_grad():
             generated = network.generate(
                 input_ids=ids,
@@ -127,7 +127,7 @@ class LoraStatementWriter:
             )
         new_ids = generated[:, ids.shape[1] :]
         texts = tokenizer.batch_decode(new_ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        return first_lines(texts, n)
+        return first_lines_of_outputs(texts, n)
 
     def details(self) -> dict[str, str]:
         """Return what determines a statement."""
@@ -137,12 +137,12 @@ class LoraStatementWriter:
 def open_lora_writer(folder: str | Path | None = None, device: Any = None) -> LoraStatementWriter:
     """Open the writer in a folder, or by default that of the package."""
     location = SHIPPED_FOLDER if folder is None else Path(folder)
-    read_card(location, STATEMENTS_LORA)
-    return _open(location, (location / STATEMENTS_LORA.card).stat().st_mtime_ns, device)
+    read_lora_card(location, STATEMENTS_LORA)
+    return _open_writer_folder(location, (location / STATEMENTS_LORA.card).stat().st_mtime_ns, device)
 
 
 @lru_cache(maxsize=1)
-def _open(folder: Path, changed: int, device: Any) -> LoraStatementWriter:
+def _open_writer_folder(folder: Path, changed: int, device: Any) -> LoraStatementWriter:
     return LoraStatementWriter(*open_lora(folder, STATEMENTS_LORA, device))
 
 
@@ -188,14 +188,14 @@ class SequenceStatementWriter:
                 do_sample=False,
             )
         texts = self.tokenizer.batch_decode(generated[:, len(start_ids) :], skip_special_tokens=True)
-        return first_lines(texts, n)[0]
+        return first_lines_of_outputs(texts, n)[0]
 
     def details(self) -> dict[str, str]:
         """Return what determines a statement."""
         return {"digest": self.digest[:12]}
 
 
-def open_writer(name: str | None = None, device: Any = None) -> StatementWriter:
+def open_statement_writer(name: str | None = None, device: Any = None) -> StatementWriter:
     """Open the writer of the package, of a folder that ``rejoinder train statements`` wrote, or a sequence model."""
     if name is None or (Path(name) / STATEMENTS_LORA.card).is_file():
         return open_lora_writer(name, device)

@@ -76,7 +76,7 @@ def candidate_texts(question: Question) -> tuple[str, ...]:
     return (texts[truth], *(text for place, text in enumerate(texts) if place != truth))
 
 
-def make_request(questions: Iterable[Question]) -> LossRequest:
+def make_loss_request(questions: Iterable[Question]) -> LossRequest:
     """Return the request for the losses that some questions need."""
     texts_by_context: dict[tuple[str, ...], dict[str, None]] = {}
     for question in questions:
@@ -112,6 +112,6 @@ def load_answers(folder: Path, request: LossRequest) -> NetworkAnswers:
     return NetworkAnswers(losses, replies)
 
 
-def answers_home(request: LossRequest) -> Path:
+def chosen_answers_home(request: LossRequest) -> Path:
     """Return the cache folder for the answers to a request."""
     return cache_home() / "chosen" / request.digest[:16]

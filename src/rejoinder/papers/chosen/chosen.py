@@ -6,8 +6,7 @@ rankings are compared with ladders of known order instead of people.
 
 from __future__ import annotations
 
-import html
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,17 +20,18 @@ from rejoinder.papers.chosen import tables
 from rejoinder.papers.chosen.answers import (
     LossRequest,
     NetworkAnswers,
-    answers_home,
     candidate_texts,
+    chosen_answers_home,
     context_texts,
     load_answers,
-    make_request,
+    make_loss_request,
 )
+from rejoinder.papers.chosen.figures import draw_boxes
 from rejoinder.papers.chosen.ladders import FRACTION_SIZE, SNAPSHOTS, list_ladders, list_rungs, list_ten_systems
 from rejoinder.papers.chosen.measures import (
     CORRUPTED_SHARES,
+    CandidateKind,
     ChosenMeasures,
-    Kind,
     Ladder,
     Values,
     align_to_contexts,
@@ -40,10 +40,10 @@ from rejoinder.papers.chosen.measures import (
     draw_corrupted,
     measure_set_agreement,
     score_choices,
-    score_replies,
+    score_network_replies,
     summarise_spread,
 )
-from rejoinder.papers.chosen.sets import SHARE, Sets, build_sets
+from rejoinder.papers.chosen.sets import SHARE, ChosenSets, build_sets
 from rejoinder.papers.loader import load_notes
 from rejoinder.selection.overlap import measure_overlap
 from rejoinder.types import Question
@@ -57,34 +57,32 @@ METRICS = {
     "ROUGE-L": "rouge_l",
     "aptness of the replies": "aptness",
 }
-_WIDTH, _ROW, _LEFT, _RIGHT, _HEAD = 760, 54, 310, 24, 40
-_STYLE = (
-    "<style>text{font:12px sans-serif;fill:#333}.grid{stroke:#ddd}.box{fill:#dfe8ef;stroke:#2f6f9f}"
-    ".line{stroke:#2f6f9f}.dot{fill:#c8553d;fill-opacity:.6}.y{text-anchor:end}.x{text-anchor:middle}</style>"
-)
 
 
 def reproduce() -> Reproduction:
     """Build the sets, read the networks' answers from the cache, and compare."""
     sets = build_sets()
     questions = [q for built in sets.chosen for q in built.questions] + [q for one in sets.random for q in one]
-    request = make_request(questions)
+    request = make_loss_request(questions)
     answers = {rung.name: _read_cached_answers(rung.folder, request) for rung in list_rungs()}
-    measures = Measurement(sets, request, answers).measure()
+    measures = ChosenMeasurement(sets, request, answers).measure()
     coefficients = {
-        ladder.name: (ladder.coefficients(Kind.RANDOM), ladder.coefficients(Kind.CHOSEN)) for ladder in measures.ladders
+        ladder.name: (ladder.coefficients(CandidateKind.RANDOM), ladder.coefficients(CandidateKind.CHOSEN))
+        for ladder in measures.ladders
     }
     return Reproduction(
         "chosen",
         "CHOSEN: ranking systems by response selection",
-        tables.list_figures(measures, sets),
-        list_notes(measures, sets, [read_steps(answers_home(request) / rung.folder) for rung in list_ten_systems()]),
+        tables.list_chosen_figures(measures, sets),
+        list_chosen_notes(
+            measures, sets, [read_steps(chosen_answers_home(request) / rung.folder) for rung in list_ten_systems()]
+        ),
         {"figure-2": draw_boxes("Spearman with the ladder's order", coefficients)},
     )
 
 
 def _read_cached_answers(folder: str, request: LossRequest) -> NetworkAnswers:
-    place = answers_home(request) / folder.replace("/", ".")
+    place = chosen_answers_home(request) / folder.replace("/", ".")
     if not place.is_dir():
         raise InputError(
             f"the answers of {folder} are not in the cache; training the networks needs a GPU, see "
@@ -102,10 +100,10 @@ def read_steps(folder: Path) -> int:
 
 
 @dataclass
-class Measurement:
+class ChosenMeasurement:
     """Computes what the tables show from sets and answers."""
 
-    sets: Sets
+    sets: ChosenSets
     request: LossRequest
     answers: dict[str, NetworkAnswers]
 
@@ -122,22 +120,25 @@ class Measurement:
         counts = [len(texts) for texts in self.request.texts]
         self._owners = np.repeat(np.arange(len(counts)), counts)
         self._at = {
-            Kind.CHOSEN: [self._places(built.questions) for built in self.sets.chosen],
-            Kind.RANDOM: [self._places(one) for one in self.sets.random],
+            CandidateKind.CHOSEN: [self._places(built.questions) for built in self.sets.chosen],
+            CandidateKind.RANDOM: [self._places(one) for one in self.sets.random],
         }
         self._scored: dict[str, dict[str, Values]] = {}
 
     def measure(self) -> ChosenMeasures:
         """Measure the ten systems and all ladders."""
         names = [rung.name for rung in list_ten_systems()]
-        right = {kind: np.stack([self._right(self.answers[n].losses, kind) for n in names]) for kind in Kind}
+        right = {kind: np.stack([self._right(self.answers[n].losses, kind) for n in names]) for kind in CandidateKind}
         replies = {name: np.stack([self._replies(n)[name] for n in names]) for name in METRICS}
         return ChosenMeasures(names, right, replies, [*self._ladders(), self._corrupted()])
 
     def _ladders(self) -> list[Ladder]:
         ladders = []
         for name, steps in list_ladders().items():
-            right = {kind: np.stack([self._right(self.answers[s.name].losses, kind) for s in steps]) for kind in Kind}
+            right = {
+                kind: np.stack([self._right(self.answers[s.name].losses, kind) for s in steps])
+                for kind in CandidateKind
+            }
             replies = {metric: np.stack([self._replies(s.name)[metric] for s in steps]) for metric in METRICS}
             ladders.append(Ladder(name, right, replies))
         return ladders
@@ -149,7 +150,7 @@ class Measurement:
         which = [draw_corrupted(names, share, "spoilt") for share in CORRUPTED_SHARES]
         right = {
             kind: np.stack([self._right(corrupt_losses(base.losses, self._owners, w), kind) for w in which])
-            for kind in Kind
+            for kind in CandidateKind
         }
         scored = [self._scores(corrupt_replies(base.replies, w)) for w in which]
         replies = {metric: np.stack([one[metric] for one in scored]) for metric in METRICS}
@@ -159,7 +160,7 @@ class Measurement:
         contexts = np.array([self.request.order[context_texts(q)] for q in questions], np.int64)
         return self.request.at(questions), contexts
 
-    def _right(self, losses: NDArray[np.float32], kind: Kind) -> Values:
+    def _right(self, losses: NDArray[np.float32], kind: CandidateKind) -> Values:
         """Where a network chose the true reply: sets, contexts."""
         size = len(self.request.contexts)
         return np.stack(
@@ -172,10 +173,10 @@ class Measurement:
         return self._scored[name]
 
     def _scores(self, replies: list[str]) -> dict[str, Values]:
-        return score_replies(METRICS, self.request.contexts, self._truths, replies)
+        return score_network_replies(METRICS, self.request.contexts, self._truths, replies)
 
 
-def list_notes(measures: ChosenMeasures, sets: Sets, steps: Sequence[int]) -> list[str]:
+def list_chosen_notes(measures: ChosenMeasures, sets: ChosenSets, steps: Sequence[int]) -> list[str]:
     """Sentences with figures, then those without; ``steps`` are those that the ten systems were trained for."""
     return [
         _describe_sets(sets),
@@ -187,7 +188,7 @@ def list_notes(measures: ChosenMeasures, sets: Sets, steps: Sequence[int]) -> li
     ]
 
 
-def _describe_sets(sets: Sets) -> str:
+def _describe_sets(sets: ChosenSets) -> str:
     first = sets.chosen[0]
     shared = measure_overlap(first.questions)
     sizes = _format_range([len(built.questions) for built in sets.chosen[1:]])
@@ -206,8 +207,8 @@ def _describe_sets(sets: Sets) -> str:
 
 
 def _describe_findings(measures: ChosenMeasures) -> Iterator[str]:
-    chosen = [summarise_spread(ladder.coefficients(Kind.CHOSEN)) for ladder in measures.ladders]
-    random = [summarise_spread(ladder.coefficients(Kind.RANDOM)) for ladder in measures.ladders]
+    chosen = [summarise_spread(ladder.coefficients(CandidateKind.CHOSEN)) for ladder in measures.ladders]
+    random = [summarise_spread(ladder.coefficients(CandidateKind.RANDOM)) for ladder in measures.ladders]
     means = [float(np.mean([one.mean for one in many])) for many in (chosen, random)]
     deviations = [float(np.mean([one.deviation for one in many])) for many in (chosen, random)]
     yield _NOTES.text(
@@ -215,14 +216,16 @@ def _describe_findings(measures: ChosenMeasures) -> Iterator[str]:
         n=len(chosen),
         mean_chosen=means[0],
         mean_random=means[1],
-        mean_verdict=_judge(means[0] >= means[1]),
+        mean_verdict=_finding_verdict(means[0] >= means[1]),
         deviation_chosen=deviations[0],
         deviation_random=deviations[1],
-        deviation_verdict=_judge(deviations[0] <= deviations[1] / 2),
+        deviation_verdict=_finding_verdict(deviations[0] <= deviations[1] / 2),
     )
     agreement = {
-        kind: measure_set_agreement(np.nanmean(measures.right[kind], axis=2).T[1 if kind is Kind.CHOSEN else 0 :])
-        for kind in Kind
+        kind: measure_set_agreement(
+            np.nanmean(measures.right[kind], axis=2).T[1 if kind is CandidateKind.CHOSEN else 0 :]
+        )
+        for kind in CandidateKind
     }
     yield _NOTES.text(
         "agreement",
@@ -231,44 +234,9 @@ def _describe_findings(measures: ChosenMeasures) -> Iterator[str]:
     )
 
 
-def _judge(reached: bool) -> str:
+def _finding_verdict(reached: bool) -> str:
     return "reached" if reached else "MISSED"
 
 
 def _format_range(sizes: list[int]) -> str:
     return f"{min(sizes):,} to {max(sizes):,}" if min(sizes) != max(sizes) else f"{sizes[0]:,}"
-
-
-def draw_boxes(title: str, rows: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> str:
-    """Draw one row per name: a box for the first coefficients (quartiles, ends), a dot for each of the second."""
-    known = [v for first, second in rows.values() for v in (*first, *second)] or [0.0, 1.0]
-    low, high = min(0.0, min(known)), 1.0
-    height = _HEAD + _ROW * len(rows) + 44
-
-    def at(value: float) -> float:
-        return _LEFT + (_WIDTH - _LEFT - _RIGHT) * (value - low) / (high - low)
-
-    parts = [f'<text x="{_WIDTH / 2}" y="18" class="x">{html.escape(title)}</text>']
-    for tick in np.arange(np.ceil(low * 5) / 5, 1.001, 0.2):
-        parts.append(f'<line class="grid" x1="{at(tick):.1f}" x2="{at(tick):.1f}" y1="{_HEAD}" y2="{height - 34}"/>')
-        parts.append(f'<text class="x" x="{at(tick):.1f}" y="{height - 18}">{tick:.1f}</text>')
-    for place, (name, (first, second)) in enumerate(rows.items()):
-        y = _HEAD + _ROW * place + _ROW / 2
-        parts.append(f'<text class="y" x="{_LEFT - 10}" y="{y + 4}">{html.escape(name)}</text>')
-        parts += _draw_box(first, y, at)
-        parts += [f'<circle class="dot" cx="{at(v):.1f}" cy="{y + 14:.1f}" r="4"/>' for v in second]
-    parts.append(f'<text x="{_LEFT}" y="{height - 3}">box: random sets; dots: chosen sets</text>')
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" role="img">'
-    ground = f'<rect width="{_WIDTH}" height="{height}" fill="#fff"/>'
-    return f"{head}<title>{html.escape(title)}</title>{_STYLE}{ground}{''.join(parts)}</svg>\n"
-
-
-def _draw_box(values: Sequence[float], y: float, at: Callable[[float], float]) -> list[str]:
-    if not values:
-        return []
-    least, first, middle, third, most = (at(float(v)) for v in np.quantile(values, (0, 0.25, 0.5, 0.75, 1)))
-    return [
-        f'<line class="line" x1="{least:.1f}" x2="{most:.1f}" y1="{y:.1f}" y2="{y:.1f}"/>',
-        f'<rect class="box" x="{first:.1f}" y="{y - 9:.1f}" width="{max(1.0, third - first):.1f}" height="18"/>',
-        f'<line class="line" x1="{middle:.1f}" x2="{middle:.1f}" y1="{y - 9:.1f}" y2="{y + 9:.1f}" stroke-width="3"/>',
-    ]

@@ -19,13 +19,13 @@ import orjson
 from rejoinder.errors import InputError
 from rejoinder.papers.chosen.answers import (
     LossRequest,
-    answers_home,
     ask_network,
+    chosen_answers_home,
     load_answers,
-    make_request,
+    make_loss_request,
     save_answers,
 )
-from rejoinder.papers.chosen.ladders import STEPS, list_rungs, train_all
+from rejoinder.papers.chosen.ladders import STEPS, list_rungs, train_all_networks
 
 FILE = click.Path(path_type=Path)
 
@@ -43,7 +43,7 @@ def dump(asked: Path) -> None:
 
     sets = build_sets(lambda line: click.echo(line, err=True))
     questions = [q for built in sets.chosen for q in built.questions] + [q for one in sets.random for q in one]
-    request = make_request(questions)
+    request = make_loss_request(questions)
     asked.write_bytes(gzip.compress(orjson.dumps([request.contexts, request.texts]), mtime=0))
     click.echo(f"{asked}: {len(request.contexts):,} contexts, {len(request.places):,} texts after them", err=True)
 
@@ -58,7 +58,7 @@ def dump(asked: Path) -> None:
 @click.option("--corpus", multiple=True, help="Dialogues to train on [dataset:corpus/dialogues].")
 def train(target: Path, steps: int, together: int, program: str, corpus: tuple[str, ...]) -> None:
     """Train every network."""
-    train_all(target, steps, corpus, together, program.split())
+    train_all_networks(target, steps, corpus, together, program.split())
 
 
 @jobs.command("answer")
@@ -89,7 +89,7 @@ def answer_all(asked: Path, target: Path, out: Path, device: str | None, togethe
 def load_all(asked: Path, out: Path) -> None:
     """Copy answers into the cache."""
     request = read_request(asked)
-    target = answers_home(request)
+    target = chosen_answers_home(request)
     for rung in list_rungs():
         name = rung.folder.replace("/", ".")
         load_answers(out / name, request)

@@ -19,7 +19,7 @@ SNAPSHOTS = (250, 500, 1_000, 2_000, 4_000)
 FRACTIONS = (0.01, 0.04, 0.16)
 
 
-class Size(NamedTuple):
+class SystemSize(NamedTuple):
     """A line of the paper's Table 6."""
 
     number: int
@@ -39,16 +39,16 @@ class Size(NamedTuple):
 
 
 TEN_SIZES = (
-    Size(1, "gru", 1, 256),
-    Size(2, "gru", 1, 512),
-    Size(3, "gru", 2, 256),
-    Size(4, "gru", 2, 512),
-    Size(5, "lstm", 1, 256),
-    Size(6, "lstm", 1, 512),
-    Size(7, "lstm", 2, 512),
-    Size(8, "transformer", 2, 256),
-    Size(9, "transformer", 2, 512),
-    Size(10, "transformer", 4, 256),
+    SystemSize(1, "gru", 1, 256),
+    SystemSize(2, "gru", 1, 512),
+    SystemSize(3, "gru", 2, 256),
+    SystemSize(4, "gru", 2, 512),
+    SystemSize(5, "lstm", 1, 256),
+    SystemSize(6, "lstm", 1, 512),
+    SystemSize(7, "lstm", 2, 512),
+    SystemSize(8, "transformer", 2, 256),
+    SystemSize(9, "transformer", 2, 512),
+    SystemSize(10, "transformer", 4, 256),
 )
 CHECKPOINT_SIZES = (
     TEN_SIZES[0],
@@ -112,7 +112,9 @@ def list_training_commands(
     return [[*job, "--vocabulary", str(home / "vocabulary")] for job in jobs]
 
 
-def train_all(home: Path, steps: int, corpus: Sequence[str], together: int, program: Sequence[str] = ()) -> None:
+def train_all_networks(
+    home: Path, steps: int, corpus: Sequence[str], together: int, program: Sequence[str] = ()
+) -> None:
     """Train every network, several at a time."""
     home.mkdir(parents=True, exist_ok=True)
     if not (home / "vocabulary").exists():

@@ -20,7 +20,7 @@ RESAMPLES = 1_000
 CORRUPTED_SHARES = (0.8, 0.6, 0.4, 0.2, 0.1, 0.0)  # of what is spoilt, from the worst rung to the best
 
 
-class Spread(NamedTuple):
+class CoefficientSpread(NamedTuple):
     """The rank correlations of many sets of one kind."""
 
     mean: float
@@ -60,11 +60,11 @@ def rank_correlation(values: Values, places: Sequence[int], seed: int = 0) -> In
     counts = random.multinomial(size, np.full(size, 1 / size), RESAMPLES).astype(np.float64)
     weights = np.concatenate([np.ones((1, size)), counts])
     means = (weights @ filled.T) / np.maximum(weights @ known.T.astype(np.float64), 1e-12)
-    correlations = np.array([spearman(row, places) for row in means])
+    correlations = np.array([spearman_with_places(row, places) for row in means])
     return percentile_interval(float(correlations[0]), correlations[1:], size, 0, size, kind="percentile")
 
 
-def spearman(values: Values, places: Sequence[int]) -> float:
+def spearman_with_places(values: Values, places: Sequence[int]) -> float:
     """Return Spearman's rho, NaN if one side is constant."""
     first, second = midranks(np.asarray(values, np.float64)), midranks(np.asarray(places, np.float64))
     first, second = first - first.mean(), second - second.mean()
@@ -72,15 +72,15 @@ def spearman(values: Values, places: Sequence[int]) -> float:
     return float((first * second).sum() / scale) if scale else float("nan")
 
 
-def summarise_spread(coefficients: Sequence[float]) -> Spread:
+def summarise_spread(coefficients: Sequence[float]) -> CoefficientSpread:
     """Return mean, standard deviation, minimum and maximum of coefficients; NaN values are left out."""
     known = np.array([c for c in coefficients if not np.isnan(c)])
-    return Spread(
+    return CoefficientSpread(
         float(known.mean()), float(known.std(ddof=1)), float(known.min()), float(known.max()), tuple(known.tolist())
     )
 
 
-def measure_set_agreement(accuracies: Values) -> Spread:
+def measure_set_agreement(accuracies: Values) -> CoefficientSpread:
     """How similarly sets of one kind rank the same systems: Spearman of each set's ranking with that of all others.
 
     ``accuracies``: sets, systems.
@@ -90,7 +90,7 @@ def measure_set_agreement(accuracies: Values) -> Spread:
 
 
 def _correlate_with(row: Values, others: Values) -> float:
-    return spearman(row, list(others))
+    return spearman_with_places(row, list(others))
 
 
 def draw_corrupted(names: Sequence[str], share: float, *what: object) -> NDArray[np.bool_]:
@@ -115,7 +115,7 @@ def corrupt_replies(replies: Sequence[str], which: NDArray[np.bool_], seed: int 
     ]
 
 
-def score_replies(
+def score_network_replies(
     metrics: Mapping[str, str], contexts: Sequence[Sequence[str]], truths: Sequence[str], replies: Sequence[str]
 ) -> dict[str, Values]:
     """Return the scores of one system's replies, with the true replies as references, by metric name."""
@@ -136,12 +136,11 @@ def score_replies(
     return scores_by_metric
 
 
-Right: TypeAlias = Mapping[
-    "Kind", Values
-]  # systems, sets, contexts: 1 where the true reply was chosen, NaN: no question
+# systems, sets, contexts: 1 where the true reply was chosen, NaN: no question
+Right: TypeAlias = Mapping["CandidateKind", Values]
 
 
-class Kind(Enum):
+class CandidateKind(Enum):
     """Two kinds of false candidates."""
 
     CHOSEN = "CHOSEN"
@@ -161,16 +160,16 @@ class Ladder:
         """The known order."""
         return range(next(iter(self.right.values())).shape[0])
 
-    def accuracies(self, kind: Kind) -> Values:
+    def accuracies(self, kind: CandidateKind) -> Values:
         """Return the accuracies: rungs, sets."""
         means: Values = np.nanmean(self.right[kind], axis=2)
         return means
 
-    def coefficients(self, kind: Kind) -> list[float]:
+    def coefficients(self, kind: CandidateKind) -> list[float]:
         """Return Spearman of each set's accuracies with the known order, without the first chosen set, which is built
         from the whole repository."""
-        first = 1 if kind is Kind.CHOSEN else 0
-        return [spearman(column, self.places) for column in self.accuracies(kind).T[first:]]
+        first = 1 if kind is CandidateKind.CHOSEN else 0
+        return [spearman_with_places(column, self.places) for column in self.accuracies(kind).T[first:]]
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ CHOSEN, RANDOM = 20, 100  # sets of each kind
 SHARE = 0.5  # of the repository's dialogues that a chosen set is searched in
 
 
-class Sets(NamedTuple):
+class ChosenSets(NamedTuple):
     """The sets of both kinds; the first chosen one has the whole repository."""
 
     items: Sequence[Item]
@@ -42,14 +42,14 @@ def draw_contexts() -> list[Item]:
     return [by_id[name] for name in order]
 
 
-def read_repository() -> Corpus:
+def read_chosen_repository() -> Corpus:
     """Return the dialogues that the systems were not trained on."""
     return Corpus.of(d for d in _read_dialogues("corpus/dialogues") if d.split != "train")
 
 
-def build_sets(report: Callable[[str], None] = lambda _: None) -> Sets:
+def build_sets(report: Callable[[str], None] = lambda _: None) -> ChosenSets:
     """Build all sets."""
-    corpus = read_repository()
+    corpus = read_chosen_repository()
     items = draw_contexts()
     training = scan_training((d for d in _read_dialogues("corpus/dialogues") if d.split == "train"), items)
     chosen = []
@@ -63,7 +63,7 @@ def build_sets(report: Callable[[str], None] = lambda _: None) -> Sets:
             build(items, corpus, SelectionSettings(random=True, seed=seed, second="none"), training=training).questions
         )
     report(f"{RANDOM} random sets of {len(random[0]):,} questions")
-    return Sets(items, chosen, random)
+    return ChosenSets(items, chosen, random)
 
 
 def _read_dialogues(name: str) -> Iterator[Dialogue]:

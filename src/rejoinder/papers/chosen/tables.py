@@ -11,13 +11,13 @@ import orjson
 from rejoinder.data.questions import find_right_candidates
 from rejoinder.papers.base import Figure
 from rejoinder.papers.chosen.measures import (
+    CandidateKind,
     ChosenMeasures,
-    Kind,
     measure_set_agreement,
     rank_correlation,
     summarise_spread,
 )
-from rejoinder.papers.chosen.sets import Sets
+from rejoinder.papers.chosen.sets import ChosenSets
 from rejoinder.papers.loader import load_published
 from rejoinder.paths import data_home
 from rejoinder.selection.acceptability_file import load_acceptability
@@ -30,7 +30,7 @@ SCORES = "judgements/eval_via_selection/human_scores.jsonl"
 _PUBLISHED = load_published("chosen")
 
 
-def list_figures(measures: ChosenMeasures, sets: Sets) -> list[Figure]:
+def list_chosen_figures(measures: ChosenMeasures, sets: ChosenSets) -> list[Figure]:
     """Return all figures, in the order of the page."""
     return [
         *agreement_figures(),
@@ -52,13 +52,13 @@ def agreement_figures(root: Path | None = None) -> Iterator[Figure]:
         yield _to_figure(table, row, "kappa", kappa, _PUBLISHED["Table 1"][row])
 
 
-def tfidf_figures(sets: Sets) -> Iterator[Figure]:
+def tfidf_figures(sets: ChosenSets) -> Iterator[Figure]:
     """Section 3.2: a system that compares content words only."""
     from rejoinder.systems import parse_system
 
     system = parse_system("tfidf")
     table = "TF-IDF, accuracy (section 3.2)"
-    for kind, questions in ((Kind.CHOSEN, sets.chosen[0].questions), (Kind.RANDOM, sets.random[0])):
+    for kind, questions in ((CandidateKind.CHOSEN, sets.chosen[0].questions), (CandidateKind.RANDOM, sets.random[0])):
         hits = score_hits(system.score(questions), questions)
         yield _to_figure(table, kind.value, "accuracy", mean_interval(hits), _PUBLISHED["Section 3.2"][kind.value])
 
@@ -88,9 +88,9 @@ def system_figures(measures: ChosenMeasures) -> Iterator[Figure]:
     """The ten systems by everything that ranks them."""
     table = "The ten systems of Table 6, trained here"
     for number, name in enumerate(measures.names):
-        for kind in Kind:
+        for kind in CandidateKind:
             of_sets = measures.right[kind][number]
-            first = of_sets[0] if kind is Kind.CHOSEN else np.nanmean(of_sets, axis=0)
+            first = of_sets[0] if kind is CandidateKind.CHOSEN else np.nanmean(of_sets, axis=0)
             yield _to_figure(table, name, f"{kind.value} accuracy", mean_interval(first))
         for metric, values in measures.replies.items():
             yield _to_figure(table, name, metric, mean_interval(values[number]))
@@ -107,7 +107,7 @@ def ladder_figures(measures: ChosenMeasures) -> Iterator[Figure]:
             if row in ladder.replies:
                 values = ladder.replies[row]
             else:
-                values = ladder.right[Kind(row)]
+                values = ladder.right[CandidateKind(row)]
                 values = values[:, 0] if row == "CHOSEN" else np.nanmean(values, axis=1)
             yield _to_figure(table, row, ladder.name, rank_correlation(values, list(ladder.places)))
 
@@ -116,7 +116,7 @@ def spread_figures(measures: ChosenMeasures) -> Iterator[Figure]:
     """How much a coefficient depends on which false candidates are sampled."""
     table = "Spearman with a ladder over sets of one kind: 20 chosen, 100 random"
     for ladder in measures.ladders:
-        for kind in Kind:
+        for kind in CandidateKind:
             spread = summarise_spread(ladder.coefficients(kind))
             for column, value in (
                 ("mean", spread.mean),
@@ -125,8 +125,8 @@ def spread_figures(measures: ChosenMeasures) -> Iterator[Figure]:
             ):
                 yield Figure(table, ladder.name, f"{kind.value} {column}", None, value, n=len(spread.all))
     table = "The ten systems: Spearman of one set's ranking with that of all others of its kind"
-    for kind in Kind:
-        accuracies = np.nanmean(measures.right[kind], axis=2).T[1 if kind is Kind.CHOSEN else 0 :]
+    for kind in CandidateKind:
+        accuracies = np.nanmean(measures.right[kind], axis=2).T[1 if kind is CandidateKind.CHOSEN else 0 :]
         spread = measure_set_agreement(accuracies)
         for column, value in (("mean", spread.mean), ("standard deviation", spread.deviation), ("minimum", spread.low)):
             yield Figure(table, kind.value, column, None, value, n=len(spread.all))

@@ -20,7 +20,7 @@ from rejoinder.papers.idk.tables import (
     mean_over_runs,
     sensitivity_ratio,
 )
-from rejoinder.papers.idk.variants import Runs, Variant
+from rejoinder.papers.idk.variants import IdkVariant, Runs
 from rejoinder.papers.loader import load_notes, load_published
 from rejoinder.papers.own.relevance.rows import FIVE
 
@@ -33,19 +33,19 @@ _NOTES = load_notes("idk")
 FLOORS = {"HUMOD": 0.50, "FED-rel": 0.20}
 
 
-def list_findings(
+def list_idk_findings(
     test: Correlations,
     head: RunCorrelations,
     masked: Mapping[str, MaskedAccuracy],
     others: Mapping[str, RunCorrelations],
 ) -> Iterator[str]:
     """The sentences, one per finding."""
-    yield _regularization(test)
-    yield _dimensions(masked)
-    yield _training_set(test)
-    yield _head(test, head)
-    yield _sensitivity(test, head, others)
-    yield _floors(test)
+    yield _describe_regularisation(test)
+    yield _describe_dimensions(masked)
+    yield _describe_training_set(test)
+    yield _describe_head(test, head)
+    yield _describe_sensitivity(test, head, others)
+    yield _describe_baselines(test)
 
 
 def mean_spearmans(runs: Sequence[RunCorrelations]) -> dict[str, float]:
@@ -53,22 +53,22 @@ def mean_spearmans(runs: Sequence[RunCorrelations]) -> dict[str, float]:
     return {column: mean_over_runs(runs, f"{column} {SPEARMAN}") for column in FIVE}
 
 
-def _judge(held: Sequence[bool]) -> str:
+def _finding_verdict(held: Sequence[bool]) -> str:
     return "confirmed" if all(held) else "confirmed in part" if any(held) else "refuted"
 
 
-def _regularization(test: Correlations) -> str:
+def _describe_regularisation(test: Correlations) -> str:
     parts, held = [], []
     for data in ("H", "TC-S"):
         cell = f"HUMOD {SPEARMAN}"
-        with_l1, without = (mean_over_runs(test[Variant(data, "idk", r)], cell) for r in ("l1", "none"))
+        with_l1, without = (mean_over_runs(test[IdkVariant(data, "idk", r)], cell) for r in ("l1", "none"))
         printed = [TABLE_5[row][cell].mean for row in (f"{data}, L1, idk", f"{data}, idk")]
         held.append(with_l1 - without >= _MATTERS)
         parts.append(f"{with_l1:.2f} with and {without:.2f} without on {data} (printed {printed[0]}, {printed[1]})")
-    return _NOTES.text("regularization", verdict=_judge(held), values=" and ".join(parts), limit=_MATTERS)
+    return _NOTES.text("regularization", verdict=_finding_verdict(held), values=" and ".join(parts), limit=_MATTERS)
 
 
-def _dimensions(masked: Mapping[str, MaskedAccuracy]) -> str:
+def _describe_dimensions(masked: Mapping[str, MaskedAccuracy]) -> str:
     held = [accuracy.whole - accuracy.kept <= _LOST for accuracy in masked.values()]
     values = ", ".join(
         f"{corpus} {accuracy.whole:.3f} to {accuracy.kept:.3f} (true reply ahead {accuracy.whole_ahead:.3f} to "
@@ -76,27 +76,29 @@ def _dimensions(masked: Mapping[str, MaskedAccuracy]) -> str:
         for corpus, accuracy in masked.items()
     )
     printed = ", ".join(f"{one['whole']} to {one['kept']}" for one in load_published("idk")["Table 7"].values())
-    return _NOTES.text("dimensions", kept=KEPT, verdict=_judge(held), values=values, printed=printed, limit=_LOST)
+    return _NOTES.text(
+        "dimensions", kept=KEPT, verdict=_finding_verdict(held), values=values, printed=printed, limit=_LOST
+    )
 
 
-def _training_set(test: Correlations) -> str:
-    first, second = (mean_spearmans(test[Variant(data)]) for data in ("H", "TC-S"))
+def _describe_training_set(test: Correlations) -> str:
+    first, second = (mean_spearmans(test[IdkVariant(data)]) for data in ("H", "TC-S"))
     apart = {column: abs(first[column] - second[column]) for column in FIVE}
     worst = max(apart, key=lambda column: apart[column])
-    verdict = _judge([apart[worst] <= _HARDLY])
+    verdict = _finding_verdict([apart[worst] <= _HARDLY])
     return _NOTES.text(
         "training set", verdict=verdict, column=worst, first=first[worst], second=second[worst], limit=_HARDLY
     )
 
 
-def _head(test: Correlations, head: RunCorrelations) -> str:
-    own, bare = mean_spearmans(test[Variant("H")]), mean_spearmans([head])
+def _describe_head(test: Correlations, head: RunCorrelations) -> str:
+    own, bare = mean_spearmans(test[IdkVariant("H")]), mean_spearmans([head])
     own_mean, bare_mean = (float(np.mean(list(values.values()))) for values in (own, bare))
     ahead = [column for column in FIVE if own[column] > bare[column]]
     printed = [np.mean([TABLE_11[row][f"{c} {SPEARMAN}"].mean for c in FIVE]) for row in ("IDK (H)", HEAD)]
     return _NOTES.text(
         "head",
-        verdict=_judge([own_mean - bare_mean <= _BEATS]),
+        verdict=_finding_verdict([own_mean - bare_mean <= _BEATS]),
         own=own_mean,
         head=bare_mean,
         own_printed=printed[0],
@@ -106,27 +108,29 @@ def _head(test: Correlations, head: RunCorrelations) -> str:
     )
 
 
-def _sensitivity(test: Correlations, head: RunCorrelations, others: Mapping[str, RunCorrelations]) -> str:
+def _describe_sensitivity(test: Correlations, head: RunCorrelations, others: Mapping[str, RunCorrelations]) -> str:
     ratios = {HEAD: sensitivity_ratio([head]), **{row: sensitivity_ratio([run]) for row, run in others.items()}}
-    own = sensitivity_ratio(test[Variant("H")])
+    own = sensitivity_ratio(test[IdkVariant("H")])
     better = [f"{row} ({ratio:.1f})" for row, ratio in ratios.items() if 0 < ratio < own]
     held = own > 0 and not better
     rivals = f"; lower: {', '.join(better)}" if better else f" among {len(ratios)} others measured here"
-    return _NOTES.text("sensitivity", verdict=_judge([held]), ratio=own, rivals=rivals)
+    return _NOTES.text("sensitivity", verdict=_finding_verdict([held]), ratio=own, rivals=rivals)
 
 
 def describe_large_weights(runs: Runs) -> str:
     """Figures 1 and 2: how many weights are large with the fixed negative and with random ones."""
     fixed, random = (
-        float(np.mean([np.sum(np.abs(fitted.weights) > _LARGE) for fitted in runs[Variant("H", negative)]]))
+        float(np.mean([np.sum(np.abs(fitted.weights) > _LARGE) for fitted in runs[IdkVariant("H", negative)]]))
         for negative in ("idk", "random")
     )
-    n = len(runs[Variant("H")][0].weights)
-    return _NOTES.text("large weights", verdict=_judge([random > fixed]), limit=_LARGE, fixed=fixed, n=n, random=random)
+    n = len(runs[IdkVariant("H")][0].weights)
+    return _NOTES.text(
+        "large weights", verdict=_finding_verdict([random > fixed]), limit=_LARGE, fixed=fixed, n=n, random=random
+    )
 
 
-def _floors(test: Correlations) -> str:
-    own = mean_spearmans(test[Variant("H")])
+def _describe_baselines(test: Correlations) -> str:
+    own = mean_spearmans(test[IdkVariant("H")])
     parts = [
         f"{column} {own[column]:.2f} ({'reaches' if own[column] >= floor else 'misses'} {floor:.2f})"
         for column, floor in FLOORS.items()

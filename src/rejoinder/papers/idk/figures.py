@@ -19,7 +19,7 @@ _STYLE = (
 )
 
 
-def draw_histogram(title: str, series: Mapping[str, Values]) -> str:
+def draw_weight_histogram(title: str, series: Mapping[str, Values]) -> str:
     """Draw the number of weights of each magnitude, on a logarithmic scale; weights of exactly 0 are left out."""
     logs = {name: np.log10(np.abs(weights[weights != 0])) for name, weights in series.items()}
     every = np.concatenate(list(logs.values()))
@@ -44,7 +44,7 @@ def draw_histogram(title: str, series: Mapping[str, Values]) -> str:
     return _wrap_svg(title, parts)
 
 
-def draw_scatter(title: str, ratings: Values, scores: Values) -> str:
+def draw_idk_scatter(title: str, ratings: Values, scores: Values) -> str:
     """Draw scores, rescaled to the ratings' range, against ratings, with a least-squares line."""
     known = np.isfinite(ratings) & np.isfinite(scores)
     x, y = ratings[known], scores[known]

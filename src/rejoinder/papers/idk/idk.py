@@ -16,7 +16,7 @@ from rejoinder.models.encoder.pair_encoder import load_pair_encoder
 from rejoinder.papers.base import Reproduction
 from rejoinder.papers.idk import figures as drawings
 from rejoinder.papers.idk import tables
-from rejoinder.papers.idk.claims import describe_large_weights, list_findings
+from rejoinder.papers.idk.claims import describe_large_weights, list_idk_findings
 from rejoinder.papers.idk.masking import MaskedAccuracy, measure_masking, read_model_head
 from rejoinder.papers.idk.rows import (
     SAMPLE_ROWS,
@@ -26,11 +26,11 @@ from rejoinder.papers.idk.rows import (
     score_column,
     score_samples,
 )
-from rejoinder.papers.idk.variants import Runs, Variant, train_all
+from rejoinder.papers.idk.variants import IdkVariant, Runs, train_all_variants
 from rejoinder.papers.loader import load_notes
 from rejoinder.papers.own.relevance.relevance import split_usable
 from rejoinder.papers.own.relevance.rows import FIVE
-from rejoinder.training.idk import Regression
+from rejoinder.training.idk import IdkRegression
 from rejoinder.types import Dialogue
 
 SUMMARY = (
@@ -57,7 +57,7 @@ class IdkMeasures:
     runs: Runs
     test: Sequence[RatedColumn]
     valid: RatedColumn
-    head: Regression
+    head: IdkRegression
     masked: Mapping[str, MaskedAccuracy]
     specs: Mapping[str, str]  # printed row -> the metric of ours that was measured for it
     sampled: frozenset[str] = frozenset()  # the rows that were measured on a sample
@@ -71,14 +71,14 @@ def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
     whole = [spec for row, spec in specs.items() if row not in sampled]
     model, encoder = open_aptness(), load_pair_encoder()
     dialogues = [record for record in read_dataset("corpus/dialogues") if isinstance(record, Dialogue)]
-    runs = train_all(encoder, dialogues)
+    runs = train_all_variants(encoder, dialogues)
     head = read_model_head(model, encoder, dialogues)
     rows = read_test_rows()
     rows.append(read_valid_rows(rows[1]))
     samples = score_samples(rows, [specs[row] for row in specs if row in sampled])
     *test, valid = (score_column(one, encoder, whole, scores) for one, scores in zip(rows, samples, strict=True))
-    masked = measure_masking(encoder, dialogues, head, runs[Variant("H")][0])
-    return assemble(IdkMeasures(runs, test, valid, head, masked, specs, sampled), absent)
+    masked = measure_masking(encoder, dialogues, head, runs[IdkVariant("H")][0])
+    return assemble_idk(IdkMeasures(runs, test, valid, head, masked, specs, sampled), absent)
 
 
 def _split_measurable(wanted: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
@@ -99,10 +99,10 @@ def _find_printed_row(spec: str) -> str:
     return next((row for row, known in SPECS.items() if str(parse(known)) == typed), typed)
 
 
-def assemble(measures: IdkMeasures, absent: Mapping[str, str]) -> Reproduction:
+def assemble_idk(measures: IdkMeasures, absent: Mapping[str, str]) -> Reproduction:
     """The figures, sentences and drawings of what was measured."""
-    test = tables.correlate_all(measures.runs, measures.test)
-    valid = tables.correlate_all(measures.runs, [measures.valid])
+    test = tables.correlate_all_runs(measures.runs, measures.test)
+    valid = tables.correlate_all_runs(measures.runs, [measures.valid])
     head = tables.correlate_run(measures.head, measures.test)
     others = {
         row: {cell: value for one in measures.test for cell, value in one.correlations(one.others[spec]).items()}
@@ -114,12 +114,12 @@ def assemble(measures: IdkMeasures, absent: Mapping[str, str]) -> Reproduction:
         *tables.own_figures(test, head, others),
         *tables.ratio_figures(test, head, others, labels),
         *tables.masking_figures(measures.masked),
-        *tables.validation_figures(valid),
+        *tables.idk_validation_figures(valid),
     ]
     figures.sort(key=lambda figure: int(figure.table.split()[1].rstrip(":")))  # in the paper's order
     whole = {row: run for row, run in others.items() if row not in measures.sampled}
     notes = load_notes("idk")
-    sentences = [*list_findings(test, head, measures.masked, whole), describe_large_weights(measures.runs)]
+    sentences = [*list_idk_findings(test, head, measures.masked, whole), describe_large_weights(measures.runs)]
     sentences += notes.paragraphs("method")
     sentences += notes.paragraphs("sample", rows=SAMPLE_ROWS) if measures.sampled else []
     sentences += absent.values()
@@ -128,16 +128,16 @@ def assemble(measures: IdkMeasures, absent: Mapping[str, str]) -> Reproduction:
 
 def _draw_figures(measures: IdkMeasures) -> dict[str, str]:
     """Figures 1 to 7, by the suffix of their file name."""
-    own = measures.runs[Variant("H")][0]
-    ablated = measures.runs[Variant("H", "random")][0]
+    own = measures.runs[IdkVariant("H")][0]
+    ablated = measures.runs[IdkVariant("H", "random")][0]
     figures = {
-        "figure-1": drawings.draw_histogram("Figure 1: weights of IDK (H)", {"idk": own.weights}),
-        "figure-2": drawings.draw_histogram(
+        "figure-1": drawings.draw_weight_histogram("Figure 1: weights of IDK (H)", {"idk": own.weights}),
+        "figure-2": drawings.draw_weight_histogram(
             "Figure 2: weights of IDK (H), fixed and random negatives",
             {"i don't know": own.weights, "random negatives": ablated.weights},
         ),
     }
     for one in measures.test:
         title = f"Figure {_FIGURES[one.name]}: IDK (H) and people, {one.name}"
-        figures[f"figure-{_FIGURES[one.name]}"] = drawings.draw_scatter(title, one.ratings, one.scores(own))
+        figures[f"figure-{_FIGURES[one.name]}"] = drawings.draw_idk_scatter(title, one.ratings, one.scores(own))
     return figures

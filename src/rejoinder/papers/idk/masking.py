@@ -17,7 +17,7 @@ from rejoinder.models.aptness.calibration import Numbers
 from rejoinder.models.aptness.model import AptnessModel
 from rejoinder.models.base import Vectors
 from rejoinder.models.encoder.pair_encoder import PairEncoder
-from rejoinder.training.idk import Regression
+from rejoinder.training.idk import IdkRegression
 from rejoinder.training.next_turns import sample_next_turns, shuffle_responses
 from rejoinder.types import Dialogue
 
@@ -39,7 +39,7 @@ class MaskedAccuracy:
     n: int
 
 
-def read_head(vectors: Vectors, log_odds: Numbers) -> Regression:
+def recover_head(vectors: Vectors, log_odds: Numbers) -> IdkRegression:
     """Recover the linear layer between vectors and log-odds."""
     rows = np.hstack([vectors.astype(np.float64), np.ones((len(vectors), 1))])
     solution: Numbers = np.linalg.lstsq(rows, log_odds, rcond=None)[0].astype(np.float64)
@@ -48,36 +48,36 @@ def read_head(vectors: Vectors, log_odds: Numbers) -> Regression:
         raise RejoinderError(
             f"the head is not a linear layer over the pair's vector (largest residual {rest:.2g}); nothing was masked"
         )
-    return Regression(solution[:-1], float(solution[-1]))
+    return IdkRegression(solution[:-1], float(solution[-1]))
 
 
 def read_model_head(
     model: AptnessModel, encoder: PairEncoder, dialogues: Sequence[Dialogue], n: int = _FOR_HEAD
-) -> Regression:
+) -> IdkRegression:
     """The head of a cross-encoder, from pairs of the split ``valid``, half of them false."""
     places = sample_next_turns(dialogues, n, None, "valid")
     contexts = [place.context for place in places]
     true = [place.reply for place in places]
     replies = [*true[: n // 2], *shuffle_responses(places[n // 2 :])]
-    return read_head(encoder.features(contexts, replies), model.cross_scores(contexts, replies))
+    return recover_head(encoder.features(contexts, replies), model.cross_scores(contexts, replies))
 
 
-def find_largest(fitted: Regression, n: int = KEPT) -> list[int]:
+def find_largest_weights(fitted: IdkRegression, n: int = KEPT) -> list[int]:
     """Return the dimensions with the largest weights."""
     return sorted(np.argsort(-np.abs(fitted.weights), kind="stable")[:n].tolist())
 
 
 def measure_masking(
-    encoder: PairEncoder, dialogues: Sequence[Dialogue], head: Regression, fitted: Regression, n: int = PAIRS
+    encoder: PairEncoder, dialogues: Sequence[Dialogue], head: IdkRegression, fitted: IdkRegression, n: int = PAIRS
 ) -> Mapping[str, MaskedAccuracy]:
     """Next-turn prediction with whole vectors and with the few dimensions, in each held-out corpus."""
     mask = np.zeros_like(head.weights)
-    mask[find_largest(fitted)] = 1
-    return {corpus: _predict(encoder, dialogues, corpus, head, mask, n) for corpus in HELD_OUT}
+    mask[find_largest_weights(fitted)] = 1
+    return {corpus: _measure_masked_accuracy(encoder, dialogues, corpus, head, mask, n) for corpus in HELD_OUT}
 
 
-def _predict(
-    encoder: PairEncoder, dialogues: Sequence[Dialogue], corpus: str, head: Regression, mask: Numbers, n: int
+def _measure_masked_accuracy(
+    encoder: PairEncoder, dialogues: Sequence[Dialogue], corpus: str, head: IdkRegression, mask: Numbers, n: int
 ) -> MaskedAccuracy:
     places = sample_next_turns(dialogues, 2 * n, corpus, "test")
     contexts = [place.context for place in places[:n]]

@@ -12,13 +12,13 @@ import numpy as np
 from rejoinder.papers.base import Figure
 from rejoinder.papers.idk.masking import KEPT, MaskedAccuracy
 from rejoinder.papers.idk.rows import PEARSON, SPEARMAN, RatedColumn
-from rejoinder.papers.idk.variants import Runs, Variant
+from rejoinder.papers.idk.variants import IdkVariant, Runs
 from rejoinder.papers.loader import load_published
 from rejoinder.papers.own.relevance.rows import FIVE
 from rejoinder.papers.own.relevance.tables import PUBLISHED
 from rejoinder.stats.interval import Interval
 from rejoinder.stats.sensitivity import domain_sensitivity
-from rejoinder.training.idk import Regression
+from rejoinder.training.idk import IdkRegression
 
 PRIOR, OWN, RATIO = (
     "Table 2: prior metrics, test rows",
@@ -37,7 +37,7 @@ ACCURACY, AHEAD = "accuracy", "true reply ahead"
 TEST = tuple(f"{column} {kind}" for column in FIVE for kind in (SPEARMAN, PEARSON))
 VALID = tuple(f"{column} {kind}" for column in ("HUMOD", "USR-TC") for kind in (SPEARMAN, PEARSON))
 RunCorrelations = dict[str, float]  # cell -> correlation
-Correlations = Mapping[Variant, Sequence[RunCorrelations]]
+Correlations = Mapping[IdkVariant, Sequence[RunCorrelations]]
 
 
 class PrintedFigure(NamedTuple):
@@ -63,12 +63,12 @@ _PRINTED = load_published("idk")
 TABLE_5, TABLE_8, TABLE_9, TABLE_10, TABLE_11 = (_read_rows(_PRINTED[f"Table {n}"]) for n in (5, 8, 9, 10, 11))
 
 
-def correlate_all(runs: Runs, judged: Sequence[RatedColumn]) -> Correlations:
+def correlate_all_runs(runs: Runs, judged: Sequence[RatedColumn]) -> Correlations:
     """The correlations of every run in every column."""
     return {variant: [correlate_run(fitted, judged) for fitted in fits] for variant, fits in runs.items()}
 
 
-def correlate_run(fitted: Regression, judged: Sequence[RatedColumn]) -> RunCorrelations:
+def correlate_run(fitted: IdkRegression, judged: Sequence[RatedColumn]) -> RunCorrelations:
     """The correlations of one regression in every column."""
     return {cell: value for one in judged for cell, value in one.correlations(one.scores(fitted)).items()}
 
@@ -156,16 +156,16 @@ def own_figures(test: Correlations, head: RunCorrelations, others: Mapping[str, 
     yield from table_figures(NEGATIVES, TEST, TABLE_11, {**named, HEAD: [head]}, note)
 
 
-def _is_as_proposed(variant: Variant) -> bool:
+def _is_as_proposed(variant: IdkVariant) -> bool:
     """With L1, BCE and some fixed negative."""
     return (variant.regularization, variant.loss) == ("l1", "bce") and variant.negative != "random"
 
 
-def _is_ablation(variant: Variant) -> bool:
+def _is_ablation(variant: IdkVariant) -> bool:
     return variant.regularization != "l2" and variant.negative in ("idk", "random")
 
 
-def validation_figures(valid: Correlations) -> Iterator[Figure]:
+def idk_validation_figures(valid: Correlations) -> Iterator[Figure]:
     """Table 10: every variant on the validation rows."""
     rows = {v.short: runs for v, runs in valid.items() if v.negative in ("idk", "random")}
     yield from table_figures(ALL_VALID, VALID, TABLE_10, rows, {})

@@ -15,12 +15,12 @@ from rejoinder.models.encoder.pair_encoder import PairEncoder
 from rejoinder.training.idk import (
     DEFAULT_CONTEXTS,
     IdkRecipe,
+    IdkRegression,
     Loss,
     Negative,
-    Regression,
     Regularization,
-    fit_regression,
-    pair_vectors,
+    fit_idk_regression,
+    idk_training_vectors,
 )
 from rejoinder.training.next_turns import sample_next_turns
 from rejoinder.types import Dialogue
@@ -34,7 +34,7 @@ _PRINTED = {"idk": "IDK", "random": "Rand3750", "l1": "L1", "l2": "L2"}
 
 
 @dataclass(frozen=True)
-class Variant:
+class IdkVariant:
     """One way to train the regression."""
 
     data: str
@@ -60,27 +60,27 @@ class Variant:
         return f"{own} ({self.data})"
 
 
-def list_variants() -> Iterator[Variant]:
+def list_variants() -> Iterator[IdkVariant]:
     """All of Table 10, and the other two negatives."""
     for data in SETS:
         for loss, negative, regularization in product(_LOSSES, _NEGATIVES, _REGULARIZATIONS):
-            yield Variant(data, negative, regularization, loss)
-        yield Variant(data, "ics")
-        yield Variant(data, "ok")
+            yield IdkVariant(data, negative, regularization, loss)
+        yield IdkVariant(data, "ics")
+        yield IdkVariant(data, "ok")
 
 
-Runs = Mapping[Variant, Sequence[Regression]]
+Runs = Mapping[IdkVariant, Sequence[IdkRegression]]
 
 
-def train_all(encoder: PairEncoder, dialogues: Sequence[Dialogue], contexts: int = DEFAULT_CONTEXTS) -> Runs:
+def train_all_variants(encoder: PairEncoder, dialogues: Sequence[Dialogue], contexts: int = DEFAULT_CONTEXTS) -> Runs:
     """Three runs of every variant."""
-    runs: dict[Variant, list[Regression]] = {}
+    runs: dict[IdkVariant, list[IdkRegression]] = {}
     for data, corpus in SETS.items():
         places = sample_next_turns(dialogues, 2 * contexts, corpus)
         variants = [variant for variant in list_variants() if variant.data == data]
         for negative in dict.fromkeys(variant.negative for variant in variants):
-            true, false = pair_vectors(encoder, places, IdkRecipe(negative=negative, contexts=contexts))
+            true, false = idk_training_vectors(encoder, places, IdkRecipe(negative=negative, contexts=contexts))
             for variant in (v for v in variants if v.negative == negative):
                 recipes = [IdkRecipe("paper", negative, variant.regularization, variant.loss, seed=s) for s in SEEDS]
-                runs[variant] = [fit_regression(true, false, recipe) for recipe in recipes]
+                runs[variant] = [fit_idk_regression(true, false, recipe) for recipe in recipes]
     return runs

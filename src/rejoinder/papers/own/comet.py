@@ -31,7 +31,7 @@ TAILS_PER_PROMPT = 5
 SEED = 1
 
 
-class Prompt(NamedTuple):
+class TailPrompt(NamedTuple):
     """An event and a relation, the tails that people gave, and those that COMET-BART wrote."""
 
     head: str
@@ -52,7 +52,7 @@ def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
     for relation, prompts in prompts_by_relation.items():
         ours = comet.tails([prompt.head for prompt in prompts], relation, TAILS_PER_PROMPT)
         for column, tails in ((OURS, ours), (THEIRS, [prompt.theirs for prompt in prompts])):
-            figures += _figures(
+            figures += _relation_figures(
                 relation, column, prompts, [[_normalise_tail(t) for t in of_prompt] for of_prompt in tails]
             )
     for table in (FIRST, BEST, HIT):
@@ -63,7 +63,7 @@ def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
     return Reproduction("comet", "Our own COMET beside COMET-BART", figures, notes)
 
 
-def _draw_prompts(relation: str) -> Iterator[Prompt]:
+def _draw_prompts(relation: str) -> Iterator[TailPrompt]:
     path = data_home() / FILE
     try:
         lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
@@ -75,7 +75,7 @@ def _draw_prompts(relation: str) -> Iterator[Prompt]:
             [t for t in map(_normalise_tail, line[key]) if t and t != "none"] for key in ("tails", "generations")
         )
         if line["relation"] == relation and gold and theirs:
-            known.append(Prompt(normalise_persons(line["head"]), relation, gold, theirs[:TAILS_PER_PROMPT]))
+            known.append(TailPrompt(normalise_persons(line["head"]), relation, gold, theirs[:TAILS_PER_PROMPT]))
     yield from random.Random(f"{SEED} {relation}").sample(known, min(EACH, len(known)))
 
 
@@ -83,7 +83,9 @@ def _normalise_tail(tail: str) -> str:
     return normalise_persons(tail).lower().strip().rstrip(".")
 
 
-def _figures(relation: str, column: str, prompts: Sequence[Prompt], tails: Sequence[Sequence[str]]) -> list[Figure]:
+def _relation_figures(
+    relation: str, column: str, prompts: Sequence[TailPrompt], tails: Sequence[Sequence[str]]
+) -> list[Figure]:
     """The three figures of a relation; a prompt without a tail counts as 0."""
     metric = parse("rouge_l")
     pairs, rows = [], []

@@ -30,18 +30,18 @@ def reproduce() -> Reproduction:
     notes = load_notes("own").paragraphs("confounders")
     for name, aspect in SETS:
         data = read(f"dataset:{name}", allow_empty=True)
-        result = trust(score(data, _metrics(data)), data, aspect)
-        figures += _figures(f"{name}, {aspect}", result)
-        notes.append(_finding(name, aspect, result))
+        result = trust(score(data, _list_overlap_metrics(data)), data, aspect)
+        figures += _trust_figures(f"{name}, {aspect}", result)
+        notes.append(_describe_confounder(name, aspect, result))
     return Reproduction("confounders", "What knowing the system alone explains", figures, notes)
 
 
-def _metrics(data: Collection) -> list[str]:
+def _list_overlap_metrics(data: Collection) -> list[str]:
     has_references = any(item.references for item in data.items.values())
     return [str(parse(spec)) for spec in (REFERENCED if has_references else ("distinct",))]
 
 
-def _figures(table: str, result: Trust) -> list[Figure]:
+def _trust_figures(table: str, result: Trust) -> list[Figure]:
     return [
         Figure(table, one.name, level.replace("_", " "), None, at.value, at.low, at.high, at.n, at.reason or "")
         for one in [*result.metrics, *result.baselines]
@@ -49,7 +49,7 @@ def _figures(table: str, result: Trust) -> list[Figure]:
     ]
 
 
-def _finding(name: str, aspect: str, result: Trust) -> str:
+def _describe_confounder(name: str, aspect: str, result: Trust) -> str:
     oracle = result.baselines[0].levels["pooled"]
     best = max([*result.metrics, *result.baselines[1:]], key=lambda m: m.levels["pooled"].value)
     return load_notes("own").text(

@@ -14,8 +14,8 @@ from rejoinder.errors import InputError
 from rejoinder.metric import NAN, Metric, parse
 from rejoinder.papers.base import Figure, Reproduction
 from rejoinder.papers.loader import load_notes
-from rejoinder.probes.attack import records_of
-from rejoinder.probes.attacks import other_dialogue
+from rejoinder.probes.attack import read_attack_records
+from rejoinder.probes.attacks import pick_from_other_dialogue
 from rejoinder.probes.result import score_wins
 from rejoinder.probes.sampling import draw_exchanges
 from rejoinder.scoring.api import score_pairs
@@ -38,8 +38,8 @@ def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
     named = [parse(spec) for spec in metrics or SPECS]  # a wrong name is an error before anything is read
     rng = random.Random(SEED)
     pairs, corpora, dialogues = [], [], []
-    for exchange in draw_exchanges(records_of(()), CONTEXTS, "test", SEED):
-        other = other_dialogue(rng, exchange)
+    for exchange in draw_exchanges(read_attack_records(()), CONTEXTS, "test", SEED):
+        other = pick_from_other_dialogue(rng, exchange)
         if other is None:  # a corpus of one dialogue has none
             continue
         item = exchange.item()
@@ -54,12 +54,12 @@ def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
     figures = []
     for metric in named:
         scores = np.asarray(score_pairs(metric, pairs)).reshape(-1, 2)
-        figures += _figures(metric, scores, np.array(corpora), np.array(dialogues))
+        figures += _held_out_figures(metric, scores, np.array(corpora), np.array(dialogues))
     notes = load_notes("own").paragraphs("held-out", n=len(corpora), seed=SEED)
     return Reproduction("held-out", "Aptness on held-out dialogues", figures, notes)
 
 
-def _figures(metric: Metric, scores: Floats, corpora: Names, dialogues: Names) -> list[Figure]:
+def _held_out_figures(metric: Metric, scores: Floats, corpora: Names, dialogues: Names) -> list[Figure]:
     """Figures of one metric; pairs without both scores are left out; only probabilities have a calibration error."""
     spec, sign = str(metric), -1.0 if metric.higher_is_better is False else 1.0
     wins = score_wins(sign * (scores[:, 0] - scores[:, 1]))
@@ -75,12 +75,12 @@ def _figures(metric: Metric, scores: Floats, corpora: Names, dialogues: Names) -
                 Figure(ERROR, str(name), spec, None, calibration(known.T.ravel(), outcomes).error, n=len(outcomes))
             )
     measured = [figure.measured for figure in figures if not math.isnan(figure.measured)]
-    figures.append(Figure(WINS, "mean of corpora", spec, None, _mean(measured), n=int((~np.isnan(wins)).sum())))
+    figures.append(Figure(WINS, "mean of corpora", spec, None, _mean_or_nan(measured), n=int((~np.isnan(wins)).sum())))
     if errors:
         largest = max((figure.measured for figure in errors if not math.isnan(figure.measured)), default=NAN)
         errors.append(Figure(ERROR, "largest", spec, None, largest))
     return figures + errors
 
 
-def _mean(values: Sequence[float]) -> float:
+def _mean_or_nan(values: Sequence[float]) -> float:
     return float(np.mean(values)) if values else NAN

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rejoinder.papers.base import Figure, Reproduction
 from rejoinder.papers.loader import load_notes
-from rejoinder.probes.attack import AttackPlan, attack, records_of
+from rejoinder.probes.attack import AttackPlan, attack, read_attack_records
 
 SUMMARY = "worse replies that the true one beats and harmless edits that change the score, macro average over corpora"
 SPECS = ("aptness", "aptness(model='bi')", "aptness(model='cross')", "context_overlap", "length")
@@ -15,7 +15,7 @@ KINDS = {"attack": "True reply above (share of contexts)", "edit": "Mean absolut
 
 def reproduce(metrics: Sequence[str] | None = None, plan: AttackPlan | None = None) -> Reproduction:
     """Attack each metric on 2,000 contexts of the corpora's split ``test``."""
-    result = attack(records_of(()), list(metrics or SPECS), plan or AttackPlan())
+    result = attack(read_attack_records(()), list(metrics or SPECS), plan or AttackPlan())
     figures = [
         Figure(
             KINDS[one.kind],

@@ -53,17 +53,17 @@ class _RecordingGenerator:
         return [[] for _ in heads]
 
 
-def list_jobs() -> list[Job]:
+def list_scarce_jobs() -> list[Job]:
     """Return everything to generate or adapt, the most important first; does not need torch.
 
     Kinds: `tails` (events to ask COMET about), `adapt` (a text and its context), and `infer`, the sentences that
     common sense makes of the tails, which are to be adapted too but are known only when the tails are.
     """
-    from rejoinder.papers.scarce.scarce import items_to_augment, propose
+    from rejoinder.papers.scarce.scarce import items_to_augment, propose_from_sources
 
     items = items_to_augment()
     recorder = _RecordingGenerator()
-    proposals: dict[str, Any] = dict(propose(items, recorder))
+    proposals: dict[str, Any] = dict(propose_from_sources(items, recorder))
     jobs: list[Job] = [
         {"kind": "tails", "relation": relation, "n": n, "heads": heads}
         for (relation, n), heads in recorder.questions.items()
@@ -73,7 +73,7 @@ def list_jobs() -> list[Job]:
             jobs += _list_inference_jobs(items)
         for place in list_adaptations({source: proposals[source]}):
             proposal = proposals[source][place.item][place.rank]
-            jobs.append({"kind": "adapt", "context": _plain(items[place.item].context), "text": proposal.text})
+            jobs.append({"kind": "adapt", "context": _plain_turns(items[place.item].context), "text": proposal.text})
     return jobs
 
 
@@ -83,7 +83,7 @@ def _list_inference_jobs(items: Sequence[Item]) -> Iterator[Job]:
         generate_proposals([item], recorder)
         questions = [(relation, n, heads[0]) for (relation, n), heads in recorder.questions.items()]
         if questions:
-            yield {"kind": "infer", "context": _plain(item.context), "questions": questions}
+            yield {"kind": "infer", "context": _plain_turns(item.context), "questions": questions}
 
 
 def run_jobs(jobs: Iterable[Job], write: Callable[[bytes], object], report: Callable[[str], object]) -> None:
@@ -173,7 +173,7 @@ def fill_caches(results: Iterable[Job]) -> dict[str, int]:
     return added
 
 
-def _plain(turns: Sequence[Turn]) -> list[tuple[str | None, str]]:
+def _plain_turns(turns: Sequence[Turn]) -> list[tuple[str | None, str]]:
     return [(turn.speaker, turn.text) for turn in turns]
 
 
@@ -195,7 +195,7 @@ def program() -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 def _dump(file: Path) -> None:
     """Write the jobs to a file."""
-    jobs = list_jobs()
+    jobs = list_scarce_jobs()
     file.write_bytes(b"".join(orjson.dumps(job, option=orjson.OPT_APPEND_NEWLINE) for job in jobs))
     click.echo(f"{len(jobs):,} jobs in {file}")
 
@@ -220,10 +220,10 @@ def _load(file: Path) -> None:
 @program.command("known")
 def _known() -> None:
     """Print how many texts are already adapted: --adapt up to that number costs nothing."""
-    from rejoinder.papers.scarce.scarce import count_cached, items_to_augment, propose
+    from rejoinder.papers.scarce.scarce import count_cached, items_to_augment, propose_from_sources
 
     items = items_to_augment()
-    first, whole = count_cached(items, propose(items, cached_comet()))
+    first, whole = count_cached(items, propose_from_sources(items, cached_comet()))
     click.echo(f"the first {first:,} of {whole:,} texts are adapted")
 
 

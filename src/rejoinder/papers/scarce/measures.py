@@ -39,7 +39,7 @@ METHODS: Sequence[Method] = ("spearman", "pearson", "kendall")
 PublishedRows = Mapping[str, Mapping[str, Mapping[str, float]]]  # row -> reference set -> method -> correlation
 
 
-class Measure(NamedTuple):
+class TableOneMeasure(NamedTuple):
     """A row of Table 1 in one case."""
 
     case: str
@@ -59,8 +59,8 @@ class RatedResponses:
 class MeasureScores(NamedTuple):
     """The scores per reply for each measure, and the metrics' signatures."""
 
-    scores: Mapping[Measure, Floats]
-    signatures: Mapping[Measure, str]
+    scores: Mapping[TableOneMeasure, Floats]
+    signatures: Mapping[TableOneMeasure, str]
 
     def of(self, case: str) -> dict[str, Floats]:
         """The scores of a case, by row."""
@@ -83,12 +83,14 @@ def collect_rated(data: Collection) -> RatedResponses:
     )
 
 
-def list_specs(rows: Sequence[str] | None = None) -> dict[Measure, str]:
+def list_specs(rows: Sequence[str] | None = None) -> dict[TableOneMeasure, str]:
     """Return the spec of each measure; metrics that lower-case anyway are under the first case only."""
     specs = {
-        Measure(case, row): spec.format(lower=bool(n)) for n, case in enumerate(CASES) for row, spec in OVERLAP.items()
+        TableOneMeasure(case, row): spec.format(lower=bool(n))
+        for n, case in enumerate(CASES)
+        for row, spec in OVERLAP.items()
     }
-    specs |= {Measure(CASES[0], row): spec for row, spec in CASELESS.items()}
+    specs |= {TableOneMeasure(CASES[0], row): spec for row, spec in CASELESS.items()}
     return {measure: str(parse(spec)) for measure, spec in specs.items() if rows is None or measure.row in rows}
 
 

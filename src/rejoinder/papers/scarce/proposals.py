@@ -67,7 +67,7 @@ def _restore_item(item: Item, dialogues: Mapping[str, Dialogue]) -> Item:
     turns = dialogue.turns if dialogue else ()
     texts = [*(turn.text for turn in item.context), item.references[0].text]
     spelled = turns[max(0, last + 1 - len(item.context)) : last + 2]
-    if [_letters(text) for text in texts] != [_letters(turn.text) for turn in spelled]:
+    if [_spelling_letters(text) for text in texts] != [_spelling_letters(turn.text) for turn in spelled]:
         raise InputError(
             f"item {item.id} differs from {item.dialogue} of dailydialog/test; the reproduction needs the "
             "copy of DailyDialog that `rejoinder data show dailydialog/test` describes"
@@ -76,12 +76,12 @@ def _restore_item(item: Item, dialogues: Mapping[str, Dialogue]) -> Item:
     return replace(item, context=tuple(context), references=(Reference(reply.text),), future=turns[last + 2 :])
 
 
-def _letters(text: str) -> str:
+def _spelling_letters(text: str) -> str:
     """A text without case, spacing and punctuation."""
     return re.sub(r"[\W_]", "", text.lower())
 
 
-def retrieve(items: Sequence[Item], dialogues: Sequence[Dialogue]) -> list[list[Proposal]]:
+def retrieve_proposals(items: Sequence[Item], dialogues: Sequence[Dialogue]) -> list[list[Proposal]]:
     """Return the turns of a corpus whose past, reply and future are most similar, and those whose past is.
 
     The lists that the authors released are made so, half by all three fields and half by the past alone. Each turn is
@@ -92,7 +92,7 @@ def retrieve(items: Sequence[Item], dialogues: Sequence[Dialogue]) -> list[list[
     return Retrieval(kind="bm25", past_alone=True).over(dialogues).propose(items, RETRIEVED)
 
 
-def search_widely(items: Sequence[Item], dialogues: Sequence[Dialogue]) -> list[list[Proposal]]:
+def retrieve_widely(items: Sequence[Item], dialogues: Sequence[Dialogue]) -> list[list[Proposal]]:
     """Return many turns, found by words and by vectors, keeping those that our bi-encoder finds apt.
 
     The numbers were chosen on contexts of DailyDialog's test file that nobody rated (docs/augmenting.md).
@@ -112,7 +112,7 @@ def search_widely(items: Sequence[Item], dialogues: Sequence[Dialogue]) -> list[
     return [[one for one in of_item if next(scores) >= MIN_APTNESS] for of_item in proposals]
 
 
-def draw_part(dialogues: Sequence[Dialogue]) -> list[Dialogue]:
+def draw_corpus_part(dialogues: Sequence[Dialogue]) -> list[Dialogue]:
     """Return a random twentieth of a corpus, in its order."""
     chosen = random.Random(SEED).sample(range(len(dialogues)), max(1, round(SHARE * len(dialogues))))
     return [dialogues[number] for number in sorted(chosen)]
@@ -129,7 +129,7 @@ def generate_proposals(items: Sequence[Item], generator: TailGenerator) -> list[
     return infer_proposals(items, GeneratedKnowledge(generator, each=EACH))
 
 
-def match(items: Sequence[Item]) -> list[list[Proposal]]:
+def match_proposals(items: Sequence[Item]) -> list[list[Proposal]]:
     """Return the inferences from the events in the knowledge files that are closest to the last utterance."""
     from rejoinder.augmentation.commonsense.knowledge import read_knowledge
     from rejoinder.models.encoder.factory import load_encoder

@@ -34,13 +34,13 @@ from rejoinder.papers.scarce.proposals import (
     WIDE_PART,
     ProposalPlace,
     Proposals,
-    draw_part,
+    draw_corpus_part,
     generate_proposals,
     list_adaptations,
-    match,
+    match_proposals,
     restore_spelling,
-    retrieve,
-    search_widely,
+    retrieve_proposals,
+    retrieve_widely,
 )
 from rejoinder.papers.scarce.sets import (
     MULTI,
@@ -73,30 +73,30 @@ def reproduce(adapt: int | None = None) -> Reproduction:
     multi = human_references(read("dataset:gupta/multi").items.values())
     released = human_references(read("dataset:gupta/scarce-single").items.values())
     items = items_to_augment()
-    augmented = adapt_first(items, propose(items, cached_comet()), adapt)
-    return assemble(replies, multi, released, augmented, adapt)
+    augmented = adapt_first(items, propose_from_sources(items, cached_comet()), adapt)
+    return assemble_scarce(replies, multi, released, augmented, adapt)
 
 
 def items_to_augment() -> list[Item]:
     """The 100 items, in the spelling of DailyDialog's test file and with the turns that follow."""
     items = (record for record in read_dataset("gupta/single") if isinstance(record, Item))
-    return restore_spelling(items, _dialogues("test"))
+    return restore_spelling(items, _read_daily_dialogues("test"))
 
 
-def propose(items: Sequence[Item], generator: TailGenerator) -> dict[str, list[list[Proposal]]]:
+def propose_from_sources(items: Sequence[Item], generator: TailGenerator) -> dict[str, list[list[Proposal]]]:
     """What every source proposes for each item."""
-    corpus = list(_dialogues("train").values())
+    corpus = list(_read_daily_dialogues("train").values())
     return {
-        RETRIEVAL: retrieve(items, corpus),
+        RETRIEVAL: retrieve_proposals(items, corpus),
         COMET: generate_proposals(items, generator),
-        PART: retrieve(items, draw_part(corpus)),
-        MATCHED: match(items),
-        WIDE: search_widely(items, corpus),
-        WIDE_PART: search_widely(items, draw_part(corpus)),
+        PART: retrieve_proposals(items, draw_corpus_part(corpus)),
+        MATCHED: match_proposals(items),
+        WIDE: retrieve_widely(items, corpus),
+        WIDE_PART: retrieve_widely(items, draw_corpus_part(corpus)),
     }
 
 
-def assemble(
+def assemble_scarce(
     replies: RatedResponses, multi: References, released: References, augmented: AugmentedReferences, adapt: int | None
 ) -> Reproduction:
     """The figures and sentences of the reproduction."""
@@ -107,17 +107,17 @@ def assemble(
     for name, references in rows.items():
         parts[name] = parts.get(name) or score_with_references(replies, references, tables.IN_TABLE_2)
     figures = [
-        *tables.table_1(replies, sets),
+        *tables.scarce_table_1(replies, sets),
         *tables.gain_figures(replies, sets),
-        *tables.table_2(replies, parts),
-        *tables.table_4(replies, sets),
-        *_appendix(replies.data.items, single, multi, released, augmented),
+        *tables.scarce_table_2(replies, parts),
+        *tables.scarce_table_4(replies, sets),
+        *_appendix_figures(replies.data.items, single, multi, released, augmented),
     ]
-    sentences = list_notes(figures, {**columns, **rows}, augmented, adapt)
+    sentences = list_scarce_notes(figures, {**columns, **rows}, augmented, adapt)
     return Reproduction("scarce", "SCARCE, from our own augmentation", figures, sentences)
 
 
-def _appendix(
+def _appendix_figures(
     items: Mapping[str, Item],
     single: References,
     multi: References,
@@ -143,7 +143,7 @@ def _appendix(
     return [*tables.diversity_figures(items, diverse), *tables.quality_figures(items, good)]
 
 
-def _dialogues(split: str) -> dict[str, Dialogue]:
+def _read_daily_dialogues(split: str) -> dict[str, Dialogue]:
     return {one.id: one for one in read_dataset(f"dailydialog/{split}") if isinstance(one, Dialogue)}
 
 
@@ -175,7 +175,7 @@ def _context_and_proposal(
     return items[place.item].context, proposals[place.source][place.item][place.rank]
 
 
-def list_notes(
+def list_scarce_notes(
     figures: Sequence[Figure], sets: Mapping[str, References], augmented: AugmentedReferences, most: int | None
 ) -> list[str]:
     """Return all sentences."""
@@ -185,7 +185,7 @@ def list_notes(
         describe_adaptation(augmented, most),
         _describe_sizes(sets),
         _NOTES.text("reading"),
-        *list_findings(figures),
+        *list_scarce_findings(figures),
         _NOTES.text("models"),
         _NOTES.text("appendix"),
     ]
@@ -219,7 +219,7 @@ def _describe_sizes(sets: Mapping[str, References]) -> str:
     return _NOTES.text("references", sizes=", ".join(f"{column} {mean:.1f}" for column, mean in means.items()))
 
 
-def list_findings(figures: Sequence[Figure]) -> list[str]:
+def list_scarce_findings(figures: Sequence[Figure]) -> list[str]:
     """What the figures show for BLEU-4."""
     by_cell = {(figure.table, figure.row, figure.column): figure for figure in figures}
     row = "BLEU-4"

@@ -35,16 +35,16 @@ def reproduce() -> Reproduction:
     figures.sort(key=lambda figure: order.index(figure.table))
     notes = [
         _NOTES.text("intervals"),
-        _distance(figures, "BLEU"),
-        _distance(figures, "ROUGE-L"),
-        _distance(figures, "METEOR"),
+        _describe_distance(figures, "BLEU"),
+        _describe_distance(figures, "ROUGE-L"),
+        _describe_distance(figures, "METEOR"),
         _NOTES.text("METEOR"),
-        _case(figures),
+        _describe_case_effect(figures),
     ]
     return Reproduction("scarce-overlap", "SCARCE, Table 1: overlap metrics", figures, notes)
 
 
-def _distance(figures: Sequence[Figure], row: str) -> str:
+def _describe_distance(figures: Sequence[Figure], row: str) -> str:
     """The largest distance of the measured figures of some rows from the published ones."""
     off = [(abs(f.measured - f.published), f) for f in figures if f.published is not None and f.row.startswith(row)]
     largest, where = max(off, key=lambda pair: pair[0])
@@ -53,7 +53,7 @@ def _distance(figures: Sequence[Figure], row: str) -> str:
     return _NOTES.text("distance", row=row, largest=largest, method=method, column=where.column, spearman=spearman)
 
 
-def _case(figures: Sequence[Figure]) -> str:
+def _describe_case_effect(figures: Sequence[Figure]) -> str:
     """The effect of lower-casing on the gain that SCARCE reports."""
     value = {(f.table, f.row, f.column): f.measured for f in figures}
     as_published, lower = (f"spearman, {case}" for case in CASES)

@@ -10,7 +10,7 @@ from rejoinder.data.collection import Collection
 from rejoinder.metric import parse
 from rejoinder.papers.base import Figure
 from rejoinder.papers.loader import load_published
-from rejoinder.papers.scarce.measures import CASES, Measure, MeasureScores, RatedResponses
+from rejoinder.papers.scarce.measures import CASES, MeasureScores, RatedResponses, TableOneMeasure
 from rejoinder.papers.scarce.sets import MULTI, OURS_MULTI, OURS_SINGLE, PARAPHRASE_SINGLE, SINGLE, References
 from rejoinder.scoring.api import score
 from rejoinder.stats.bootstrap import BootstrapPlan, correlation_difference, correlation_intervals
@@ -34,7 +34,7 @@ GAINS = (
 )
 
 
-def table_1(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -> Iterator[Figure]:
+def scarce_table_1(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -> Iterator[Figure]:
     """Table 1: the correlations of every measure with the ratings, pooled and within systems."""
     for case in CASES:
         for way, plan in CORRELATIONS.items():
@@ -45,7 +45,7 @@ def table_1(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -> Itera
                     yield Figure(f"Table 1: {way}, {case}", row, column, published, *figure)
 
 
-def table_2(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -> Iterator[Figure]:
+def scarce_table_2(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -> Iterator[Figure]:
     """Table 2: the contribution of each part, added to the single human reference."""
     for case in CASES:
         for way in (SPEARMAN, WITHIN):
@@ -56,7 +56,7 @@ def table_2(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -> Itera
                     yield Figure(f"Table 2: {way}, {case}", row, column, published.get(column), *figure)
 
 
-def table_4(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -> Iterator[Figure]:
+def scarce_table_4(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -> Iterator[Figure]:
     """Table 4: the p-value of Spearman's rho, with all replies treated as independent."""
     for case in CASES:
         for column, scored in sets.items():
@@ -98,7 +98,7 @@ def _correlate_rows(
         scored.of(case), replies.ratings, plan, systems=replies.systems, items=replies.items
     )
     return {
-        row: (one.value, one.low, one.high, one.n, scored.signatures[Measure(case, row)])
+        row: (one.value, one.low, one.high, one.n, scored.signatures[TableOneMeasure(case, row)])
         for row, one in intervals.items()
     }
 

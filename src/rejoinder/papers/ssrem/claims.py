@@ -15,7 +15,7 @@ from rejoinder.indexes.speakers import SETS
 from rejoinder.papers.base import Figure
 from rejoinder.papers.loader import load_notes
 from rejoinder.papers.ssrem.rows import BASELINES
-from rejoinder.papers.ssrem.scorers import BOTH, CORPORA, KIND_LABELS, KINDS, Scorer, UtteranceReading
+from rejoinder.papers.ssrem.scorers import BOTH, CORPORA, KIND_LABELS, KINDS, ComparedScorer, TurnReading
 from rejoinder.papers.ssrem.scores import SET_LABELS, HeldOutScores, PlaceScores
 from rejoinder.papers.ssrem.tables import CorrelationsBySet, mean_correlation, mean_difference
 from rejoinder.stats.interval import Interval
@@ -25,14 +25,14 @@ SC, RAND = "same_conversation", "random"
 NOTES = load_notes("ssrem")
 
 
-def rule(held: Sequence[bool]) -> str:
+def claim_verdict(held: Sequence[bool]) -> str:
     """Return the verdict on a claim, from whether it holds in each cell."""
     if not held:
         return "not measured"
     return "confirmed" if all(held) else "confirmed in part" if any(held) else "refuted"
 
 
-class Lead(NamedTuple):
+class ScorerLead(NamedTuple):
     """Whether a scorer is ahead of all others, and whether all intervals of the differences exclude 0."""
 
     order: bool
@@ -44,16 +44,16 @@ class Lead(NamedTuple):
         return "" if self.apart else " (ahead, interval includes 0)" if self.order else " (not ahead)"
 
 
-def compare_leads(differences: Sequence[Interval]) -> Lead:
+def compare_leads(differences: Sequence[Interval]) -> ScorerLead:
     """Return the lead, from the differences to the other scorers."""
-    return Lead(all(one.value > 0 for one in differences), all(one.low > 0 for one in differences))
+    return ScorerLead(all(one.value > 0 for one in differences), all(one.low > 0 for one in differences))
 
 
-def judge_leads(cells: Sequence[Lead]) -> str:
+def judge_leads(cells: Sequence[ScorerLead]) -> str:
     """Return the verdict on a claim, from its comparisons."""
     if cells and all(cell.order for cell in cells) and not all(cell.apart for cell in cells):
         return "confirmed by order, but some intervals include 0"
-    return rule([cell.order for cell in cells])
+    return claim_verdict([cell.order for cell in cells])
 
 
 def describe_similarity(figures: Sequence[Figure]) -> Iterator[str]:
@@ -67,20 +67,20 @@ def describe_similarity(figures: Sequence[Figure]) -> Iterator[str]:
         falling = [row for row, values in rows.items() if all(a > b for a, b in pairwise(values))]
         held += [row in falling for row in rows]
         parts.append(f"{table.removeprefix('Table 2: ')}: {', '.join(falling) or 'none'} of {len(rows)} corpora")
-    yield NOTES.text("similarity", verdict=rule(held), corpora="; ".join(parts))
+    yield NOTES.text("similarity", verdict=claim_verdict(held), corpora="; ".join(parts))
 
 
-def describe_separation(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> Iterator[str]:
+def describe_separation(held: HeldOutScores, readings: Sequence[TurnReading]) -> Iterator[str]:
     """Section 6: the sentences on held-out dialogues."""
-    yield _separates(held, readings)
-    yield _first(held, readings)
-    yield _floors(held, readings)
-    yield _random(held, readings)
-    yield _falls(held, readings)
-    yield _others(held, readings)
+    yield _describe_separating(held, readings)
+    yield _describe_first_places(held, readings)
+    yield _describe_baseline_separation(held, readings)
+    yield _describe_random_negatives(held, readings)
+    yield _describe_falling_scores(held, readings)
+    yield _describe_other_scorers(held, readings)
 
 
-def _separates(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
+def _describe_separating(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
     parts, holds = [], []
     for reading, corpus in iterate_cells(readings):
         own, *others = list_three_scorers(held, reading, corpus)
@@ -91,7 +91,7 @@ def _separates(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str
     return NOTES.text("separation", verdict=judge_leads(holds), values="; ".join(parts))
 
 
-def _first(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
+def _describe_first_places(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
     parts, holds = [], []
     for reading, corpus in iterate_cells(readings):
         own, *others = list_three_scorers(held, reading, corpus)
@@ -102,10 +102,10 @@ def _first(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
     return NOTES.text("first of five", verdict=judge_leads(holds), values="; ".join(parts))
 
 
-def _floors(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
+def _describe_baseline_separation(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
     parts = []
     for reading, corpus in iterate_cells(readings):
-        own = held[Scorer("ssrem", reading), corpus]
+        own = held[ComparedScorer("ssrem", reading), corpus]
         for name, floor in FLOORS.items():
             value = own.auc(name).value
             reached = "reaches" if value >= floor else "misses"
@@ -113,7 +113,7 @@ def _floors(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
     return NOTES.text("floors", values="; ".join(parts))
 
 
-def _random(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
+def _describe_random_negatives(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
     parts, holds = [], []
     for reading, corpus in iterate_cells(readings):
         scorers = list_three_scorers(held, reading, corpus)
@@ -125,21 +125,21 @@ def _random(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
         if not reading.shipped
         for own, *others in [list_three_scorers(held, reading, corpus)]
     ]
-    return NOTES.text("random", verdict=rule(holds), largest=judge_leads(largest), values="; ".join(parts))
+    return NOTES.text("random", verdict=claim_verdict(holds), largest=judge_leads(largest), values="; ".join(parts))
 
 
-def _falls(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
+def _describe_falling_scores(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
     parts, holds = [], []
     for reading, corpus in iterate_cells(readings):
-        own = held[Scorer("ssrem", reading), corpus]
+        own = held[ComparedScorer("ssrem", reading), corpus]
         means = [own.mean(name).value for name in SET_LABELS]
         falling = all(a > b for a, b in pairwise(means))
         holds += [falling] if not reading.shipped else []
         parts.append(f"{CORPORA[corpus]}, {reading.label} {', '.join(f'{mean:.3f}' for mean in means)}")
-    return NOTES.text("order of sets", verdict=rule(holds), values="; ".join(parts))
+    return NOTES.text("order of sets", verdict=claim_verdict(holds), values="; ".join(parts))
 
 
-def _others(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
+def _describe_other_scorers(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
     parts, holds = [], []
     for reading, corpus in iterate_cells(readings):
         _, rsrem, ruber = list_three_scorers(held, reading, corpus)
@@ -147,10 +147,10 @@ def _others(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
             holds += [rsrem.gap(SC).low <= 0, *(ruber.gap(name).low <= 0 for name in SETS[:3])]
         values = [rsrem.auc(SC).value, *(ruber.auc(name).value for name in SETS[:3])]
         parts.append(f"{CORPORA[corpus]}, {reading.label} {', '.join(f'{value:.3f}' for value in values)}")
-    return NOTES.text("other scorers", verdict=rule(holds), values="; ".join(parts))
+    return NOTES.text("other scorers", verdict=claim_verdict(holds), values="; ".join(parts))
 
 
-def iterate_cells(readings: Sequence[UtteranceReading]) -> Iterator[tuple[UtteranceReading, str]]:
+def iterate_cells(readings: Sequence[TurnReading]) -> Iterator[tuple[TurnReading, str]]:
     """Every corpus with every reading."""
     for corpus in CORPORA:
         for reading in readings:
@@ -158,61 +158,65 @@ def iterate_cells(readings: Sequence[UtteranceReading]) -> Iterator[tuple[Uttera
 
 
 def list_three_scorers(
-    held: HeldOutScores, reading: UtteranceReading, corpus: str, on: tuple[str, ...] = BOTH
+    held: HeldOutScores, reading: TurnReading, corpus: str, on: tuple[str, ...] = BOTH
 ) -> list[PlaceScores]:
     """Return the scores of SSREM, RSREM and RUBER, in this order."""
-    return [held[Scorer(kind, reading, on), corpus] for kind in reversed(KINDS)]
+    return [held[ComparedScorer(kind, reading, on), corpus] for kind in reversed(KINDS)]
 
 
 def describe_agreement(
-    whole: CorrelationsBySet, alone: CorrelationsBySet, readings: Sequence[UtteranceReading]
+    whole: CorrelationsBySet, alone: CorrelationsBySet, readings: Sequence[TurnReading]
 ) -> Iterator[str]:
     """The sentences on agreement with people, by Spearman's correlation."""
-    yield _order("order of scorers", whole, readings)
-    yield _order("order of scorers, f alone", alone, readings)
-    yield _above(whole, readings)
-    yield _baselines(whole)
+    yield _describe_scorer_order("order of scorers", whole, readings)
+    yield _describe_scorer_order("order of scorers, f alone", alone, readings)
+    yield _describe_above_metrics(whole, readings)
+    yield _describe_baseline_agreement(whole)
 
 
-def _order(heading: str, correlations: CorrelationsBySet, readings: Sequence[UtteranceReading]) -> str:
+def _describe_scorer_order(heading: str, correlations: CorrelationsBySet, readings: Sequence[TurnReading]) -> str:
     parts, holds = [], []
     for reading in readings:
-        values = [_mean(correlations, Scorer(kind, reading).row) for kind in reversed(KINDS)]
+        values = [_mean_row_correlation(correlations, ComparedScorer(kind, reading).row) for kind in reversed(KINDS)]
         holds += [values[0] > values[1] > values[2]] if not reading.shipped else []
-        own, rsrem, _ = (Scorer(kind, reading).row for kind in reversed(KINDS))
+        own, rsrem, _ = (ComparedScorer(kind, reading).row for kind in reversed(KINDS))
         ahead = mean_difference(correlations, own, rsrem, "spearman")
         difference = f"SSREM minus RSREM {ahead.value:.3f} [{ahead.low:.3f}, {ahead.high:.3f}]"
-        parts.append(f"{reading.label} {_order_of(values)} ({difference})")
-    return NOTES.text(heading, verdict=rule(holds), n=len(correlations), values="; ".join(parts))
+        parts.append(f"{reading.label} {_format_scorer_order(values)} ({difference})")
+    return NOTES.text(heading, verdict=claim_verdict(holds), n=len(correlations), values="; ".join(parts))
 
 
-def _above(correlations: CorrelationsBySet, readings: Sequence[UtteranceReading]) -> str:
-    best = max(BASELINES, key=lambda row: _mean(correlations, row))
+def _describe_above_metrics(correlations: CorrelationsBySet, readings: Sequence[TurnReading]) -> str:
+    best = max(BASELINES, key=lambda row: _mean_row_correlation(correlations, row))
     parts, holds = [], []
     for reading in readings:
-        value = _mean(correlations, Scorer("ssrem", reading).row)
-        holds += [value > _mean(correlations, best)] if not reading.shipped else []
+        value = _mean_row_correlation(correlations, ComparedScorer("ssrem", reading).row)
+        holds += [value > _mean_row_correlation(correlations, best)] if not reading.shipped else []
         parts.append(f"{reading.label} {value:.3f}")
     return NOTES.text(
-        "baselines", verdict=rule(holds), values=", ".join(parts), best=_mean(correlations, best), row=best
+        "baselines",
+        verdict=claim_verdict(holds),
+        values=", ".join(parts),
+        best=_mean_row_correlation(correlations, best),
+        row=best,
     )
 
 
-def _baselines(correlations: CorrelationsBySet) -> str:
+def _describe_baseline_agreement(correlations: CorrelationsBySet) -> str:
     parts, holds = [], []
     for row in BASELINES:
         for name, rows in correlations.items():
             interval = rows[row].interval
             holds.append(not (interval.low > 0 or interval.high < 0))
             parts.append(f"{row} on {name} {interval.value:.3f} [{interval.low:.3f}, {interval.high:.3f}]")
-    return NOTES.text("baselines and people", verdict=rule(holds), values="; ".join(parts))
+    return NOTES.text("baselines and people", verdict=claim_verdict(holds), values="; ".join(parts))
 
 
-def _mean(correlations: CorrelationsBySet, row: str) -> float:
+def _mean_row_correlation(correlations: CorrelationsBySet, row: str) -> float:
     return mean_correlation(correlations, row, "spearman").value
 
 
-def _order_of(values: Sequence[float]) -> str:
+def _format_scorer_order(values: Sequence[float]) -> str:
     """SSREM, RSREM, RUBER with their values and the sign between each two."""
     names = [KIND_LABELS[kind] for kind in reversed(KINDS)]
     text = f"{names[0]} {values[0]:.3f}"

@@ -25,7 +25,7 @@ _STYLE = (
 Span = tuple[float, float]
 
 
-class Cloud(NamedTuple):
+class ScatterCloud(NamedTuple):
     """The replies of one panel."""
 
     ratings: Values
@@ -50,7 +50,7 @@ def draw_points(title: str, panels: Mapping[str, Mapping[str, Mapping[str, Inter
     span = (min(ends) - room, max(ends) + room)
     parts = [_draw_legend(series)]
     for place, (name, groups) in enumerate(panels.items()):
-        x, y = _corner(place, len(panels))
+        x, y = _panel_corner(place, len(panels))
         parts += [_draw_grid(x, y, span), _draw_text(x + _WIDTH / 2, y - 8, name)]
         step = _WIDTH / len(groups)
         for number, (group, intervals) in enumerate(groups.items()):
@@ -63,11 +63,11 @@ def draw_points(title: str, panels: Mapping[str, Mapping[str, Mapping[str, Inter
     return _wrap_svg(title, parts, len(panels))
 
 
-def draw_scatters(title: str, panels: Mapping[str, Cloud]) -> str:
+def draw_scatters(title: str, panels: Mapping[str, ScatterCloud]) -> str:
     """Draw panels of scores by rating; the line is fitted to the original ratings, the dots have noise added."""
     parts = []
     for place, (name, cloud) in enumerate(panels.items()):
-        x, y = _corner(place, len(panels))
+        x, y = _panel_corner(place, len(panels))
         slope = "none" if np.isnan(cloud.slope) else f"{cloud.slope:.3f}"
         parts.append(_draw_text(x + _WIDTH / 2, y - 8, f"{name}, coeff: {slope}"))
         known = np.isfinite(cloud.ratings) & np.isfinite(cloud.scores)
@@ -113,7 +113,7 @@ def _panels_per_row(panels: int) -> int:
     return 2 if panels == 4 else min(panels, 3)
 
 
-def _corner(place: int, panels: int) -> tuple[float, float]:
+def _panel_corner(place: int, panels: int) -> tuple[float, float]:
     """The top left corner of a panel's plot."""
     down, across = divmod(place, _panels_per_row(panels))
     return _LEFT + _ACROSS * across, _HEAD + _KEY + _TOP - 20 + _DOWN * down

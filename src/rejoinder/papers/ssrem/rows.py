@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from rejoinder.data.collection import Collection
 from rejoinder.data.inputs import read
 from rejoinder.metric import parse
-from rejoinder.papers.own.relevance.measures import ColumnCorrelation, score_rows
-from rejoinder.papers.own.relevance.rows import COLUMNS, Column, RelevanceRows, read_rows
+from rejoinder.papers.own.relevance.measures import ColumnCorrelation, score_relevance_rows
+from rejoinder.papers.own.relevance.rows import COLUMNS, RelevanceColumn, RelevanceRows, read_relevance_rows
 from rejoinder.papers.ssrem.scorers import TrainedScorer
 from rejoinder.stats.bootstrap import BootstrapPlan, resample_correlations
 from rejoinder.stats.correlation import Method, correlate
@@ -33,8 +33,8 @@ BASELINES = {
 METHODS: tuple[Method, ...] = ("spearman", "pearson")
 TRUTH = "Original Ground Truth"
 PEOPLE = frozenset({"human", "Human", TRUTH, "New Human Generated"})
-GUPTA_SET = Column("Gupta", "gupta/single", "appropriate", None, 4)
-USR_SET = Column("USR-TC, overall", "usr/topical_chat", "overall", None, 1)
+GUPTA_SET = RelevanceColumn("Gupta", "gupta/single", "appropriate", None, 4)
+USR_SET = RelevanceColumn("USR-TC, overall", "usr/topical_chat", "overall", None, 1)
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class RatedSet:
 def score_set(rows: RelevanceRows, specs: Mapping[str, str]) -> RatedSet:
     """Score a set's replies that people did not write; ``specs`` are by row name."""
     generated, n_left_out = drop_human_responses(rows)
-    scored = score_rows(generated, list(specs.values()))
+    scored = score_relevance_rows(generated, list(specs.values()))
     evidence = scored.evidence
     scores = {row: evidence.scores[str(parse(spec))] for row, spec in specs.items()}
     units = [generated.units[name] for name in evidence.responses]
@@ -103,10 +103,10 @@ def score_whole_metrics(scorers: Sequence[TrainedScorer]) -> list[RatedSet]:
     specs = {**BASELINES, **{one.scorer.row: one.whole for one in scorers}}
     usr = attach_truth(read(f"dataset:{USR_SET.dataset}"))
     units = {name: response.item for name, response in usr.responses.items()}
-    return [score_set(read_rows(GUPTA_SET), specs), score_set(RelevanceRows(USR_SET, usr, units), specs)]
+    return [score_set(read_relevance_rows(GUPTA_SET), specs), score_set(RelevanceRows(USR_SET, usr, units), specs)]
 
 
 def score_f_alone(scorers: Sequence[TrainedScorer]) -> list[RatedSet]:
     """Score the six relevance columns with f alone."""
     specs = {one.scorer.row: one.alone for one in scorers}
-    return [score_set(read_rows(column), specs) for column in COLUMNS]
+    return [score_set(read_relevance_rows(column), specs) for column in COLUMNS]

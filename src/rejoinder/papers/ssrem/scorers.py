@@ -20,9 +20,9 @@ from rejoinder.files import sha256_of_bytes
 from rejoinder.metric import parse
 from rejoinder.models.speaker.model import CARD_FILE, FORMAT, open_scorer
 from rejoinder.models.speaker.network import Kind
-from rejoinder.models.speaker.vectors import open_utterance_vectors
+from rejoinder.models.speaker.vectors import open_turn_encoder
 from rejoinder.paths import cache_home
-from rejoinder.training.speaker.trainer import make_recipe, train_scorer
+from rejoinder.training.speaker.trainer import make_scorer_recipe, train_scorer
 from rejoinder.types import Dialogue
 
 KIND_LABELS: dict[Kind, str] = {"ruber": "RUBER", "rsrem": "RSREM", "ssrem": "SSREM"}
@@ -32,7 +32,7 @@ BOTH = tuple(CORPORA)
 
 
 @dataclass(frozen=True)
-class UtteranceReading:
+class TurnReading:
     """One way to read utterances, V. ``shipped`` scorers come from the package instead of a training."""
 
     label: str
@@ -40,18 +40,18 @@ class UtteranceReading:
     shipped: bool = False
 
 
-GLOVE = UtteranceReading("GloVe", "glove-6b-50d")
-MINILM = UtteranceReading("MiniLM", "minilm")
-SHIPPED = UtteranceReading("shipped †", "aptness", shipped=True)
+GLOVE = TurnReading("GloVe", "glove-6b-50d")
+MINILM = TurnReading("MiniLM", "minilm")
+SHIPPED = TurnReading("shipped †", "aptness", shipped=True)
 READINGS = (GLOVE, MINILM, SHIPPED)
 
 
 @dataclass(frozen=True)
-class Scorer:
+class ComparedScorer:
     """One scorer: what it is, how it reads, what it was trained on (of the shipped ones, their card says that)."""
 
     kind: Kind
-    reading: UtteranceReading
+    reading: TurnReading
     on: tuple[str, ...] = BOTH
     copies: bool = False
 
@@ -71,7 +71,7 @@ class Scorer:
 class TrainedScorer:
     """A scorer with its folder; None for the package's own."""
 
-    scorer: Scorer
+    scorer: ComparedScorer
     folder: Path | None
 
     @property
@@ -89,22 +89,22 @@ class TrainedScorer:
         return f"{self.scorer.kind}{ending}({', '.join(f'{key}={value!r}' for key, value in parameters.items())})"
 
 
-def list_scorers(readings: Sequence[UtteranceReading]) -> Iterator[Scorer]:
+def list_scorers(readings: Sequence[TurnReading]) -> Iterator[ComparedScorer]:
     """Every scorer that is compared: on both corpora, on either of them, and with copies among the negatives."""
     for reading in readings:
         for kind in KINDS:
-            yield Scorer(kind, reading)
+            yield ComparedScorer(kind, reading)
             if not reading.shipped:
-                yield from (Scorer(kind, reading, (corpus,)) for corpus in BOTH)
-                yield Scorer(kind, reading, copies=True)
+                yield from (ComparedScorer(kind, reading, (corpus,)) for corpus in BOTH)
+                yield ComparedScorer(kind, reading, copies=True)
 
 
-def split_available(readings: Sequence[UtteranceReading]) -> tuple[list[UtteranceReading], list[str]]:
+def split_available(readings: Sequence[TurnReading]) -> tuple[list[TurnReading], list[str]]:
     """Return the readings that are available here, and a sentence on each that is not."""
     available, absent = [], []
     for reading in readings:
         try:
-            open_utterance_vectors(reading.encoder)
+            open_turn_encoder(reading.encoder)
             if reading.shipped:
                 for kind in KINDS:
                     open_scorer(kind)
@@ -114,13 +114,13 @@ def split_available(readings: Sequence[UtteranceReading]) -> tuple[list[Utteranc
     return available, absent
 
 
-def train_or_load(scorer: Scorer, dialogues: Sequence[Dialogue], **chosen: Any) -> TrainedScorer:
+def train_or_load(scorer: ComparedScorer, dialogues: Sequence[Dialogue], **chosen: Any) -> TrainedScorer:
     """Return the scorer, training it unless it is cached; ``chosen`` overrides parts of its recipe."""
     if scorer.reading.shipped:
         return TrainedScorer(scorer, None)
-    recipe = make_recipe(scorer.kind, scorer.reading.encoder, copies=scorer.copies, **chosen)
+    recipe = make_scorer_recipe(scorer.kind, scorer.reading.encoder, copies=scorer.copies, **chosen)
     training = [dialogue for dialogue in dialogues if dialogue.corpus in scorer.on]
-    features = open_utterance_vectors(scorer.reading.encoder).digest
+    features = open_turn_encoder(scorer.reading.encoder).digest
     facts = [recipe.plain(), features, scorer.reference, digest_dialogues(training), FORMAT]
     name = sha256_of_bytes(orjson.dumps(facts, option=orjson.OPT_SORT_KEYS))[:32]
     folder = cache_home() / "scorers" / name

@@ -14,7 +14,7 @@ from rejoinder.indexes.corpus import Corpus, Numbers
 from rejoinder.metric import NAN
 from rejoinder.models.speaker.model import F_BOUNDS, SpeakerScorer, open_scorer
 from rejoinder.models.speaker.network import Array
-from rejoinder.papers.ssrem.scorers import CORPORA, Scorer, TrainedScorer, report
+from rejoinder.papers.ssrem.scorers import CORPORA, ComparedScorer, TrainedScorer, report
 from rejoinder.stats.correlation import midranks
 from rejoinder.stats.interval import Interval, mean_interval
 from rejoinder.training.speaker.evaluation import COLUMNS, score_sets
@@ -23,7 +23,7 @@ from rejoinder.training.turn_vectors import TurnVectors, open_turn_vectors
 from rejoinder.types import Dialogue
 
 
-def gap_values(true: Array, other: Array) -> Array:
+def true_reply_gap_values(true: Array, other: Array) -> Array:
     """Return values whose mean is the difference of the means over the root of the mean variance; NaN if missing."""
     present = ~(np.isnan(true) | np.isnan(other))
     x, y = true[present], other[present]
@@ -40,7 +40,7 @@ def gap_values(true: Array, other: Array) -> Array:
     return values
 
 
-def auc_values(true: Array, other: Array) -> Array:
+def true_reply_auc_values(true: Array, other: Array) -> Array:
     """Return values whose mean is the probability that a true reply is above one of the others; ties count half."""
     present = ~(np.isnan(true) | np.isnan(other))
     x, y = true[present].astype(np.float64), other[present].astype(np.float64)
@@ -54,13 +54,13 @@ def auc_values(true: Array, other: Array) -> Array:
     return values
 
 
-def won_values(true: Array, other: Array) -> Array:
+def true_reply_win_values(true: Array, other: Array) -> Array:
     """Return 1 if the true reply has the higher score at its own place, one half for a tie."""
     missing = np.isnan(true) | np.isnan(other)
     return np.where(missing, NAN, (true > other) + 0.5 * (true == other))
 
 
-def first_values(scores: Array) -> Array:
+def true_reply_first_values(scores: Array) -> Array:
     """Return 1 if the first column is above all others, NaN if one of them is missing."""
     whole = ~np.isnan(scores).any(axis=1)
     return np.where(whole, (scores[:, :1] > scores[:, 1:]).all(axis=1), NAN)
@@ -107,35 +107,37 @@ class PlaceScores:
 
     def gap(self, name: str) -> Interval:
         """The standardised gap of the true replies and a column."""
-        return clustered_mean(gap_values(self.column(COLUMNS[0]), self.column(name)), self.dialogues)
+        return clustered_mean(true_reply_gap_values(self.column(COLUMNS[0]), self.column(name)), self.dialogues)
 
     def auc(self, name: str) -> Interval:
         """The probability that a true reply is above a reply from another column."""
-        return clustered_mean(auc_values(self.column(COLUMNS[0]), self.column(name)), self.dialogues)
+        return clustered_mean(true_reply_auc_values(self.column(COLUMNS[0]), self.column(name)), self.dialogues)
 
     def won(self, name: str) -> Interval:
         """How often the true reply is above that of a column at its own place."""
-        return clustered_mean(won_values(self.column(COLUMNS[0]), self.column(name)), self.dialogues)
+        return clustered_mean(true_reply_win_values(self.column(COLUMNS[0]), self.column(name)), self.dialogues)
 
     def first(self) -> Interval:
         """How often the true reply is the first of five."""
-        return clustered_mean(first_values(self.scores), self.dialogues)
+        return clustered_mean(true_reply_first_values(self.scores), self.dialogues)
 
     def ahead(self, other: PlaceScores, name: str) -> Interval:
         """How much larger the gap is here than with another scorer at the same places."""
-        own, theirs = (gap_values(one.column(COLUMNS[0]), one.column(name)) for one in (self, other))
+        own, theirs = (true_reply_gap_values(one.column(COLUMNS[0]), one.column(name)) for one in (self, other))
         return clustered_mean(own - theirs, self.dialogues)
 
     def more_often(self, other: PlaceScores) -> Interval:
         """How much more often the true reply is the first of five here than with another scorer."""
-        return clustered_mean(first_values(self.scores) - first_values(other.scores), self.dialogues)
+        return clustered_mean(
+            true_reply_first_values(self.scores) - true_reply_first_values(other.scores), self.dialogues
+        )
 
     def _unit(self, values: Array) -> Array:
         low, high = self.bounds
         return np.clip((values - low) / (high - low), 0, 1)
 
 
-HeldOutScores = Mapping[tuple[Scorer, str], PlaceScores]  # scorer and corpus
+HeldOutScores = Mapping[tuple[ComparedScorer, str], PlaceScores]  # scorer and corpus
 
 
 def score_held_out(scorers: Sequence[TrainedScorer], dialogues: Sequence[Dialogue]) -> HeldOutScores:

@@ -14,11 +14,11 @@ from rejoinder.data.datasets import read_dataset
 from rejoinder.indexes.corpus import Corpus, group_by_corpus
 from rejoinder.indexes.speaker_sets import Design, SetSampling
 from rejoinder.indexes.speaker_similarity import (
-    Similarity,
-    is_decreasing,
-    is_separated,
+    SpeakerSimilarity,
+    are_first_and_last_apart,
+    is_similarity_decreasing,
     measure_similarity,
-    open_vectorizer,
+    open_vectoriser,
 )
 from rejoinder.papers.base import Figure, Reproduction
 from rejoinder.papers.loader import load_notes, load_published
@@ -57,32 +57,32 @@ SIMILARITY_METHODS = (
 
 def reproduce(ways: Sequence[SimilarityMethod] = SIMILARITY_METHODS) -> Reproduction:
     """Measure every corpus with each method."""
-    corpora = group_by_corpus(_dialogues())
+    corpora = group_by_corpus(_read_speaker_dialogues())
     figures = [
         Figure(f"Frobenius norm / n: {SIMILARITY_METHODS[0].title}", "Twitter (the paper's)", column, value, math.nan)
         for column, value in load_published("ssrem")["Table 2"].items()
     ]
     notes = _NOTES.paragraphs("speaker sets")
     for way in ways:
-        similarities = {label: _measure(corpora[name], way) for name, label in CORPORA.items()}
+        similarities = {label: _measure_speaker_similarity(corpora[name], way) for name, label in CORPORA.items()}
         for label, kinds in similarities.items():
-            figures += _figures(label, kinds, way)
+            figures += _similarity_row_figures(label, kinds, way)
         notes.append(_describe_order(way, similarities))
     figures.sort(key=lambda figure: figure.table.startswith("mean cosine"))
     return Reproduction("speakers", "SSREM, Table 2: similarity within speaker sets", figures, notes)
 
 
-def _dialogues() -> Iterator[Dialogue]:
+def _read_speaker_dialogues() -> Iterator[Dialogue]:
     for record in read_dataset("corpus/dialogues"):
         if isinstance(record, Dialogue) and record.corpus in CORPORA and record.split == "train":
             yield record
 
 
-def _measure(corpus: Corpus, way: SimilarityMethod) -> list[Similarity]:
-    return measure_similarity(corpus, open_vectorizer(way.encoder), way.sampling, [way.design])[way.design]
+def _measure_speaker_similarity(corpus: Corpus, way: SimilarityMethod) -> list[SpeakerSimilarity]:
+    return measure_similarity(corpus, open_vectoriser(way.encoder), way.sampling, [way.design])[way.design]
 
 
-def _figures(row: str, kinds: Sequence[Similarity], way: SimilarityMethod) -> Iterator[Figure]:
+def _similarity_row_figures(row: str, kinds: Sequence[SpeakerSimilarity], way: SimilarityMethod) -> Iterator[Figure]:
     for column, one in zip(COLUMNS, kinds, strict=True):
         for statistic, interval in (("Frobenius norm / n", one.frobenius), ("mean cosine", one.cosine)):
             note = f"{one.n_sets} sets of {one.n_speakers} speakers, {one.n_utterances:.1f} utterances each"
@@ -90,11 +90,19 @@ def _figures(row: str, kinds: Sequence[Similarity], way: SimilarityMethod) -> It
             yield Figure(table, row, column, None, interval.value, interval.low, interval.high, one.n_sets, note)
 
 
-def _describe_order(way: SimilarityMethod, similarities: dict[str, list[Similarity]]) -> str:
+def _describe_order(way: SimilarityMethod, similarities: dict[str, list[SpeakerSimilarity]]) -> str:
     """On which corpora the mean cosine falls from set to set, and where the first and last are clearly apart."""
-    both = [name for name, kinds in similarities.items() if is_decreasing(kinds) and is_separated(kinds)]
-    order_only = [name for name, kinds in similarities.items() if is_decreasing(kinds) and not is_separated(kinds)]
-    neither = [name for name, kinds in similarities.items() if not is_decreasing(kinds)]
+    both = [
+        name
+        for name, kinds in similarities.items()
+        if is_similarity_decreasing(kinds) and are_first_and_last_apart(kinds)
+    ]
+    order_only = [
+        name
+        for name, kinds in similarities.items()
+        if is_similarity_decreasing(kinds) and not are_first_and_last_apart(kinds)
+    ]
+    neither = [name for name, kinds in similarities.items() if not is_similarity_decreasing(kinds)]
     sizes = ", ".join(f"{name} {kinds[0].n_sets:,}" for name, kinds in similarities.items())
     return _NOTES.text(
         "order of speaker sets",

@@ -25,9 +25,9 @@ from rejoinder.papers.ssrem.scorers import (
     KIND_LABELS,
     KINDS,
     READINGS,
-    Scorer,
+    ComparedScorer,
     TrainedScorer,
-    UtteranceReading,
+    TurnReading,
     list_scorers,
     split_available,
     train_or_load,
@@ -48,7 +48,7 @@ _NOTES = load_notes("ssrem")
 class SsremMeasures:
     """Everything that the tables are made from."""
 
-    readings: Sequence[UtteranceReading]
+    readings: Sequence[TurnReading]
     similarity: Sequence[Figure]
     held: HeldOutScores
     whole: Sequence[RatedSet]
@@ -65,7 +65,9 @@ def reproduce() -> Reproduction:
     held = score_held_out(scorers, dialogues)
     usual = filter_usual(scorers)
     similarity = list(tables.similarity_figures(speakers.reproduce(TABLE_2_METHODS).figures))
-    return assemble(SsremMeasures(readings, similarity, held, score_whole_metrics(usual), score_f_alone(usual)), absent)
+    return assemble_ssrem(
+        SsremMeasures(readings, similarity, held, score_whole_metrics(usual), score_f_alone(usual)), absent
+    )
 
 
 def filter_usual(scorers: Sequence[TrainedScorer]) -> list[TrainedScorer]:
@@ -73,10 +75,10 @@ def filter_usual(scorers: Sequence[TrainedScorer]) -> list[TrainedScorer]:
     return [one for one in scorers if one.scorer.on == BOTH and not one.scorer.copies]
 
 
-def assemble(measures: SsremMeasures, absent: Sequence[str] = (), n_resamples: int = _RESAMPLES) -> Reproduction:
+def assemble_ssrem(measures: SsremMeasures, absent: Sequence[str] = (), n_resamples: int = _RESAMPLES) -> Reproduction:
     """The figures, sentences and drawings of what was measured."""
     held, readings = measures.held, measures.readings
-    whole, alone = (tables.correlate_all(one, n_resamples) for one in (measures.whole, measures.alone))
+    whole, alone = (tables.correlate_all_sets(one, n_resamples) for one in (measures.whole, measures.alone))
     figures = [
         *measures.similarity,
         *tables.separation_figures(held, readings),
@@ -123,7 +125,7 @@ def _draw_figures(measures: SsremMeasures) -> dict[str, str]:
         panels = {
             reading.label: {
                 KIND_LABELS[kind]: {
-                    s: measures.held[Scorer(kind, reading), corpus].mean(name) for name, s in SET_LABELS.items()
+                    s: measures.held[ComparedScorer(kind, reading), corpus].mean(name) for name, s in SET_LABELS.items()
                 }
                 for kind in KINDS
             }
@@ -136,16 +138,19 @@ def _draw_figures(measures: SsremMeasures) -> dict[str, str]:
     return figures
 
 
-def _make_clouds(one: RatedSet, reading: UtteranceReading) -> dict[str, drawings.Cloud]:
-    rows = {**{row: row for row in BASELINES}, **{KIND_LABELS[kind]: Scorer(kind, reading).row for kind in KINDS}}
-    return {name: drawings.Cloud(one.ratings, one.scores[row], one.slope(row)) for name, row in rows.items()}
+def _make_clouds(one: RatedSet, reading: TurnReading) -> dict[str, drawings.ScatterCloud]:
+    rows = {
+        **{row: row for row in BASELINES},
+        **{KIND_LABELS[kind]: ComparedScorer(kind, reading).row for kind in KINDS},
+    }
+    return {name: drawings.ScatterCloud(one.ratings, one.scores[row], one.slope(row)) for name, row in rows.items()}
 
 
 def _transfer_panels(measures: SsremMeasures) -> dict[str, dict[str, dict[str, Interval]]]:
     return {
         f"{CORPORA[on]} to {CORPORA[test]}, {reading.label}": {
             KIND_LABELS[kind]: {
-                SET_LABELS[name]: measures.held[Scorer(kind, reading, (on,)), test].mean(name)
+                SET_LABELS[name]: measures.held[ComparedScorer(kind, reading, (on,)), test].mean(name)
                 for name in ("true", "same_conversation", "random")
             }
             for kind in KINDS

@@ -14,7 +14,7 @@ from rejoinder.papers.base import Figure
 from rejoinder.papers.loader import load_published
 from rejoinder.papers.own.relevance.measures import ColumnCorrelation, macro_average
 from rejoinder.papers.ssrem.rows import METHODS, RatedSet
-from rejoinder.papers.ssrem.scorers import BOTH, CORPORA, GLOVE, KIND_LABELS, KINDS, Scorer, UtteranceReading
+from rejoinder.papers.ssrem.scorers import BOTH, CORPORA, GLOVE, KIND_LABELS, KINDS, ComparedScorer, TurnReading
 from rejoinder.papers.ssrem.scores import ANY, LAST, SET_LABELS, HeldOutScores
 from rejoinder.stats.bootstrap import BootstrapPlan
 from rejoinder.stats.correlation import Method
@@ -38,78 +38,80 @@ def similarity_figures(figures: Sequence[Figure]) -> Iterator[Figure]:
             yield replace(figure, table=f"Table 2: {figure.table}")
 
 
-def separation_figures(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> Iterator[Figure]:
+def separation_figures(held: HeldOutScores, readings: Sequence[TurnReading]) -> Iterator[Figure]:
     """Section 6: mean scores (Figure 3), standardised gaps, AUCs, and how often the true reply is the first of five."""
     for corpus, label in CORPORA.items():
         for scorer in _list_scorers(readings):
             scores = held[scorer, corpus]
             row = scorer.row
             for name, short in SET_LABELS.items():
-                yield to_figure(f"Figure 3: mean score, {label} test", row, short, scores.mean(name))
+                yield interval_figure(f"Figure 3: mean score, {label} test", row, short, scores.mean(name))
             table = f"Section 6: true replies vs. each set, {label} test"
             for name in SETS:
-                yield to_figure(table, row, f"gap, {SET_LABELS[name]}", scores.gap(name), "standardised")
+                yield interval_figure(table, row, f"gap, {SET_LABELS[name]}", scores.gap(name), "standardised")
             for name in SETS:
-                yield to_figure(table, row, f"AUC, {SET_LABELS[name]}", scores.auc(name))
-            yield to_figure(table, row, "first of five", scores.first(), "chance: .2")
+                yield interval_figure(table, row, f"AUC, {SET_LABELS[name]}", scores.auc(name))
+            yield interval_figure(table, row, "first of five", scores.first(), "chance: .2")
 
 
-def lead_figures(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> Iterator[Figure]:
+def lead_figures(held: HeldOutScores, readings: Sequence[TurnReading]) -> Iterator[Figure]:
     """How much better SSREM separates than the others at the same places, with the same V."""
     for corpus, label in CORPORA.items():
         table = f"Section 6: SSREM minus the others, {label} test"
         for reading in readings:
-            own = held[Scorer("ssrem", reading), corpus]
+            own = held[ComparedScorer("ssrem", reading), corpus]
             for kind in KINDS[:2]:
-                other = held[Scorer(kind, reading), corpus]
+                other = held[ComparedScorer(kind, reading), corpus]
                 row = f"minus {KIND_LABELS[kind]}, {reading.label}"
                 for name in SETS:
-                    yield to_figure(table, row, f"gap, {SET_LABELS[name]}", own.ahead(other, name))
-                yield to_figure(table, row, "first of five", own.more_often(other))
+                    yield interval_figure(table, row, f"gap, {SET_LABELS[name]}", own.ahead(other, name))
+                yield interval_figure(table, row, "first of five", own.more_often(other))
 
 
-def transfer_figures(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> Iterator[Figure]:
+def transfer_figures(held: HeldOutScores, readings: Sequence[TurnReading]) -> Iterator[Figure]:
     """Section 7.1 (Figure 5): scorers trained on one corpus, measured on the other and on the same one."""
     for on in BOTH:
         for test in sorted(BOTH, key=lambda name: name == on):
             table = f"Figure 5: trained on {CORPORA[on]}, {CORPORA[test]} test"
             for reading in readings:
                 for kind in KINDS if not reading.shipped else ():
-                    scorer = Scorer(kind, reading, (on,))
+                    scorer = ComparedScorer(kind, reading, (on,))
                     scores = held[scorer, test]
                     for name in ("true", "same_conversation", "random"):
-                        yield to_figure(table, scorer.row, SET_LABELS[name], scores.mean(name))
+                        yield interval_figure(table, scorer.row, SET_LABELS[name], scores.mean(name))
                     for name in ("same_conversation", "random"):
-                        yield to_figure(table, scorer.row, f"gap, {SET_LABELS[name]}", scores.gap(name), "standardised")
-                        yield to_figure(table, scorer.row, f"AUC, {SET_LABELS[name]}", scores.auc(name))
+                        yield interval_figure(
+                            table, scorer.row, f"gap, {SET_LABELS[name]}", scores.gap(name), "standardised"
+                        )
+                        yield interval_figure(table, scorer.row, f"AUC, {SET_LABELS[name]}", scores.auc(name))
 
 
-def copying_figures(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> Iterator[Figure]:
+def copying_figures(held: HeldOutScores, readings: Sequence[TurnReading]) -> Iterator[Figure]:
     """Section 8: copied utterances of the context against the true reply, trained without and with copies."""
     for corpus, label in CORPORA.items():
         table = f"Section 8: copying, {label} test"
         for reading in readings:
             for copies in (False,) if reading.shipped else (False, True):
                 for kind in KINDS:
-                    scores = held[Scorer(kind, reading, copies=copies), corpus]
+                    scores = held[ComparedScorer(kind, reading, copies=copies), corpus]
                     row = f"{KIND_LABELS[kind]}, {reading.label}{', --copies' if copies else ''}"
                     # The paper reads by word averages.
                     printed = COPIED.get(kind) if reading == GLOVE and not copies else None
                     note = "published: Twitter" if printed is not None else ""
-                    yield to_figure(table, row, "mean, true", scores.mean("true"))
-                    yield to_figure(table, row, "mean, copy", scores.mean(ANY))
-                    yield to_figure(table, row, "copy minus true", scores.raised(ANY), note, printed)
-                    yield to_figure(table, row, "true wins, any copy", scores.won(ANY))
-                    yield to_figure(table, row, "true wins, last copied", scores.won(LAST))
-                    yield to_figure(table, row, "AUC, SC", scores.auc("same_conversation"))
+                    yield interval_figure(table, row, "mean, true", scores.mean("true"))
+                    yield interval_figure(table, row, "mean, copy", scores.mean(ANY))
+                    yield interval_figure(table, row, "copy minus true", scores.raised(ANY), note, printed)
+                    yield interval_figure(table, row, "true wins, any copy", scores.won(ANY))
+                    yield interval_figure(table, row, "true wins, last copied", scores.won(LAST))
+                    yield interval_figure(table, row, "AUC, SC", scores.auc("same_conversation"))
 
 
-def _list_scorers(readings: Sequence[UtteranceReading]) -> Iterator[Scorer]:
+def _list_scorers(readings: Sequence[TurnReading]) -> Iterator[ComparedScorer]:
     for reading in readings:
-        yield from (Scorer(kind, reading) for kind in KINDS)
+        yield from (ComparedScorer(kind, reading) for kind in KINDS)
 
 
-def to_figure(
+def interval_figure(
     table: str, row: str, column: str, interval: Interval, note: str = "", published: float | None = None
 ) -> Figure:
     """A measured figure with its interval."""
@@ -117,7 +119,7 @@ def to_figure(
     return Figure(table, row, column, published, interval.value, interval.low, interval.high, interval.n, note)
 
 
-def correlate_all(judged: Sequence[RatedSet], n_resamples: int) -> dict[Method, CorrelationsBySet]:
+def correlate_all_sets(judged: Sequence[RatedSet], n_resamples: int) -> dict[Method, CorrelationsBySet]:
     """Every row's correlation in every set, by both methods."""
     return {method: {one.name: one.correlations(method, n_resamples) for one in judged} for method in METHODS}
 
@@ -175,8 +177,8 @@ def mean_difference(correlations: CorrelationsBySet, first: str, second: str, me
 
 def _row_figures(table: str, row: str, correlations: CorrelationsBySet, method: Method) -> Iterator[Figure]:
     for column, rows in correlations.items():
-        yield to_figure(table, row, column, rows[row].interval)
-    yield to_figure(table, row, MEAN, mean_correlation(correlations, row, method))
+        yield interval_figure(table, row, column, rows[row].interval)
+    yield interval_figure(table, row, MEAN, mean_correlation(correlations, row, method))
 
 
 def _find_printed_row(row: str) -> str:

@@ -8,18 +8,18 @@ from rejoinder.papers.ssrem.claims import (
     NOTES,
     RAND,
     SC,
+    claim_verdict,
     compare_leads,
     iterate_cells,
     judge_leads,
     list_three_scorers,
-    rule,
 )
-from rejoinder.papers.ssrem.scorers import BOTH, CORPORA, Scorer, UtteranceReading
+from rejoinder.papers.ssrem.scorers import BOTH, CORPORA, ComparedScorer, TurnReading
 from rejoinder.papers.ssrem.scores import ANY, LAST, HeldOutScores, PlaceScores
 from rejoinder.papers.ssrem.tables import COPIED
 
 
-def describe_transfer(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
+def describe_transfer(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
     """Section 7.2: whether SSREM is ahead on the corpus that it was not trained on."""
     parts, holds = [], []
     for reading in (one for one in readings if not one.shipped):
@@ -27,7 +27,7 @@ def describe_transfer(held: HeldOutScores, readings: Sequence[UtteranceReading])
             own, *others = list_three_scorers(held, reading, test, (on,))
             ahead = compare_leads([own.ahead(other, name) for other in others for name in (SC, RAND)])
             holds.append(ahead)
-            same = held[Scorer("ssrem", reading, (test,)), test]
+            same = held[ComparedScorer("ssrem", reading, (test,)), test]
             parts.append(
                 f"{CORPORA[on]} to {CORPORA[test]}, {reading.label}: "
                 f"SC {', '.join(f'{one.gap(SC).value:.2f}' for one in (own, *others))}, "
@@ -37,13 +37,13 @@ def describe_transfer(held: HeldOutScores, readings: Sequence[UtteranceReading])
     return NOTES.text("transfer", verdict=judge_leads(holds), values="; ".join(parts))
 
 
-def describe_copying(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> Iterator[str]:
+def describe_copying(held: HeldOutScores, readings: Sequence[TurnReading]) -> Iterator[str]:
     """Section 8: whether copies fool SSREM less, and what training against them does."""
     yield _describe_fooling(held, readings)
     yield _describe_copy_training(held, readings)
 
 
-def _describe_fooling(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
+def _describe_fooling(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
     parts, holds = [], []
     for reading, corpus in iterate_cells(readings):
         scorers = list_three_scorers(held, reading, corpus)
@@ -52,20 +52,20 @@ def _describe_fooling(held: HeldOutScores, readings: Sequence[UtteranceReading])
         raised = ", ".join(f"{one.raised(ANY).value:+.3f}" for one in scorers)
         wins = ", ".join(f"{100 * one.won(ANY).value:.0f}" for one in scorers)
         parts.append(f"{CORPORA[corpus]}, {reading.label} {raised} (true reply wins {wins}%)")
-    return NOTES.text("copying", **COPIED, verdict=rule(holds), values="; ".join(parts))
+    return NOTES.text("copying", **COPIED, verdict=claim_verdict(holds), values="; ".join(parts))
 
 
-def _describe_copy_training(held: HeldOutScores, readings: Sequence[UtteranceReading]) -> str:
+def _describe_copy_training(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
     parts, holds = [], []
     for reading, corpus in iterate_cells([one for one in readings if not one.shipped]):
-        plain, against = (held[Scorer("ssrem", reading, copies=copies), corpus] for copies in (False, True))
+        plain, against = (held[ComparedScorer("ssrem", reading, copies=copies), corpus] for copies in (False, True))
         holds.append(against.won(ANY).low > plain.won(ANY).high)
         parts.append(
             f"{CORPORA[corpus]}, {reading.label} {_change(plain, against, lambda one: one.won(ANY).value)} against any "
             f"utterance, {_change(plain, against, lambda one: one.won(LAST).value)} against the last; AUC against SC "
             f"{_change(plain, against, lambda one: one.auc(SC).value)}"
         )
-    return NOTES.text("training against copies", verdict=rule(holds), values="; ".join(parts))
+    return NOTES.text("training against copies", verdict=claim_verdict(holds), values="; ".join(parts))
 
 
 def _change(plain: PlaceScores, against: PlaceScores, figure: Callable[[PlaceScores], float]) -> str:

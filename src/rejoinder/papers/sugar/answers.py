@@ -33,7 +33,7 @@ class RankerAnswers:
 
     def ranked(self, name: str, fold: int, split: str, input_name: str) -> RankingResult:
         """Return its ranking of a split with an input, under a name."""
-        questions = folds.questions(fold, split)
+        questions = folds.fold_questions(fold, split)
         try:
             rows = [self.lines[split, input_name, question.id] for question in questions]
         except KeyError as error:
@@ -47,7 +47,7 @@ class RankerAnswers:
         )
 
 
-def write_answers(job: RankerJob, system: System, path: Path) -> None:
+def write_ranker_answers(job: RankerJob, system: System, path: Path) -> None:
     """Compute all answers of a trained ranker, and write them."""
     head = {
         "name": job.name,
@@ -59,7 +59,7 @@ def write_answers(job: RankerJob, system: System, path: Path) -> None:
         file.write(orjson.dumps(head) + b"\n")
         for split in folds.SPLITS:
             for input_name in job.inputs:
-                questions = limit_situation(folds.questions(job.fold, split), input_name)
+                questions = limit_situation(folds.fold_questions(job.fold, split), input_name)
                 scores = score_questions(system, questions)
                 used = check_used(system, questions, system.used(questions))
                 for place, (question, line) in enumerate(zip(questions, scores, strict=True)):
@@ -75,7 +75,7 @@ def write_answers(job: RankerJob, system: System, path: Path) -> None:
                     file.write(orjson.dumps(row) + b"\n")
 
 
-def read_answers(path: Path, job: RankerJob) -> RankerAnswers:
+def read_ranker_answers(path: Path, job: RankerJob) -> RankerAnswers:
     """Read the answers in a file; raise an error if they are by another ranker or to other questions."""
     try:
         head, *lines = [orjson.loads(line) for line in path.read_bytes().splitlines()]
@@ -85,7 +85,7 @@ def read_answers(path: Path, job: RankerJob) -> RankerAnswers:
         raise InputError(f"{path}: has no answers of a ranker; compute them again") from None
     if known != (job.name, folds.digest_folds()):
         raise InputError(f"{path}: has answers by another ranker or to other questions; delete it")
-    expected = sum(len(folds.questions(job.fold, split)) for split in folds.SPLITS) * len(job.inputs)
+    expected = sum(len(folds.fold_questions(job.fold, split)) for split in folds.SPLITS) * len(job.inputs)
     if len(rows) != expected:
         raise InputError(f"{path}: has {len(rows):,} answers instead of {expected:,}; compute them again")
     return RankerAnswers(head, rows)

@@ -17,22 +17,22 @@ SPLITS = ("test", "dev")
 
 
 @lru_cache(maxsize=16)
-def questions(fold: int, split: str) -> tuple[Question, ...]:
+def fold_questions(fold: int, split: str) -> tuple[Question, ...]:
     """The questions of a split."""
     return tuple(record for record in read_dataset(f"sugar/{fold}/{split}") if isinstance(record, Question))
 
 
-def read_train_overlap(fold: int) -> TrainOverlap:
+def read_fold_overlap(fold: int) -> TrainOverlap:
     """Return the texts of a fold's training split, to compare with."""
-    return TrainOverlap.of(questions(fold, "train"))
+    return TrainOverlap.of(fold_questions(fold, "train"))
 
 
 def find_seen_kinds() -> dict[str, tuple[str, ...]]:
     """Return, for each test question, what was seen in the training split of its fold."""
     kinds_by_question: dict[str, tuple[str, ...]] = {}
     for fold in FOLDS:
-        known = read_train_overlap(fold)
-        kinds_by_question |= {question.id: tuple(known.kinds(question)) for question in questions(fold, "test")}
+        known = read_fold_overlap(fold)
+        kinds_by_question |= {question.id: tuple(known.kinds(question)) for question in fold_questions(fold, "test")}
     return kinds_by_question
 
 
@@ -43,6 +43,6 @@ def digest_folds(folds: Iterable[int] = FOLDS) -> str:
     return sha256_of_parts(listed, "\n")
 
 
-def answers_home() -> Path:
+def sugar_answers_home() -> Path:
     """The folder of the cache for the answers of trained rankers."""
     return cache_home() / "sugar" / digest_folds()[:16]

@@ -16,8 +16,8 @@ import click
 
 from rejoinder.errors import RejoinderError
 from rejoinder.papers.sugar import folds
-from rejoinder.papers.sugar.answers import read_answers, write_answers
-from rejoinder.papers.sugar.rankers import PARAMETERS, VARIANTS, RankerJob, list_jobs
+from rejoinder.papers.sugar.answers import read_ranker_answers, write_ranker_answers
+from rejoinder.papers.sugar.rankers import PARAMETERS, VARIANTS, RankerJob, list_ranker_jobs
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 NAMES = click.Choice([variant.name for variant in VARIANTS])
@@ -36,8 +36,8 @@ def commands() -> None:
 @click.option("--system", default=PARAMETERS, show_default=True, help="The spec of a trained ranker.")
 def train(folder: Path, together: int, program: str, only: tuple[str, ...], system: str) -> None:
     """Train every ranker whose answers are missing and compute its answers; a failure does not stop the others."""
-    waiting = [job for job in list_jobs(only) if not answers_path(folder, job).is_file()]
-    click.echo(f"{len(waiting)} of {len(list_jobs(only))} rankers are missing", err=True)
+    waiting = [job for job in list_ranker_jobs(only) if not answers_path(folder, job).is_file()]
+    click.echo(f"{len(waiting)} of {len(list_ranker_jobs(only))} rankers are missing", err=True)
 
     def one(job: RankerJob) -> str | None:
         model, done = folder / "models" / job.name, folder / "models" / f"{job.name}.done"
@@ -67,12 +67,12 @@ def ask_one(folder: Path, name: str, system: str) -> None:
     """Compute the answers of one trained ranker."""
     from rejoinder.systems import parse_system
 
-    job = next((job for job in list_jobs() if job.name == name), None)
+    job = next((job for job in list_ranker_jobs() if job.name == name), None)
     if job is None:
         raise click.ClickException(f"no ranker is called {name!r}")
     try:
         ranker = parse_system(system.format(folder=str(folder / "models" / name)))
-        write_answers(job, ranker, answers_path(folder, job))
+        write_ranker_answers(job, ranker, answers_path(folder, job))
     except RejoinderError as error:
         raise click.ClickException(str(error)) from None
 
@@ -81,19 +81,19 @@ def ask_one(folder: Path, name: str, system: str) -> None:
 @click.argument("folder", type=FOLDER)
 def load_all(folder: Path) -> None:
     """Copy all answers that are there into the cache."""
-    target = folds.answers_home()
+    target = folds.sugar_answers_home()
     loaded = 0
-    for job in list_jobs():
+    for job in list_ranker_jobs():
         path = answers_path(folder, job)
         if path.is_file():
             try:
-                read_answers(path, job)
+                read_ranker_answers(path, job)
             except RejoinderError as error:
                 raise click.ClickException(str(error)) from None
             target.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target / path.name)
             loaded += 1
-    click.echo(f"{target}: the answers of {loaded} of {len(list_jobs())} rankers", err=True)
+    click.echo(f"{target}: the answers of {loaded} of {len(list_ranker_jobs())} rankers", err=True)
 
 
 def answers_path(folder: Path, job: RankerJob) -> Path:

@@ -14,19 +14,19 @@ from statistics import mean
 
 from rejoinder.data.questions import INPUTS, limit_situation
 from rejoinder.papers.sugar import folds as known
-from rejoinder.papers.sugar.answers import RankerAnswers, read_answers
-from rejoinder.papers.sugar.rankers import TFIDF, VARIANTS, RankerJob, RankerVariant, find_job
+from rejoinder.papers.sugar.answers import RankerAnswers, read_ranker_answers
+from rejoinder.papers.sugar.rankers import TFIDF, VARIANTS, RankerJob, RankerVariant, find_ranker_job
 from rejoinder.selection.answers import score_questions
 from rejoinder.selection.ranking.evaluation import (
     RankerStanding,
     RankingEvaluation,
     evaluate_ranking,
-    merge_folds,
-    standings,
+    merge_ranking_folds,
+    ranker_standings,
 )
-from rejoinder.selection.ranking.measures import get_gains
-from rejoinder.selection.ranking.result import RankingResult, explain_exclusion, order_places
-from rejoinder.selection.ranking.train_overlap import OverlapCounts, sum_counts
+from rejoinder.selection.ranking.measures import get_candidate_gains
+from rejoinder.selection.ranking.result import RankingResult, explain_exclusion, order_candidate_places
+from rejoinder.selection.ranking.train_overlap import OverlapCounts, sum_overlap_counts
 from rejoinder.selection.result import ScoreLine
 from rejoinder.systems.tfidf import Tfidf
 from rejoinder.text.normalise import normalise_text
@@ -40,24 +40,24 @@ def rank_by_texts() -> list[RankerStanding]:
     folds = {}
     for fold in known.FOLDS:
         rules = {NEW: _make_new_rule(fold), MEMORY: _make_memory_rule(fold)}
-        questions = known.questions(fold, "test")
+        questions = known.fold_questions(fold, "test")
         scores = {
             name: [tuple(rule(normalise_text(c.text)) for c in question.candidates) for question in questions]
             for name, rule in rules.items()
         }
         folds[fold] = RankingResult(questions, "u", scores)
-    return standings(merge_folds(folds).evaluated())
+    return ranker_standings(merge_ranking_folds(folds).evaluated())
 
 
 def _make_new_rule(fold: int) -> Callable[[str], float]:
-    references = known.read_train_overlap(fold).references
+    references = known.read_fold_overlap(fold).references
     return lambda text: -float(text in references)
 
 
 def _make_memory_rule(fold: int) -> Callable[[str], float]:
     grades: Mapping[str, list[float]] = defaultdict(list)
-    for question in known.questions(fold, "train"):
-        for candidate, gain in zip(question.candidates, get_gains(question), strict=True):
+    for question in known.fold_questions(fold, "train"):
+        for candidate, gain in zip(question.candidates, get_candidate_gains(question), strict=True):
             grades[normalise_text(candidate.text)].append(gain)
     means = {text: mean(values) for text, values in grades.items()}
     return lambda text: means.get(text, 0.0)
@@ -85,20 +85,22 @@ def measure_rankers() -> SugarMeasures:
         test = _rank_all(input_name, "test")
         by_input[input_name] = evaluate_ranking(test, seen=lambda question: kinds[question.id])
         alone = dataclasses.replace(test, scores={AS_PUBLISHED: break_ties_by_place(test.scores[TFIDF])}, used={})
-        (as_published[input_name],) = standings(alone.evaluated())
-        validation[input_name] = standings(_rank_all(input_name, "dev").evaluated())
-    shared = sum_counts(
+        (as_published[input_name],) = ranker_standings(alone.evaluated())
+        validation[input_name] = ranker_standings(_rank_all(input_name, "dev").evaluated())
+    shared = sum_overlap_counts(
         [
-            known.read_train_overlap(f).count([q for q in known.questions(f, "test") if explain_exclusion(q) is None])
+            known.read_fold_overlap(f).count(
+                [q for q in known.fold_questions(f, "test") if explain_exclusion(q) is None]
+            )
             for f in known.FOLDS
         ]
     )
     missing = [
-        find_job(variant, input_name, fold).name
+        find_ranker_job(variant, input_name, fold).name
         for variant in VARIANTS
         for input_name in variant.trained
         for fold in known.FOLDS
-        if not _has_answers(find_job(variant, input_name, fold))
+        if not _has_answers(find_ranker_job(variant, input_name, fold))
     ]
     return SugarMeasures(by_input, as_published, validation, shared, rank_by_texts(), missing)
 
@@ -107,7 +109,7 @@ def break_ties_by_place(lines: Sequence[ScoreLine]) -> list[ScoreLine]:
     """Return scores with ties broken by position: the reference, which is first in the file, wins."""
     ranked = []
     for line in lines:
-        order = order_places(line)
+        order = order_candidate_places(line)
         ranked.append(tuple(-float(order.index(place)) for place in range(len(line))))
     return ranked
 
@@ -117,11 +119,11 @@ def _rank_all(input_name: str, split: str) -> RankingResult:
     available = [
         variant
         for variant in VARIANTS
-        if all(_has_answers(find_job(variant, input_name, fold)) for fold in known.FOLDS)
+        if all(_has_answers(find_ranker_job(variant, input_name, fold)) for fold in known.FOLDS)
     ]
     folds = {}
     for fold in known.FOLDS:
-        results = [_tfidf(fold, split, input_name)]
+        results = [_rank_by_tfidf(fold, split, input_name)]
         results += [
             _load_answers(variant, input_name, fold).ranked(variant.row, fold, split, input_name)
             for variant in available
@@ -129,12 +131,12 @@ def _rank_all(input_name: str, split: str) -> RankingResult:
         scores = {name: lines for one in results for name, lines in one.scores.items()}
         used = {name: lines for one in results for name, lines in one.used.items()}
         folds[fold] = RankingResult(results[0].questions, input_name, scores, used)
-    return merge_folds(folds)
+    return merge_ranking_folds(folds)
 
 
-def _tfidf(fold: int, split: str, input_name: str) -> RankingResult:
+def _rank_by_tfidf(fold: int, split: str, input_name: str) -> RankingResult:
     system = Tfidf(fit=f"dataset:sugar/{fold}/train", situation=input_name, weights="smooth", once=True)
-    questions = known.questions(fold, split)
+    questions = known.fold_questions(fold, split)
     limited = limit_situation(questions, input_name)
     return RankingResult(
         questions, input_name, {TFIDF: score_questions(system, limited)}, {TFIDF: system.used(limited) or []}
@@ -142,14 +144,14 @@ def _tfidf(fold: int, split: str, input_name: str) -> RankingResult:
 
 
 def _has_answers(job: RankerJob) -> bool:
-    return (known.answers_home() / f"{job.name}.jsonl").is_file()
+    return (known.sugar_answers_home() / f"{job.name}.jsonl").is_file()
 
 
 def _load_answers(variant: RankerVariant, input_name: str, fold: int) -> RankerAnswers:
-    job = find_job(variant, input_name, fold)
-    return _read_cached(job.name, (known.answers_home() / f"{job.name}.jsonl").stat().st_mtime_ns, job)
+    job = find_ranker_job(variant, input_name, fold)
+    return _read_cached(job.name, (known.sugar_answers_home() / f"{job.name}.jsonl").stat().st_mtime_ns, job)
 
 
 @lru_cache(maxsize=64)
 def _read_cached(name: str, changed: int, job: RankerJob) -> RankerAnswers:
-    return read_answers(known.answers_home() / f"{name}.jsonl", job)
+    return read_ranker_answers(known.sugar_answers_home() / f"{name}.jsonl", job)

@@ -76,7 +76,7 @@ class RankerJob(NamedTuple):
         return [*start, *data, *how, "-o", str(folder)]
 
 
-def list_jobs(only: Sequence[str] = ()) -> list[RankerJob]:
+def list_ranker_jobs(only: Sequence[str] = ()) -> list[RankerJob]:
     """Every ranker to be trained, or those of some variants."""
     return [
         RankerJob(variant, input_name, fold)
@@ -87,6 +87,6 @@ def list_jobs(only: Sequence[str] = ()) -> list[RankerJob]:
     ]
 
 
-def find_job(variant: RankerVariant, input_name: str, fold: int) -> RankerJob:
+def find_ranker_job(variant: RankerVariant, input_name: str, fold: int) -> RankerJob:
     """Return the ranker of a variant that is evaluated on an input."""
     return RankerJob(variant, input_name if variant.own else variant.trained[0], fold)

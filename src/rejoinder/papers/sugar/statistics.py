@@ -25,18 +25,18 @@ GRADES = ("Bad", "Acceptable", "Best")
 _PLACE = re.compile(r"(?<=\S)'s\b")
 
 
-def examples(root: Path | None = None) -> list[DatasetRow]:
+def read_sugar_examples(root: Path | None = None) -> list[DatasetRow]:
     """Every example once: the test splits of all folds together."""
     files = [file for fold in FOLDS for file in dataset(f"sugar/{fold}/test").files]
     return [row for file in files for row in read_json_lines((root or data_home()) / file.path)]
 
 
-def list_figures(rows: Sequence[DatasetRow]) -> list[Figure]:
+def list_count_figures(rows: Sequence[DatasetRow]) -> list[Figure]:
     """Return all counts, published and measured."""
-    return [*table_2(rows), *table_3(rows), *figure_4(rows)]
+    return [*sugar_table_2(rows), *sugar_table_3(rows), *sugar_figure_4(rows)]
 
 
-def table_2(rows: Sequence[DatasetRow]) -> Iterator[Figure]:
+def sugar_table_2(rows: Sequence[DatasetRow]) -> Iterator[Figure]:
     """Sentences and tokens."""
     table = "Table 2: dataset statistics"
     statements = [s for row in rows for s in row.texts("s.sents.tok")]
@@ -58,7 +58,7 @@ def table_2(rows: Sequence[DatasetRow]) -> Iterator[Figure]:
     yield _count_figure(table, "all", "sentences", _count_sentences(rows), printed["sentences"])
 
 
-def table_3(rows: Sequence[DatasetRow]) -> Iterator[Figure]:
+def sugar_table_3(rows: Sequence[DatasetRow]) -> Iterator[Figure]:
     """The statements that matter, by category, and the figures that the text gives."""
     table = "Table 3: statements that matter (S1)"
     gold = [[row.texts("s.labels")[n] for n in row.wholes("s.gold.sents.indices")] for row in rows]
@@ -78,7 +78,7 @@ def table_3(rows: Sequence[DatasetRow]) -> Iterator[Figure]:
     yield Figure(table, "examples with behavior", "value", printed["with behavior"], with_behavior)
 
 
-def figure_4(rows: Sequence[DatasetRow]) -> Iterator[Figure]:
+def sugar_figure_4(rows: Sequence[DatasetRow]) -> Iterator[Figure]:
     """Examples by number of Bad, Acceptable and Best candidates; the paper's counts are only in a drawing."""
     table = "Figure 4: examples by number of Bad, Acceptable and Best candidates"
     for kind, n in grade_counts(rows).most_common():

@@ -18,22 +18,22 @@ STEPS = {RELEVANT: "0"} | {n: n for n in DISTRACTORS}
 TABLE_4_INPUTS = (REQUEST, RELEVANT, WHOLE)
 
 
-def list_figures(measures: SugarMeasures) -> list[Figure]:
+def list_ranker_figures(measures: SugarMeasures) -> list[Figure]:
     """Return all figures, in the order of the page."""
     whole = measures.by_input[WHOLE]
     return [
-        *table_4(measures),
-        *figure_5(measures, PRECISION),
-        *figure_5(measures, NDCG),
+        *sugar_table_4(measures),
+        *sugar_figure_5(measures, PRECISION),
+        *sugar_figure_5(measures, NDCG),
         *difference_figures(measures),
         *breakdown_figures(whole),
         *reading_figures(measures),
         *overlap_figures(measures),
-        *validation_figures(measures),
+        *sugar_validation_figures(measures),
     ]
 
 
-def table_4(measures: SugarMeasures) -> Iterator[Figure]:
+def sugar_table_4(measures: SugarMeasures) -> Iterator[Figure]:
     """Systems by input; in the rows compared with the paper, ties are broken as in the paper."""
     table = "Table 4: five folds"
     for system, input_name, printed in _list_printed_lines():
@@ -61,7 +61,7 @@ def _list_printed_lines() -> Iterator[tuple[str, str, Mapping[str, float]]]:
             yield system, input_name, line
 
 
-def figure_5(measures: SugarMeasures, measure: str) -> Iterator[Figure]:
+def sugar_figure_5(measures: SugarMeasures, measure: str) -> Iterator[Figure]:
     """Systems by number of distractors; published values are those that the paper's text and Table 4 give."""
     table = f"Figure 5: {measure} by number of distractors"
     key = "precision" if measure == PRECISION else "ndcg"
@@ -143,7 +143,7 @@ def overlap_figures(measures: SugarMeasures) -> Iterator[Figure]:
             yield _to_figure(table, one.ranker, measure, one.measures[measure])
 
 
-def validation_figures(measures: SugarMeasures) -> Iterator[Figure]:
+def sugar_validation_figures(measures: SugarMeasures) -> Iterator[Figure]:
     """The same measures on the validation splits, by which rankers were chosen."""
     table = "Validation splits"
     for input_name in INPUTS:

@@ -43,7 +43,7 @@ def list_run_parts(folder: Path) -> list[Path]:
     return parts
 
 
-def merge_parts(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def merge_run_parts(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Merge the ``run.json`` of the parts of one input, as a run over all of it would have written it."""
     first = parts[0]
     systems, counts, flags = (_sum_counts(one[key] for one in parts) for key in ("systems", "counts", "flags"))

@@ -19,7 +19,7 @@ from rejoinder.files import atomic_write
 ABOUT, SHARDS, SUMS = "sharded.json", "shards", "shard.json"
 
 
-class Results(Protocol):
+class ShardedResults(Protocol):
     """A folder of results."""
 
     def read(self, name: str) -> bytes | None:
@@ -39,7 +39,7 @@ class Results(Protocol):
         ...
 
 
-def open_results(where: str) -> Results:
+def open_sharded_results(where: str) -> ShardedResults:
     """Return the results at a path or an address."""
     return RemoteResults(where) if is_remote(where) else LocalResults(Path(where))
 

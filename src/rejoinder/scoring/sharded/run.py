@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 
 import rejoinder
-from rejoinder.data.remote import is_remote, redact
+from rejoinder.data.remote import is_remote, redact_address
 from rejoinder.data.shards import conversations
 from rejoinder.data.shards.files import Shard
 from rejoinder.engines import request_counts
@@ -26,9 +26,9 @@ from rejoinder.errors import InputError, RunError, SpecError, brief
 from rejoinder.metric import SetMetric, parse, signature
 from rejoinder.scoring.flags import MEANINGS
 from rejoinder.scoring.run import Plan
-from rejoinder.scoring.sharded.results import ABOUT, SHARDS, Results, open_results
+from rejoinder.scoring.sharded.results import ABOUT, SHARDS, ShardedResults, open_sharded_results
 from rejoinder.scoring.sharded.worker import CONVERSATIONS, ITEMS
-from rejoinder.stats.interval import Moments
+from rejoinder.stats.moments import Moments
 from rejoinder.table import Cell, Estimate, Table
 
 Sums = dict[str, dict[str, Moments]]  # by system and spec
@@ -50,7 +50,7 @@ class ShardedRun:
         for system, by_spec in self.sums.items():
             intervals = {spec: by_spec[spec].interval() for spec in self.specs}
             n = max(one.n + one.n_missing for one in by_spec.values())
-            rows.append([system, n, *(_estimate(spec, *intervals[spec][:3]) for spec in self.specs)])
+            rows.append([system, n, *(_bounded_estimate(spec, *intervals[spec][:3]) for spec in self.specs)])
         rows.sort(key=lambda row: -row[2].value if isinstance(row[2], Estimate) and row[2].value == row[2].value else 0)
         total = sum(int(one["responses"]) for one in self.shards)
         notes = [
@@ -116,7 +116,7 @@ def _compute_shards(
     n_done, total = 0, sum(sizes)
     for result in engine.compute(work, [list(shard) for shard in shards]):
         computed[result.number] = result.value
-        request_counts.add_report(result.value["requests"])
+        request_counts.add_request_report(result.value["requests"])
         n_done += sizes[result.number]
         if progress is not None:
             progress(n_done, total)
@@ -131,9 +131,9 @@ def _check_plan(plan: Plan) -> None:
         raise SpecError("a run over shards has no default metrics, because shards may differ; name the metrics")
 
 
-def _claim_results(plan: Plan, where: str) -> Results:
+def _claim_results(plan: Plan, where: str) -> ShardedResults:
     """Return the folder for results; raise where it holds a run with other metrics."""
-    results = open_results(where)
+    results = open_sharded_results(where)
     try:
         raw = results.read(ABOUT)
         about = None if raw is None else orjson.loads(raw)
@@ -144,7 +144,7 @@ def _claim_results(plan: Plan, where: str) -> Results:
         same = False
     if not same or results.read("run.json") is not None:
         raise RunError(
-            f"{redact(where)}: holds another run (other metrics, or a run of one file); choose another folder"
+            f"{redact_address(where)}: holds another run (other metrics, or a run of one file); choose another folder"
         )
     return results
 
@@ -152,7 +152,7 @@ def _claim_results(plan: Plan, where: str) -> Results:
 def _name_shards(shards: Sequence[Shard], results: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Add to each shard's results its name in errors: its file name, or its path where several have that name."""
     counts = Counter(shard.name for shard in shards)
-    names = [shard.name if counts[shard.name] == 1 else redact(shard.where) for shard in shards]
+    names = [shard.name if counts[shard.name] == 1 else redact_address(shard.where) for shard in shards]
     return [{**one, "called": name} for one, name in zip(results, names, strict=True)]
 
 
@@ -167,7 +167,7 @@ def _check_duplicates(shards: Sequence[Mapping[str, Any]]) -> None:
             )
 
 
-def _check_conversations(shards: Sequence[Mapping[str, Any]], results: Results) -> None:
+def _check_conversations(shards: Sequence[Mapping[str, Any]], results: ShardedResults) -> None:
     """Raise where two shards have replies of one system in one conversation: intervals would be too narrow."""
     clash = _find_clash(shards, results, CONVERSATIONS, conversations.find_shared)
     if clash is None:
@@ -180,7 +180,7 @@ def _check_conversations(shards: Sequence[Mapping[str, Any]], results: Results) 
     )
 
 
-def _check_items(shards: Sequence[Mapping[str, Any]], results: Results) -> None:
+def _check_items(shards: Sequence[Mapping[str, Any]], results: ShardedResults) -> None:
     """Raise where two shards have one id for different items: replies to them would be compared with each other."""
     clash = _find_clash(shards, results, ITEMS, conversations.find_contradiction)
     if clash is None:
@@ -188,7 +188,7 @@ def _check_items(shards: Sequence[Mapping[str, Any]], results: Results) -> None:
     first, second, digest = clash
     with results.files([f"{SHARDS}/{first['address']}/scores.jsonl"]) as (path,), path.open("rb") as lines:
         names = (orjson.loads(line)["item"] for line in lines)
-        name = next((name for name in names if conversations.digest(name) == digest), "of an unknown name")
+        name = next((name for name in names if conversations.conversation_digest(name) == digest), "of an unknown name")
     raise InputError(
         f"the shards {first['called']} and {second['called']} both have an item {brief(name)}, with another context, "
         "other references or another dialogue; give it another id in one of them"
@@ -197,7 +197,7 @@ def _check_items(shards: Sequence[Mapping[str, Any]], results: Results) -> None:
 
 def _find_clash(
     shards: Sequence[Mapping[str, Any]],
-    results: Results,
+    results: ShardedResults,
     name: str,
     compare: Callable[[Sequence[Path]], conversations.SharedDigest | None],
 ) -> tuple[Mapping[str, Any], Mapping[str, Any], int] | None:
@@ -210,12 +210,12 @@ def _find_clash(
     return None if shared is None else (nonempty[shared.first], nonempty[shared.second], shared.digest)
 
 
-def _find_conversation(results: Results, address: str, digest: int) -> tuple[str, str]:
+def _find_conversation(results: ShardedResults, address: str, digest: int) -> tuple[str, str]:
     """Return the system and the conversation of a digest."""
     with results.files([f"{SHARDS}/{address}/scores.jsonl"]) as (path,), path.open("rb") as lines:
         for line in map(orjson.loads, lines):
             names = line["system"], line.get("dialogue", line["item"])
-            if conversations.digest(*names) == digest:
+            if conversations.conversation_digest(*names) == digest:
                 return names
     return "a system", "of an unknown name"
 
@@ -232,7 +232,7 @@ def _add_sums(parts: Sequence[Mapping[str, Mapping[str, Any]]]) -> Sums:
     return sums
 
 
-def _estimate(spec: str, value: float, low: float, high: float) -> Estimate:
+def _bounded_estimate(spec: str, value: float, low: float, high: float) -> Estimate:
     """The interval, cut to the metric's range."""
     least, most = parse(spec).range
     return Estimate(value, max(low, least), min(high, most))

@@ -18,14 +18,14 @@ from rejoinder.data.remote import is_remote, split_address
 from rejoinder.data.shards.conversations import item_digests, save_digests, sort_digests
 from rejoinder.data.shards.files import Shard, check_shard, fetch_local
 from rejoinder.engines import request_counts
+from rejoinder.files import write_json
 from rejoinder.metric import PARTS, parse
-from rejoinder.scoring.folder import write_json
 from rejoinder.scoring.index import NoResponsesError
-from rejoinder.scoring.reader import write_table
+from rejoinder.scoring.reader import write_score_parquet
 from rejoinder.scoring.result import Scores
 from rejoinder.scoring.run import Plan, run
-from rejoinder.scoring.sharded.results import SHARDS, SUMS, open_results
-from rejoinder.stats.interval import compute_moments
+from rejoinder.scoring.sharded.results import SHARDS, SUMS, open_sharded_results
+from rejoinder.stats.moments import compute_moments
 
 CONVERSATIONS, ITEMS = "conversations.npy", "items.npy"
 _ITEM = b'{"kind":"item"'
@@ -44,14 +44,14 @@ class ShardWorker:
     def __init__(self, specs: Sequence[str], empty: Any, matched: bool, where: str, table: bool = False) -> None:
         self._plan = Plan(tuple(specs), empty, matched)
         self._without = PARTS - frozenset().union(*(parse(spec).needs for spec in specs))
-        self._results = open_results(where)
+        self._results = open_sharded_results(where)
         self._table = table
 
     def compute(self, task: Sequence[Any]) -> dict[str, Any]:
         """Score one shard, unless it was scored before; return its address, its counts and its sums."""
         shard, start = Shard(*task), time.perf_counter()
         report: dict[str, Any] = {}
-        with request_counts.fill_report(report):
+        with request_counts.fill_request_report(report):
             result = self._find_stored(shard) or self._score(shard)
         facts = {"name": shard.name, "bytes": shard.size, "seconds": time.perf_counter() - start}
         return {**result, **facts, "requests": report}
@@ -85,7 +85,7 @@ class ShardWorker:
                 with self._results.making(address) as folder:
                     self._make(source, folder, is_whole=not (self._without and is_parquet(path)))
             except (EmptyError, NoResponsesError):  # a shard may be empty: continue with the others
-                return {"address": None, "sha256": source.digest, "fresh": False, **_summarise(None)}
+                return {"address": None, "sha256": source.digest, "fresh": False, **_summarise_shard(None)}
             finally:
                 source.close()
         summary = self._read_summary(address, source.digest, fresh=True)
@@ -95,16 +95,16 @@ class ShardWorker:
 
     def _make(self, source: Input, folder: Path, is_whole: bool) -> None:
         scores = run([source], self._plan, folder, cache=False).scores
-        save_digests(sort_digests(_conversations(scores)), folder / CONVERSATIONS)
+        save_digests(sort_digests(_scored_conversations(scores)), folder / CONVERSATIONS)
         items = item_digests(_read_items(folder / "data.jsonl"), self._without, is_whole)
         save_digests(items, folder / ITEMS)
         if self._table:
-            write_table(folder)
+            write_score_parquet(folder)
         stored = sum(p.stat().st_size for p in folder.rglob("*") if p.is_file() and p.name != "timings.json")
-        write_json(folder / SUMS, {**_summarise(scores), "items": len(items), "stored": stored})
+        write_json(folder / SUMS, {**_summarise_shard(scores), "items": len(items), "stored": stored})
 
 
-def _summarise(scores: Scores | None) -> dict[str, Any]:
+def _summarise_shard(scores: Scores | None) -> dict[str, Any]:
     """Return what is summed over shards, as plain values."""
     if scores is None:
         return {"responses": 0, "sums": {}, "flags": {}, "cut": {}, "items": 0, "stored": 0}
@@ -118,7 +118,7 @@ def _summarise(scores: Scores | None) -> dict[str, Any]:
     return {"responses": len(scores), "sums": sums, "flags": dict(scores.flags), "cut": dict(scores.cut)}
 
 
-def _conversations(scores: Scores) -> Iterator[tuple[str, str]]:
+def _scored_conversations(scores: Scores) -> Iterator[tuple[str, str]]:
     """Yield each pair of a system and a conversation with replies of it, once."""
     codes = scores.system_codes * (int(scores.clusters.max(initial=0)) + 1) + scores.clusters
     for i in np.unique(codes, return_index=True)[1].tolist():

@@ -55,12 +55,12 @@ def files(questions: Sequence[Question], settings: ExportSettings) -> dict[str, 
     """Return the task file and the dataset, which belong in one folder."""
     several = any(len(find_right_candidates(question)) > 1 for question in questions)
     imports, scorer, scored = _SEVERAL if several else _ONE
-    lines = [orjson.dumps(_sample(question)) for question in questions]
+    lines = [orjson.dumps(_inspect_sample(question)) for question in questions]
     text = _TASK.format(n=len(questions), name=settings.name, imports=imports, scorer=scorer, scored=scored)
     return {f"{settings.name}.py": text.encode(), f"{settings.name}.jsonl": b"\n".join([*lines, b""])}
 
 
-def _sample(question: Question) -> dict[str, object]:
+def _inspect_sample(question: Question) -> dict[str, object]:
     gold = sorted(find_right_candidates(question))
     letters = [choice_letter(place) for place in gold]
     return {

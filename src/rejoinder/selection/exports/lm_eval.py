@@ -63,7 +63,7 @@ def files(questions: Sequence[Question], settings: ExportSettings) -> dict[str, 
     # The harness moves white space at the end of a context to the choice, so we put it there explicitly.
     delimiter = orjson.dumps("" if inside else settings.turn_end).decode()
     several = any(len(find_right_candidates(question)) > 1 for question in questions)
-    lines = [orjson.dumps(_row(question, settings, inside, several)) for question in questions]
+    lines = [orjson.dumps(_lm_eval_row(question, settings, inside, several)) for question in questions]
     return {
         f"{name}.yaml": _YAML.format(name=name, module=module, n=len(questions), delimiter=delimiter).encode(),
         f"{name}.jsonl": b"\n".join([*lines, b""]),
@@ -71,7 +71,7 @@ def files(questions: Sequence[Question], settings: ExportSettings) -> dict[str, 
     }
 
 
-def _row(question: Question, settings: ExportSettings, inside: bool, several: bool) -> dict[str, object]:
+def _lm_eval_row(question: Question, settings: ExportSettings, inside: bool, several: bool) -> dict[str, object]:
     turns = [settings.text(turn.text) for turn in question.context]
     query = settings.turn_end.join(turns) + (settings.turn_end if inside and turns else "")
     gold = sorted(find_right_candidates(question))

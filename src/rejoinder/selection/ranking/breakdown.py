@@ -44,22 +44,24 @@ def by_number(question: Question) -> Iterable[str]:
     return (str(sum(bool(statement.relevant) for statement in question.situation)),)
 
 
-def parts(ranked: RankingResult, seen: QuestionKey | None = None, seed: int = 0) -> dict[str, list[QuestionGroup]]:
+def list_ranking_breakdowns(
+    ranked: RankingResult, seen: QuestionKey | None = None, seed: int = 0
+) -> dict[str, list[QuestionGroup]]:
     """Return every breakdown with more than one kind of question.
 
     ``seen`` returns what part of a question was seen in training (``TrainOverlap.kinds``).
     """
     groups = {
-        CATEGORY: breakdown(ranked, by_category, seed),
-        POLARITY: breakdown(ranked, by_polarity, seed),
-        NUMBER: breakdown(ranked, by_number, seed),
+        CATEGORY: break_down_ranking(ranked, by_category, seed),
+        POLARITY: break_down_ranking(ranked, by_polarity, seed),
+        NUMBER: break_down_ranking(ranked, by_number, seed),
     }
     if seen is not None:
-        groups[SEEN] = breakdown(ranked, seen, seed)
+        groups[SEEN] = break_down_ranking(ranked, seen, seed)
     return {name: members for name, members in groups.items() if len({group.name for group in members}) > 1}
 
 
-def breakdown(ranked: RankingResult, key: QuestionKey, seed: int = 0) -> list[QuestionGroup]:
+def break_down_ranking(ranked: RankingResult, key: QuestionKey, seed: int = 0) -> list[QuestionGroup]:
     """Return the measures of each ranker on the questions of each kind."""
     members: dict[str, list[int]] = {}
     for place, question in enumerate(ranked.questions):

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rejoinder.selection.ranking.breakdown import QuestionGroup, QuestionKey, parts
+from rejoinder.selection.ranking.breakdown import QuestionGroup, QuestionKey, list_ranking_breakdowns
 from rejoinder.selection.ranking.fold_means import FoldMean, mean_over_folds
 from rejoinder.selection.ranking.result import MEASURES, RankingResult, explain_exclusion
-from rejoinder.selection.ranking.statements import StatementReading, readings
+from rejoinder.selection.ranking.statements import StatementReading, measure_statement_readings
 from rejoinder.stats.holm import holm
 from rejoinder.stats.paired_difference import difference_interval, sign_flip_test
 from rejoinder.table import Estimate
@@ -74,15 +74,15 @@ def evaluate_ranking(
     left_out = dict(Counter(reason for reason in reasons if reason is not None))
     evaluated = ranked.evaluated(everything)
     results = (
-        standings(evaluated, seed),
-        differences(evaluated, seed),
-        parts(evaluated, seen, seed),
-        readings(evaluated),
+        ranker_standings(evaluated, seed),
+        ranker_differences(evaluated, seed),
+        list_ranking_breakdowns(evaluated, seen, seed),
+        measure_statement_readings(evaluated),
     )
     return RankingEvaluation(evaluated, *results, left_out)
 
 
-def standings(ranked: RankingResult, seed: int = 0) -> list[RankerStanding]:
+def ranker_standings(ranked: RankingResult, seed: int = 0) -> list[RankerStanding]:
     """Return the measures of every ranker."""
     rows = []
     for name in ranked.rankers:
@@ -95,7 +95,7 @@ def standings(ranked: RankingResult, seed: int = 0) -> list[RankerStanding]:
     return rows
 
 
-def differences(ranked: RankingResult, seed: int = 0) -> list[RankerDifference]:
+def ranker_differences(ranked: RankingResult, seed: int = 0) -> list[RankerDifference]:
     """Compare every pair of rankers in each measure; p-values are corrected over all pairs of a measure."""
     rows = []
     for measure in MEASURES:
@@ -114,7 +114,7 @@ def _compare_rankers(ranked: RankingResult, measure: str, first: str, second: st
     return RankerDifference(first, second, measure, interval.n, estimate, test.p, test.p)
 
 
-def merge_folds(folds: Mapping[int, RankingResult]) -> RankingResult:
+def merge_ranking_folds(folds: Mapping[int, RankingResult]) -> RankingResult:
     """Merge the folds of a cross-validation: rankers of one name are the same ranker, trained on each fold."""
     first = next(iter(folds.values()))
     names = [name for name in first.rankers if all(name in result.scores for result in folds.values())]

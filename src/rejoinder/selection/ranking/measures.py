@@ -23,7 +23,7 @@ BEST = 2.0  # on the scale Bad, Acceptable, Best
 _GRADE_WORDS = frozenset({"bad", "acceptable", "best"})
 
 
-def get_gains(question: Question) -> list[float]:
+def get_candidate_gains(question: Question) -> list[float]:
     """Return the gain of each candidate: its grade as a number."""
     gains = rank_grades(question)
     if min(gains) < 0:
@@ -34,18 +34,18 @@ def get_gains(question: Question) -> list[float]:
     return gains
 
 
-def has_scale(question: Question) -> bool:
+def has_grade_scale(question: Question) -> bool:
     """Whether the grades are the words Bad, Acceptable and Best."""
     return all(str(candidate.grade).casefold() in _GRADE_WORDS for candidate in question.candidates)
 
 
-def find_best(question: Question) -> frozenset[int]:
+def find_best_candidates(question: Question) -> frozenset[int]:
     """The places of the Best candidates; with grades on another scale, those with the question's highest grade.
 
     Empty if no candidate is Best.
     """
-    gains = get_gains(question)
-    wanted = BEST if has_scale(question) else max(gains)
+    gains = get_candidate_gains(question)
+    wanted = BEST if has_grade_scale(question) else max(gains)
     return frozenset(place for place, gain in enumerate(gains) if gain == wanted)
 
 

@@ -19,10 +19,10 @@ import orjson
 from rejoinder.data.inputs import Input
 from rejoinder.data.questions import WHOLE, limit_situation, rank_grades
 from rejoinder.errors import InputError, RunError
-from rejoinder.scoring.folder import write_json
+from rejoinder.files import write_json
 from rejoinder.selection import folder as run_folder
 from rejoinder.selection import select
-from rejoinder.selection.answers import SystemAnswers, answer_file_name, complete_answers, read_answers
+from rejoinder.selection.answers import SystemAnswers, answer_file_name, complete_answers, read_system_answers
 from rejoinder.selection.ranking.result import RankingResult, UsedStatements, write_rankings
 from rejoinder.systems import System, system_signature
 from rejoinder.types import Question
@@ -80,7 +80,7 @@ def rank(
     results, fresh = {}, 0
     for input_name, limited in by_input.items():
         digest = run_folder.digest_questions(limited)
-        run_folder.prepare_folder(folder / input_name, limited, digest)
+        run_folder.prepare_selection_folder(folder / input_name, limited, digest)
         answers = [
             _answer_questions(folder / input_name, name, system, limited, digest, show)
             for name, system in parsed.items()
@@ -93,7 +93,7 @@ def rank(
             {a.name: a.used for a in answers if a.used is not None},
             {a.name: a.answers.signature for a in answers},
         )
-        write_rankings(results[input_name], folder / input_name / RANKED)
+        write_rankings([results[input_name]], folder / input_name / RANKED)
     signatures = {name: system_signature(system) for name, system in parsed.items()}
     write_json(folder / ABOUT, _describe_run(folder, source, len(questions), list(by_input), signatures))
     return RankingRun(folder, results, fresh)
@@ -101,7 +101,7 @@ def rank(
 
 def read_gradable_questions(source: Input) -> list[Question]:
     """Return the questions of an input; raise an error if there are none."""
-    questions = select.read_questions(source)
+    questions = select.read_test_questions(source)
     if not questions:
         raise InputError(
             f"{source.called}: has no questions; a question has a context and candidates (docs/formats.md)"
@@ -136,8 +136,8 @@ def _answer_questions(
         used_path.parent.mkdir(exist_ok=True)
         write_json(used_path, check_used(system, questions, system.used(questions)))
     if fresh:
-        run_folder.record_time(folder, name, time.time() - start, len(questions))
-    answers = read_answers(path)
+        run_folder.record_system_time(folder, name, time.time() - start, len(questions))
+    answers = read_system_answers(path)
     if answers.digest != digest or len(answers.lines) != len(questions):
         raise RunError(f"{path}: answers other questions; remove it and rank again")
     try:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -13,7 +14,13 @@ import numpy as np
 import orjson
 
 from rejoinder.files import atomic_write
-from rejoinder.selection.ranking.measures import find_best, get_gains, has_scale, ndcg, precision_at_1
+from rejoinder.selection.ranking.measures import (
+    find_best_candidates,
+    get_candidate_gains,
+    has_grade_scale,
+    ndcg,
+    precision_at_1,
+)
 from rejoinder.selection.result import ScoreLine, find_top_places
 from rejoinder.stats.arrays import Floats, Ints
 from rejoinder.text.normalise import normalise_text
@@ -38,10 +45,10 @@ def explain_exclusion(question: Question, everything: bool = False) -> str | Non
         return NO_GRADE
     if len(question.candidates) < 2:
         return ONE_CANDIDATE
-    gains = get_gains(question)
+    gains = get_candidate_gains(question)
     if len(set(gains)) < 2:
         return EQUAL_GRADES
-    return NO_BAD if not everything and has_scale(question) and min(gains) > 0 else None
+    return NO_BAD if not everything and has_grade_scale(question) and min(gains) > 0 else None
 
 
 @dataclass(frozen=True)
@@ -84,8 +91,8 @@ class RankingResult:
     @functools.cached_property
     def values(self) -> dict[str, dict[str, Floats]]:
         """For each measure and ranker, its value on each question, or NaN."""
-        best = [find_best(question) for question in self.questions]
-        gains = [get_gains(question) for question in self.questions]
+        best = [find_best_candidates(question) for question in self.questions]
+        gains = [get_candidate_gains(question) for question in self.questions]
         by_measure: dict[str, dict[str, Floats]] = {measure: {} for measure in MEASURES}
         for name, lines in self.scores.items():
             by_measure[PRECISION][name] = np.array(
@@ -119,12 +126,12 @@ def normalise_request(question: Question) -> str:
     return normalise_text(" ".join(turn.text for turn in question.context))
 
 
-def order_places(scores: ScoreLine) -> list[int]:
+def order_candidate_places(scores: ScoreLine) -> list[int]:
     """The places of the candidates, highest score first; equal ones as in the file, those without a score last."""
     return sorted(range(len(scores)), key=lambda place: (math.isnan(scores[place]), -scores[place], place))
 
 
-def to_lines(ranked: RankingResult) -> Iterator[dict[str, Any]]:
+def ranking_lines(ranked: RankingResult) -> Iterator[dict[str, Any]]:
     """Yield one line per question and ranker.
 
     ``order`` has the candidates' places in the file, counted from 0, best first; ``texts`` are in that order, while
@@ -134,7 +141,7 @@ def to_lines(ranked: RankingResult) -> Iterator[dict[str, Any]]:
         used = ranked.used.get(name)
         for number, question in enumerate(ranked.questions):
             scores = ranked.scores[name][number]
-            order = order_places(scores)
+            order = order_candidate_places(scores)
             yield {
                 "question": question.id,
                 "ranker": name,
@@ -146,11 +153,11 @@ def to_lines(ranked: RankingResult) -> Iterator[dict[str, Any]]:
             }
 
 
-def write_rankings(ranked: RankingResult, path: str | Path) -> int:
-    """Write all lines, and return their number."""
+def write_rankings(results: Iterable[RankingResult], path: str | Path) -> int:
+    """Write all lines of some results, and return their number."""
     count = 0
     with atomic_write(path) as file:
-        for line in to_lines(ranked):
+        for line in chain.from_iterable(map(ranking_lines, results)):
             file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
             count += 1
     return count

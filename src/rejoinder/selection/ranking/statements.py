@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rejoinder.data.questions import limit_situation
-from rejoinder.selection.ranking.measures import find_best
+from rejoinder.selection.ranking.measures import find_best_candidates
 from rejoinder.selection.ranking.result import RankingResult
 from rejoinder.selection.result import ScoreLine, find_top_places
 from rejoinder.stats.arrays import NAN, Ints
@@ -51,7 +51,7 @@ class ReadingAgreement(NamedTuple):
     chance: tuple[float, float, float]
 
 
-def measure_reading(read: Sequence[int], relevant: frozenset[int], total: int) -> ReadingAgreement:
+def measure_reading_agreement(read: Sequence[int], relevant: frozenset[int], total: int) -> ReadingAgreement:
     """Compare what was read of ``total`` statements with the relevant ones; NaN if no statement is relevant.
 
     Reading nothing when something is relevant has a recall and an F1 of 0, and no precision (NaN).
@@ -64,7 +64,7 @@ def measure_reading(read: Sequence[int], relevant: frozenset[int], total: int) -
     return ReadingAgreement(k, g, hits / k if k else NAN, hits / g, 2 * hits / (k + g), chance)
 
 
-def readings(ranked: RankingResult) -> list[StatementReading]:
+def measure_statement_readings(ranked: RankingResult) -> list[StatementReading]:
     """Return what each ranker read, if it says so, on questions with both relevant and other statements shown."""
     limited = limit_situation(ranked.questions, ranked.given)
     places = [
@@ -97,7 +97,7 @@ def _find_references(question: Question, line: ScoreLine) -> Iterable[int]:
     sources = [candidate.source for candidate in question.candidates]
     if "reference" in sources:
         return [place for place, source in enumerate(sources) if source == "reference"]
-    return sorted(find_best(question))
+    return sorted(find_best_candidates(question))
 
 
 _CandidateFinder = Callable[[Question, ScoreLine], Iterable[int]]
@@ -106,7 +106,7 @@ _CandidateFinder = Callable[[Question, ScoreLine], Iterable[int]]
 def _mean_agreement(question: Question, used: Sequence[Sequence[int]], candidates: Iterable[int]) -> list[float] | None:
     """The mean over some candidates of one question (ties for the first place), as a row of numbers."""
     relevant = frozenset(n for n, statement in enumerate(question.situation) if statement.relevant)
-    agreements = [measure_reading(used[place], relevant, len(question.situation)) for place in candidates]
+    agreements = [measure_reading_agreement(used[place], relevant, len(question.situation)) for place in candidates]
     if not agreements:
         return None
     rows = [[float(a.read), float(a.relevant), a.precision, a.recall, a.f1, *a.chance] for a in agreements]

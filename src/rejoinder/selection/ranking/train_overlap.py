@@ -11,7 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rejoinder.selection.ranking.measures import find_best
+from rejoinder.data.inputs import Input
+from rejoinder.selection.ranking.measures import find_best_candidates
+from rejoinder.selection.ranking.rank import read_gradable_questions
 from rejoinder.selection.ranking.result import normalise_request
 from rejoinder.text.normalise import normalise_text
 from rejoinder.types import Question
@@ -77,7 +79,7 @@ class TrainOverlap:
         )
 
 
-def sum_counts(counts: Sequence[OverlapCounts]) -> OverlapCounts:
+def sum_overlap_counts(counts: Sequence[OverlapCounts]) -> OverlapCounts:
     """The counts of several test splits together."""
     return OverlapCounts(*(sum(column) for column in zip(*counts, strict=True)))
 
@@ -90,7 +92,7 @@ def _split_texts(question: Question) -> tuple[list[str], list[str]]:
     elif any(candidate.grade is None for candidate in question.candidates):
         good = set()
     else:
-        good = set(find_best(question))
+        good = set(find_best_candidates(question))
     texts = [normalise_text(candidate.text) for candidate in question.candidates]
     return [t for n, t in enumerate(texts) if n in good], [t for n, t in enumerate(texts) if n not in good]
 
@@ -99,3 +101,12 @@ def _example_key(question: Question) -> tuple[str, ...]:
     candidates = sorted(normalise_text(candidate.text) for candidate in question.candidates)
     statements = sorted(normalise_text(statement.text) for statement in question.situation)
     return (normalise_request(question), *candidates, "", *statements)
+
+
+def read_train_overlap(train: str) -> TrainOverlap:
+    """Return the texts seen in training, from the questions of a file or a published set."""
+    data = Input(train)
+    try:
+        return TrainOverlap.of(read_gradable_questions(data))
+    finally:
+        data.close()

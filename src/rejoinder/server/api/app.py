@@ -21,17 +21,17 @@ from rejoinder.server.api.endpoint import Verb, error_response, json_response, n
 from rejoinder.server.api.openapi import PageDescription, describe_api
 from rejoinder.server.api.prometheus import MEDIA_TYPE, RequestCounters, memory_bytes
 from rejoinder.server.api.service import ApiService
-from rejoinder.server.limits import Limits
+from rejoinder.server.limits import ServerLimits
 from rejoinder.server.middleware import RequestGuard
 from rejoinder.server.templates import render_html
 
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 Paths: TypeAlias = Mapping[str, Mapping[str, Endpoint]]
 VERBS: dict[str, Verb] = {
-    "score": score.score,
-    "rank": rank.rank,
-    "augment": augment.augment,
-    "select": select.select,
+    "score": score.answer_score,
+    "rank": rank.answer_rank,
+    "augment": augment.answer_augment,
+    "select": select.answer_select,
     "try": try_reply.try_reply,
     "explain": try_reply.explain_reply,
     "attack": try_reply.attack_reply,
@@ -82,7 +82,7 @@ def _read_gauges(service: ApiService) -> dict[str, tuple[str, str, float]]:
     return gauges
 
 
-def build_app(paths: Paths, auth: TokenAuth, limits: Limits, counters: RequestCounters) -> ASGIApp:
+def build_app(paths: Paths, auth: TokenAuth, limits: ServerLimits, counters: RequestCounters) -> ASGIApp:
     """Build the whole app: routes, error responses as JSON or as a page, the request guard, and the counters."""
     handlers = {HTTPException: _answer_refusal, Exception: _answer_bug}
     app = Starlette(routes=[_make_route(path, methods) for path, methods in paths.items()], exception_handlers=handlers)
@@ -98,13 +98,13 @@ def _make_route(path: str, methods: Mapping[str, Endpoint]) -> Route:
     return Route(path, endpoint, methods=list(methods))
 
 
-def wants_page(headers: Mapping[str, str]) -> bool:
+def prefers_page(headers: Mapping[str, str]) -> bool:
     """Whether a client prefers a page to JSON, as browsers do."""
     return "text/html" in headers.get("accept", "")
 
 
 def _refuse_request(headers: Headers, status: int, sentence: str) -> Response:
-    if wants_page(headers):
+    if prefers_page(headers):
         return render_html("bare.html", status, title="Please try again later", sentence=sentence)
     return error_response(status, sentence)
 
@@ -113,7 +113,7 @@ async def _answer_refusal(request: Request, error: Exception) -> Response:
     """Answer a request that was not found, not allowed, too large or too slow."""
     if not isinstance(error, HTTPException):
         raise error
-    if wants_page(request.headers):
+    if prefers_page(request.headers):
         title = "There is nothing here" if error.status_code in (404, 405) else "This was refused"
         page = render_html("bare.html", error.status_code, title=title, sentence=_refusal_sentence(error))
         page.headers.update(error.headers or {})

@@ -16,7 +16,7 @@ from rejoinder.types import Item, Reference
 DEFAULT_K = 5
 
 
-async def augment(service: ApiService, body: Mapping[str, Any]) -> dict[str, Any]:
+async def answer_augment(service: ApiService, body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the references of a request's items, those that were sent with them first."""
     options = dict(body.get("plan") or {})
     plan = AugmentationPlan(

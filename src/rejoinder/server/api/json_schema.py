@@ -21,7 +21,7 @@ _NAMES = {"object": "an object", "array": "a list", "string": "a string", "integ
 _NAMES |= {"number": "a number", "boolean": "true or false", "null": "null"}
 
 
-class Validator:
+class SchemaValidator:
     """A validator, with the shared schemas that others refer to."""
 
     def __init__(self, shared: Mapping[str, Schema]) -> None:
@@ -128,10 +128,10 @@ _TYPES: dict[str, Callable[[Any], bool]] = {
     "integer": lambda value: _is_number(value) and float(value).is_integer(),
     "number": _is_number,
 }
-_CHECKS: dict[str, Callable[[Validator, Schema, Any, str], str | None]] = {
-    "object": Validator.object,
-    "array": Validator.array,
-    "string": Validator.string,
-    "integer": Validator.number,
-    "number": Validator.number,
+_CHECKS: dict[str, Callable[[SchemaValidator, Schema, Any, str], str | None]] = {
+    "object": SchemaValidator.object,
+    "array": SchemaValidator.array,
+    "string": SchemaValidator.string,
+    "integer": SchemaValidator.number,
+    "number": SchemaValidator.number,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rejoinder.server.limits import Limits, Rate
+from rejoinder.server.limits import RequestRate, ServerLimits
 
 MIB = 1024 * 1024
 # These are part of the published description, so they are the same for every server.
@@ -33,6 +33,6 @@ class LoadLimits:
     batch: int = 512
 
 
-def serving_limits(body_bytes: int = 4 * MIB, seconds: float = 60.0) -> Limits:
+def serving_limits(body_bytes: int = 4 * MIB, seconds: float = 60.0) -> ServerLimits:
     """Return the limits of the middleware: clients with the token are limited by the load alone, not by a rate."""
-    return Limits(session=Rate(1e9, 1e9), body_bytes=body_bytes, request_seconds=seconds + 15.0)
+    return ServerLimits(session=RequestRate(1e9, 1e9), body_bytes=body_bytes, request_seconds=seconds + 15.0)

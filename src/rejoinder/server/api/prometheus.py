@@ -31,18 +31,18 @@ class RequestCounters:
 
     def text(self, gauges: Mapping[str, tuple[str, str, float]]) -> str:
         """Return all counters as text; ``gauges`` are current values by name with labels: kind, description, value."""
-        lines = _head("rejoinder_info", "gauge", "the running version")
+        lines = _metric_head("rejoinder_info", "gauge", "the running version")
         lines.append(f'rejoinder_info{{version="{rejoinder.__version__}"}} 1')
-        lines += _head("rejoinder_requests_total", "counter", "requests answered")
+        lines += _metric_head("rejoinder_requests_total", "counter", "requests answered")
         for (path, method, status), count in sorted(self.requests.items()):
             lines.append(f'rejoinder_requests_total{{path="{path}",method="{method}",status="{status}"}} {count}')
-        lines += _head("rejoinder_request_seconds", "histogram", "how long requests took")
+        lines += _metric_head("rejoinder_request_seconds", "histogram", "how long requests took")
         for path, counts in sorted(self._seconds.items()):
-            lines += _histogram(path, counts)
+            lines += _histogram_lines(path, counts)
         described: set[str] = set()
         for name, (kind, about, value) in gauges.items():
             base = name.partition("{")[0]
-            lines += _head(base, kind, about) if base not in described else []
+            lines += _metric_head(base, kind, about) if base not in described else []
             described.add(base)
             lines.append(f"{name} {value:g}")
         return "\n".join(lines) + "\n"
@@ -56,11 +56,11 @@ def memory_bytes() -> float | None:
         return None
 
 
-def _head(name: str, kind: str, about: str) -> list[str]:
+def _metric_head(name: str, kind: str, about: str) -> list[str]:
     return [f"# HELP {name} {about}", f"# TYPE {name} {kind}"]
 
 
-def _histogram(path: str, counts: list[float]) -> Iterable[str]:
+def _histogram_lines(path: str, counts: list[float]) -> Iterable[str]:
     name = "rejoinder_request_seconds"
     for bound, count in zip(BUCKETS, counts, strict=False):
         yield f'{name}_bucket{{path="{path}",le="{bound:g}"}} {count:.0f}'

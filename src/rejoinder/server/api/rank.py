@@ -23,7 +23,7 @@ class RankingAnswer(NamedTuple):
     signature: str
 
 
-async def rank(service: ApiService, body: Mapping[str, Any]) -> dict[str, Any]:
+async def answer_rank(service: ApiService, body: Mapping[str, Any]) -> dict[str, Any]:
     """Score and rank the candidates of one question."""
     system = service.offer.system(body.get("system") or service.default_system)
     fields = {"id": "asked", **{key: value for key, value in body.items() if key not in ("system", "used")}}

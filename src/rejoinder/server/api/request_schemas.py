@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rejoinder.server.api.json_schema import REF, Schema, Validator
+from rejoinder.server.api.json_schema import REF, Schema, SchemaValidator
 from rejoinder.server.api.limits import CANDIDATES, CHARACTERS, ROWS, SPECS, TURNS
 
 _BLANK_HINT = "write something, or leave it out"
@@ -12,7 +12,7 @@ _BLANK_HINT = "write something, or leave it out"
 NOT_BLANK = r"[^\s\x1c-\x1f\x85\ufeff]"
 
 
-def ref(name: str) -> dict[str, str]:
+def schema_reference(name: str) -> dict[str, str]:
     """Return a reference to a shared schema."""
     return {"$ref": REF + name}
 
@@ -75,10 +75,10 @@ SHARED_SCHEMAS: dict[str, Schema] = {
     ),
 }
 _ITEM: dict[str, Schema] = {
-    "context": list_schema(ref("Turn"), TURNS),
-    "references": list_schema(ref("Reference"), TURNS),
-    "future": list_schema(ref("Turn"), TURNS),
-    "situation": list_schema(ref("Statement"), TURNS),
+    "context": list_schema(schema_reference("Turn"), TURNS),
+    "references": list_schema(schema_reference("Reference"), TURNS),
+    "future": list_schema(schema_reference("Turn"), TURNS),
+    "situation": list_schema(schema_reference("Statement"), TURNS),
 }
 SHARED_SCHEMAS |= {
     "Pair": object_schema(("context", "reply"), reply=REPLY, **_ITEM),
@@ -88,9 +88,9 @@ SHARED_SCHEMAS |= {
     "Question": object_schema(
         ("context", "candidates"),
         id=nullable_schema(words_schema()),
-        context=list_schema(ref("Turn"), TURNS),
-        candidates=list_schema(ref("Candidate"), CANDIDATES, 2),
-        situation=list_schema(ref("Statement"), TURNS),
+        context=list_schema(schema_reference("Turn"), TURNS),
+        candidates=list_schema(schema_reference("Candidate"), CANDIDATES, 2),
+        situation=list_schema(schema_reference("Statement"), TURNS),
         dialogue=nullable_schema(words_schema()),
     ),
 }
@@ -119,7 +119,7 @@ def request_schemas(metrics: list[str], systems: list[str]) -> dict[str, Schema]
         "score": object_schema(
             ("metrics", "pairs"),
             metrics=list_schema(metric, SPECS, 1),
-            pairs=list_schema(ref("Pair"), ROWS, 1),
+            pairs=list_schema(schema_reference("Pair"), ROWS, 1),
             matched={
                 "type": "boolean",
                 "default": False,
@@ -129,18 +129,18 @@ def request_schemas(metrics: list[str], systems: list[str]) -> dict[str, Schema]
         "rank": object_schema(
             ("context", "candidates"),
             system=system,
-            context=list_schema(ref("Turn"), TURNS),
+            context=list_schema(schema_reference("Turn"), TURNS),
             candidates=list_schema(
                 _text_or_schema(object_schema(("text",), text=TEXT, id=nullable_schema(words_schema()))), CANDIDATES, 1
             ),
-            situation=list_schema(ref("Statement"), TURNS),
+            situation=list_schema(schema_reference("Statement"), TURNS),
             used={"type": "boolean", "default": False, "description": "return which statements were read"},
         ),
-        "augment": object_schema(("items",), items=list_schema(ref("Item"), ROWS // 10, 1), plan=plan),
+        "augment": object_schema(("items",), items=list_schema(schema_reference("Item"), ROWS // 10, 1), plan=plan),
         "select": object_schema(
             ("systems", "questions"),
             systems=list_schema(system, SPECS, 1),
-            questions=list_schema(ref("Question"), ROWS, 1),
+            questions=list_schema(schema_reference("Question"), ROWS, 1),
             seed={"type": "integer", "minimum": 0, "maximum": 1_000_000, "default": 0},
         ),
         "try": object_schema(("context", "reply"), metrics=list_schema(metric, 100), **conversation),
@@ -149,4 +149,4 @@ def request_schemas(metrics: list[str], systems: list[str]) -> dict[str, Schema]
     }
 
 
-VALIDATOR = Validator(SHARED_SCHEMAS)
+VALIDATOR = SchemaValidator(SHARED_SCHEMAS)

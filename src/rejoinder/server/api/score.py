@@ -26,7 +26,7 @@ class MetricAnswer(NamedTuple):
     signature: str
 
 
-async def score(service: ApiService, body: Mapping[str, Any]) -> dict[str, Any]:
+async def answer_score(service: ApiService, body: Mapping[str, Any]) -> dict[str, Any]:
     """Score the pairs of a request."""
     metrics = list(dict.fromkeys(service.offer.metric(text) for text in body["metrics"]))
     pairs = [pair_of(entry, number) for number, entry in enumerate(body["pairs"])]
@@ -76,8 +76,8 @@ def _score_together(metric: Metric, matched: bool, requests: list[Sequence[Pair]
     pairs = [pair for request in requests for pair in request]
     sizes = [len(request) for request in requests]
     values = [None if math.isnan(value) else value for value in score_pairs(metric, pairs).tolist()]
-    places = compute.match(metric, pairs) if matched else []
-    cut = [False] * len(pairs) if compute.reads_whole(metric) else compute.cut(metric, pairs)
+    places = compute.match_references(metric, pairs) if matched else []
+    cut = [False] * len(pairs) if compute.reads_whole(metric) else compute.find_cut_pairs(metric, pairs)
     shares = split_by_size(sizes, values), split_by_size(sizes, places), split_by_size(sizes, cut)
     return [
         MetricAnswer(value, place, sum(map(bool, part)), _metric_signature(metric, _reference_sources(request)))

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rejoinder.errors import SpecError
-from rejoinder.selection.accuracy import SystemStanding, standings
-from rejoinder.selection.answers import split_questions, system_name
+from rejoinder.selection.accuracy import AccuracyStanding, accuracy_standings
+from rejoinder.selection.answers import split_question_batches, system_name
 from rejoinder.selection.result import SelectionResult, check_questions
 from rejoinder.server.api.rank import RankingAnswer, ask_ranking, json_number
 from rejoinder.server.api.records import SYSTEM, questions_of
@@ -19,7 +19,7 @@ from rejoinder.table import Estimate
 from rejoinder.types import Question
 
 
-async def select(service: ApiService, body: Mapping[str, Any]) -> dict[str, Any]:
+async def answer_select(service: ApiService, body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the accuracy of a request's systems, and what each chose."""
     systems: dict[str, System] = {}
     for text in body["systems"]:
@@ -40,7 +40,7 @@ async def select(service: ApiService, body: Mapping[str, Any]) -> dict[str, Any]
 
 async def _ask_system(service: ApiService, system: System, questions: Sequence[Question]) -> list[RankingAnswer]:
     """Score a few questions at a time if the system allows it, so that other requests are served in between."""
-    return [await ask_ranking(service, system, part) for part in split_questions(system, questions)]
+    return [await ask_ranking(service, system, part) for part in split_question_batches(system, questions)]
 
 
 def _answer_batch(seed: int, results: list[SelectionResult]) -> list[dict[str, Any]]:
@@ -52,7 +52,7 @@ def _make_answer(result: SelectionResult, seed: int) -> dict[str, Any]:
         raise SpecError("no system is named; name at least one, e.g. tfidf")
     return {
         "chance": result.chance,
-        "systems": [_standing_object(one, result.signatures[one.system]) for one in standings(result, seed)],
+        "systems": [_standing_object(one, result.signatures[one.system]) for one in accuracy_standings(result, seed)],
         "questions": [
             {
                 "id": question.id,
@@ -65,7 +65,7 @@ def _make_answer(result: SelectionResult, seed: int) -> dict[str, Any]:
     }
 
 
-def _standing_object(standing: SystemStanding, signature: str) -> dict[str, Any]:
+def _standing_object(standing: AccuracyStanding, signature: str) -> dict[str, Any]:
     return {
         "system": standing.system,
         "signature": signature,

@@ -10,13 +10,13 @@ from typing import Any
 from rejoinder.errors import RejoinderError
 from rejoinder.metric import Metric
 from rejoinder.models.device import count_threads
-from rejoinder.models.ranker.model import shipped_folder
+from rejoinder.models.ranker.model import shipped_ranker_folder
 from rejoinder.probes.occlusion import make_pair
 from rejoinder.server.api.batching import BatchFunction, BatchQueue
 from rejoinder.server.api.limits import LoadLimits
 from rejoinder.server.api.prometheus import RequestCounters
 from rejoinder.server.api.request_schemas import request_schemas
-from rejoinder.server.api.specs import Offer, is_large
+from rejoinder.server.api.specs import ServedSpecs, is_large
 from rejoinder.systems import System
 
 
@@ -24,7 +24,7 @@ from rejoinder.systems import System
 class ApiService:
     """The API of one server; ``corpus`` is what references are retrieved from."""
 
-    offer: Offer = field(default_factory=Offer)
+    offer: ServedSpecs = field(default_factory=ServedSpecs)
     load: LoadLimits = field(default_factory=LoadLimits)
     corpus: str | None = None
     counters: RequestCounters = field(default_factory=RequestCounters)
@@ -42,7 +42,7 @@ class ApiService:
     def default_system(self) -> str:
         """The system that ranks if none is named: the ranker in the package if there is one, else TF-IDF."""
         try:
-            shipped_folder()
+            shipped_ranker_folder()
         except RejoinderError:
             return "tfidf"
         return "ranker"

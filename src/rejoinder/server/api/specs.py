@@ -27,7 +27,7 @@ _MAX_REMEMBERED = 512
 Value = TypeVar("Value")
 
 
-class Offer:
+class ServedSpecs:
     """What this server computes; ``allowed`` are specs, as typed, that its owner permits."""
 
     def __init__(self, allowed: typing.Iterable[str] = ()) -> None:

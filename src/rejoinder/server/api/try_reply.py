@@ -12,9 +12,9 @@ from typing import Any
 from rejoinder.errors import InputError, RejoinderError, SpecError
 from rejoinder.metric import Metric, SetMetric, metric_class
 from rejoinder.probes.exchange import Exchange
-from rejoinder.probes.explanation import ContextPart, Explanation, Span
+from rejoinder.probes.explanation import ContextPart, Explanation, ReplySpan
 from rejoinder.probes.occlusion import explain_pair
-from rejoinder.probes.variants import TRIALS, TRUE, Variants
+from rejoinder.probes.variants import TRIALS, TRUE, TrialVariants
 from rejoinder.scoring.compute import missing_part
 from rejoinder.server.api.rank import json_number
 from rejoinder.server.api.records import pair_of
@@ -105,7 +105,7 @@ def _explain_batch(metric: Metric, pairs: list[Pair]) -> list[Explanation]:
     return [explain_pair(metric, pair) for pair in pairs]
 
 
-def _span_object(span: Span) -> dict[str, Any]:
+def _span_object(span: ReplySpan) -> dict[str, Any]:
     return {"start": span.start, "end": span.end, "text": span.text, "worth": json_number(span.worth)}
 
 
@@ -127,10 +127,10 @@ async def attack_reply(service: ApiService, body: Mapping[str, Any]) -> dict[str
 
 
 def _attack_batch(metric: Metric, exchanges: list[Exchange]) -> list[list[dict[str, Any]]]:
-    return [_trials(metric, Variants.of([exchange], 0)) for exchange in exchanges]
+    return [_trial_objects(metric, TrialVariants.of([exchange], 0)) for exchange in exchanges]
 
 
-def _trials(metric: Metric, variants: Variants) -> list[dict[str, Any]]:
+def _trial_objects(metric: Metric, variants: TrialVariants) -> list[dict[str, Any]]:
     scores = {name: float(values[0]) for name, values in variants.scores(metric).items()}
     true_score = scores[TRUE]
     sign = -1 if metric.higher_is_better is False else 1

@@ -14,11 +14,11 @@ from rejoinder.server.api.json_schema import Schema
 from rejoinder.server.api.limits import serving_limits
 from rejoinder.server.api.openapi import PageDescription
 from rejoinder.server.api.response_schemas import array_schema, mapping_schema
-from rejoinder.server.limits import Limits
+from rejoinder.server.limits import ServerLimits
 from rejoinder.server.login import log_in
-from rejoinder.server.pages import models, people, reading, runs, sets, try_page
+from rejoinder.server.pages import models, people, replies, runs, sets, try_page
 from rejoinder.server.pages.context import PageContext, View, page_endpoint
-from rejoinder.server.pages.replies import ORDERS
+from rejoinder.server.pages.run_responses import ORDERS
 from rejoinder.server.templates import asset_response, compile_templates, not_found_page
 
 _WORD: Schema = {"type": "string", "maxLength": 300}
@@ -45,16 +45,16 @@ PAGES: dict[str, PageRoute] = {
         {"metrics": _ROWS, "context": array_schema({}), "reply": _TEXT, "references": array_schema(_TEXT)},
         {"run": _WORD, "reply": _PLACE},
     ),
-    "/runs": PageRoute(runs.all_runs, "Every run.", {"runs": _ROWS, "folders": array_schema(_TEXT)}),
-    "/runs/{run}": PageRoute(runs.one_run, "A run: leaderboards, or the accuracy of its systems.", {"tables": _ROWS}),
+    "/runs": PageRoute(runs.runs_page, "Every run.", {"runs": _ROWS, "folders": array_schema(_TEXT)}),
+    "/runs/{run}": PageRoute(runs.run_page, "A run: leaderboards, or the accuracy of its systems.", {"tables": _ROWS}),
     "/runs/{run}/people": PageRoute(
-        people.people,
+        people.people_page,
         "How closely each metric follows people, and one metric against the ratings.",
         {"table": {"type": ["object", "null"]}, "points": _ROWS},
         {"aspect": _WORD, "metric": _WORD},
     ),
     "/runs/{run}/replies": PageRoute(
-        reading.replies,
+        replies.replies_page,
         "The replies of a run, or those on which a metric and people disagree.",
         {"replies": _ROWS, **_PAGED},
         {
@@ -66,23 +66,23 @@ PAGES: dict[str, PageRoute] = {
             "page": _NUMBER,
         },
     ),
-    "/runs/{run}/replies/{reply}": PageRoute(reading.reply, "One reply in its conversation.", {"replies": _ROWS}),
+    "/runs/{run}/replies/{reply}": PageRoute(replies.reply_page, "One reply in its conversation.", {"replies": _ROWS}),
     "/runs/{run}/compare": PageRoute(
-        reading.compare,
+        replies.compare_page,
         "Two systems, reply by reply.",
         {"items": _ROWS, "difference": {"type": ["object", "null"]}, **_PAGED},
         {"first": _WORD, "second": _WORD, "metric": _WORD, "page": _NUMBER},
     ),
-    "/sets": PageRoute(sets.all_sets, "Every test set.", {"sets": _ROWS, "folders": array_schema(_TEXT)}),
+    "/sets": PageRoute(sets.sets_page, "Every test set.", {"sets": _ROWS, "folders": array_schema(_TEXT)}),
     "/sets/{set}": PageRoute(
-        sets.one_set,
+        sets.set_page,
         "A test set and its questions.",
         {"list": _ROWS, "sources": mapping_schema(_PLACE), "labels": mapping_schema(_PLACE), **_PAGED},
         {"source": _WORD, "label": _WORD, "page": _NUMBER},
     ),
-    "/sets/{set}/{question}": PageRoute(sets.question, "One question with its candidates.", {"candidates": _ROWS}),
-    "/models": PageRoute(models.all_models, "Every model of the catalog.", {"models": _ROWS, "shipped": _ROWS}),
-    "/models/{model}": PageRoute(models.one_model, "A model: its card and its files.", {"name": _TEXT}),
+    "/sets/{set}/{question}": PageRoute(sets.question_page, "One question with its candidates.", {"candidates": _ROWS}),
+    "/models": PageRoute(models.models_page, "Every model of the catalog.", {"models": _ROWS, "shipped": _ROWS}),
+    "/models/{model}": PageRoute(models.model_page, "A model: its card and its files.", {"name": _TEXT}),
 }
 
 
@@ -105,7 +105,7 @@ def _example_names(context: PageContext) -> dict[str, str]:
     return names
 
 
-def make_explore_app(context: PageContext, limits: Limits | None = None) -> ASGIApp:
+def make_explore_app(context: PageContext, limits: ServerLimits | None = None) -> ASGIApp:
     """Return the app: the API, the pages, and the login."""
     service, auth = context.service, context.auth
     paths: dict[str, dict[str, Endpoint]] = api_paths(service, auth, describe_pages(), lambda: _example_names(context))
@@ -115,12 +115,12 @@ def make_explore_app(context: PageContext, limits: Limits | None = None) -> ASGI
         paths[path] = paths.get(path, {}) | {"GET": endpoint}
     paths["/models/{model}/get"] = {"POST": models.fetch_endpoint(context)}
     paths["/"] = {"GET": page_endpoint(context, try_page.try_page, {})}
-    paths |= {"/r/{token}": {"GET": _enter(context)}, "/static/{name}": {"GET": _static(context)}}
+    paths |= {"/r/{token}": {"GET": _login_endpoint(context)}, "/static/{name}": {"GET": _static_endpoint(context)}}
     compile_templates()
     return build_app(paths, auth, limits or serving_limits(seconds=service.load.seconds), service.counters)
 
 
-def _enter(context: PageContext) -> Endpoint:
+def _login_endpoint(context: PageContext) -> Endpoint:
     async def enter(request: Request) -> Response:
         token = str(request.path_params["token"])
         if not context.auth.is_token(token):
@@ -130,7 +130,7 @@ def _enter(context: PageContext) -> Endpoint:
     return enter
 
 
-def _static(context: PageContext) -> Endpoint:
+def _static_endpoint(context: PageContext) -> Endpoint:
     async def static(request: Request) -> Response:
         response = asset_response(str(request.path_params["name"])) if context.auth.knows(request) else None
         return response or not_found_page()

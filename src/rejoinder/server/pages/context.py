@@ -18,7 +18,7 @@ from rejoinder.server.api.json_schema import Schema
 from rejoinder.server.api.request_schemas import VALIDATOR
 from rejoinder.server.api.service import ApiService
 from rejoinder.server.pages.cache import NotYetError, PageCache
-from rejoinder.server.pages.library import Library
+from rejoinder.server.pages.library import RunLibrary
 from rejoinder.server.templates import not_found_page, render_html
 from rejoinder.table import Table, to_json
 
@@ -31,7 +31,7 @@ class PageContext:
 
     service: ApiService
     auth: TokenAuth
-    library: Library
+    library: RunLibrary
     fetching: dict[str, str] = field(default_factory=dict)  # models being fetched, and their progress
 
     def __post_init__(self) -> None:

@@ -63,7 +63,7 @@ class TestSet:
         return [record for record in read_dataset(self.about) if isinstance(record, Question)]
 
 
-class Library:
+class RunLibrary:
     """The folders of a server, searched each time: new runs appear without a restart."""
 
     def __init__(self, folders: Sequence[str] = ()) -> None:

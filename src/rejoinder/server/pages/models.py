@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from rejoinder.errors import RejoinderError, SpecError, nearest
 from rejoinder.models.catalog import convert, fetch, manifest
-from rejoinder.models.catalog.entries import MODELS, Model, Shipped
+from rejoinder.models.catalog.entries import MODELS, CatalogModel, Shipped
 from rejoinder.server.api.endpoint import FORGED, error_response, json_response, no_token_response, status_of
 from rejoinder.server.pages.context import PageContent, PageContext, Query, wants_page
 from rejoinder.server.site import read_form, redirect_to
@@ -21,7 +21,7 @@ README = "README.md"
 _MAX_CARD = 200_000  # characters of a card
 
 
-async def all_models(context: PageContext, request: Request, query: Query) -> PageContent:
+async def models_page(context: PageContext, request: Request, query: Query) -> PageContent:
     """List the catalog, and the weights included in the package."""
     lines = [_model_line(context, model) for model in MODELS.values()]
     shipped = [
@@ -31,7 +31,7 @@ async def all_models(context: PageContext, request: Request, query: Query) -> Pa
     return PageContent("models.html", {"models": lines, "shipped": shipped, "home": str(manifest.models_home())})
 
 
-def _model_line(context: PageContext, model: Model) -> dict[str, Any]:
+def _model_line(context: PageContext, model: CatalogModel) -> dict[str, Any]:
     return {
         "name": model.name,
         "kind": model.kind,
@@ -40,7 +40,7 @@ def _model_line(context: PageContext, model: Model) -> dict[str, Any]:
         "bytes": model.size,
         "origin": str(model.origin),
         "citation": model.citation,
-        "here": manifest.is_available(model),
+        "here": manifest.is_model_available(model),
         "fetching": context.fetching.get(model.name),
         "can_be_fetched": not isinstance(model.origin, Shipped),
     }
@@ -51,7 +51,7 @@ def _shipped_folders() -> dict[str, Path]:
     return {path.name: path for path in folders}
 
 
-async def one_model(context: PageContext, request: Request, query: Query) -> PageContent:
+async def model_page(context: PageContext, request: Request, query: Query) -> PageContent:
     """Show a model: its card and its files."""
     name = request.path_params["model"]
     shipped = _shipped_folders()
@@ -59,7 +59,7 @@ async def one_model(context: PageContext, request: Request, query: Query) -> Pag
         raise SpecError(f"no model is called {name!r}; {nearest(name, [*MODELS, *shipped])}")
     model = MODELS.get(name)
     folder = manifest.model_folder(model) if model else shipped[name]
-    fetched = manifest.read_manifest(folder) if model and not isinstance(model.origin, Shipped) else None
+    fetched = manifest.read_model_manifest(folder) if model and not isinstance(model.origin, Shipped) else None
     data: dict[str, Any] = {
         "name": name,
         "model": _model_line(context, model) if model else None,
@@ -110,9 +110,9 @@ def fetch_endpoint(context: PageContext) -> Any:
     return endpoint
 
 
-def begin_fetch(context: PageContext, model: Model) -> None:
+def begin_fetch(context: PageContext, model: CatalogModel) -> None:
     """Start to fetch a model, unless it is available or being fetched already."""
-    if manifest.is_available(model) or context.fetching.get(model.name) == "being fetched":
+    if manifest.is_model_available(model) or context.fetching.get(model.name) == "being fetched":
         return
     if isinstance(model.origin, Shipped):
         raise RejoinderError(f"{model.name} is included in rejoinder but missing here; reinstall rejoinder")
@@ -121,7 +121,7 @@ def begin_fetch(context: PageContext, model: Model) -> None:
 
     def work() -> None:
         try:
-            fetch.get(model.name)
+            fetch.fetch_model(model.name)
             context.fetching.pop(model.name, None)
         except RejoinderError as error:
             context.fetching[model.name] = f"not fetched: {error}"

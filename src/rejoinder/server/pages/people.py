@@ -8,19 +8,20 @@ from urllib.parse import quote
 from starlette.requests import Request
 
 from rejoinder.comparison.trust import Trust
-from rejoinder.comparison.trust_tables import agreement_table, sentence
+from rejoinder.comparison.trust_tables import metric_agreement_table, trust_advice
 from rejoinder.errors import SpecError, nearest
-from rejoinder.reports.findings import Findings
+from rejoinder.reports.findings import RunFindings
 from rejoinder.reports.people import aspect_sections
-from rejoinder.reports.scatter import LinkTarget, Scatter, draw_scatter
+from rejoinder.reports.scatter import LinkTarget, ScatterDrawing, draw_scatter
 from rejoinder.server.pages.context import PageContent, PageContext, Query, table_object
-from rejoinder.server.pages.replies import RunResponses, shorten_text
+from rejoinder.server.pages.run_responses import RunResponses
 from rejoinder.server.pages.runs import load_findings
+from rejoinder.table import shorten_text
 
 MAX_POINTS = 800
 
 
-async def people(context: PageContext, request: Request, query: Query) -> PageContent:
+async def people_page(context: PageContext, request: Request, query: Query) -> PageContent:
     """Show how far metrics can be trusted in one aspect, and one metric against the ratings."""
     name = request.path_params["run"]
     findings = await load_findings(context, name)
@@ -38,15 +39,17 @@ async def people(context: PageContext, request: Request, query: Query) -> PageCo
         "metric": spec,
         "aspects": [entry.evidence.aspect for entry in findings.trusts],
         "metrics": specs,
-        "sentence": sentence(trust),
-        "table": table_object(agreement_table(trust)),
+        "sentence": trust_advice(trust),
+        "table": table_object(metric_agreement_table(trust)),
         "points": points,
         "drawn": chart.drawn if chart else 0,
     }
-    return PageContent("people.html", data, {"agreement": agreement_table(trust), "chart": chart, "part": section})
+    return PageContent(
+        "people.html", data, {"agreement": metric_agreement_table(trust), "chart": chart, "part": section}
+    )
 
 
-def select_trust(findings: Findings, aspect: str | None) -> Trust:
+def select_trust(findings: RunFindings, aspect: str | None) -> Trust:
     """Return the result for an aspect; for the first one if none is named."""
     by_aspect = {trust.evidence.aspect: trust for trust in findings.trusts}
     return by_aspect[choose_name(aspect, list(by_aspect), "aspect")]
@@ -59,7 +62,9 @@ def choose_name(name: str | None, names: list[str], what: str) -> str:
     return name if name is not None else names[0]
 
 
-def _draw_chart(name: str, findings: Findings, trust: Trust, spec: str) -> tuple[Scatter | None, list[dict[str, Any]]]:
+def _draw_chart(
+    name: str, findings: RunFindings, trust: Trust, spec: str
+) -> tuple[ScatterDrawing | None, list[dict[str, Any]]]:
     evidence, replies = trust.evidence, RunResponses(findings)
     scores = -evidence.scores[spec] if spec in evidence.turned else evidence.scores[spec]
     places = [replies.place[response] for response in evidence.responses]

@@ -1,148 +1,141 @@
-"""The replies of a run: listed by score, by rating or by disagreement of the two, and one with its conversation."""
+"""The pages of replies: a list, one conversation, and two systems side by side."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
+from starlette.requests import Request
 
-from rejoinder.comparison.trust import Trust
-from rejoinder.data.objects import to_object
+from rejoinder.comparison.compare import SystemDifference
 from rejoinder.errors import SpecError
-from rejoinder.reports.findings import Findings
+from rejoinder.reports.findings import RunFindings
 from rejoinder.server.api.rank import json_number
-from rejoinder.stats.correlation import midranks
-
-PAGE_SIZE = 50
-MIN_DISAGREEMENT = 0.3  # difference of the two percentiles from which it is called disagreement
-ORDERS = ("score", "rating", "apart")
-_MAX_SHORT = 140
-
-
-def shorten_text(text: str) -> str:
-    """Shorten a text for a list."""
-    line = " ".join(text.split())
-    return line if len(line) <= _MAX_SHORT else line[: _MAX_SHORT - 1] + "…"
-
-
-class RunResponses:
-    """The replies of a run by their positions in it."""
-
-    def __init__(self, findings: Findings) -> None:
-        self.findings = findings
-        self.place = {response: i for i, response in enumerate(findings.scores.responses)}
-
-    def text(self, place: int) -> str:
-        """Return the text of a reply."""
-        return self.findings.data.responses[self.findings.scores.responses[place]].text
-
-    def system(self, place: int) -> str:
-        """Return the system of a reply."""
-        scores = self.findings.scores
-        return scores.systems[int(scores.system_codes[place])]
-
-    def ratings(self, trust: Trust | None) -> Mapping[int, float]:
-        """Return the mean rating of each rated reply."""
-        if trust is None:
-            return {}
-        evidence = trust.evidence
-        return {self.place[r]: float(v) for r, v in zip(evidence.responses, evidence.mean, strict=True)}
-
-    def apart(self, spec: str, trust: Trust | None) -> dict[int, tuple[float, float]]:
-        """Return the share of rated replies that each one is better than, by score and by rating."""
-        if trust is None:
-            return {}
-        scores, ratings = trust.evidence.scores[spec], trust.evidence.mean
-        rated = np.flatnonzero(~(np.isnan(scores) | np.isnan(ratings)))
-        if len(rated) < 3:
-            return {}
-        by_score, by_rating = ((midranks(x[rated]) - 1) / (len(rated) - 1) for x in (scores, ratings))
-        responses = [trust.evidence.responses[i] for i in rated.tolist()]
-        return {self.place[r]: (float(s), float(p)) for r, s, p in zip(responses, by_score, by_rating, strict=True)}
+from rejoinder.server.api.select import estimate_object
+from rejoinder.server.pages.context import PageContent, PageContext, Query
+from rejoinder.server.pages.people import choose_name, select_trust
+from rejoinder.server.pages.run_responses import (
+    MIN_DISAGREEMENT,
+    ORDERS,
+    RunResponses,
+    conversation_object,
+    list_responses,
+    paginate,
+)
+from rejoinder.server.pages.runs import load_findings
 
 
-def list_responses(
-    replies: RunResponses, spec: str, trust: Trust | None, system: str | None, only_apart: bool, order: str
-) -> list[dict[str, Any]]:
-    """List replies, filtered and sorted: worst score or rating first, or largest disagreement first."""
-    column = replies.findings.scores[spec]
-    ratings, apart = replies.ratings(trust), replies.apart(spec, trust)
-    lines = []
-    for place in range(len(column)):
-        by_score, by_rating = apart.get(place, (math.nan, math.nan))
-        if system is not None and replies.system(place) != system:
+async def replies_page(context: PageContext, request: Request, query: Query) -> PageContent:
+    """List the replies of a run, filtered by system or by whether metric and people disagree."""
+    name = request.path_params["run"]
+    findings = await load_findings(context, name)
+    specs, systems = list(findings.scores.metrics), list(findings.scores.systems)
+    spec = choose_name(query.get("metric"), specs, "metric")
+    trust = select_trust(findings, query.get("aspect")) if findings.trusts else None
+    system = choose_name(query["system"], systems, "system") if "system" in query else None
+    only = query.get("only") == "apart"
+    order = query.get("order") or ("apart" if only else "score")
+    lines = list_responses(RunResponses(findings), spec, trust, system, only, order)
+    entries, position = paginate(lines, query.get("page", 1))
+    data: dict[str, Any] = {
+        "name": name,
+        "metric": spec,
+        "aspect": trust.evidence.aspect if trust else None,
+        "system": system,
+        "only": "apart" if only else None,
+        "order": order,
+        **position,
+        "replies": list(entries),
+        "metrics": specs,
+        "systems": systems,
+        "aspects": [each.evidence.aspect for each in findings.trusts],
+    }
+    return PageContent(
+        "replies.html", data, {"orders": ORDERS, "far": MIN_DISAGREEMENT, "path": f"/runs/{name}/replies"}
+    )
+
+
+async def reply_page(context: PageContext, request: Request, query: Query) -> PageContent:
+    """Show one reply in its conversation."""
+    name, number = request.path_params["run"], request.path_params["reply"]
+    findings = await load_findings(context, name)
+    n = int(number) if number.isascii() and number.isdecimal() and len(number) < 10 else -1
+    data = {
+        "name": name,
+        **conversation_object(RunResponses(findings), n),
+        "metrics": dict(findings.scores.metrics),
+    }
+    return PageContent("reply.html", data)
+
+
+async def compare_page(context: PageContext, request: Request, query: Query) -> PageContent:
+    """Compare two systems reply by reply on the items that both answered, largest differences first."""
+    name = request.path_params["run"]
+    findings = await load_findings(context, name)
+    systems, specs = list(findings.scores.systems), list(findings.scores.metrics)
+    if len(systems) < 2:
+        raise SpecError(
+            f"{name} has fewer than two systems ({systems[0] if systems else 'none'}); there is nothing to compare"
+        )
+    first = choose_name(query.get("first"), systems, "system")
+    second = choose_name(query.get("second"), [system for system in systems if system != first], "other system")
+    spec = choose_name(query.get("metric"), specs, "metric")
+    entries, position = paginate(_paired_responses(findings, spec, first, second), query.get("page", 1))
+    data: dict[str, Any] = {
+        "name": name,
+        "metric": spec,
+        "first": first,
+        "second": second,
+        "difference": _find_difference(findings, spec, first, second),
+        **position,
+        "items": list(entries),
+        "metrics": specs,
+        "systems": systems,
+    }
+    return PageContent("compare.html", data, {"path": f"/runs/{name}/compare"})
+
+
+def _paired_responses(findings: RunFindings, spec: str, first: str, second: str) -> list[dict[str, Any]]:
+    """Return, for each item that both answered, the last turn, both replies, and the difference of their scores."""
+    replies, column = RunResponses(findings), findings.scores[spec]
+    by_system: dict[str, dict[str, int]] = {first: {}, second: {}}
+    for place, item in enumerate(findings.scores.items):
+        system = replies.system(place)
+        if system in by_system:
+            by_system[system].setdefault(item, place)
+    lines: list[dict[str, Any]] = []
+    for item, a in by_system[first].items():
+        if (b := by_system[second].get(item)) is None:
             continue
-        if only_apart and not abs(by_score - by_rating) >= MIN_DISAGREEMENT:
-            continue
+        context = findings.data.items[item].context
+        scores = float(column[a]), float(column[b])
         lines.append(
             {
-                "reply": place,
-                "system": replies.system(place),
-                "text": shorten_text(replies.text(place)),
-                "score": json_number(float(column[place])),
-                "rating": ratings.get(place),
-                "ahead_by_score": json_number(by_score),
-                "ahead_by_rating": json_number(by_rating),
+                "item": item,
+                "last": context[-1].text if context else None,
+                "first": {"reply": a, "text": replies.text(a), "score": json_number(scores[0])},
+                "second": {"reply": b, "text": replies.text(b), "score": json_number(scores[1])},
+                "difference": json_number(scores[0] - scores[1]),
             }
         )
-    better = replies.findings.scores.facts[spec].higher_is_better
-    sign = -1.0 if better is False else 1.0
-    lines.sort(key=lambda line: _sort_key(line, order, sign))
+    lines.sort(key=lambda line: 1.0 if line["difference"] is None else -abs(line["difference"]))
     return lines
 
 
-def _sort_key(line: Mapping[str, Any], order: str, sign: float) -> float:
-    if order == "apart":
-        gap = line["ahead_by_score"], line["ahead_by_rating"]
-        return math.inf if None in gap else -abs(gap[0] - gap[1])
-    value = line["rating"] if order == "rating" else line["score"]
-    return math.inf if value is None else value if order == "rating" else sign * value
+def _find_difference(findings: RunFindings, spec: str, first: str, second: str) -> dict[str, Any] | None:
+    """Return the difference of the two systems by ``compare``, the first minus the second."""
+    comparison = next((one for one in findings.comparisons if one.metric == spec), None)
+    for one in comparison.differences if comparison else ():
+        if {one.first, one.second} == {first, second}:
+            return _difference_object(one, one.first != first)
+    return None
 
 
-def paginate(lines: Sequence[Any], number: int) -> tuple[Sequence[Any], dict[str, int]]:
-    """Return one page of a long list, and its position."""
-    pages = max(1, math.ceil(len(lines) / PAGE_SIZE))
-    if number > pages:
-        raise SpecError(f"there is no page {number}; the last page is {pages}")
-    return lines[(number - 1) * PAGE_SIZE : number * PAGE_SIZE], {"page": number, "pages": pages, "n": len(lines)}
-
-
-def conversation_object(replies: RunResponses, place: int) -> dict[str, Any]:
-    """Return one reply with everything known about it, and the other systems' replies to the same item."""
-    findings = replies.findings
-    if not 0 <= place < len(findings.scores):
-        raise SpecError(f"this run has no reply {place}; it has {len(findings.scores):,}")
-    pair = findings.data.pair(findings.scores.responses[place])
-    same = [n for n, item in enumerate(findings.scores.items) if item == pair.item.id]
-    item = to_object(pair.item)
+def _difference_object(difference: SystemDifference, reverse: bool) -> dict[str, Any]:
+    value, low, high = difference.difference
+    estimate = type(difference.difference)(-value, -high, -low) if reverse else difference.difference
     return {
-        "reply": place,
-        "response": pair.response.id,
-        "item": pair.item.id,
-        "dialogue": pair.item.dialogue,
-        "context": [{"speaker": turn.speaker, "text": turn.text} for turn in pair.item.context],
-        "situation": [one.text for one in pair.item.situation],
-        "references": [{"text": one.text, "source": one.source} for one in pair.item.references],
-        "future": item.get("future", []),
-        "replies": [_response_object(replies, n, n == place) for n in same],
-        "flags": list(findings.flags.get(pair.response.id, ())),
-    }
-
-
-def _response_object(replies: RunResponses, place: int, here: bool) -> dict[str, Any]:
-    scores = replies.findings.scores
-    return {
-        "reply": place,
-        "system": replies.system(place),
-        "text": replies.text(place),
-        "here": here,
-        "scores": {spec: json_number(float(column[place])) for spec, column in scores.values.items()},
-        "matched": {spec: places[place] for spec, places in scores.matched.items()},
-        "ratings": {
-            trust.evidence.aspect: value
-            for trust in replies.findings.trusts
-            if (value := replies.ratings(trust).get(place)) is not None
-        },
+        **estimate_object(estimate),
+        "p": json_number(difference.corrected),
+        "survives": bool(difference.survives),
+        "items": difference.n,
     }

@@ -10,19 +10,19 @@ from starlette.requests import Request
 
 from rejoinder.errors import RejoinderError
 from rejoinder.reports import summary
-from rejoinder.reports.findings import Findings, compute_findings
+from rejoinder.reports.findings import RunFindings, compute_findings
 from rejoinder.reports.leaderboard import list_leaderboards
 from rejoinder.reports.missing import count_flags, missing_table
 from rejoinder.reports.selection import selection_tables
-from rejoinder.scoring.folder import read_about
+from rejoinder.scoring.folder import read_run_about
 from rejoinder.selection import select
 from rejoinder.selection.evaluate import SelectionEvaluation, evaluate_selection
-from rejoinder.selection.folder import read_about as read_selection
+from rejoinder.selection.folder import read_selection_about as read_selection
 from rejoinder.server.pages.context import PageContent, PageContext, Query, table_object
 from rejoinder.server.pages.library import RunEntry
 
 
-async def all_runs(context: PageContext, request: Request, query: Query) -> PageContent:
+async def runs_page(context: PageContext, request: Request, query: Query) -> PageContent:
     """List every run, the latest first."""
     runs = sorted(context.library.runs().values(), key=lambda run: -run.changed)
     folders = [str(folder) for folder in context.library.folders]
@@ -38,7 +38,7 @@ def _run_line(run: RunEntry) -> dict[str, Any]:
             about = read_selection(run.path)
             systems = [system["system"] for system in about["systems"]]
             return line | {"inputs": [about["input"]["name"]], "systems": systems, "rows": about["questions"]}
-        about = read_about(run.path)
+        about = read_run_about(run.path)
         return line | {
             "inputs": [entry["name"] for entry in about["inputs"]],
             "systems": list(about["systems"]),
@@ -60,7 +60,7 @@ def _start_time(path: Path) -> str | None:
         return None
 
 
-async def load_findings(context: PageContext, name: str) -> Findings:
+async def load_findings(context: PageContext, name: str) -> RunFindings:
     """Return everything known about a scored run, computed once."""
     run = context.library.run(name)
     if run.kind != "scores":
@@ -68,7 +68,7 @@ async def load_findings(context: PageContext, name: str) -> Findings:
     return await context.cache.get(("findings", run), lambda: compute_findings(run.path))
 
 
-async def one_run(context: PageContext, request: Request, query: Query) -> PageContent:
+async def run_page(context: PageContext, request: Request, query: Query) -> PageContent:
     """Show a run's leaderboards, or the tables of a selection."""
     run = context.library.run(request.path_params["run"])
     if run.kind == "selection":

@@ -12,11 +12,12 @@ from rejoinder.data.questions import find_right_candidates
 from rejoinder.errors import InputError, SpecError
 from rejoinder.server.pages.context import PageContent, PageContext, Query
 from rejoinder.server.pages.library import TestSet
-from rejoinder.server.pages.replies import paginate, shorten_text
+from rejoinder.server.pages.run_responses import paginate
+from rejoinder.table import shorten_text
 from rejoinder.types import Candidate, Question
 
 
-async def all_sets(context: PageContext, request: Request, query: Query) -> PageContent:
+async def sets_page(context: PageContext, request: Request, query: Query) -> PageContent:
     """List every available test set."""
     lines = [
         {
@@ -34,7 +35,7 @@ async def _load_questions(context: PageContext, test_set: TestSet) -> list[Quest
     return await context.cache.get(("set", test_set, test_set.changed), test_set.read)
 
 
-async def one_set(context: PageContext, request: Request, query: Query) -> PageContent:
+async def set_page(context: PageContext, request: Request, query: Query) -> PageContent:
     """Show a test set and its questions, on request only those with a candidate of some source or label."""
     test_set = context.library.set(request.path_params["set"])
     questions = await _load_questions(context, test_set)
@@ -87,7 +88,7 @@ def _read_card(test_set: TestSet) -> dict[str, Any] | None:
     return card if isinstance(card, dict) else None
 
 
-async def question(context: PageContext, request: Request, query: Query) -> PageContent:
+async def question_page(context: PageContext, request: Request, query: Query) -> PageContent:
     """Show one question with all its candidates."""
     test_set = context.library.set(request.path_params["set"])
     questions = await _load_questions(context, test_set)

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from rejoinder.metric import metric_class
 from rejoinder.server.api.response_schemas import EXAMPLES
 from rejoinder.server.pages.context import PageContent, PageContext, Query
-from rejoinder.server.pages.replies import RunResponses, conversation_object
+from rejoinder.server.pages.run_responses import RunResponses, conversation_object
 from rejoinder.server.pages.runs import load_findings
 
 

@@ -32,7 +32,7 @@ _FIRST, _MOST = 15, 1000
 _BIAS_PENALTY = 1e-2  # almost no penalty: keeps the shared weights finite where nobody ever errs
 
 
-class Structure(NamedTuple):
+class MinimaxStructure(NamedTuple):
     """Features of each (class, label): shared by all votes, of each rater, of each unit."""
 
     shared: Floats
@@ -43,7 +43,7 @@ class Structure(NamedTuple):
 class _Dual:
     """The function to maximise, over all weights in one array, and its gradient."""
 
-    def __init__(self, votes: Votes, structure: Structure, strength: float) -> None:
+    def __init__(self, votes: Votes, structure: MinimaxStructure, strength: float) -> None:
         from scipy.sparse import csr_matrix
 
         self.votes, self.structure = votes, structure
@@ -128,7 +128,7 @@ class _Dual:
         return label_logs
 
 
-def fit_minimax(votes: Votes, structure: Structure, strength: float = STRENGTH) -> Aggregated:
+def fit_minimax(votes: Votes, structure: MinimaxStructure, strength: float = STRENGTH) -> Aggregated:
     """The most probable class of each unit."""
     from scipy.optimize import minimize
 

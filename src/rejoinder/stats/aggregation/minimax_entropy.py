@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rejoinder.stats.aggregation._minimax import PUBLISHED_STRENGTH, STRENGTH, Structure, fit_minimax
+from rejoinder.stats.aggregation._minimax import PUBLISHED_STRENGTH, STRENGTH, MinimaxStructure, fit_minimax
 from rejoinder.stats.aggregation._votes import Aggregated, Votes
 
 
@@ -17,4 +17,4 @@ def aggregate(votes: Votes, as_published: bool = False) -> Aggregated:
     size = len(votes.categories)
     every = np.eye(size**2)
     shared = np.zeros((size**2, 0)) if as_published else np.eye(size).reshape(-1, 1)
-    return fit_minimax(votes, Structure(shared, every, every), PUBLISHED_STRENGTH if as_published else STRENGTH)
+    return fit_minimax(votes, MinimaxStructure(shared, every, every), PUBLISHED_STRENGTH if as_published else STRENGTH)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rejoinder.stats.aggregation._minimax import PUBLISHED_STRENGTH, STRENGTH, Structure, fit_minimax
+from rejoinder.stats.aggregation._minimax import PUBLISHED_STRENGTH, STRENGTH, MinimaxStructure, fit_minimax
 from rejoinder.stats.aggregation._votes import Aggregated, Votes
 from rejoinder.stats.arrays import Floats
 
@@ -23,8 +23,8 @@ def aggregate(votes: Votes, as_published: bool = False) -> Aggregated:
     size = len(votes.categories)
     cut = cut_features(size)
     if as_published:
-        return fit_minimax(votes, Structure(np.zeros((size**2, 0)), cut, cut), PUBLISHED_STRENGTH)
-    return fit_minimax(votes, Structure(cut, np.concatenate([cut, np.eye(size**2)], axis=1), cut), STRENGTH)
+        return fit_minimax(votes, MinimaxStructure(np.zeros((size**2, 0)), cut, cut), PUBLISHED_STRENGTH)
+    return fit_minimax(votes, MinimaxStructure(cut, np.concatenate([cut, np.eye(size**2)], axis=1), cut), STRENGTH)
 
 
 def cut_features(size: int) -> Floats:

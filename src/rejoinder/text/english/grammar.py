@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
-from rejoinder.text.english.contractions import expand
+from rejoinder.text.english.contractions import expand_contractions
 from rejoinder.text.english.verbs import is_adverb, is_third_person, load_verbs
 from rejoinder.text.tokens import tokenize
 
@@ -26,9 +26,9 @@ _NEGATED_QUESTION = re.compile(
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+")
 
 
-def split_words(text: str) -> tuple[str, ...]:
+def split_english_words(text: str) -> tuple[str, ...]:
     """Return the words of a text in lower case, with contractions written out (also in "didn't you")."""
-    return tokenize(_NEGATED_QUESTION.sub(r"\1 not", expand(text)), "words")
+    return tokenize(_NEGATED_QUESTION.sub(r"\1 not", expand_contractions(text)), "words")
 
 
 def split_english_sentences(text: str) -> list[str]:
@@ -38,25 +38,26 @@ def split_english_sentences(text: str) -> list[str]:
 
 def count_negations(text: str) -> int:
     """Return the number of negations in a text; a leading "No" or "Not" is an answer and does not count."""
-    words = split_words(text)
+    words = split_english_words(text)
     return sum(word in NEGATIONS for word in (words[1:] if words[:1] in (("no",), ("not",)) else words))
 
 
 def find_answer(text: str) -> Literal["yes", "no"] | None:
     """Return whether a text begins with a yes or a no; None if with neither."""
-    first = split_words(text)[:1]
+    first = split_english_words(text)[:1]
     if first and first[0] in ("yes", "yeah", "yep", "sure", "certainly"):
         return "yes"
     return "no" if first and first[0] in ("no", "nope", "never") else None
 
 
-def stem(word: str) -> str:
-    """Return the stem of a word."""
+def stem_english_word(word: str) -> str:
+    """Return the stem of a lower-case English word by Porter's second algorithm, Snowball's English stemmer."""
     return _stemmer()(word)
 
 
 @functools.cache
 def _stemmer() -> Callable[[str], str]:
+    # Not snowballstemmer.stemmer(), which would use another package's stemmer if one is installed.
     from snowballstemmer.english_stemmer import EnglishStemmer
 
     stemmer = EnglishStemmer()
@@ -79,7 +80,9 @@ _ANSWERING_PERSON: dict[Person | None, Person | None] = {
 def find_subject(text: str) -> Person | None:
     """Return whom a text is about, by its first sentence that shows it: speaker, hearer or other people (not "it")."""
     sentences = (_ADDRESS.sub("", _PHRASES.sub("", sentence)) for sentence in split_english_sentences(text))
-    return next((subject for sentence in sentences if (subject := _subject_of_words(split_words(sentence)))), None)
+    return next(
+        (subject for sentence in sentences if (subject := _subject_of_words(split_english_words(sentence)))), None
+    )
 
 
 def find_expected_subject(text: str) -> Person | None:
@@ -137,7 +140,12 @@ _PRONOUNS = SPEAKER | OTHERS | {"you", "it"}
 def find_tense(text: str) -> Tense | None:
     """Return the tense of the first verb that shows one."""
     return next(
-        (tense for sentence in split_english_sentences(text) if (tense := _tense_of_words(split_words(sentence)))), None
+        (
+            tense
+            for sentence in split_english_sentences(text)
+            if (tense := _tense_of_words(split_english_words(sentence)))
+        ),
+        None,
     )
 
 

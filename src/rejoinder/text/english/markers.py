@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 import re
 
-from rejoinder.text.english.order import decapitalise
-from rejoinder.text.english.replacement import match_case
+from rejoinder.text.english.synonym_replacement import match_case
+from rejoinder.text.english.word_order import decapitalise
 
 # Markers that open a turn in the same way.
 _GROUPS = (

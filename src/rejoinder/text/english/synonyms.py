@@ -50,14 +50,14 @@ class SynonymTable(NamedTuple):
 
 
 @functools.lru_cache(_CACHED_WORDS)
-def find_meanings(word: str) -> frozenset[Meaning]:
+def find_word_meanings(word: str) -> frozenset[Meaning]:
     """Return the meanings of a word; two words are synonyms if they share one."""
     synsets = _load_table().synsets
-    forms = base_forms(word)
+    forms = word_base_forms(word)
     return frozenset(forms).union(*(synsets[form] for form in forms))
 
 
-def base_forms(word: str) -> list[str]:
+def word_base_forms(word: str) -> list[str]:
     """Return the word itself if WordNet has it, and the base forms of which it is an inflection."""
     synsets, exceptions = _load_table()
     forms = [word] if word in synsets else []
@@ -70,7 +70,7 @@ def base_forms(word: str) -> list[str]:
 
 
 @functools.cache
-def table_digest() -> str:
+def synonym_table_digest() -> str:
     """Return the first 12 digits of the sha256 of the table (of its JSON, before gzip)."""
     return hashlib.sha256(_read_table()).hexdigest()[:12]
 

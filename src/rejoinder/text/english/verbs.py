@@ -25,7 +25,7 @@ def load_verbs() -> frozenset[str]:
     return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
 
 
-def base_form(word: str) -> str:
+def verb_base_form(word: str) -> str:
     """Return the base form of a verb in the third person ("cries" gives "cry"); other words unchanged."""
     if word in _BASE_FORMS:
         return _BASE_FORMS[word]
@@ -43,13 +43,16 @@ def base_form(word: str) -> str:
 def is_verb(word: str) -> bool:
     """Whether a word is a known verb, in base form or in the third person."""
     return (
-        base_form(word) in load_verbs() or word in _MODALS or word in _NEGATED_FORMS or word in _NEGATED_FORMS.values()
+        verb_base_form(word) in load_verbs()
+        or word in _MODALS
+        or word in _NEGATED_FORMS
+        or word in _NEGATED_FORMS.values()
     )
 
 
 def is_third_person(word: str) -> bool:
     """Whether a word is a known verb in the third person."""
-    return word in _NEGATED_FORMS or (base_form(word) != word and base_form(word) in load_verbs())
+    return word in _NEGATED_FORMS or (verb_base_form(word) != word and verb_base_form(word) in load_verbs())
 
 
 def is_adverb(word: str) -> bool:
@@ -65,5 +68,5 @@ def inflect_for_subject(word: str, subject: str) -> str:
         return "wasn't" if subject == "I" else "weren't"
     if word in ("isn't", "aren't"):
         return "am not" if subject == "I" else "aren't"
-    base = base_form(word)
+    base = verb_base_form(word)
     return {"I": "am", "you": "are"}[subject] if base == "be" else base

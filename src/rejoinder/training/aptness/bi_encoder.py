@@ -15,9 +15,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from rejoinder.models.aptness.network import UTTERANCES, BiEncoder
-from rejoinder.training.batch import TokenRows, keep_tokens, stack_rows, truncate_rows
-from rejoinder.training.optimizer import Schedule, WeightAverage, build_optimizer
-from rejoinder.training.packing import utterance_vectors
+from rejoinder.training.optimizer import LearningRateSchedule, WeightAverage, build_optimizer
+from rejoinder.training.packing import packed_turn_vectors
 from rejoinder.training.recipes import BiRecipe
 from rejoinder.training.sampling import (
     CORRUPTIONS,
@@ -25,9 +24,10 @@ from rejoinder.training.sampling import (
     ResponsePlaces,
     TokenCorpus,
     TokenProperties,
-    corrupt_replies,
+    corrupt_reply_rows,
     roughen_texts,
 )
+from rejoinder.training.token_rows import TokenRows, keep_row_tokens, stack_rows, truncate_token_rows
 from rejoinder.training.tokens import BETWEEN
 
 _LARGEST_SCALE = 60
@@ -49,12 +49,12 @@ def train_bi_encoder(
     trunk = list(network.trunk.parameters())
     heads = [*network.context.parameters(), *network.reply.parameters()]
     optimizer = build_optimizer([(trunk, recipe.rate), (heads, recipe.head_rate), ([scale], 1e-3)])
-    schedule = Schedule(optimizer, recipe.steps)
+    schedule = LearningRateSchedule(optimizer, recipe.steps)
     average = WeightAverage(network, recipe.average)
     network.train()
     for step in range(recipe.steps):
         which = torch.multinomial(weights, 1, generator=generator)
-        loss = _loss(network, corpus, which, words, recipe, generator, base, scale, teacher)
+        loss = _bi_encoder_loss(network, corpus, which, words, recipe, generator, base, scale, teacher)
         schedule.step(loss, network)
         average.update(network)
         if step % 100 == 99 or step + 1 == recipe.steps:
@@ -72,7 +72,7 @@ def encode_turns(bi: BiEncoder, corpus: TokenCorpus) -> Tensor:
     dimensions = int(bi.trunk.config.hidden_size)
     vectors = torch.empty(corpus.tokens.turns, dimensions, dtype=torch.float16, device=corpus.device)
     for part in torch.split(order, 16_384 if corpus.device.type == "cuda" else 256):
-        vectors[part] = utterance_vectors(bi, corpus.texts(part)).half()
+        vectors[part] = packed_turn_vectors(bi, corpus.texts(part)).half()
     return vectors
 
 
@@ -88,7 +88,7 @@ def _sample_windows(
     return turns.clamp(max=corpus.tokens.turns - 1), turns <= last[:, None]
 
 
-class _Batch(NamedTuple):
+class _BiEncoderBatch(NamedTuple):
     """The texts of a step: turns of windows, merged contexts, their replies, and corrupted replies, in this order."""
 
     turns: Tensor  # numbers of the windows' turns
@@ -110,23 +110,25 @@ class _Batch(NamedTuple):
 
 def _sample_batch(
     corpus: TokenCorpus, which: Tensor, words: TokenProperties, recipe: BiRecipe, generator: torch.Generator
-) -> _Batch:
+) -> _BiEncoderBatch:
     windows, inside = _sample_windows(corpus, which, recipe.windows, generator)
     turns = windows[inside]
     places = corpus.random_places(which.expand(recipe.merged), generator)
     merged = corpus.contexts(places)
-    merged = keep_tokens(merged, merged.ids != BETWEEN)
+    merged = keep_row_tokens(merged, merged.ids != BETWEEN)
     replies = corpus.texts(places.reply)
     corrupted_places = ResponsePlaces(places.start[: recipe.spoiled], places.reply[: recipe.spoiled])
     kinds = torch.randint(0, len(CORRUPTIONS), corrupted_places.reply.shape, generator=generator, device=corpus.device)
     true = TokenRows(replies.ids[: recipe.spoiled], replies.lengths[: recipe.spoiled])
-    false = corrupt_replies(corpus, corrupted_places, true, words, generator, kinds)
+    false = corrupt_reply_rows(corpus, corrupted_places, true, words, generator, kinds)
     natural = stack_rows([corpus.texts(turns), merged, replies])
-    texts = stack_rows([roughen_texts(natural, words, generator), truncate_rows(false, UTTERANCE_TOKENS, "right")])
-    return _Batch(turns, inside, places, corrupted_places.reply, texts)
+    texts = stack_rows(
+        [roughen_texts(natural, words, generator), truncate_token_rows(false, UTTERANCE_TOKENS, "right")]
+    )
+    return _BiEncoderBatch(turns, inside, places, corrupted_places.reply, texts)
 
 
-def _loss(
+def _bi_encoder_loss(
     network: BiEncoder,
     corpus: TokenCorpus,
     which: Tensor,
@@ -139,7 +141,7 @@ def _loss(
 ) -> Tensor:
     device = corpus.device
     batch = _sample_batch(corpus, which, words, recipe, generator)
-    vectors = utterance_vectors(network, batch.texts)
+    vectors = packed_turn_vectors(network, batch.texts)
     n, m = len(batch.turns), recipe.merged
     pieces, mask, reply_place = _window_contexts(batch.inside, generator)
     contexts = torch.cat([network.context(vectors[:n][pieces], mask), _merged_contexts(network, vectors[n : n + m])])

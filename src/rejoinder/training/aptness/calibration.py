@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.stats.calibration import calibration as reliability
-from rejoinder.training.aptness.evaluation import NEGATIVES, RawScores, summarize_scores
+from rejoinder.training.aptness.evaluation import NEGATIVES, RawAptnessScores, summarise_held_out
 from rejoinder.training.sampling import CORRUPTIONS
 
 _SPOILED_WEIGHT = 0.1  # of all kinds together; the other replies count 1
@@ -23,18 +23,18 @@ _RIDGE = 1e-4
 Floats = NDArray[np.float64]
 
 
-def calibrate(raw: RawScores) -> dict[str, dict[str, float]]:
+def calibrate_aptness(raw: RawAptnessScores) -> dict[str, dict[str, float]]:
     """Return the weights of the features for ``both``, ``bi`` and ``cross``."""
-    weights = _fit(
+    weights = _fit_calibration(
         [raw.bi, raw.cross],
         np.r_[np.ones(NEGATIVES), np.full(len(CORRUPTIONS), _SPOILED_WEIGHT * NEGATIVES / len(CORRUPTIONS))],
     )
     equal_weights = np.ones(NEGATIVES)
     total = weights[0] * raw.bi + weights[1] * raw.cross
-    scale, bias = _fit([total], equal_weights)
+    scale, bias = _fit_calibration([total], equal_weights)
     fitted = {"both": {"bi": scale * weights[0], "cross": scale * weights[1], "bias": bias}}
     for name, scores in (("bi", raw.bi), ("cross", raw.cross)):
-        scale, bias = _fit([scores], equal_weights)
+        scale, bias = _fit_calibration([scores], equal_weights)
         fitted[name] = {name: scale, "bias": bias}
     return {
         model: {key: round(float(value), 5) for key, value in by_feature.items()}
@@ -42,7 +42,7 @@ def calibrate(raw: RawScores) -> dict[str, dict[str, float]]:
     }
 
 
-def _fit(scores: list[Floats], weight_of_others: Floats) -> Floats:
+def _fit_calibration(scores: list[Floats], weight_of_others: Floats) -> Floats:
     """Fit a logistic regression; true replies weigh as much as false ones, and all corpora the same."""
     from scipy.optimize import minimize
 
@@ -66,7 +66,7 @@ def _fit(scores: list[Floats], weight_of_others: Floats) -> Floats:
 
 
 def measure_calibration(
-    raw: RawScores, corpora: tuple[str, ...], calibration: Mapping[str, Mapping[str, float]]
+    raw: RawAptnessScores, corpora: tuple[str, ...], calibration: Mapping[str, Mapping[str, float]]
 ) -> dict[str, Any]:
     """Return the figures for the card: pairs won, first among 20, by attack, and the calibration error by corpus."""
     figures: dict[str, Any] = {"places": len(raw.corpus), "pairs": {}, "first_of_20": {}, "attacks": {}, "ece": {}}
@@ -75,7 +75,7 @@ def measure_calibration(
         for name, scores in (("bi", raw.bi), ("cross", raw.cross)):
             if name in weights:
                 odds = odds + weights[name] * scores
-        summary = summarize_scores(odds, raw.corpus, corpora)
+        summary = summarise_held_out(odds, raw.corpus, corpora)
         figures["pairs"][model] = round(summary.pairs, 4)
         figures["first_of_20"][model] = round(summary.top, 4)
         figures["attacks"][model] = summary.corrupted

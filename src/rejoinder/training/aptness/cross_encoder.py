@@ -14,9 +14,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from rejoinder.models.aptness.network import CrossEncoder
-from rejoinder.training.batch import PairRows, TokenRows, join_pairs, stack_rows, truncate_rows
-from rejoinder.training.optimizer import Schedule, WeightAverage, build_optimizer
-from rejoinder.training.packing import pair_log_odds
+from rejoinder.training.optimizer import LearningRateSchedule, WeightAverage, build_optimizer
+from rejoinder.training.packing import packed_pair_log_odds
 from rejoinder.training.recipes import CrossRecipe
 from rejoinder.training.sampling import (
     CORRUPTIONS,
@@ -24,10 +23,11 @@ from rejoinder.training.sampling import (
     ResponsePlaces,
     TokenCorpus,
     TokenProperties,
-    corrupt_replies,
+    corrupt_reply_rows,
     merge_turns,
     roughen_texts,
 )
+from rejoinder.training.token_rows import PairRows, TokenRows, join_pairs, stack_rows, truncate_token_rows
 
 _SAME_CORPUS = 3  # false replies of the corpus of the true one
 _KINDS = 4 + _SAME_CORPUS  # the true reply, those, one of any corpus, one of the dialogue, one corrupted
@@ -46,12 +46,12 @@ def train_cross_encoder(
     network.trunk.embeddings.word_embeddings.weight.requires_grad_(False)
     heads = [*network.gather.parameters(), *network.head.parameters()]
     optimizer = build_optimizer([(list(network.trunk.parameters()), recipe.rate), (heads, recipe.head_rate)])
-    schedule = Schedule(optimizer, recipe.steps)
+    schedule = LearningRateSchedule(optimizer, recipe.steps)
     average = WeightAverage(network, recipe.average)
     network.train()
     for step in range(recipe.steps):
-        batch = draw_step(corpus, weights, words, recipe, generator)
-        loss = gold_loss(pair_log_odds(network, batch.pairs).view(_KINDS, -1), batch.weight, recipe)
+        batch = draw_cross_encoder_step(corpus, weights, words, recipe, generator)
+        loss = gold_loss(packed_pair_log_odds(network, batch.pairs).view(_KINDS, -1), batch.weight, recipe)
         schedule.step(loss, network)
         average.update(network)
         if step % 100 == 99 or step + 1 == recipe.steps:
@@ -60,7 +60,7 @@ def train_cross_encoder(
     network.eval()
 
 
-class Step(NamedTuple):
+class CrossEncoderStep(NamedTuple):
     """The pairs of a step, kind by kind, the true ones first; their weights, places and replies."""
 
     pairs: PairRows
@@ -69,9 +69,9 @@ class Step(NamedTuple):
     replies: TokenRows
 
 
-def draw_step(
+def draw_cross_encoder_step(
     corpus: TokenCorpus, weights: Tensor, words: TokenProperties, recipe: CrossRecipe, generator: torch.Generator
-) -> Step:
+) -> CrossEncoderStep:
     """Sample the places of a step and the replies to each."""
     device = corpus.device
     n = recipe.places
@@ -88,7 +88,9 @@ def draw_step(
     kinds = torch.randint(0, len(CORRUPTIONS), (n,), generator=generator, device=device)
     natural = stack_rows([corpus.texts(turn, REPLY_TOKENS) for turn in turns])
     rough = roughen_texts(natural, words, generator)
-    false = truncate_rows(corrupt_replies(corpus, places, true, words, generator, kinds), REPLY_TOKENS, "right")
+    false = truncate_token_rows(
+        corrupt_reply_rows(corpus, places, true, words, generator, kinds), REPLY_TOKENS, "right"
+    )
     weight = torch.tensor(
         [
             recipe.true,
@@ -105,7 +107,7 @@ def draw_step(
     off = torch.cat([torch.zeros(1, n, dtype=torch.bool, device=device), equal, few[None]])
     replies = stack_rows([rough, false])
     contexts = TokenRows(contexts.ids.repeat(_KINDS, 1), contexts.lengths.repeat(_KINDS))
-    return Step(join_pairs(contexts, replies), weight.masked_fill(off, 0.0).contiguous(), places, replies)
+    return CrossEncoderStep(join_pairs(contexts, replies), weight.masked_fill(off, 0.0).contiguous(), places, replies)
 
 
 def gold_loss(logits: Tensor, weight: Tensor, recipe: CrossRecipe) -> Tensor:

@@ -14,9 +14,9 @@ from torch.nn import functional
 
 from rejoinder.models.aptness.network import CrossEncoder
 from rejoinder.training.aptness.bi_encoder import BiTeacher
-from rejoinder.training.aptness.cross_encoder import Step, draw_step, gold_loss
-from rejoinder.training.optimizer import Schedule, WeightAverage, build_optimizer
-from rejoinder.training.packing import pair_log_odds, utterance_vectors
+from rejoinder.training.aptness.cross_encoder import CrossEncoderStep, draw_cross_encoder_step, gold_loss
+from rejoinder.training.optimizer import LearningRateSchedule, WeightAverage, build_optimizer
+from rejoinder.training.packing import packed_pair_log_odds, packed_turn_vectors
 from rejoinder.training.recipes import CrossRecipe
 from rejoinder.training.sampling import TokenCorpus, TokenProperties
 
@@ -34,7 +34,7 @@ class DistillationRecipe:
 
 
 @dataclass(frozen=True)
-class Teachers:
+class AptnessTeachers:
     """The trained networks and the weights that turn their scores into calibrated log-odds."""
 
     bi: BiTeacher
@@ -42,12 +42,12 @@ class Teachers:
     calibration: Mapping[str, float]  # of ``both``: bi, cross and bias
 
     @torch.no_grad()
-    def log_odds(self, batch: Step) -> Tensor:
+    def log_odds(self, batch: CrossEncoderStep) -> Tensor:
         """Return the teachers' log-odds of each pair of a step: (kinds, places)."""
         kinds, places = batch.weight.shape
-        replies = self.bi.network.reply(utterance_vectors(self.bi.network, batch.replies))
+        replies = self.bi.network.reply(packed_turn_vectors(self.bi.network, batch.replies))
         cosines = (replies.view(kinds, places, -1) * self.bi.contexts(batch.places)).sum(-1)
-        odds = pair_log_odds(self.cross, batch.pairs).view(kinds, places)
+        odds = packed_pair_log_odds(self.cross, batch.pairs).view(kinds, places)
         weights = self.calibration
         total: Tensor = weights["bi"] * cosines + weights["cross"] * odds + weights["bias"]
         return total
@@ -55,7 +55,7 @@ class Teachers:
 
 def distill_cross_encoders(
     students: Sequence[CrossEncoder],
-    teachers: Teachers,
+    teachers: AptnessTeachers,
     corpus: TokenCorpus,
     weights: Tensor,
     words: TokenProperties,
@@ -70,14 +70,16 @@ def distill_cross_encoders(
         student.trunk.embeddings.word_embeddings.weight.requires_grad_(False)
         heads = [*student.gather.parameters(), *student.head.parameters()]
         optimizer = build_optimizer([(list(student.trunk.parameters()), cross.rate), (heads, cross.head_rate)])
-        learners.append((student.train(), Schedule(optimizer, cross.steps), WeightAverage(student, cross.average)))
+        learners.append(
+            (student.train(), LearningRateSchedule(optimizer, cross.steps), WeightAverage(student, cross.average))
+        )
     for step in range(cross.steps):
-        batch = draw_step(corpus, weights, words, cross, generator)
+        batch = draw_cross_encoder_step(corpus, weights, words, cross, generator)
         teacher_odds = teachers.log_odds(batch).clamp(-_FARTHEST, _FARTHEST)
         losses = []
         for student, schedule, average in learners:
             loss = taught_loss(
-                pair_log_odds(student, batch.pairs).view_as(teacher_odds), teacher_odds, batch.weight, recipe
+                packed_pair_log_odds(student, batch.pairs).view_as(teacher_odds), teacher_odds, batch.weight, recipe
             )
             schedule.step(loss, student)
             average.update(student)

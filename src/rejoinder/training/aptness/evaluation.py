@@ -10,8 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from rejoinder.models.aptness.network import UTTERANCES, BiEncoder, CrossEncoder
-from rejoinder.training.batch import PairRows, TokenRows, join_pairs, truncate_rows
-from rejoinder.training.packing import pair_log_odds, utterance_vectors
+from rejoinder.training.packing import packed_pair_log_odds, packed_turn_vectors
 from rejoinder.training.sampling import (
     CONTEXT_TOKENS,
     CORRUPTIONS,
@@ -19,14 +18,15 @@ from rejoinder.training.sampling import (
     ResponsePlaces,
     TokenCorpus,
     TokenProperties,
-    corrupt_replies,
+    corrupt_reply_rows,
 )
+from rejoinder.training.token_rows import PairRows, TokenRows, join_pairs, truncate_token_rows
 
 NEGATIVES = 19  # replies of the same corpus besides the true one
 _PASS = 4_096
 
 
-class RawScores(NamedTuple):
+class RawAptnessScores(NamedTuple):
     """The raw scores per held-out place: true reply, NEGATIVES of its corpus, corrupted replies, next turn."""
 
     corpus: NDArray[np.int64]
@@ -64,7 +64,9 @@ def sample_held_out(
     for kind in range(len(CORRUPTIONS)):
         kinds = torch.full_like(places.reply, kind)
         replies.append(
-            truncate_rows(corrupt_replies(corpus, places, true, words, generator, kinds), REPLY_TOKENS, "right")
+            truncate_token_rows(
+                corrupt_reply_rows(corpus, places, true, words, generator, kinds), REPLY_TOKENS, "right"
+            )
         )
     after = torch.minimum(places.reply + 1, corpus.first[corpus.dialogue[places.reply] + 1] - 1)
     replies.append(corpus.texts(after, REPLY_TOKENS))
@@ -79,7 +81,7 @@ def compute_raw_scores(
     words: TokenProperties,
     per_corpus: int,
     seed: int = 0,
-) -> RawScores:
+) -> RawAptnessScores:
     """Return the raw scores of held-out places."""
     places, replies = sample_held_out(corpus, words, per_corpus, seed)
     n = len(places.reply)
@@ -87,7 +89,7 @@ def compute_raw_scores(
     shape = (n, len(replies))
     of_bi = _bi_scores(bi, corpus, places, replies) if bi is not None else np.full(shape, np.nan)
     of_cross = _cross_scores(cross, corpus, places, replies) if cross is not None else np.full(shape, np.nan)
-    return RawScores(which, of_bi, of_cross)
+    return RawAptnessScores(which, of_bi, of_cross)
 
 
 def _bi_scores(
@@ -97,18 +99,18 @@ def _bi_scores(
     back = places.reply[:, None] - 1 - torch.arange(UTTERANCES, device=corpus.device)
     mask = back >= places.start[:, None]
     turns = torch.maximum(back, places.start[:, None])
-    turn_vectors = _vectors(bi, corpus.texts(turns.flatten(), side="left")).view(n, UTTERANCES, -1)
+    turn_vectors = _turn_vectors(bi, corpus.texts(turns.flatten(), side="left")).view(n, UTTERANCES, -1)
     contexts = bi.context(turn_vectors, mask.float())
-    scores = [(contexts * bi.reply(_vectors(bi, texts))).sum(-1) for texts in replies]
+    scores = [(contexts * bi.reply(_turn_vectors(bi, texts))).sum(-1) for texts in replies]
     return torch.stack(scores, 1).double().cpu().numpy()
 
 
-def _vectors(bi: BiEncoder, texts: TokenRows) -> torch.Tensor:
+def _turn_vectors(bi: BiEncoder, texts: TokenRows) -> torch.Tensor:
     order = torch.argsort(texts.lengths)
     vectors = []
     for part in torch.split(order, _PASS):
         width = int(texts.lengths[part].max())
-        vectors.append(utterance_vectors(bi, TokenRows(texts.ids[part, :width], texts.lengths[part])))
+        vectors.append(packed_turn_vectors(bi, TokenRows(texts.ids[part, :width], texts.lengths[part])))
     return torch.cat(vectors)[torch.argsort(order)]
 
 
@@ -124,13 +126,17 @@ def _cross_scores(
         for part in torch.split(order, _PASS):
             width = int(pairs.lengths[part].max())
             scores.append(
-                pair_log_odds(cross, PairRows(pairs.ids[part, :width], pairs.lengths[part], pairs.kinds[part, :width]))
+                packed_pair_log_odds(
+                    cross, PairRows(pairs.ids[part, :width], pairs.lengths[part], pairs.kinds[part, :width])
+                )
             )
         columns.append(torch.cat(scores)[torch.argsort(order)])
     return torch.stack(columns, 1).double().cpu().numpy()
 
 
-def summarize_scores(scores: NDArray[np.float64], corpus: NDArray[np.int64], names: tuple[str, ...]) -> HeldOutSummary:
+def summarise_held_out(
+    scores: NDArray[np.float64], corpus: NDArray[np.int64], names: tuple[str, ...]
+) -> HeldOutSummary:
     """Return how often the true reply of a place has the highest score; ties count half."""
     true, others = scores[:, :1], scores[:, 1 : 1 + NEGATIVES]
     wins = (true > others) + 0.5 * (true == others)

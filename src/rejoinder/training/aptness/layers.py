@@ -28,7 +28,7 @@ def apply_dropout(x: Tensor, trunk: nn.Module) -> Tensor:
     return functional.dropout(x, _DROPOUT, training=trunk.training)
 
 
-def lengthen(trunk: Any, tokens: int) -> None:
+def lengthen_positions(trunk: Any, tokens: int) -> None:
     """Let a trunk read so many tokens: positions without a vector start as copies of its last ones."""
     words = trunk.embeddings
     table = words.position_embeddings

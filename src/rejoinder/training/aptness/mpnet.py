@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from rejoinder.training.aptness.layers import apply_dropout, apply_linear, apply_norm
-from rejoinder.training.batch import FIRST, LAST, MASKED, PairRows, TokenRows, add_special_tokens
+from rejoinder.training.token_rows import FIRST, LAST, MASKED, PairRows, TokenRows, add_special_tokens
 
 _OFFSET = 4  # of a word's id from BERT's
 _MARKS = {0: 1, FIRST: 0, LAST: 2, MASKED: 30_526}  # <pad>, <s>, </s>, <mask>
@@ -81,25 +81,25 @@ def compute_group_states(trunk: Any, ids: Tensor, mask: Tensor) -> Tensor:
     return x
 
 
-def mean_vectors(trunk: Any, texts: TokenRows) -> Tensor:
+def mpnet_mean_vectors(trunk: Any, texts: TokenRows) -> Tensor:
     """Return the mean token vector of each text, with special tokens, in float32."""
     texts = add_special_tokens(texts)
     means, order = [], []
     for rows in group_by_length(texts.lengths):
         ids, mask = _pad_group(texts, rows)
-        means.append(_mean(compute_group_states(trunk, ids, mask), mask))
+        means.append(_masked_mean(compute_group_states(trunk, ids, mask), mask))
         order.append(rows)
     return torch.cat(means)[torch.argsort(torch.cat(order))]
 
 
-def pair_vectors(trunk: Any, pairs: PairRows) -> tuple[Tensor, Tensor, Tensor]:
+def mpnet_pair_vectors(trunk: Any, pairs: PairRows) -> tuple[Tensor, Tensor, Tensor]:
     """Return the first token's vector of each pair, and the means of its context and of its reply, in float32."""
     parts, order = [], []
     for rows in group_by_length(pairs.lengths):
         ids, mask = _pad_group(pairs, rows)
         states = compute_group_states(trunk, ids, mask)
         kinds = _set_width(pairs.kinds, ids.shape[1])[rows].bool()
-        means = [_mean(states, mask & ~kinds), _mean(states, mask & kinds)]
+        means = [_masked_mean(states, mask & ~kinds), _masked_mean(states, mask & kinds)]
         parts.append(torch.stack([states[:, 0].float(), *means]))
         order.append(rows)
     first, context, reply = torch.cat(parts, 1)[:, torch.argsort(torch.cat(order))]
@@ -117,6 +117,6 @@ def _set_width(table: Tensor, width: int) -> Tensor:
     return functional.pad(table, (0, width - table.shape[1]))  # a negative number cuts off
 
 
-def _mean(states: Tensor, mask: Tensor) -> Tensor:
+def _masked_mean(states: Tensor, mask: Tensor) -> Tensor:
     weights = mask.float() / mask.sum(1, keepdim=True).clamp(min=1)
     return torch.einsum("rw,rwd->rd", weights, states.float())

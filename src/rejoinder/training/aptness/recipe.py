@@ -18,12 +18,12 @@ from rejoinder.errors import InputError
 from rejoinder.models.aptness.card import AptnessLimits
 from rejoinder.models.aptness.export import export_pair
 from rejoinder.models.aptness.network import UTTERANCES, BiEncoder, CrossEncoder
-from rejoinder.models.device import torch_device
+from rejoinder.models.device import training_device
 from rejoinder.training.aptness.bi_encoder import encode_turns, train_bi_encoder
-from rejoinder.training.aptness.calibration import calibrate, measure_calibration
+from rejoinder.training.aptness.calibration import calibrate_aptness, measure_calibration
 from rejoinder.training.aptness.cross_encoder import train_cross_encoder
 from rejoinder.training.aptness.evaluation import compute_raw_scores
-from rejoinder.training.aptness.layers import lengthen
+from rejoinder.training.aptness.layers import lengthen_positions
 from rejoinder.training.base_encoder import open_base_encoder, open_trunk
 from rejoinder.training.licence import LICENCES, weights_licence
 from rejoinder.training.recipes import AptnessRecipe
@@ -36,7 +36,7 @@ from rejoinder.training.sampling import (
     corpus_weights,
     read_generic_responses,
 )
-from rejoinder.training.tokens import CorpusTokens, check_splits, read_tokens
+from rejoinder.training.tokens import CorpusTokens, check_corpus_splits, read_corpus_tokens
 from rejoinder.types import Dialogue
 
 # Training reads as much as scoring later; an utterance has two special tokens around it.
@@ -54,13 +54,13 @@ def train_aptness(
     """Train both networks, write their folder and return what was measured on ``test``."""
     torch_device = training_device(device)
     folder, tokenizer = open_base_encoder(base)
-    splits = read_tokens(dialogues, tokenizer, recipe.corpora)
-    check_splits(splits, ("valid", "test"))
+    splits = read_corpus_tokens(dialogues, tokenizer, recipe.corpora)
+    check_corpus_splits(splits, ("valid", "test"))
     _make_folder(target)
     say(", ".join(f"{split}: {tokens.turns:,} turns" for split, tokens in sorted(splits.items())))
     words = TokenProperties.of(tokenizer, read_generic_responses(), torch_device)
     bi, cross = train_networks(folder, splits["train"], words, recipe, torch_device, say)
-    calibration = calibrate(
+    calibration = calibrate_aptness(
         compute_raw_scores(bi, cross, TokenCorpus(splits["valid"], torch_device), words, recipe.places)
     )
     test = TokenCorpus(splits["test"], torch_device)
@@ -96,7 +96,7 @@ def train_networks(
     corpus = TokenCorpus(tokens, device)
     weights = corpus_weights(corpus, recipe.power, recipe.preferences)
     trunk = open_trunk(base)
-    lengthen(trunk, max(LIMITS.utterance_tokens, LIMITS.context_tokens + LIMITS.reply_tokens + 3))
+    lengthen_positions(trunk, max(LIMITS.utterance_tokens, LIMITS.context_tokens + LIMITS.reply_tokens + 3))
     bi = BiEncoder(trunk).to(device)
     similar = encode_turns(bi, corpus)
     report = _step_reporter("bi-encoder", recipe.bi.steps, say)
@@ -106,20 +106,6 @@ def train_networks(
     report = _step_reporter("cross-encoder", recipe.cross.steps, say)
     train_cross_encoder(cross, corpus, weights, words, recipe.cross, generator, report)
     return bi, cross
-
-
-def training_device(name: str | None) -> torch.device:
-    """Return the device of a name; without one, that of $REJOINDER_DEVICE, else a GPU where there is one."""
-    if name is None:
-        return torch.device(torch_device())
-    try:
-        device = torch.device(name)
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError):  # no such name; no such device; a torch without CUDA
-        device = None
-    if device is None or device.type not in ("cpu", "cuda"):
-        raise InputError(f"the device {name!r} is not available; name cuda (where there is one) or cpu")
-    return device
 
 
 def _make_folder(folder: Path) -> None:

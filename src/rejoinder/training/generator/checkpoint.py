@@ -20,7 +20,7 @@ ARRAYS, NOTE = "checkpoint.safetensors", "checkpoint.json"
 
 
 @dataclass
-class TrainingState:
+class GeneratorTrainingState:
     """All that the next step depends on, besides the weights and the moments of the optimiser."""
 
     best: dict[str, Any]
@@ -36,7 +36,7 @@ def save_checkpoint(
     folder: Path,
     network: GeneratorNetwork,
     optimizer: torch.optim.Adam,
-    training_state: TrainingState,
+    training_state: GeneratorTrainingState,
     recipe: Any,
     examples: int,
 ) -> None:
@@ -63,10 +63,10 @@ def save_checkpoint(
 
 def resume_checkpoint(
     folder: Path, network: GeneratorNetwork, optimizer: torch.optim.Adam, recipe: Any, examples: int
-) -> TrainingState:
+) -> GeneratorTrainingState:
     """Load the checkpoint of a folder into the network and the optimiser; return a new state where there is none."""
     if not (folder / NOTE).is_file():
-        return TrainingState({name: value.detach().clone() for name, value in network.state_dict().items()})
+        return GeneratorTrainingState({name: value.detach().clone() for name, value in network.state_dict().items()})
     try:
         note = orjson.loads((folder / NOTE).read_bytes())
         if note.pop("of") != _training_id(recipe, examples):
@@ -87,7 +87,7 @@ def resume_checkpoint(
         for number, (name, _) in enumerate(network.named_parameters())
     }
     optimizer.load_state_dict(optimizer_state)
-    return TrainingState(best, **note)
+    return GeneratorTrainingState(best, **note)
 
 
 def _training_id(recipe: Any, examples: int) -> str:

@@ -21,7 +21,7 @@ Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Examples:
+class GeneratorExamples:
     """Contexts and replies as one long row of ids, with the beginning and the length of each."""
 
     ids: NDArray[np.int32]
@@ -37,15 +37,15 @@ class Examples:
         total: Numbers = self.context[:, 1] + self.reply[:, 1]
         return total
 
-    def some(self, count: int, seed: int) -> Examples:
+    def some(self, count: int, seed: int) -> GeneratorExamples:
         """Return a seeded sample, in order; all examples where there are not more."""
         if count >= len(self):
             return self
         which = np.sort(np.random.default_rng(seed).permutation(len(self))[:count])
-        return Examples(self.ids, self.context[which], self.reply[which])
+        return GeneratorExamples(self.ids, self.context[which], self.reply[which])
 
 
-def select_split(dialogues: Iterable[Dialogue], split: str, fraction: float = 1.0) -> list[Dialogue]:
+def select_split_dialogues(dialogues: Iterable[Dialogue], split: str, fraction: float = 1.0) -> list[Dialogue]:
     """Return the dialogues of a split; a smaller fraction is part of a larger one, chosen by the dialogues' ids."""
     of_split = [d for d in dialogues if d.split == split and len(d.turns) > 1]
     selected = [d for d in of_split if _hash_fraction(d.id) < fraction] if fraction < 1 else of_split
@@ -54,7 +54,7 @@ def select_split(dialogues: Iterable[Dialogue], split: str, fraction: float = 1.
     return selected
 
 
-def build_examples(dialogues: Sequence[Dialogue], reader: TurnTokenizer) -> Examples:
+def build_generator_examples(dialogues: Sequence[Dialogue], reader: TurnTokenizer) -> GeneratorExamples:
     """Return the examples of dialogues; an empty turn is not a reply."""
     turns = iter(reader.ids([turn.text for dialogue in dialogues for turn in dialogue.turns]))
     rows: list[Sequence[int]] = []
@@ -66,10 +66,10 @@ def build_examples(dialogues: Sequence[Dialogue], reader: TurnTokenizer) -> Exam
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     ids = np.fromiter(chain.from_iterable(rows), np.int32, int(lengths.sum()))
     places = np.stack([np.cumsum(lengths) - lengths, lengths], axis=1)
-    return Examples(ids, places[::2], places[1::2])
+    return GeneratorExamples(ids, places[::2], places[1::2])
 
 
-def make_batches(examples: Examples, tokens: int, seed: int, epoch: int) -> list[Numbers]:
+def make_generator_batches(examples: GeneratorExamples, tokens: int, seed: int, epoch: int) -> list[Numbers]:
     """Return batches of about one length with so many tokens each, with padding, in an order of the epoch."""
     random = np.random.default_rng((seed, epoch))
     context, reply = examples.context[:, 1], examples.reply[:, 1]
@@ -88,7 +88,7 @@ def make_batches(examples: Examples, tokens: int, seed: int, epoch: int) -> list
 class BatchLoader:
     """Examples on the device of the network; a batch is gathered there."""
 
-    def __init__(self, examples: Examples, device: torch.device) -> None:
+    def __init__(self, examples: GeneratorExamples, device: torch.device) -> None:
         self._examples = examples
         self._ids = torch.from_numpy(examples.ids).to(device)
         self._device = device
@@ -101,7 +101,7 @@ class BatchLoader:
 
     def all(self, tokens: int) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
         """Yield every example once, in batches."""
-        yield from map(self.batch, make_batches(self._examples, tokens, 0, 0))
+        yield from map(self.batch, make_generator_batches(self._examples, tokens, 0, 0))
 
     def _gather(self, places: NDArray[Any]) -> tuple[Tensor, Tensor]:
         begin, length = (torch.from_numpy(np.ascontiguousarray(column)) for column in places.T)

@@ -17,13 +17,18 @@ import torch
 from torch.nn import functional
 
 from rejoinder.errors import InputError
-from rejoinder.models.device import count_threads
+from rejoinder.models.device import count_threads, training_device
 from rejoinder.models.generator.model import save_generator
 from rejoinder.models.generator.network import GeneratorNetwork
 from rejoinder.models.generator.text import PADDING, TurnTokenizer, train_tokenizer
-from rejoinder.training.aptness.recipe import training_device
-from rejoinder.training.generator.checkpoint import TrainingState, resume_checkpoint, save_checkpoint
-from rejoinder.training.generator.data import BatchLoader, Examples, build_examples, make_batches, select_split
+from rejoinder.training.generator.checkpoint import GeneratorTrainingState, resume_checkpoint, save_checkpoint
+from rejoinder.training.generator.data import (
+    BatchLoader,
+    GeneratorExamples,
+    build_generator_examples,
+    make_generator_batches,
+    select_split_dialogues,
+)
 from rejoinder.training.licence import weights_licence
 from rejoinder.training.recipes import GeneratorRecipe
 from rejoinder.types import Dialogue
@@ -40,8 +45,8 @@ class TrainingRun:
     optimizer: torch.optim.Adam
     train: BatchLoader
     valid: BatchLoader
-    examples: Examples
-    standing: TrainingState
+    examples: GeneratorExamples
+    standing: GeneratorTrainingState
     say: Callable[[str], None]
 
 
@@ -62,15 +67,15 @@ def train_generator(
     """
     torch_device = training_device(device)
     all_dialogues = list(dialogues)
-    training_dialogues = select_split(all_dialogues, "train")
+    training_dialogues = select_split_dialogues(all_dialogues, "train")
     if pieces is None:
         pieces = train_tokenizer((t.text for d in training_dialogues for t in d.turns), recipe.shape.vocabulary)
     reader = TurnTokenizer(pieces, recipe.limits)
     if reader.size > recipe.shape.vocabulary:
         raise InputError(f"the vocabulary has {reader.size:,} pieces, more than the {recipe.shape.vocabulary:,} wanted")
-    used_dialogues = select_split(training_dialogues, "train", recipe.fraction)
-    examples = build_examples(used_dialogues, reader)
-    held_out = build_examples(select_split(all_dialogues, "valid"), reader).some(recipe.held_out, 0)
+    used_dialogues = select_split_dialogues(training_dialogues, "train", recipe.fraction)
+    examples = build_generator_examples(used_dialogues, reader)
+    held_out = build_generator_examples(select_split_dialogues(all_dialogues, "valid"), reader).some(recipe.held_out, 0)
     say(
         f"{len(examples):,} replies of {len(used_dialogues):,} dialogues to train on, {len(held_out):,} held out, "
         f"on {torch_device}"
@@ -93,8 +98,8 @@ def train_generator(
 
 def _start_training(
     recipe: GeneratorRecipe,
-    examples: Examples,
-    held_out: Examples,
+    examples: GeneratorExamples,
+    held_out: GeneratorExamples,
     device: torch.device,
     target: Path,
     say: Callable[[str], None],
@@ -120,9 +125,9 @@ def _run_training(
     recipe, state = training.recipe, training.standing
     start, first_step = time.monotonic(), state.step
     while state.step < recipe.steps:
-        batches = make_batches(training.examples, recipe.tokens, recipe.seed, state.epoch)
+        batches = make_generator_batches(training.examples, recipe.tokens, recipe.seed, state.epoch)
         for at in range(state.at, len(batches)):
-            loss = _step(training, batches[at])
+            loss = _generator_step(training, batches[at])
             state.step, state.at = state.step + 1, at + 1
             if state.step in snapshots:
                 write(target / f"step-{state.step}", {"measured": {"valid_loss": held_out_loss(training)}})
@@ -134,11 +139,11 @@ def _run_training(
         state.epoch, state.at = state.epoch + 1, 0
 
 
-def _step(training: TrainingRun, which: Any) -> torch.Tensor:
+def _generator_step(training: TrainingRun, which: Any) -> torch.Tensor:
     state = training.standing
     torch.manual_seed((training.recipe.seed << 32) + state.step)  # for dropout, which a resumed training must repeat
     training.network.train()
-    loss = _loss(training.network, *training.train.batch(which))
+    loss = _generator_loss(training.network, *training.train.batch(which))
     loss.backward()  # type: ignore[no-untyped-call]
     torch.nn.utils.clip_grad_norm_(training.network.parameters(), 1.0)
     training.optimizer.step()
@@ -146,7 +151,7 @@ def _step(training: TrainingRun, which: Any) -> torch.Tensor:
     return loss.detach()
 
 
-def _loss(
+def _generator_loss(
     network: GeneratorNetwork,
     context: torch.Tensor,
     reply: torch.Tensor,
@@ -180,7 +185,7 @@ def held_out_loss(training: TrainingRun) -> float:
     training.network.eval()
     total, count = 0.0, 0
     for context, reply, lengths in training.valid.all(4 * training.recipe.tokens):
-        total += float(_loss(training.network, context, reply, lengths, "sum"))
+        total += float(_generator_loss(training.network, context, reply, lengths, "sum"))
         count += int((reply[:, 1:] != PADDING).sum())
     return total / count
 

@@ -16,14 +16,20 @@ from torch.nn import functional
 from rejoinder.data.questions import RELEVANT, REQUEST, WHOLE
 from rejoinder.models.aptness.calibration import Ids
 from rejoinder.models.aptness.card import SpecialTokens
-from rejoinder.models.batching import pad
+from rejoinder.models.batching import pad_token_ids
 from rejoinder.models.ranker.model import span_weights
 from rejoinder.models.ranker.network import ChooserNetwork, copy_first_layers
 from rejoinder.models.ranker.rows import SituationRow, situation_rows
-from rejoinder.models.ranker.statement_choice import Floats, WordTable, choose_statements, word_similarity, word_weights
+from rejoinder.models.ranker.statement_choice import (
+    Floats,
+    WordTable,
+    choose_statements_to_read,
+    word_similarity,
+    word_weights,
+)
 from rejoinder.training.ranker.examples import RankerExample
 from rejoinder.training.ranker.start import RankerStart
-from rejoinder.training.ranker.steps import RankerOptimizer, autocast_half, freeze_words, split_batch
+from rejoinder.training.ranker.steps import RankerOptimizer, autocast_half, freeze_words, split_ranker_batch
 from rejoinder.training.recipes import RankerRecipe
 
 _SIMILARITY_MARGIN = 0.1  # how much more similar to the best candidate a statement must be to count
@@ -73,11 +79,11 @@ def train_chooser(
                 row = situation_rows([ids for ids, _ in mixed], example.request, tokens, recipe.limits)[0]
                 rows.append(row)
                 labels.append([label for _, label in mixed][: len(row.spans) - 1])
-            steps.step(_losses(network, rows, labels, tokens.padding, device))
+            steps.step(_chooser_losses(network, rows, labels, tokens.padding, device))
     return network
 
 
-def _losses(
+def _chooser_losses(
     network: ChooserNetwork,
     rows: Sequence[SituationRow],
     labels: Sequence[Sequence[float]],
@@ -87,10 +93,10 @@ def _losses(
     """Yield the parts of a batch's loss."""
     known = sum(label == label for row_labels in labels for label in row_labels)
     network.train()
-    for part in split_batch([[len(row.ids)] for row in rows], device):
+    for part in split_ranker_batch([[len(row.ids)] for row in rows], device):
         with autocast_half(device):
             odds = network(*chooser_tensors([rows[n] for n in part], padding, device)).float()
-        yield _loss(odds, [labels[n] for n in part], known)
+        yield _statement_loss(odds, [labels[n] for n in part], known)
 
 
 @torch.no_grad()
@@ -120,7 +126,7 @@ def compute_odds(
 
 def chooser_tensors(rows: Sequence[SituationRow], padding: int, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
     """Return the ids, which of them are real, and the weights for the means of requests and statements."""
-    tokens, mask = pad([row.ids for row in rows], padding)
+    tokens, mask = pad_token_ids([row.ids for row in rows], padding)
     parts = (tokens, mask, span_weights(rows, tokens.shape[1]))
     ids, real, places = (torch.from_numpy(part).to(device, non_blocking=True) for part in parts)
     return ids, real, places
@@ -137,7 +143,7 @@ def _mix_distractors(
     return statements
 
 
-def _loss(odds: Tensor, labels: Sequence[Sequence[float]], over: int) -> Tensor:
+def _statement_loss(odds: Tensor, labels: Sequence[Sequence[float]], over: int) -> Tensor:
     """Return the cross-entropy of the statements whose relevance is known, divided by ``over``."""
     targets = torch.full(odds.shape, math.nan)
     for n, row_labels in enumerate(labels):
@@ -182,7 +188,7 @@ def plan_situated_reading(
     say: Reporter,
 ) -> ReadingPlan:
     """Return a plan that reads what choosers choose; for a training question, one that has not seen its request."""
-    texts = [text for one in examples for text in _texts(one)]
+    texts = [text for one in examples for text in _situation_texts(one)]
     weights = word_weights(texts, start.words.count)
     labelled = {one.id: label_statements(one, start.words, weights) for one in examples}
     known_odds: dict[tuple[str, str], Floats] = {}
@@ -208,7 +214,8 @@ def plan_situated_reading(
     store_odds(chooser, [one for one in held_out if (one.id, WHOLE) not in known_odds])
     measured = {
         "chooser_auc": {
-            input_name: round(_auc(held_out, known_odds, input_name), 4) for input_name in (WHOLE, MANY_DISTRACTORS)
+            input_name: round(_statement_auc(held_out, known_odds, input_name), 4)
+            for input_name in (WHOLE, MANY_DISTRACTORS)
         }
     }
     say(f"chooser: held-out AUC {measured['chooser_auc'][WHOLE]:.3f}")
@@ -222,7 +229,8 @@ def plan_situated_reading(
         if key not in similarity:
             similarity[key] = word_similarity(statements, [key[2]], start.words, weights)[0]
         return [
-            statements[position] for position in choose_statements(known_odds[key[:2]], similarity[key], recipe.choice)
+            statements[position]
+            for position in choose_statements_to_read(known_odds[key[:2]], similarity[key], recipe.choice)
         ]
 
     return ReadingPlan(_training_inputs(examples, recipe), read, chooser, weights, measured)
@@ -238,12 +246,14 @@ def _training_inputs(examples: Sequence[RankerExample], recipe: RankerRecipe) ->
     )
 
 
-def _texts(example: RankerExample) -> list[Ids]:
+def _situation_texts(example: RankerExample) -> list[Ids]:
     best = max(example.candidates, key=lambda one: one.grade)
     return [example.request, best.ids, *(one.ids for one in example.situations[WHOLE])]
 
 
-def _auc(examples: Sequence[RankerExample], known_odds: dict[tuple[str, str], Floats], input_name: str) -> float:
+def _statement_auc(
+    examples: Sequence[RankerExample], known_odds: dict[tuple[str, str], Floats], input_name: str
+) -> float:
     """Return how often a statement that matters is ahead of one that does not; NaN where none is known."""
     values = []
     for one in examples:

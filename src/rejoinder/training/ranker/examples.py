@@ -47,11 +47,11 @@ class RankerExample:
     situations: dict[str, tuple[StatementExample, ...]]
 
 
-def build_examples(
+def build_ranker_examples(
     questions: Sequence[Question], encode: Encode, tokens: SpecialTokens, limits: RankerLimits
 ) -> tuple[list[RankerExample], int]:
     """Return the examples of questions, and how many were left out because all their candidates have one grade."""
-    usable = [question for question in questions if len(set(_gains(question))) > 1]
+    usable = [question for question in questions if len(set(_example_gains(question))) > 1]
     token_table = _TokenTable(encode)
     token_table.read([text for question in usable for part in question_texts(question) for text in part])
     token_table.read([strip_brackets(str(question.meta.get("goal", ""))) for question in usable])
@@ -62,7 +62,7 @@ def build_examples(
     return examples, len(questions) - len(examples)
 
 
-def _gains(question: Question) -> list[float]:
+def _example_gains(question: Question) -> list[float]:
     """Return the grades as numbers that nDCG can sum."""
     gains = rank_grades(question)
     if gains and min(gains) < 0:
@@ -92,12 +92,12 @@ class _TokenTable:
 def _build_example(
     question: Question, token_table: _TokenTable, tokens: SpecialTokens, limits: RankerLimits
 ) -> RankerExample:
-    situations = {WHOLE: _statements(question, token_table)}
+    situations = {WHOLE: _example_statements(question, token_table)}
     if not question.situation or any(statement.relevant is not None for statement in question.situation):
         situations[RELEVANT] = tuple(one for one in situations[WHOLE] if one.relevant)
     for count in DISTRACTORS:
         if question.meta.get("expanded") and count in question.meta.get("distractors", {}):
-            situations[count] = _statements(limit_situation([question], count)[0], token_table)
+            situations[count] = _example_statements(limit_situation([question], count)[0], token_table)
     context = [token_table[strip_brackets(turn.text)] for turn in question.context]
     return RankerExample(
         question.id,
@@ -118,7 +118,7 @@ def _build_example(
     )
 
 
-def _statements(question: Question, token_table: _TokenTable) -> tuple[StatementExample, ...]:
+def _example_statements(question: Question, token_table: _TokenTable) -> tuple[StatementExample, ...]:
     return tuple(StatementExample(token_table[strip_brackets(one.text)], one.relevant) for one in question.situation)
 
 

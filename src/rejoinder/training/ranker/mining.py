@@ -43,7 +43,7 @@ _STATE = re.compile(r"^(?:be|been|being|is|are|was|were|have been|feel|become|se
 
 
 @dataclass(frozen=True)
-class Pursuit:
+class GoalPursuit:
     """A goal and what helps to reach it; ``requested`` is the part of it that people ask for."""
 
     goal: str
@@ -53,20 +53,20 @@ class Pursuit:
 
 def mine_pursuits(
     knowledge: Sequence[Path], dialogues: Iterable[Dialogue], min_requests: int = MIN_REQUESTS
-) -> list[Pursuit]:
+) -> list[GoalPursuit]:
     """Return the pursuits in which a user may ask for one thing and be offered another."""
     needs: dict[str, set[str]] = defaultdict(set)
     for path in knowledge:
         for triple in read_triples(path):
             for goal, need in _goal_pairs(triple.head, triple.relation, triple.tail):
                 needs[goal].add(need)
-    phrases = {_key(need): need for pursuits in needs.values() for need in pursuits}
-    counts = request_counts(dialogues, set(phrases))
+    phrases = {_phrase_key(need): need for pursuits in needs.values() for need in pursuits}
+    counts = count_requested_phrases(dialogues, set(phrases))
     pursuits = []
     for goal, helps in sorted(needs.items()):
-        requested = tuple(sorted(need for need in helps if counts[_key(need)] >= min_requests))
+        requested = tuple(sorted(need for need in helps if counts[_phrase_key(need)] >= min_requests))
         if requested and len(helps) > 1:
-            pursuits.append(Pursuit(goal, requested, tuple(sorted(helps))))
+            pursuits.append(GoalPursuit(goal, requested, tuple(sorted(helps))))
     if not pursuits:
         raise InputError(
             "nothing could be mined: no verb phrase of the knowledge occurs in five requests of the corpus"
@@ -74,7 +74,7 @@ def mine_pursuits(
     return pursuits
 
 
-def request_counts(dialogues: Iterable[Dialogue], wanted: set[str]) -> Counter[str]:
+def count_requested_phrases(dialogues: Iterable[Dialogue], wanted: set[str]) -> Counter[str]:
     """Return how often each wanted phrase (without its small words) begins a request."""
     counts: Counter[str] = Counter()
     for dialogue in dialogues:
@@ -97,12 +97,12 @@ def _goal_pairs(head: str, relation: str, tail: str) -> Iterator[tuple[str, str]
     }.get(relation)
     if texts is None:
         return
-    goal, need = (_phrase(text) for text in texts)
+    goal, need = (_goal_phrase(text) for text in texts)
     if goal and need and goal != need:
         yield goal, need
 
 
-def _phrase(text: str) -> str:
+def _goal_phrase(text: str) -> str:
     """Return a verb phrase without "to" and persons; "" where it is a state, too long, or has a gap."""
     phrase = " ".join(text.lower().strip().rstrip(".").split())
     without_subject = _SUBJECT.sub("", phrase)
@@ -127,11 +127,11 @@ def _base_verb(verb: str) -> str:
     return verb[:-1] if verb.endswith("s") and not verb.endswith(("ss", "us")) else verb
 
 
-def _key(phrase: str) -> str:
+def _phrase_key(phrase: str) -> str:
     return " ".join(word for word in phrase.split() if word not in _SMALL)
 
 
-Pursuits = Sequence[Pursuit]
+Pursuits = Sequence[GoalPursuit]
 _REQUESTS = (
     "Please {}.",
     "Can you help me {}?",

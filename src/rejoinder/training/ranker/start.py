@@ -41,10 +41,10 @@ class RankerStart:
         return self.tokenizer.pieces
 
 
-def open_start(recipe: RankerRecipe) -> RankerStart:
+def open_ranker_start(recipe: RankerRecipe) -> RankerStart:
     """Return what a recipe starts from."""
     shipped = require_model("aptness")
-    card = aptness_card.read_card(shipped)
+    card = aptness_card.read_aptness_card(shipped)
     words = WordTable(shipped / aptness_card.EMBEDDINGS, card.dimensions)
     if recipe.encoder == EMBEDDED:
         bi, cross = float_networks(shipped)
@@ -64,7 +64,7 @@ def open_start(recipe: RankerRecipe) -> RankerStart:
     )
 
 
-def write_ranker(
+def write_trained_ranker(
     start: RankerStart, reading: ReadingPlan, recipe: RankerRecipe, about: dict[str, Any], target: Path
 ) -> None:
     """Write the trained ranker."""

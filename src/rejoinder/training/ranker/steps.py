@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from rejoinder.models.aptness.calibration import Numbers
 from rejoinder.models.aptness.cross_encoder import PairRow
-from rejoinder.models.batching import pad
+from rejoinder.models.batching import pad_token_ids
 from rejoinder.training.recipes import RankerRecipe
 
 _SCORING_ROWS = 256  # at a time, without gradients
@@ -20,14 +20,14 @@ _TOKENS = 3_072  # at a time on a CPU, with gradients: more takes gigabytes and 
 
 def row_tensors(rows: Sequence[PairRow], padding: int, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
     """Return the ids, which of them are real, and which belong to the candidate."""
-    tokens, mask = pad([row.ids for row in rows], padding)
+    tokens, mask = pad_token_ids([row.ids for row in rows], padding)
     begins = np.array([row.reply_at for row in rows])
     kinds = mask * (np.arange(mask.shape[1]) >= begins[:, None])
     ids, real, of_candidate = (torch.from_numpy(part).to(device, non_blocking=True) for part in (tokens, mask, kinds))
     return ids, real, of_candidate
 
 
-def split_batch(lengths: Sequence[Sequence[int]], device: torch.device) -> list[list[int]]:
+def split_ranker_batch(lengths: Sequence[Sequence[int]], device: torch.device) -> list[list[int]]:
     """Split a step into what is computed at a time: all on a GPU, parts on a CPU; ``lengths`` are those of the rows.
 
     Questions of about the same length are together.
@@ -86,7 +86,7 @@ def autocast_half(device: torch.device) -> Any:
 
 
 @torch.no_grad()
-def score_rows(network: nn.Module, rows: Sequence[PairRow], padding: int, device: torch.device) -> Numbers:
+def score_ranker_rows(network: nn.Module, rows: Sequence[PairRow], padding: int, device: torch.device) -> Numbers:
     """Return the score of each row; rows of about the same length are computed together."""
     network.eval()
     order = np.argsort([len(row.ids) for row in rows], kind="stable")
@@ -98,7 +98,9 @@ def score_rows(network: nn.Module, rows: Sequence[PairRow], padding: int, device
     return scores
 
 
-def margin_loss(scores: Tensor, grades: Tensor, questions: Tensor, margin: float, of: int | None = None) -> Tensor:
+def ranker_margin_loss(
+    scores: Tensor, grades: Tensor, questions: Tensor, margin: float, of: int | None = None
+) -> Tensor:
     """Return the mean of max(0, margin - (better - worse)) over pairs of candidates of a question with other grades.
 
     Where these are only some of the questions of a step, ``of`` is the number of pairs of all of them.

@@ -22,27 +22,27 @@ import torch
 from rejoinder.data.questions import REQUEST, limit_situation
 from rejoinder.errors import InputError
 from rejoinder.models.aptness.cross_encoder import PairRow
+from rejoinder.models.device import training_device
 from rejoinder.models.ranker.rows import candidate_row
 from rejoinder.stats.ndcg import ndcg
-from rejoinder.training.aptness.recipe import training_device
 from rejoinder.training.ranker.chooser import ReadingPlan, plan_situated_reading, read_every_statement
 from rejoinder.training.ranker.examples import (
     RankerExample,
     add_negatives,
-    build_examples,
+    build_ranker_examples,
     collect_best_responses,
     drop_held_out_references,
 )
 from rejoinder.training.ranker.mining import Pursuits, train_on_pursuits
-from rejoinder.training.ranker.start import RankerStart, open_start, write_ranker
+from rejoinder.training.ranker.start import RankerStart, open_ranker_start, write_trained_ranker
 from rejoinder.training.ranker.steps import (
     RankerOptimizer,
     autocast_half,
     better_pairs,
-    margin_loss,
+    ranker_margin_loss,
     row_tensors,
-    score_rows,
-    split_batch,
+    score_ranker_rows,
+    split_ranker_batch,
 )
 from rejoinder.training.recipes import RankerRecipe
 from rejoinder.types import Question
@@ -66,11 +66,11 @@ def train_ranker(
     _check_questions(train, valid, recipe)
     torch.manual_seed(recipe.seed)
     rng = random.Random(recipe.seed)
-    start = open_start(recipe)
+    start = open_ranker_start(recipe)
     recipe = replace(recipe, limits=start.limits)
-    examples, same = build_examples(train, start.encode, start.marks, recipe.limits)
+    examples, same = build_ranker_examples(train, start.encode, start.marks, recipe.limits)
     fair = [question for question in valid if question.meta.get("has_bad") is not False]  # as the paper does
-    held_out, _ = build_examples(fair or valid, start.encode, start.marks, recipe.limits)
+    held_out, _ = build_ranker_examples(fair or valid, start.encode, start.marks, recipe.limits)
     training_examples = drop_held_out_references(examples) if recipe.own else examples
     if not training_examples:
         raise InputError(
@@ -84,9 +84,9 @@ def train_ranker(
     if mined is not None and recipe.mined:
         say(train_on_pursuits(start, mined, recipe, torch_device, rng))
     reading = _plan_reading(start, training_examples, held_out, recipe, torch_device, rng, say)
-    measured = _fit(start, training_examples, held_out, reading, recipe, torch_device, rng, say)
+    measured = _fit_reader(start, training_examples, held_out, reading, recipe, torch_device, rng, say)
     measured |= reading.measured | {"seconds": round(time.time() - start_time), "questions": len(training_examples)}
-    write_ranker(start, reading, recipe, {**about, "recipe": asdict(recipe), "measured": measured}, target)
+    write_trained_ranker(start, reading, recipe, {**about, "recipe": asdict(recipe), "measured": measured}, target)
     return measured
 
 
@@ -118,7 +118,7 @@ def _plan_reading(
     return plan_situated_reading(start, examples, held_out, recipe, device, rng, say)
 
 
-def _fit(
+def _fit_reader(
     start: RankerStart,
     examples: Sequence[RankerExample],
     held_out: Sequence[RankerExample],
@@ -139,8 +139,8 @@ def _fit(
         losses = []
         for first in range(0, len(order), recipe.batch):
             batch = [add_negatives(one, others, recipe.negatives, rng) for one in order[first : first + recipe.batch]]
-            losses.append(steps.step(_losses(start, batch, reading, recipe, device, rng)))
-        measured = measure_held_out(start, held_out, reading, recipe, device)
+            losses.append(steps.step(_reader_losses(start, batch, reading, recipe, device, rng)))
+        measured = measure_ranker_held_out(start, held_out, reading, recipe, device)
         mean = float(np.mean(list(measured.values())))
         figures = ", ".join(f"{input_name} {value:.3f}" for input_name, value in measured.items())
         say(
@@ -152,7 +152,7 @@ def _fit(
     return {"held_out_ndcg3": {input_name: round(value, 4) for input_name, value in best[1].items()}, "epoch": best[2]}
 
 
-def _losses(
+def _reader_losses(
     start: RankerStart,
     batch: Sequence[RankerExample],
     reading: ReadingPlan,
@@ -174,12 +174,12 @@ def _losses(
     graded = [[one.grade for one in example.candidates] for example in batch]
     pairs = int(better_pairs(*_collect_grades(graded, range(len(batch)))).sum())
     start.reader.train()
-    for part in split_batch([[len(row.ids) for row in question_rows] for question_rows in rows], device):
+    for part in split_ranker_batch([[len(row.ids) for row in question_rows] for question_rows in rows], device):
         grades, questions = (values.to(device) for values in _collect_grades(graded, part))
         with autocast_half(device):
             tensors = row_tensors([row for n in part for row in rows[n]], start.marks.padding, device)
             scores = start.reader(*tensors).float()
-        yield margin_loss(scores, grades, questions, recipe.margin, pairs)
+        yield ranker_margin_loss(scores, grades, questions, recipe.margin, pairs)
 
 
 def _collect_grades(graded: Sequence[Sequence[float]], part: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
@@ -188,7 +188,7 @@ def _collect_grades(graded: Sequence[Sequence[float]], part: Sequence[int]) -> t
     return pairs[:, 0], pairs[:, 1]
 
 
-def measure_held_out(
+def measure_ranker_held_out(
     start: RankerStart,
     held_out: Sequence[RankerExample],
     reading: ReadingPlan,
@@ -206,7 +206,7 @@ def measure_held_out(
         ]
         if not rows:
             continue
-        scores = score_rows(start.reader, rows, start.marks.padding, device)
+        scores = score_ranker_rows(start.reader, rows, start.marks.padding, device)
         first, values = 0, []
         for example in usable:
             n = len(example.candidates)

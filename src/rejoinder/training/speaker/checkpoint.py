@@ -45,7 +45,7 @@ class ScorerState:
 _ARRAYS = ("weights", "means", "spreads", "best")
 
 
-def save_state(path: Path, state: ScorerState, of: str) -> None:
+def save_scorer_state(path: Path, state: ScorerState, of: str) -> None:
     """Write a checkpoint, which appears whole or not at all; ``of`` names what is being trained."""
     fields = {key: value for key, value in vars(state).items() if key not in _ARRAYS}
     fields["best_loss"] = None if np.isinf(state.best_loss) else state.best_loss
@@ -57,7 +57,7 @@ def save_state(path: Path, state: ScorerState, of: str) -> None:
     put_in_place(scratch, path)
 
 
-def load_state(path: Path, of: str) -> ScorerState:
+def load_scorer_state(path: Path, of: str) -> ScorerState:
     """Read a checkpoint; one of another training is an error."""
     try:
         with np.load(BytesIO(path.read_bytes()), allow_pickle=False) as archive:

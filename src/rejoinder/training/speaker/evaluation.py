@@ -14,7 +14,7 @@ from rejoinder.indexes.speakers import SETS, SpeakerSet
 from rejoinder.metric import parse
 from rejoinder.models.speaker.model import F_BOUNDS, SpeakerScorer
 from rejoinder.models.speaker.network import Array
-from rejoinder.stats.correlation import midranks
+from rejoinder.stats.auc import auc
 from rejoinder.training.speaker.places import context_views, select_split_turns
 from rejoinder.training.turn_vectors import TurnVectors
 from rejoinder.types import Item, Pair, Reference, Response
@@ -111,27 +111,21 @@ def _measure_set(true: Array, other: Array) -> SetDistance:
     )
 
 
-def auc(true: Array, other: Array) -> float:
-    """Return how probable it is that one of ``true`` is above one of ``other``; ties count half (Mann-Whitney 1947)."""
-    ranks = midranks(np.concatenate([true, other]).astype(np.float64))
-    return float((ranks[: len(true)].sum() - len(true) * (len(true) + 1) / 2) / (len(true) * len(other)))
-
-
-def card_figures(measured: ScorerEvaluation) -> dict[str, Any]:
+def scorer_card_figures(measured: ScorerEvaluation) -> dict[str, Any]:
     """Return the figures of an evaluation for a card."""
     return {
         "places": measured.places,
-        "first_of_five": _round(measured.first),
+        "first_of_five": _round_figure(measured.first),
         "mean": {
-            TRUE: _round(measured.true),
-            **{name: _round(distance.mean) for name, distance in measured.sets.items()},
+            TRUE: _round_figure(measured.true),
+            **{name: _round_figure(distance.mean) for name, distance in measured.sets.items()},
         },
-        "gap": {name: _round(distance.gap) for name, distance in measured.sets.items()},
-        "auc": {name: _round(distance.auc) for name, distance in measured.sets.items()},
+        "gap": {name: _round_figure(distance.gap) for name, distance in measured.sets.items()},
+        "auc": {name: _round_figure(distance.auc) for name, distance in measured.sets.items()},
     }
 
 
-def _round(value: float) -> float | None:
+def _round_figure(value: float) -> float | None:
     return None if np.isnan(value) else round(value, 4)
 
 
@@ -139,7 +133,7 @@ _PLACES = 20_000  # for f
 _REFERENCED = 400  # for g, which costs more
 
 
-def compute_bounds(
+def compute_scorer_bounds(
     scorer: SpeakerScorer, vectors: TurnVectors, train: Numbers, reference: str, seed: int
 ) -> dict[str, tuple[float, float]]:
     """Return the bounds of f, and of g under its spec, over the true replies and one reply from each speaker set."""
@@ -151,15 +145,17 @@ def compute_bounds(
     for start in range(0, len(order), _BATCH_PLACES):
         turns = order[start : start + _BATCH_PLACES]
         views = context_views(vectors, turns, scorer.card.views)
-        values += [scorer.raw(views, vectors.replies(replies)) for replies in _replies(vectors.corpus, turns, seed)]
-    pairs = _pairs(vectors.corpus, order[:_REFERENCED], seed)
+        values += [
+            scorer.raw(views, vectors.replies(replies)) for replies in _held_out_replies(vectors.corpus, turns, seed)
+        ]
+    pairs = _held_out_pairs(vectors.corpus, order[:_REFERENCED], seed)
     return {
         F_BOUNDS: _find_bounds(np.concatenate(values), "f"),
         str(metric): _find_bounds(np.array(metric.score(pairs)), reference),
     }
 
 
-def _replies(corpus: Corpus, turns: Numbers, seed: int) -> list[Numbers]:
+def _held_out_replies(corpus: Corpus, turns: Numbers, seed: int) -> list[Numbers]:
     """Return the true replies of some places, and one from each set; -1 where there is none."""
     negatives = [
         corpus.speakers.sample(SpeakerSet(name), turns, 1, draw_keys(turns, seed, salt))[:, 0]
@@ -168,10 +164,10 @@ def _replies(corpus: Corpus, turns: Numbers, seed: int) -> list[Numbers]:
     return [turns, *negatives]
 
 
-def _pairs(corpus: Corpus, turns: Numbers, seed: int) -> list[Pair]:
+def _held_out_pairs(corpus: Corpus, turns: Numbers, seed: int) -> list[Pair]:
     """Return each reply with the true one as its reference."""
     pairs = []
-    for column, replies in enumerate(_replies(corpus, turns, seed)):
+    for column, replies in enumerate(_held_out_replies(corpus, turns, seed)):
         for turn, reply in zip(turns.tolist(), replies.tolist(), strict=True):
             if reply >= 0:
                 item = Item(f"{turn}", (), (Reference(corpus.text(turn)),))

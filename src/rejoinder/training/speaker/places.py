@@ -21,7 +21,7 @@ from rejoinder.indexes.corpus import Corpus, Numbers
 from rejoinder.indexes.pool_sampling import draw_keys
 from rejoinder.indexes.speakers import SETS, SpeakerSet
 from rejoinder.models.speaker.model import ContextView
-from rejoinder.models.speaker.network import Array, Kind, center_vectors, join_views
+from rejoinder.models.speaker.network import Array, Kind, centre_vectors, join_views
 from rejoinder.models.speaker.vectors import WeightedVectors
 from rejoinder.training.turn_vectors import TurnVectors
 
@@ -105,7 +105,7 @@ class VectorInputs:
         self._turns = turns  # sorted
 
         def replies(begin: int, end: int) -> Array:
-            return center_vectors(vectors.matrix[begin:end], mean)
+            return centre_vectors(vectors.matrix[begin:end], mean)
 
         def contexts(begin: int, end: int) -> Array:
             return join_views(context_views(vectors, turns[begin:end], views), mean)

@@ -31,7 +31,7 @@ class LossResult(NamedTuple):
     slopes: Array
 
 
-def classification_loss(scores: Array, there: NDArray[np.bool_], temperature: float) -> LossResult:
+def scorer_classification_loss(scores: Array, there: NDArray[np.bool_], temperature: float) -> LossResult:
     """Return minus the log-likelihood of the true reply among those that exist (Bak and Oh 2020, equations 4 and 5).
 
     The likelihood is proportional to exp(f / temperature); the paper's temperature is 1.
@@ -46,7 +46,7 @@ def classification_loss(scores: Array, there: NDArray[np.bool_], temperature: fl
     return LossResult(loss, slopes / (temperature * len(scores)))
 
 
-def ranking_loss(scores: Array, there: NDArray[np.bool_], step: float = RANK_STEP) -> LossResult:
+def scorer_ranking_loss(scores: Array, there: NDArray[np.bool_], step: float = RANK_STEP) -> LossResult:
     """Return how far replies are from this order: true, same conversation, partner, speaker, random.
 
     Two replies whose sets are d apart in that order must differ by d steps; the loss is what is missing, as a mean over
@@ -66,7 +66,7 @@ def ranking_loss(scores: Array, there: NDArray[np.bool_], step: float = RANK_STE
     return LossResult(float(loss.mean()), slopes / len(scores))
 
 
-def margin_loss(scores: Array, there: NDArray[np.bool_], ahead: float = MARGIN) -> LossResult:
+def scorer_margin_loss(scores: Array, there: NDArray[np.bool_], ahead: float = MARGIN) -> LossResult:
     """Return how far the true reply is from being ahead of each negative by a margin (Tao et al. 2018)."""
     behind = np.where(there[:, 1:], ahead - scores[:, :1] + scores[:, 1:], 0)
     short = (behind > 0).astype(scores.dtype)
@@ -76,11 +76,11 @@ def margin_loss(scores: Array, there: NDArray[np.bool_], ahead: float = MARGIN) 
     return LossResult(loss, slopes / len(scores))
 
 
-def compute_loss(name: Loss, scores: Array, there: NDArray[np.bool_], temperature: float) -> LossResult:
+def compute_scorer_loss(name: Loss, scores: Array, there: NDArray[np.bool_], temperature: float) -> LossResult:
     """Return the loss of a name."""
     if name == "classification":
-        return classification_loss(scores, there, temperature)
-    return ranking_loss(scores, there) if name == "ranking" else margin_loss(scores, there)
+        return scorer_classification_loss(scores, there, temperature)
+    return scorer_ranking_loss(scores, there) if name == "ranking" else scorer_margin_loss(scores, there)
 
 
 _DECAYS, _SMALL = (0.9, 0.999), 1e-8
@@ -127,7 +127,7 @@ class TrainingPace:
     seed: int
 
 
-def train_weights(
+def train_scorer_weights(
     network: ScorerNetwork,
     problem: TrainingProblem,
     state: ScorerState,
@@ -178,7 +178,7 @@ def _run_epoch(
             result = problem.loss(output.scores, rows)
             slopes = result.slopes.astype(rows.contexts.dtype)
             gradient = network.gradient(state.weights, rows.contexts, rows.replies, output, slopes)
-            _step(state, gradient, start, pace, total)
+            _adam_step(state, gradient, start, pace, total)
             state.lost += result.loss * len(places)
             state.begin += len(places)
             now = time.perf_counter()
@@ -194,7 +194,7 @@ def _run_epoch(
                 last_checkpoint = now
 
 
-def _step(state: ScorerState, gradient: Weights, start: Weights, pace: TrainingPace, total: int) -> None:
+def _adam_step(state: ScorerState, gradient: Weights, start: Weights, pace: TrainingPace, total: int) -> None:
     """Take one step of Adam; the pull back to the start is not part of the gradient (Loshchilov and Hutter 2019)."""
     rate = pace.rate * max(_LEAST_RATE, 1 - state.step / total)
     state.step += 1

@@ -19,11 +19,16 @@ from rejoinder.files import sha256_of_parts
 from rejoinder.indexes.corpus import Corpus, Numbers
 from rejoinder.models.speaker import model as cards
 from rejoinder.models.speaker.model import F_BOUNDS, ContextView, ScorerCard, SpeakerScorer
-from rejoinder.models.speaker.network import Array, Kind, ScorerNetwork, build_network
-from rejoinder.models.speaker.vectors import UtteranceVectors, open_utterance_vectors
-from rejoinder.training.licence import LICENCES, weights_licence
-from rejoinder.training.speaker.checkpoint import CHECKPOINT, ScorerState, load_state, save_state
-from rejoinder.training.speaker.evaluation import card_figures, compute_bounds, evaluate_scores, score_sets
+from rejoinder.models.speaker.network import Array, Kind, ScorerNetwork, build_scorer_network
+from rejoinder.models.speaker.vectors import TurnEncoder, open_turn_encoder
+from rejoinder.training.licence import LICENCES, derived_licence
+from rejoinder.training.speaker.checkpoint import CHECKPOINT, ScorerState, load_scorer_state, save_scorer_state
+from rejoinder.training.speaker.evaluation import (
+    compute_scorer_bounds,
+    evaluate_scores,
+    score_sets,
+    scorer_card_figures,
+)
 from rejoinder.training.speaker.places import (
     PlaceRows,
     VectorInputs,
@@ -34,7 +39,7 @@ from rejoinder.training.speaker.places import (
     sample_negatives,
     select_split_turns,
 )
-from rejoinder.training.speaker.steps import Loss, LossResult, TrainingPace, compute_loss, train_weights
+from rejoinder.training.speaker.steps import Loss, LossResult, TrainingPace, compute_scorer_loss, train_scorer_weights
 from rejoinder.training.turn_vectors import TurnVectors, open_turn_vectors
 from rejoinder.types import Dialogue
 
@@ -79,9 +84,9 @@ class ScorerRecipe:
         return TrainingPace(self.epochs, self.batch, self.rate, self.pull, self.patience, self.seed)
 
 
-def make_recipe(kind: Kind, encoder: str, **choices: Any) -> ScorerRecipe:
+def make_scorer_recipe(kind: Kind, encoder: str, **choices: Any) -> ScorerRecipe:
     """Return the recipe of a scorer for an encoder's vectors, with other choices; short vectors have a higher rate."""
-    defaults = {"rate": 3e-3, "pull": 0.0} if open_utterance_vectors(encoder).dimensions <= _SHORT_VECTOR else {}
+    defaults = {"rate": 3e-3, "pull": 0.0} if open_turn_encoder(encoder).dimensions <= _SHORT_VECTOR else {}
     return ScorerRecipe(kind, **{**defaults, **choices})
 
 
@@ -119,7 +124,7 @@ class TrainingPlaces:
     def loss(self, scores: Array, rows: PlaceRows) -> LossResult:
         """Return the loss of a batch."""
         # A copy is the worst negative where the order of the sets counts.
-        return compute_loss(self.recipe.loss or "classification", scores, rows.there, self.recipe.temperature)
+        return compute_scorer_loss(self.recipe.loss or "classification", scores, rows.there, self.recipe.temperature)
 
     def held_out(self, network: ScorerNetwork, weights: dict[str, Array]) -> float:
         """Return the loss over ``valid``, with the same negatives each time."""
@@ -150,8 +155,8 @@ def train_scorer(
     say: Callable[[str], None] = print,
 ) -> ScorerCard:
     """Train a scorer and write its folder; with ``resume``, continue from the folder's checkpoint where it has one."""
-    utterance_vectors = open_utterance_vectors(encoder)
-    corpus = read_corpus(dialogues, corpora, recipe.seed)
+    utterance_vectors = open_turn_encoder(encoder)
+    corpus = read_scorer_corpus(dialogues, corpora, recipe.seed)
     vectors = open_turn_vectors(corpus, utterance_vectors, say)
     if not (resume and (target / CHECKPOINT).is_file()):
         remove_inputs(target)  # of another training
@@ -173,8 +178,8 @@ def train_scorer(
     )
     scorer = SpeakerScorer(draft_card, weights, utterance_vectors)
     say("computing the bounds of f and g over training places")
-    bounds = compute_bounds(scorer, vectors, places.train, reference or REFERENCES[recipe.kind], recipe.seed)
-    about["measured"] = evaluate_by_corpus(scorer, vectors)
+    bounds = compute_scorer_bounds(scorer, vectors, places.train, reference or REFERENCES[recipe.kind], recipe.seed)
+    about["measured"] = evaluate_scorer_by_corpus(scorer, vectors)
     card = cards.write_scorer(target, replace(draft_card, bounds=bounds), weights)
     (target / CHECKPOINT).unlink(missing_ok=True)
     remove_inputs(target)
@@ -200,31 +205,37 @@ def prepare_places(
 
 
 def train_places(
-    places: TrainingPlaces, target: Path, utterance_vectors: UtteranceVectors, resume: bool, say: Callable[[str], None]
+    places: TrainingPlaces, target: Path, utterance_vectors: TurnEncoder, resume: bool, say: Callable[[str], None]
 ) -> ScorerState:
     """Train over places, with a checkpoint in a folder, and return the last state, which has the best weights."""
-    recipe, network = places.recipe, build_network(places.recipe.kind)
+    recipe, network = places.recipe, build_scorer_network(places.recipe.kind)
     training_digest = _training_digest(recipe, utterance_vectors, places.corpus)
     path = target / CHECKPOINT
     random = np.random.default_rng([recipe.seed, 1])
     start = network.start(utterance_vectors.dimensions, len(recipe.views), recipe.scale, random)
     state = ScorerState.at_start({name: array.copy() for name, array in start.items()})
     if resume and path.is_file():
-        state = load_state(path, training_digest)
+        state = load_scorer_state(path, training_digest)
         done = f"in epoch {state.epoch + 1}, after {state.begin:,} of {places.n:,} places"
         say(f"continuing {done if state.epoch < recipe.epochs else 'after the last epoch'}")
-    return train_weights(
-        network, places, state, start, recipe.pace, lambda current: save_state(path, current, training_digest), say
+    return train_scorer_weights(
+        network,
+        places,
+        state,
+        start,
+        recipe.pace,
+        lambda current: save_scorer_state(path, current, training_digest),
+        say,
     )
 
 
-def _training_digest(recipe: ScorerRecipe, vectors: UtteranceVectors, corpus: Corpus) -> str:
+def _training_digest(recipe: ScorerRecipe, vectors: TurnEncoder, corpus: Corpus) -> str:
     """Return what identifies a training, for its checkpoint."""
     parts = [orjson.dumps(recipe.plain()).decode(), vectors.digest, corpus.digest]
     return sha256_of_parts(parts, "\n")
 
 
-def read_corpus(dialogues: Iterable[Dialogue], corpora: Sequence[str] = (), seed: int = 0) -> Corpus:
+def read_scorer_corpus(dialogues: Iterable[Dialogue], corpora: Sequence[str] = (), seed: int = 0) -> Corpus:
     """Return the dialogues of some corpora (of all, where none is named), each with a split."""
     names = list(dict.fromkeys(corpora))
     try:
@@ -247,15 +258,7 @@ def assign_split(name: str, seed: int = 0) -> str:
     return ("valid", "test", *["train"] * 8)[number % 10]
 
 
-def derived_licence(corpora: Sequence[str], vectors: UtteranceVectors) -> str:
-    """Return the licence of weights that derive from corpora and from vectors: the stricter one, if both are known."""
-    of_data = weights_licence(corpora)
-    if "not known" in (of_data, vectors.licence):
-        return "not known"
-    return "CC-BY-NC-SA-4.0" if "CC-BY-NC-SA-4.0" in (of_data, vectors.licence) else of_data
-
-
-def evaluate_by_corpus(scorer: SpeakerScorer, vectors: TurnVectors) -> dict[str, object]:
+def evaluate_scorer_by_corpus(scorer: SpeakerScorer, vectors: TurnVectors) -> dict[str, object]:
     """Return the figures on the split ``test`` of each corpus."""
     set_scores = score_sets(scorer, vectors, "test")
     corpus = vectors.corpus
@@ -264,7 +267,7 @@ def evaluate_by_corpus(scorer: SpeakerScorer, vectors: TurnVectors) -> dict[str,
     ]
     names = sorted({str(name) for name in corpus_names})
     return {
-        name: card_figures(
+        name: scorer_card_figures(
             evaluate_scores(replace(set_scores, turns=set_scores.turns[rows], scores=set_scores.scores[rows]))
         )
         for name in names

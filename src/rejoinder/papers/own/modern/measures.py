@@ -15,10 +15,10 @@ from rejoinder.metric import NAN, Metric
 from rejoinder.scoring.api import score_pairs
 from rejoinder.stats.arrays import Floats
 from rejoinder.stats.bootstrap import BootstrapPlan
-from rejoinder.stats.bradley_terry import POINTS, Ranking, rank_systems
+from rejoinder.stats.bradley_terry import POINTS, StrengthRanking, rank_systems
 from rejoinder.stats.correlation import kendall, spearman
 from rejoinder.stats.interval import Interval
-from rejoinder.stats.resampling import Design
+from rejoinder.stats.resampling import ResamplingDesign
 from rejoinder.types import Choice, Item, Pair, Preference, Record, Response
 
 
@@ -163,12 +163,12 @@ def compare_annotators(rows: DuelSet) -> tuple[list[float], list[str]]:
     return right, items
 
 
-def mean_with_interval(values: Floats, items: Sequence[str], plan: BootstrapPlan) -> Interval:
+def duel_mean_interval(values: Floats, items: Sequence[str], plan: BootstrapPlan) -> Interval:
     """Return the mean with its bootstrap interval; items are resampled with all their duels."""
     known = np.flatnonzero(~np.isnan(values))
     if not len(known):
         return Interval(NAN, NAN, NAN, 0, len(values), 0, "no values")
-    design = Design.of(len(known), None, [items[i] for i in known.tolist()])
+    design = ResamplingDesign.of(len(known), None, [items[i] for i in known.tolist()])
     counts = np.concatenate([d.rows for d in design.draws("items", plan.n_resamples, plan.seed)])
     with np.errstate(invalid="ignore"):
         samples = counts @ values[known] / counts.sum(axis=1)
@@ -176,7 +176,7 @@ def mean_with_interval(values: Floats, items: Sequence[str], plan: BootstrapPlan
     return plan.interval(value, samples, len(known), len(values) - len(known), design.n_units("items"))
 
 
-def rank_by_metric(preferences: MetricPreferences, rows: DuelSet) -> Ranking:
+def rank_by_metric(preferences: MetricPreferences, rows: DuelSet) -> StrengthRanking:
     """Bradley-Terry strengths of the systems from the metric's preferences."""
     points = (np.sign(preferences.advantages) + 1) / 2
     duels = rows.duels
@@ -184,14 +184,14 @@ def rank_by_metric(preferences: MetricPreferences, rows: DuelSet) -> Ranking:
     return rank_systems(*names, points, [d.item.id for d in duels])
 
 
-def rank_by_people(rows: DuelSet) -> Ranking:
+def rank_by_people(rows: DuelSet) -> StrengthRanking:
     """Bradley-Terry strengths of the systems from every person's choices."""
     votes = [(d, choice) for d in rows.duels for choice in d.choices]
     first, second = [d.first.system for d, _ in votes], [d.second.system for d, _ in votes]
     return rank_systems(first, second, [POINTS[c] for _, c in votes], [d.item.id for d, _ in votes])
 
 
-def strength_by_system(ranking: Ranking) -> dict[str, float]:
+def strength_by_system(ranking: StrengthRanking) -> dict[str, float]:
     """The strength of each system."""
     return {str(one.system): one.value for one in ranking.strengths}
 

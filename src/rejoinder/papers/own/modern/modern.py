@@ -31,7 +31,7 @@ from rejoinder.papers.own.modern.measures import (
     PublishedSet,
     SetPreferences,
     compare_annotators,
-    mean_with_interval,
+    duel_mean_interval,
     prefer_by_scores,
     rank_agreement,
     rank_by_metric,
@@ -41,7 +41,7 @@ from rejoinder.papers.own.modern.measures import (
     score_with_ties,
     strength_by_system,
 )
-from rejoinder.papers.own.modern.notes import list_notes
+from rejoinder.papers.own.modern.notes import list_modern_notes
 from rejoinder.papers.own.relevance.relevance import split_usable
 from rejoinder.stats.arrays import NAN, Floats
 from rejoinder.stats.bootstrap import BootstrapPlan
@@ -73,11 +73,11 @@ def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
     fast, absent = split_usable(SPECS if metrics is None else metrics)
     slow, missing = split_usable(SLOW) if metrics is None else ([], [])
     judge = open_judge(EMBEDDED) if str(parse("judge")) in slow else None
-    measured = [measure(one, read_duels(one), fast, slow, judge) for one in SETS]
-    return assemble(measured, [*absent, *missing])
+    measured = [measure_preferences(one, read_duels(one), fast, slow, judge) for one in SETS]
+    return assemble_modern(measured, [*absent, *missing])
 
 
-def measure(
+def measure_preferences(
     published: PublishedSet, rows: DuelSet, fast: Sequence[str], slow: Sequence[str], judge: Judge | None
 ) -> SetPreferences:
     """Score one set's replies with every spec, and have the judge compare the sample in both orders."""
@@ -97,7 +97,7 @@ def measure(
     return SetPreferences(rows, preferences, sample, on_sample, order_consistency(compared))
 
 
-def assemble(
+def assemble_modern(
     measured: Sequence[SetPreferences], absent: Sequence[str] = (), plan: BootstrapPlan = DEFAULT_PLAN
 ) -> Reproduction:
     """The figures and notes of sets that have been measured."""
@@ -106,7 +106,7 @@ def assemble(
         figures += _accuracy_figures(ACCURACY, one.rows, one.preferences, plan)
         right, items = compare_annotators(one.rows)
         if right:
-            at = mean_with_interval(np.array(right), items, plan)
+            at = duel_mean_interval(np.array(right), items, plan)
             figures.append(Figure(ACCURACY, PEOPLE, one.rows.name, None, at.value, at.low, at.high, at.n))
     for one in measured:
         if any(duel.majority == "tie" for duel in one.rows.duels):
@@ -118,7 +118,7 @@ def assemble(
     for one in measured:
         figures += _position_figures(one)
         figures += _ranking_figures(one)
-    notes = [*list_notes(measured, figures, plan), *absent]
+    notes = [*list_modern_notes(measured, figures, plan), *absent]
     return Reproduction("modern", "Replies by language models", figures, notes)
 
 
@@ -129,7 +129,7 @@ def _accuracy_figures(
 
 
 def _to_figure(table: str, row: str, rows: DuelSet, values: Floats, plan: BootstrapPlan, note: str = "") -> Figure:
-    at = mean_with_interval(values, [duel.item.id for duel in rows.duels], plan)
+    at = duel_mean_interval(values, [duel.item.id for duel in rows.duels], plan)
     return Figure(table, row, rows.name, None, at.value, at.low, at.high, at.n, note)
 
 

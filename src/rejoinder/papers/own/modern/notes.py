@@ -26,7 +26,9 @@ _LENGTH = "length"
 _NOTES = load_notes("own/modern")
 
 
-def list_notes(measured: Sequence[SetPreferences], figures: Sequence[Figure], plan: BootstrapPlan) -> Iterator[str]:
+def list_modern_notes(
+    measured: Sequence[SetPreferences], figures: Sequence[Figure], plan: BootstrapPlan
+) -> Iterator[str]:
     """How the figures were measured, and what they show."""
     yield _NOTES.text("method", resamples=plan.n_resamples)
     yield from (_describe_people(one.rows) for one in measured)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rejoinder.comparison.rated_scores import ORACLE, Evidence, Values, gather_evidence
+from rejoinder.comparison.rated_scores import ORACLE, RatedScores, Values, collect_rated_scores
 from rejoinder.metric import NAN
 from rejoinder.papers.own.relevance.rows import UNKNOWN, RelevanceRows
 from rejoinder.scoring.api import score
@@ -28,7 +28,7 @@ class ScoredColumn:
     """A column's evidence: every row's rating and scores; ``metrics`` has the signature behind each spec."""
 
     rows: RelevanceRows
-    evidence: Evidence
+    evidence: RatedScores
     metrics: Mapping[str, str]
 
     @property
@@ -56,13 +56,13 @@ class ColumnCorrelation:
     samples: Values
 
 
-def score_rows(rows: RelevanceRows, specs: Sequence[str]) -> ScoredColumn:
+def score_relevance_rows(rows: RelevanceRows, specs: Sequence[str]) -> ScoredColumn:
     """Score a column's rows under every spec."""
     scores = score(rows.data, specs)
-    return ScoredColumn(rows, gather_evidence(scores, rows.data, rows.column.aspect), scores.metrics)
+    return ScoredColumn(rows, collect_rated_scores(scores, rows.data, rows.column.aspect), scores.metrics)
 
 
-def correlate(scored: ScoredColumn, plan: BootstrapPlan) -> dict[str, ColumnCorrelation]:
+def correlate_column(scored: ScoredColumn, plan: BootstrapPlan) -> dict[str, ColumnCorrelation]:
     """Every row's correlation in a column; within systems only rows whose system is known count, and no oracle."""
     evidence = scored.evidence
     columns = scored.columns()
@@ -85,14 +85,14 @@ def macro_average(correlations: Sequence[ColumnCorrelation], plan: BootstrapPlan
     return plan.interval(value, np.mean([one.samples for one in correlations], axis=0), *_sum_counts(correlations))
 
 
-def find_worst(correlations: Mapping[str, ColumnCorrelation]) -> tuple[str, Interval]:
+def find_worst_column(correlations: Mapping[str, ColumnCorrelation]) -> tuple[str, Interval]:
     """The column with the lowest correlation (or without one) and that column's own interval."""
     values = {name: one.interval.value for name, one in correlations.items()}
     column = min(values, key=lambda name: -math.inf if math.isnan(values[name]) else values[name])
     return column, correlations[column].interval
 
 
-def sensitivity(correlations: Sequence[ColumnCorrelation], plan: BootstrapPlan) -> Interval:
+def column_sensitivity(correlations: Sequence[ColumnCorrelation], plan: BootstrapPlan) -> Interval:
     """Return the ratio of the best to the worst correlation; no interval if the worst is often not positive."""
     value = domain_sensitivity([one.interval.value for one in correlations]).value
     samples = np.stack([one.samples for one in correlations])

@@ -16,8 +16,8 @@ from rejoinder.errors import RejoinderError
 from rejoinder.metric import parse
 from rejoinder.papers.base import Figure, Reproduction
 from rejoinder.papers.loader import load_notes
-from rejoinder.papers.own.relevance.measures import AUTHORS_ROW, ScoredColumn, correlate, score_rows
-from rejoinder.papers.own.relevance.rows import COLUMNS, GUPTA, read_rows
+from rejoinder.papers.own.relevance.measures import AUTHORS_ROW, ScoredColumn, correlate_column, score_relevance_rows
+from rejoinder.papers.own.relevance.rows import COLUMNS, GUPTA, read_relevance_rows
 from rejoinder.papers.own.relevance.tables import (
     FLOORS,
     MACRO,
@@ -27,9 +27,9 @@ from rejoinder.papers.own.relevance.tables import (
     WITHIN,
     WORST,
     WORST_FLOOR,
+    column_spread_figures,
     pooled_figures,
     row_figures,
-    spread_figures,
 )
 from rejoinder.scoring.api import score
 from rejoinder.stats.bootstrap import BootstrapPlan
@@ -54,7 +54,7 @@ _OWN = ("cosine", "idk", "nsp")  # metrics of ours that are not quite what was p
 def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
     """Score the rows of every column and correlate with the ratings; ``metrics`` are specs to use instead of SPECS."""
     specs, absent = split_usable(SPECS) if metrics is None else ([str(parse(spec)) for spec in metrics], [])
-    return assemble([score_rows(read_rows(column), specs) for column in COLUMNS], absent)
+    return assemble_relevance([score_relevance_rows(read_relevance_rows(column), specs) for column in COLUMNS], absent)
 
 
 def split_usable(specs: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -70,23 +70,28 @@ def split_usable(specs: Sequence[str]) -> tuple[list[str], list[str]]:
     return able, absent
 
 
-def assemble(
+def assemble_relevance(
     scored: Sequence[ScoredColumn], absent: Sequence[str] = (), plan: BootstrapPlan = DEFAULT_PLAN
 ) -> Reproduction:
     """The figures and notes of columns that have been scored."""
     signatures = scored[0].metrics
     pearson, within = replace(plan, method="pearson"), replace(plan, at="within_system")
-    pooled = {one.rows.column.name: correlate(one, plan) for one in scored}
-    figures: list[Figure] = [*pooled_figures(pooled, signatures, plan), *spread_figures(pooled, list(signatures), plan)]
-    inside = {one.rows.column.name: correlate(one, within) for one in scored if one.has_systems}
+    pooled = {one.rows.column.name: correlate_column(one, plan) for one in scored}
+    figures: list[Figure] = [
+        *pooled_figures(pooled, signatures, plan),
+        *column_spread_figures(pooled, list(signatures), plan),
+    ]
+    inside = {one.rows.column.name: correlate_column(one, within) for one in scored if one.has_systems}
     for row in (AUTHORS_ROW, *signatures):
         figures += row_figures(WITHIN, row, inside, signatures.get(row, "the authors' scores of one run"))
-    figures += pooled_figures({one.rows.column.name: correlate(one, pearson) for one in scored}, signatures, pearson)
-    notes = [*list_notes(scored, plan.n_resamples), *list_verdicts(figures), *absent]
+    figures += pooled_figures(
+        {one.rows.column.name: correlate_column(one, pearson) for one in scored}, signatures, pearson
+    )
+    notes = [*list_relevance_notes(scored, plan.n_resamples), *list_verdicts(figures), *absent]
     return Reproduction("relevance", "Relevance on six rated sets", figures, notes)
 
 
-def list_notes(scored: Sequence[ScoredColumn], resamples: int) -> Iterator[str]:
+def list_relevance_notes(scored: Sequence[ScoredColumn], resamples: int) -> Iterator[str]:
     """How the figures were measured."""
     yield _NOTES.text("intervals", resamples=resamples)
     yield from _NOTES.paragraphs("method")

@@ -24,7 +24,7 @@ _SAME_RATING = 0.01  # the rows print USR's means of three ratings with two or t
 
 
 @dataclass(frozen=True)
-class Column:
+class RelevanceColumn:
     """One column: its set, the aspect rated, the set that knows the systems, and the seed of its resamples."""
 
     name: str
@@ -36,12 +36,12 @@ class Column:
 
 # FED's two columns rate the same replies, so they share a seed: their resamples draw the same rows.
 COLUMNS = (
-    Column("HUMOD", "idk/humod", "relevance", None, 0),
-    Column("USR-TC", "idk/usr", "maintains-context", "usr/topical_chat", 1),
-    Column("P-DD", "idk/pdd", "relevance", None, 2),
-    Column("FED-cor", "idk/fed-correct", "correct", "fed/turn", 3),
-    Column("FED-rel", "idk/fed-relevant", "relevant", "fed/turn", 3),
-    Column(GUPTA, "gupta/single", "appropriate", None, 4),
+    RelevanceColumn("HUMOD", "idk/humod", "relevance", None, 0),
+    RelevanceColumn("USR-TC", "idk/usr", "maintains-context", "usr/topical_chat", 1),
+    RelevanceColumn("P-DD", "idk/pdd", "relevance", None, 2),
+    RelevanceColumn("FED-cor", "idk/fed-correct", "correct", "fed/turn", 3),
+    RelevanceColumn("FED-rel", "idk/fed-relevant", "relevant", "fed/turn", 3),
+    RelevanceColumn(GUPTA, "gupta/single", "appropriate", None, 4),
 )
 
 
@@ -49,7 +49,7 @@ COLUMNS = (
 class RelevanceRows:
     """A column's rows: replies with their system where it is known, and the dialogue (or context) of each."""
 
-    column: Column
+    column: RelevanceColumn
     data: Collection
     units: Mapping[str, str]
 
@@ -59,7 +59,7 @@ class RelevanceRows:
         return sum(response.system != UNKNOWN for response in self.data.responses.values())
 
 
-def read_rows(column: Column) -> RelevanceRows:
+def read_relevance_rows(column: RelevanceColumn) -> RelevanceRows:
     """The rows of a column."""
     data = read(f"dataset:{column.dataset}")
     if column.twin is None:
@@ -67,19 +67,19 @@ def read_rows(column: Column) -> RelevanceRows:
     return join_systems(column, data, read(f"dataset:{column.twin}", allow_empty=True))
 
 
-def join_systems(column: Column, data: Collection, twin: Collection) -> RelevanceRows:
+def join_systems(column: RelevanceColumn, data: Collection, twin: Collection) -> RelevanceRows:
     """Return the rows with the systems and dialogues that another set with the same replies knows."""
     rated = {rating.response: rating.value for rating in data.ratings}
-    means = _means(twin, column.aspect)
+    means = _mean_ratings(twin, column.aspect)
     by_reply: dict[str, list[Pair]] = {}
     for pair in twin.pairs():
-        by_reply.setdefault(_letters(pair.response.text), []).append(pair)
+        by_reply.setdefault(_bert_letters(pair.response.text), []).append(pair)
     joined, units = {}, {}
     for pair in data.pairs():
         name = pair.response.id
         matches = [
             other
-            for other in by_reply.get(_letters(pair.response.text), ())
+            for other in by_reply.get(_bert_letters(pair.response.text), ())
             if _same_context(pair, other) and abs(means.get(other.response.id, -1) - rated[name]) < _SAME_RATING
         ]
         systems = {other.response.system for other in matches}
@@ -89,7 +89,7 @@ def join_systems(column: Column, data: Collection, twin: Collection) -> Relevanc
     return RelevanceRows(column, replace(data, responses=joined), units)
 
 
-def _means(data: Collection, aspect: str) -> dict[str, float]:
+def _mean_ratings(data: Collection, aspect: str) -> dict[str, float]:
     values_by_response: dict[str, list[float]] = {}
     for rating in data.ratings:
         if rating.aspect == aspect and rating.response is not None:
@@ -98,15 +98,15 @@ def _means(data: Collection, aspect: str) -> dict[str, float]:
 
 
 def _same_context(row: Pair, other: Pair) -> bool:
-    cut, whole = (_letters(_text(pair.item.context)) for pair in (row, other))
+    cut, whole = (_bert_letters(_context_text(pair.item.context)) for pair in (row, other))
     return whole.startswith(cut) if row.item.meta.get("end_cut") else whole == cut
 
 
-def _text(turns: Sequence[Turn]) -> str:
+def _context_text(turns: Sequence[Turn]) -> str:
     return " ".join(turn.text for turn in turns)
 
 
-def _letters(text: str) -> str:
+def _bert_letters(text: str) -> str:
     """The letters and digits of a text, as BERT's tokeniser leaves them: lower-case, without accents."""
     plain = unicodedata.normalize("NFD", text.replace("[UNK]", "").lower())
     return "".join(c for c in plain if c.isalnum())

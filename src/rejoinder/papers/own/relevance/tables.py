@@ -12,9 +12,9 @@ from rejoinder.papers.loader import load_published
 from rejoinder.papers.own.relevance.measures import (
     AUTHORS_ROW,
     ColumnCorrelation,
-    find_worst,
+    column_sensitivity,
+    find_worst_column,
     macro_average,
-    sensitivity,
 )
 from rejoinder.papers.own.relevance.rows import FIVE, GUPTA, SIX
 from rejoinder.stats.bootstrap import BootstrapPlan
@@ -104,7 +104,7 @@ def pooled_figures(
     for spec in signatures:
         by_column = {column: correlations[column][spec] for column in SIX}
         yield _to_figure(f"{table}{OVER_SIX}", spec, MACRO, macro_average(list(by_column.values()), plan), "")
-        column, interval = find_worst(by_column)
+        column, interval = find_worst_column(by_column)
         yield _to_figure(f"{table}{OVER_SIX}", spec, WORST, interval, column)
 
 
@@ -115,7 +115,9 @@ def row_figures(table: str, row: str, correlations: CorrelationsByColumn, note: 
             yield _to_figure(table, row, column, rows[row].interval, note)
 
 
-def spread_figures(correlations: CorrelationsByColumn, specs: Sequence[str], plan: BootstrapPlan) -> Iterator[Figure]:
+def column_spread_figures(
+    correlations: CorrelationsByColumn, specs: Sequence[str], plan: BootstrapPlan
+) -> Iterator[Figure]:
     """How the first five columns differ: their mean, the worst of them, the ratio of best to worst."""
     for row, known in PUBLISHED.items():
         if row != AUTHORS_ROW and set(known.spearman) == set(FIVE):
@@ -124,9 +126,9 @@ def spread_figures(correlations: CorrelationsByColumn, specs: Sequence[str], pla
     for row in (AUTHORS_ROW, *specs):
         by_column = {column: correlations[column][row] for column in FIVE}
         yield _to_figure(SPREAD, row, MEAN_OF_FIVE, macro_average(list(by_column.values()), plan), "")
-        column, interval = find_worst(by_column)
+        column, interval = find_worst_column(by_column)
         yield _to_figure(SPREAD, row, WORST_OF_FIVE, interval, column)
-        yield _to_figure(SPREAD, row, RATIO, sensitivity(list(by_column.values()), plan), "")
+        yield _to_figure(SPREAD, row, RATIO, column_sensitivity(list(by_column.values()), plan), "")
 
 
 def _to_figure(table: str, row: str, column: str, interval: Interval, note: str) -> Figure:

@@ -25,7 +25,7 @@ Sign: TypeAlias = Literal["checks", "speed", "alike", "alone"]
 
 
 @dataclass(frozen=True)
-class Thresholds:
+class SuspicionThresholds:
     """The limits beyond which a rater is suspected."""
 
     right: float = 0.75
@@ -40,7 +40,7 @@ class Thresholds:
     least_shared: int = 10
 
 
-DEFAULT = Thresholds()
+DEFAULT = SuspicionThresholds()
 
 
 class Suspicion(NamedTuple):
@@ -54,7 +54,7 @@ class Suspicion(NamedTuple):
 
 
 def find_failed_checks(
-    right: Sequence[int], answered: Sequence[int], thresholds: Thresholds = DEFAULT
+    right: Sequence[int], answered: Sequence[int], thresholds: SuspicionThresholds = DEFAULT
 ) -> list[Suspicion]:
     """Raters who got too few checks right."""
     return [
@@ -64,7 +64,7 @@ def find_failed_checks(
     ]
 
 
-def find_too_fast(seconds: Sequence[Sequence[float]], thresholds: Thresholds = DEFAULT) -> list[Suspicion]:
+def find_too_fast(seconds: Sequence[Sequence[float]], thresholds: SuspicionThresholds = DEFAULT) -> list[Suspicion]:
     """Raters whose median time is far below that of the others; one list of times per rater."""
     known = [[s for s in times if math.isfinite(s)] for times in seconds]
     medians = [float(np.median(t)) if len(t) >= thresholds.least_times else NAN for t in known]
@@ -78,7 +78,7 @@ def find_too_fast(seconds: Sequence[Sequence[float]], thresholds: Thresholds = D
     return suspicions
 
 
-def find_straight_liners(ratings: Numbers, thresholds: Thresholds = DEFAULT) -> list[Suspicion]:
+def find_straight_liners(ratings: Numbers, thresholds: SuspicionThresholds = DEFAULT) -> list[Suspicion]:
     """Raters who (nearly) always gave the same answer to units where others gave different ones."""
     matrix = as_floats(ratings, "ratings", ndim=2)
     suspicions = []
@@ -97,7 +97,7 @@ def find_straight_liners(ratings: Numbers, thresholds: Thresholds = DEFAULT) -> 
 
 
 def find_disagreeing(
-    kappas: Floats, shared: Sequence[int], alpha_without: Floats, thresholds: Thresholds = DEFAULT
+    kappas: Floats, shared: Sequence[int], alpha_without: Floats, thresholds: SuspicionThresholds = DEFAULT
 ) -> list[Suspicion]:
     """Raters whose kappa with the others is near zero, although the others agree with each other."""
     return [

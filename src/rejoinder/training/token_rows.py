@@ -45,7 +45,7 @@ def gather_slices(ids: Tensor, begin: Tensor, end: Tensor) -> TokenRows:
     return TokenRows(rows * inside, lengths)
 
 
-def keep_tokens(texts: TokenRows, keep: Tensor) -> TokenRows:
+def keep_row_tokens(texts: TokenRows, keep: Tensor) -> TokenRows:
     """Return the texts with only the wanted ids; a text that would lose all of them is unchanged."""
     keep = keep & texts.mask
     keep = torch.where(keep.any(1, keepdim=True), keep, texts.mask)
@@ -56,7 +56,7 @@ def keep_tokens(texts: TokenRows, keep: Tensor) -> TokenRows:
     return TokenRows(ids * rows.mask, lengths)
 
 
-def reverse_words(texts: TokenRows, continued: Tensor) -> TokenRows:
+def reverse_row_words(texts: TokenRows, continued: Tensor) -> TokenRows:
     """Return the texts with their words in reverse order; ``continued`` says which ids continue a word."""
     starts = (~continued[texts.ids]) & texts.mask
     words = torch.cumsum(starts.int(), 1)
@@ -67,7 +67,7 @@ def reverse_words(texts: TokenRows, continued: Tensor) -> TokenRows:
     return TokenRows(texts.ids.gather(1, order), texts.lengths)
 
 
-def shuffle_words(texts: TokenRows, continued: Tensor, generator: torch.Generator) -> TokenRows:
+def shuffle_row_words(texts: TokenRows, continued: Tensor, generator: torch.Generator) -> TokenRows:
     """Return the texts with their words in a random order; ``continued`` says which ids continue a word."""
     starts = (~continued[texts.ids]) & texts.mask
     words = torch.cumsum(starts.int(), 1)
@@ -76,14 +76,14 @@ def shuffle_words(texts: TokenRows, continued: Tensor, generator: torch.Generato
     return TokenRows(texts.ids.gather(1, order), texts.lengths)
 
 
-def insert_tokens(texts: TokenRows, places: Tensor, ids: Tensor) -> TokenRows:
+def insert_row_tokens(texts: TokenRows, places: Tensor, ids: Tensor) -> TokenRows:
     """Return the texts with one more id each, inserted at a position."""
     columns = torch.arange(texts.ids.shape[1] + 1, device=texts.ids.device)
     shifted = functional.pad(texts.ids, (0, 1)).gather(1, columns - (columns > places[:, None]).long())
     return TokenRows(torch.where(columns == places[:, None], ids[:, None], shifted), texts.lengths + 1)
 
 
-def repeat_texts(texts: TokenRows, times: int = 3) -> TokenRows:
+def repeat_rows(texts: TokenRows, times: int = 3) -> TokenRows:
     """Return each text repeated several times."""
     lengths = texts.lengths * times
     places = torch.arange(int(lengths.max()), device=texts.ids.device).expand(len(lengths), -1)
@@ -99,7 +99,7 @@ def stack_rows(parts: list[TokenRows]) -> TokenRows:
     return TokenRows(torch.cat(ids), torch.cat([part.lengths for part in parts]))
 
 
-def truncate_rows(texts: TokenRows, most: int, side: str) -> TokenRows:
+def truncate_token_rows(texts: TokenRows, most: int, side: str) -> TokenRows:
     """Return the texts with at most so many ids: the first ones (cut on the side 'right') or the last ones."""
     lengths = texts.lengths.clamp(max=most)
     if texts.ids.shape[1] <= most:

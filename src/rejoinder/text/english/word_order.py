@@ -35,7 +35,7 @@ def list_reorderings(text: str) -> list[str]:
     return [other for other in dict.fromkeys(reorderings) if other != " ".join(sentences)]
 
 
-def reorder(rng: random.Random, text: str) -> str:
+def reorder_text(rng: random.Random, text: str) -> str:
     """Return the text in one of its other orders; unchanged if it has none."""
     reorderings = list_reorderings(text)
     return rng.choice(reorderings) if reorderings else text

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.indexes.filter import lower_bound
-from rejoinder.indexes.parts import damage_error
+from rejoinder.indexes.filter import score_lower_bound
+from rejoinder.indexes.parts import index_damage_error
 from rejoinder.indexes.passage_store import load_array
 from rejoinder.indexes.postings import Postings
 
@@ -25,7 +25,7 @@ _ROUNDING = 2.0**-22  # a sum of n weights in single precision is off by less th
 _SMALLEST = float(np.nextafter(np.float32(0), np.float32(1)))
 
 
-def save_weights(
+def save_posting_weights(
     folder: Path, postings: Postings, weights: NDArray[np.float32], words: Mapping[str, int], k1: float, b: float
 ) -> None:
     """Write weights as bm25s does, and also the counts from which weights can be computed again."""
@@ -38,7 +38,7 @@ def save_weights(
     np.save(folder / "lengths.npy", postings.lengths)
 
 
-def rounding_error(query: Mapping[int, int]) -> float:
+def score_rounding_error(query: Mapping[int, int]) -> float:
     """Return how far an approximate score may be from the true one, relative to it."""
     return (len(query) + 2) * _ROUNDING
 
@@ -49,7 +49,7 @@ class PostingWeights:
     def __init__(self, folder: Path, postings: Postings, weights: NDArray[np.float32]) -> None:
         self.postings, self.weights = postings, weights
         if not len(weights) == len(postings.passages) == len(postings.counts) == postings.starts[-1]:
-            raise damage_error(folder, "its files do not match")
+            raise index_damage_error(folder, "its files do not match")
 
     def nearest(
         self,
@@ -68,7 +68,7 @@ class PostingWeights:
             rough += mask
         for passages in excluded_ranges:
             rough[passages] = -np.inf
-        floor = max(lower_bound(rough, k), least) * (1 - rounding_error(query))
+        floor = max(score_lower_bound(rough, k), least) * (1 - score_rounding_error(query))
         numbers = np.flatnonzero(rough >= np.float32(max(floor, _SMALLEST))).astype(np.int32)
         return numbers, self.scores(query, numbers)
 
@@ -118,10 +118,10 @@ class WeightMatrix(PostingWeights):
             model = import_module("bm25s").BM25.load(folder, mmap=True)
             weights, passages, starts = (np.asarray(model.scores[name]) for name in ("data", "indices", "indptr"))
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise damage_error(folder, str(error)) from None
+            raise index_damage_error(folder, str(error)) from None
         self.words: dict[str, int] = model.vocab_dict
         super().__init__(
             folder, Postings(starts, passages, load_array(folder, "counts"), load_array(folder, "lengths")), weights
         )
         if self.postings.words != len(self.words):
-            raise damage_error(folder, "its files do not match")
+            raise index_damage_error(folder, "its files do not match")
