@@ -16,7 +16,7 @@ from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import InputError, RunError, SpecError
 from rejoinder.scoring.reader import load_data
 from rejoinder.scoring.run import Plan, run
-from rejoinder.scoring.sharded.run import _estimate, score_shards
+from rejoinder.scoring.sharded.run import _bounded_estimate, score_shards
 from rejoinder.table import Estimate
 
 CHATS = Path(__file__).parent.parent / "examples" / "chats.jsonl"
@@ -310,4 +310,4 @@ def test_parquet_shards_give_the_scores_of_jsonl_and_a_table(folder: Path, tmp_p
 
 
 def test_the_interval_of_a_run_over_shards_stays_in_the_range_of_the_metric() -> None:
-    assert _estimate("bleu", 0.5, -0.1, 1.2) == Estimate(0.5, 0.0, 1.0)
+    assert _bounded_estimate("bleu", 0.5, -0.1, 1.2) == Estimate(0.5, 0.0, 1.0)
