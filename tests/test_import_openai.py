@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from importing import chat, imported, save
 
-from rejoinder.data.importers import ImportTally
+from rejoinder.data.importers import ImportTally, import_
 from rejoinder.data.inputs import Input
 from rejoinder.errors import InputError
 from rejoinder.types import Turn
@@ -279,3 +279,10 @@ def test_a_key_of_its_own_for_each_log_is_counted_under_others(tmp_path: Path) -
     imported("openai", save(tmp_path / "l.jsonl", logs), tally)
     assert tally.left_out["other keys of conversations"] == 60
     assert tally.left_out["'key 0' of conversations"] == 1
+
+
+def test_the_keys_of_what_is_not_a_chat_log_are_named_in_order(tmp_path: Path) -> None:
+    path = tmp_path / "odd.jsonl"
+    path.write_text('{"zebra": 1, "ant": 2}')
+    with pytest.raises(InputError, match=r"not a chat log: it has no 'messages' \(found keys: 'ant, zebra'\)"):
+        list(import_("openai", path))

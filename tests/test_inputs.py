@@ -22,7 +22,7 @@ import pytest
 import rejoinder
 from rejoinder.data import reader, spool
 from rejoinder.data.importers import import_
-from rejoinder.data.inputs import Input
+from rejoinder.data.inputs import Input, read_dialogues
 from rejoinder.data.shards.pack import write_record_file
 from rejoinder.errors import InputError
 from rejoinder.scoring.run import Plan, run
@@ -451,3 +451,11 @@ def test_a_million_blank_lines_in_a_row_are_read(tmp_path: Path, chats: bytes) -
     path.write_bytes(b"\n" * reader.MOST_BLANK_LINES + chats)
     assert reader.MOST_BLANK_LINES == 1_000_000
     assert rejoinder.read(path).counts()["responses"] == 1
+
+
+def test_a_dialogue_without_a_corpus_gets_the_name_of_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "support.jsonl"
+    turns = [{"speaker": "A", "text": "Hi."}]
+    lines = [{"id": "d1", "turns": turns}, {"id": "d2", "turns": turns, "corpus": "films"}]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    assert [dialogue.corpus for dialogue in read_dialogues([str(path)])] == ["support", "films"]

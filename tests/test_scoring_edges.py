@@ -9,6 +9,7 @@ import math
 import zlib
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,6 +24,7 @@ from rejoinder.engines.base import FailureCounts, TaskResult, WorkerSpec
 from rejoinder.errors import InputError, RejoinderError, RunError, SpecError
 from rejoinder.metric import Metric, Row, SetMetric, parse
 from rejoinder.scoring.api import default_metrics
+from rejoinder.scoring.assembly import _StoredValues
 from rejoinder.scoring.cache import ScoreStore, pairs_digest, score_address
 from rejoinder.scoring.compute import (
     ScoreColumn,
@@ -38,6 +40,7 @@ from rejoinder.scoring.flags import find_flags
 from rejoinder.scoring.folder import read_run_about
 from rejoinder.scoring.index import DataFile, ResponseIndex, index_inputs
 from rejoinder.scoring.result import Scores, ScoresBuilder, _reduce_groups
+from rejoinder.scoring.run import _available_parts
 from rejoinder.scoring.sharded.reader import ABOUT, SHARDS, list_run_parts, merge_run_parts
 from rejoinder.scoring.worker import score_pairs_with_engine
 from rejoinder.table import Estimate
@@ -561,3 +564,17 @@ def test_a_set_metric_that_settles_too_few_scores_is_told() -> None:
     rows = [Row(f"r{i}", f"i{i}", "bot", 1.0) for i in range(3)]
     with pytest.raises(RejoinderError, match="must return one value per pair, not 2 for 3"):
         settle_set(Forgetful(), rows)
+
+
+def test_one_item_with_a_context_is_enough_for_metrics_that_read_contexts(tmp_path: Path) -> None:
+    for name, contexts in (("last", ([], ["Hi."])), ("first", (["Hi."], []))):
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text("\n".join(json.dumps({"id": f"q{i}", "context": one}) for i, one in enumerate(contexts)))
+        assert _available_parts([Input(path)]) == (True, False)
+
+
+def test_a_chunk_that_vanished_from_the_cache_is_told(tmp_path: Path) -> None:
+    column = SimpleNamespace(address="00" * 16)
+    values = _StoredValues(ScoreStore(tmp_path), [SimpleNamespace(columns=[column])], 0)  # type: ignore[list-item]
+    with pytest.raises(RunError, match="the score cache was changed during the run"):
+        list(values)
