@@ -1,0 +1,153 @@
+"""The format of a file: a sample of its beginning is shown to every importer that can recognise its own format."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from rejoinder.data.importers._base import Importer, importer, importer_names
+
+BEGINNING = 2**18  # bytes of a file that are looked at
+_MOST_VALUES = 20
+_MOST_ROWS = 20
+_DELIMITERS = (",", "\t", ";", "|")
+_SPACE = re.compile(r"[\s,]*")
+_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"\s*(:?)', re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The beginning of a file, decoded and parsed as far as possible.
+
+    - ``name``: the file's name, without its folder.
+    - ``suffix``: its ending in lower case, such as ``.csv``; that of ``x.csv.gz`` is ``.csv``.
+    - ``encoding``: utf-8, utf-8-sig, utf-16 or cp1252.
+    - ``text``: the decoded beginning.
+    - ``is_document``: whether it is one JSON value (a list or an object) and not one value per line.
+    - ``values``: the first complete JSON values: lines, or entries of the list.
+    - ``keys``: the keys of the first JSON object, also if it is longer than the beginning.
+    - ``delimiter``, ``header``: of a text table; an empty header if it is not one.
+    """
+
+    name: str
+    suffix: str
+    encoding: str
+    text: str
+    is_document: bool = False
+    values: tuple[Any, ...] = ()
+    keys: frozenset[str] = frozenset()
+    delimiter: str = ","
+    header: tuple[str, ...] = ()
+
+
+def detect_format(sample: Sample) -> str | None:
+    """Return the name of the importer that recognises a file; None if no importer does."""
+    names = [name for name in importer_names() if recognises(importer(name), sample)]
+    if len(names) > 1:
+        raise RuntimeError(f"{sample.name}: several importers claim it: {', '.join(names)}")
+    return names[0] if names else None
+
+
+def recognises(reader: Importer, sample: Sample) -> bool:
+    """Whether an importer claims a file; one without ``recognise`` never does."""
+    recognise = getattr(reader, "recognise", None)
+    return recognise is not None and bool(recognise(sample))
+
+
+def take_sample(beginning: bytes, name: str) -> Sample:
+    """Return the sample of a file from its first bytes, which may be compressed."""
+    if beginning[:2] == b"\x1f\x8b":
+        try:
+            beginning = zlib.decompressobj(wbits=31).decompress(beginning, BEGINNING)
+        except zlib.error:  # reading it will say what is wrong
+            beginning = b""
+    encoding = find_encoding(beginning)
+    text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(beginning)
+    stem = name[:-3] if name.lower().endswith(".gz") else name
+    suffix = f".{stem.rpartition('.')[2].lower()}" if "." in stem else ""
+    if text.lstrip()[:1] in ("{", "["):
+        is_document, values = _parse_values(text.lstrip())
+        keys = frozenset(values[0]) if values and isinstance(values[0], dict) else frozenset(_first_keys(text))
+        return Sample(name, suffix, encoding, text, is_document, values, keys)
+    delimiter, header = _find_header(text)
+    return Sample(name, suffix, encoding, text, delimiter=delimiter, header=header)
+
+
+def find_encoding(beginning: bytes) -> str:
+    """Return the encoding of a text: by its byte order mark, else UTF-8 if it is valid, else cp1252."""
+    if beginning.startswith(codecs.BOM_UTF8):
+        return "utf-8-sig"
+    if beginning.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(beginning)  # incremental: the last character may be cut
+    except UnicodeDecodeError:
+        return "cp1252"
+    return "utf-8"
+
+
+def _parse_values(text: str) -> tuple[bool, tuple[Any, ...]]:
+    """Return whether a text is one JSON document, and its first complete values."""
+    decoder, values = json.JSONDecoder(), []
+    is_list = text.startswith("[")
+    position = 1 if is_list else 0
+    while len(values) < _MOST_VALUES:
+        match = _SPACE.match(text, position)
+        position = match.end() if match else position
+        try:
+            value, position = decoder.raw_decode(text, position)
+        except ValueError:
+            break
+        values.append(value)
+    # An object that does not end on its first line is a document, unless another one follows it.
+    first_line = text.partition("\n")[0]
+    is_document = is_list or (len(values) < 2 and first_line.count("{") != first_line.count("}"))
+    return is_document, tuple(values)
+
+
+def _first_keys(text: str) -> Iterator[str]:
+    """Yield the keys of the first object of a JSON text that may be cut."""
+    depth, position = 0, text.find("{")
+    while 0 <= position < len(text):
+        if text[position] == '"':
+            match = _STRING.match(text, position)
+            if match is None:
+                return
+            if match[2] and depth == 1:
+                yield match[1]
+            position = match.end()
+            continue
+        depth += (text[position] in "{[") - (text[position] in "}]")
+        if depth == 0:
+            return
+        position += 1
+
+
+def _find_header(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return the delimiter under which most rows have as many cells as the first, and the first row."""
+    complete = text[: text.rfind("\n") + 1] or text
+    best: tuple[float, str, tuple[str, ...]] = (0.0, ",", ())
+    for delimiter in _DELIMITERS:
+        try:
+            rows = [
+                row
+                for row, _ in zip(
+                    csv.reader(io.StringIO(complete), delimiter=delimiter), range(_MOST_ROWS), strict=False
+                )
+            ]
+        except csv.Error:
+            continue
+        rows = [row for row in rows if any(cell.strip() for cell in row)]
+        if not rows or len(rows[0]) < 2:
+            continue
+        share = sum(len(row) == len(rows[0]) for row in rows) / len(rows)
+        if share > best[0]:
+            best = (share, delimiter, tuple(cell.strip() for cell in rows[0]))
+    return best[1], best[2]
