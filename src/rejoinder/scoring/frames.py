@@ -48,7 +48,7 @@ def column_name(spec: str) -> str:
 
 def make_pandas(scores: Scores, texts: bool = True, references: bool = False) -> Any:
     """Return a pandas DataFrame of scores."""
-    pandas = _import_library("pandas")
+    pandas = import_library("pandas")
     columns = _read_columns(scores, texts, references)
     codes = {"system": (scores.systems, scores.system_codes), "dialogue": (scores.dialogues, scores.dialogue_codes)}
     columns |= {name: pandas.Categorical.from_codes(code, list(names)) for name, (names, code) in codes.items()}
@@ -58,7 +58,7 @@ def make_pandas(scores: Scores, texts: bool = True, references: bool = False) ->
 
 def make_polars(scores: Scores, texts: bool = True, references: bool = False) -> Any:
     """Return a polars DataFrame of scores."""
-    polars = _import_library("polars")
+    polars = import_library("polars")
     columns = _read_columns(scores, texts, references)
     series = {name: column.tolist() if _is_object(column) else column for name, column in columns.items()}
     return polars.DataFrame(series, nan_to_null=True)
@@ -97,7 +97,7 @@ def _as_objects(column: Any) -> Any:
     return np.fromiter(column, dtype=object, count=len(column)) if isinstance(column, list) else column
 
 
-def _import_library(name: str) -> Any:
+def import_library(name: str) -> Any:
     """Return a library of tables, or raise an error that says how to install it."""
     try:
         return importlib.import_module(name)

@@ -79,14 +79,6 @@ def format_context(turns: Iterable[Turn]) -> str:
     return "\n".join(f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text for turn in turns)
 
 
-def mean_ratings(data: Collection, responses: Sequence[str]) -> dict[str, NDArray[np.float64]]:
-    """Return the mean rating of each response in each aspect; where ratings were aggregated, the aggregated one."""
-    texts = _Texts()
-    for one in data.ratings:
-        texts.rate(one.aspect, one.response, one.rater, one.value)
-    return {aspect: _mean_column(by_reply, responses) for aspect, by_reply in texts.ratings.items()}
-
-
 def _collect_texts(data: Collection, references: bool) -> _Texts:
     texts = _Texts(
         {item.id: format_context(item.context) for item in data.items.values()},
@@ -119,7 +111,10 @@ def _read_lines(file: Iterable[bytes], texts: _Texts, references: bool) -> None:
             replies[record["id"]] = record["text"]
         elif kind == "item":
             contexts[record["id"]] = "\n".join(
-                [f"{turn['speaker']}: {turn['text']}" if "speaker" in turn else turn["text"] for turn in record["context"]]
+                [
+                    f"{turn['speaker']}: {turn['text']}" if "speaker" in turn else turn["text"]
+                    for turn in record["context"]
+                ]
             )
             if references:
                 texts.references[record["id"]] = [_reference_text(one) for one in record.get("references", ())]

@@ -1,0 +1,319 @@
+"""The replies of a run with their contexts and scores: chosen, sorted, and as text, table or file."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from rejoinder.comparison.slices import SliceComparison, compute_slice_means, cut_slices
+from rejoinder.errors import InputError, RunError, nearest
+from rejoinder.files import atomic_write
+from rejoinder.reports.reply_cards import render_card, terminal_width
+from rejoinder.scoring.expression import select_rows
+from rejoinder.scoring.fields import ReplyFields
+from rejoinder.scoring.frames import RATING, column_name, import_library, to_arrow
+from rejoinder.scoring.result import Scores
+from rejoinder.scoring.run import Run, load
+from rejoinder.scoring.texts import read_texts
+from rejoinder.table import FORMATS, Cell, Table, format_count, format_decimal
+
+Form: TypeAlias = Literal["text", "markdown", "html", "latex", "csv", "json", "jsonl", "parquet"]
+PRINTED = 20  # replies that are printed where no number is named
+FORM_ENDINGS: dict[Form, str] = {
+    "text": ".txt", "markdown": ".md", "html": ".html", "latex": ".tex", "csv": ".csv", "json": ".json",
+    "jsonl": ".jsonl", "parquet": ".parquet",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ReplyListing:
+    """Some replies of a run, in order, as columns: ids, texts, scores, ratings.
+
+    ``n_selected`` is how many replies met the conditions, ``n_total`` how many the run has; ``slices`` holds the means
+    per slice of those that met the conditions.
+    """
+
+    title: str
+    columns: Mapping[str, Sequence[Any]]
+    n_selected: int
+    n_total: int
+    slices: Sequence[SliceComparison] = ()
+
+    def __len__(self) -> int:
+        return len(self.columns["response"])
+
+    @property
+    def responses(self) -> list[str]:
+        """The ids of the replies."""
+        return list(self.columns["response"])
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield one plain dictionary per reply."""
+        names = list(self.columns)
+        for values in zip(*(_as_list(column) for column in self.columns.values()), strict=True):
+            yield dict(zip(names, values, strict=True))
+
+    def table(self) -> Table:
+        """One line per reply."""
+        rows: list[list[Cell]] = [[_as_cell(value) for value in row.values()] for row in self.rows()]
+        return Table(self.title, list(self.columns), rows)
+
+    def to_pandas(self) -> Any:
+        """Return the replies as a pandas DataFrame."""
+        return import_library("pandas").DataFrame({name: list(column) for name, column in self.columns.items()})
+
+    def render(self, form: Form = "text", full: bool = False) -> str:
+        """Return the replies in a format of text; ``full`` does not cut long texts."""
+        if form == "parquet":
+            raise InputError("Parquet is a binary file, which cannot be printed; name one, e.g. -o replies.parquet")
+        if form == "jsonl":
+            return "".join(orjson.dumps(row).decode() + "\n" for row in self.rows())
+        if form == "text":
+            return self._render_text(full)
+        parts = (
+            [table for one in self.slices for table in one.tables()] if form in ("markdown", "html", "latex") else []
+        )
+        return "\n\n".join(FORMATS[form](table) for table in [*parts, self.table()])
+
+    def write(self, file: str | Path, form: Form | None = None) -> None:
+        """Write the replies to a file; without a format, its ending decides."""
+        form = form or choose_form(file)
+        if form == "parquet":
+            table, buffer = to_arrow(self.columns), io.BytesIO()
+            from pyarrow import parquet
+
+            parquet.write_table(table, buffer, compression="zstd")
+            content = buffer.getvalue()
+        else:
+            content = self.render(form, full=True).encode()
+        with atomic_write(file) as out:
+            out.write(content)
+
+    def __str__(self) -> str:
+        return self._render_text()
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+    def _render_text(self, full: bool = False) -> str:
+        width = terminal_width()
+        parts = [str(table) for one in self.slices for table in one.tables()]
+        parts.append(self.title)
+        whole = {name for name, column in self.columns.items() if _is_whole(column)}
+        for number, row in enumerate(self.rows(), start=1):
+            numbers = {
+                name: format_decimal(value, 0 if name in whole else 3) if value == value else "–"
+                for name, value in row.items()
+                if isinstance(value, float)
+            }
+            head = f"{row['system']} ({row['response']})"
+            texts = {"context": row["context"], "reply": row["reply"], "references": row.get("references", ())}
+            parts.append(render_card(number, head, numbers=numbers, width=width, full=full, **texts))
+        return "\n\n".join(parts)
+
+
+class _Order(NamedTuple):
+    """What replies are sorted by, and in words."""
+
+    name: str
+    sign: float
+    words: str
+
+
+def show(
+    run: Scores | Run | str | Path,
+    *,
+    worst: int | None = None,
+    best: int | None = None,
+    sort: str | None = None,
+    where: str | None = None,
+    system: str | Sequence[str] | None = None,
+    search: str | None = None,
+    metrics: Sequence[str] | None = None,
+    count: int | None = None,
+    by: str | None = None,
+    references: bool = False,
+) -> ReplyListing:
+    """The replies of a run with their contexts, scores and mean ratings; by default all, in the order of the run.
+
+    - ``run``: the run folder, or scores.
+    - ``worst``: only this many replies, the worst first.
+    - ``best``: only this many replies, the best first.
+    - ``sort``: what decides: a metric, ``rating:ASPECT``, ``length``, ``turns``, ``meta.KEY``; by default the first
+      metric that has a direction. Without ``best``, the worst (or lowest) come first.
+    - ``where``: a condition, such as ``aptness<0.3 and meta.topic="refund"``.
+    - ``system``: only replies of this system, or of these.
+    - ``search``: only replies that contain this text, in them or in their context, in upper or lower case.
+    - ``metrics``: the columns: specs, or ``rating:ASPECT``; by default all.
+    - ``count``: at most this many replies.
+    - ``by``: also the means per slice of the chosen replies, e.g. ``meta.topic``.
+    - ``references``: also the references of each item.
+
+    >>> import rejoinder
+    >>> listing = rejoinder.show("RUN", worst=2, sort="meteor", where="length>3", system="parrot")
+    >>> len(listing), listing.n_selected <= listing.n_total
+    (2, True)
+    >>> sorted(row["meteor"] for row in listing.rows()) == [row["meteor"] for row in listing.rows()]
+    True
+    """
+    if worst is not None and best is not None:
+        raise InputError("choose the worst or the best replies, not both; ask twice for both")
+    scores = load(run)
+    fields = ReplyFields(scores)
+    names = _choose_columns(fields, metrics)
+    mask = _select(fields, where, system, search)
+    order = _choose_order(fields, names, worst, best, sort)
+    places = _sort(fields, np.flatnonzero(mask), order, drop_missing=worst is not None or best is not None)
+    limits = [n for n in (worst, best, count) if n is not None]
+    chosen = places[: min(limits)] if limits else places
+    slices = _cut(fields, mask, names, by) if by is not None else []
+    columns = _make_columns(fields, chosen, names, references, by)
+    title = _describe(len(chosen), int(mask.sum()), len(scores), order)
+    return ReplyListing(title, columns, int(mask.sum()), len(scores), slices)
+
+
+def choose_form(file: str | Path) -> Form:
+    """The format that the ending of a file stands for."""
+    ending = Path(file).suffix.lower()
+    form = next((form for form, known in FORM_ENDINGS.items() if ending == known), None)
+    if form is None:
+        raise InputError(f"{file}: its ending names no format; end it in {', '.join(FORM_ENDINGS.values())}")
+    return form
+
+
+def _choose_columns(fields: ReplyFields, metrics: Sequence[str] | None) -> list[str]:
+    """The names of the columns of numbers."""
+    if metrics is None:
+        return [*fields.scores.facts, *(RATING + aspect for aspect in fields.ratings)]
+    names = []
+    for name in metrics:
+        if name == "rating":
+            names += [RATING + aspect for aspect in fields.ratings]
+        elif fields.column(name).dtype == object:
+            raise InputError(f"{name} has no numbers; choose a metric: {', '.join(fields.scores.facts)}")
+        else:
+            names.append(fields.metric(name) or name)
+    return list(dict.fromkeys(names))
+
+
+def _select(
+    fields: ReplyFields, where: str | None, system: str | Sequence[str] | None, search: str | None
+) -> NDArray[np.bool_]:
+    scores = fields.scores
+    mask = np.ones(len(scores), dtype=bool)
+    if system is not None:
+        wanted = [system] if isinstance(system, str) else list(system)
+        for name in wanted:
+            if name not in scores.systems:
+                raise RunError(f"the run has no system {name!r}; {nearest(name, scores.systems)}")
+        mask &= np.isin(scores.system_codes, [list(scores.systems).index(name) for name in wanted])
+    if where is not None:
+        mask &= select_rows(where, fields)
+    if search is not None:
+        text = search.casefold()
+        both = zip(fields.texts.replies, fields.texts.contexts, strict=True)
+        mask &= np.array(
+            [text in reply.casefold() or text in context.casefold() for reply, context in both], dtype=bool
+        )
+    return mask
+
+
+def _choose_order(
+    fields: ReplyFields, names: Sequence[str], worst: int | None, best: int | None, sort: str | None
+) -> _Order | None:
+    if worst is None and best is None and sort is None:
+        return None
+    facts = fields.scores.facts
+    if sort is None:
+        directed = [name for name in names if name.startswith(RATING) or facts[name].higher_is_better is not None]
+        if not directed:
+            raise InputError("no metric here has a direction, so no reply is best or worst; name one with --sort")
+        sort = directed[0]
+    name = fields.metric(sort) or sort
+    is_rating = name == "rating" or name.startswith(RATING)
+    better = facts[name].higher_is_better if name in facts else (True if is_rating else None)
+    sign = (-1.0 if better is False else 1.0) * (-1.0 if best is not None else 1.0)
+    first, last = ("lowest", "highest") if better is None else ("worst", "best")
+    return _Order(name, sign, f"{last if best is not None else first} {name} first")
+
+
+def _sort(
+    fields: ReplyFields, places: NDArray[np.int64], order: _Order | None, drop_missing: bool
+) -> NDArray[np.int64]:
+    """The places in order; replies without the value come last, or are left out."""
+    if order is None:
+        return places
+    column = fields.column(order.name)[places]
+    if column.dtype == object:
+        texts = [None if value is None else str(value) for value in column]
+        ranks = {text: i for i, text in enumerate(sorted({text for text in texts if text is not None}))}
+        column = np.array([np.nan if text is None else float(ranks[text]) for text in texts])
+    missing = np.isnan(column)
+    places_in_order = places[np.argsort(np.where(missing, np.inf, order.sign * column), kind="stable")]
+    return places_in_order[: len(places) - int(missing.sum())] if drop_missing else places_in_order
+
+
+def _cut(fields: ReplyFields, mask: NDArray[np.bool_], names: Sequence[str], by: str) -> list[SliceComparison]:
+    if not mask.any():
+        return []
+    scores, slicing = fields.scores.subset(mask), cut_slices(fields.column(by)[mask], by)
+    ranges = {name: facts.range for name, facts in scores.facts.items()}
+    return [
+        compute_slice_means(name, fields.column(name)[mask], scores, slicing, ranges.get(name, (-np.inf, np.inf)))
+        for name in names
+    ]
+
+
+def _make_columns(
+    fields: ReplyFields, places: NDArray[np.int64], names: Sequence[str], references: bool, by: str | None
+) -> dict[str, Sequence[Any]]:
+    scores = fields.scores
+    texts = read_texts(scores, references=True) if references else fields.texts
+    rows = places.tolist()
+    columns: dict[str, Sequence[Any]] = {
+        "response": [scores.responses[i] for i in rows],
+        "item": [scores.items[i] for i in rows],
+        "dialogue": [fields.column("dialogue")[i] for i in rows],
+        "system": [scores.systems[scores.system_codes[i]] for i in rows],
+        "context": [texts.contexts[i] for i in rows],
+        "reply": [texts.replies[i] for i in rows],
+    }
+    if texts.references is not None:
+        columns["references"] = [texts.references[i] for i in rows]
+    columns |= {column_name(name): fields.column(name)[places] for name in names}
+    if by is not None and by not in columns:
+        column = fields.column(by)[places]
+        columns[by] = [None if value is None else str(value) for value in column] if column.dtype == object else column
+    return columns
+
+
+def _describe(n: int, n_selected: int, n_total: int, order: _Order | None) -> str:
+    if not n_selected:
+        return f"No reply meets the conditions ({n_total:,} in the run)."
+    words = f"{n:,} of {format_count(n_total, 'reply', 'replies')}"
+    if n_selected < n_total:
+        words = f"{n:,} of {n_selected:,} replies that meet the conditions ({n_total:,} in the run)"
+    return words + (f", {order.words}" if order is not None else "")
+
+
+def _is_whole(column: Sequence[Any]) -> bool:
+    """Whether a column holds only whole numbers, such as lengths."""
+    if not isinstance(column, np.ndarray):
+        return False
+    known = column[~np.isnan(column)]
+    return bool((known == np.rint(known)).all() and (np.abs(known) > 1).any())
+
+
+def _as_list(column: Sequence[Any]) -> list[Any]:
+    return column.tolist() if isinstance(column, np.ndarray) else list(column)
+
+
+def _as_cell(value: Any) -> Cell:
+    return "\n".join(value) if isinstance(value, list | tuple) else value
