@@ -11,7 +11,7 @@ from rejoinder.cli import _help
 from rejoinder.cli._options import Output, by_option, output_option
 
 if TYPE_CHECKING:
-    from rejoinder.reports.show import Form
+    from rejoinder.reports.reply_listing import Form
 
 GROUP = _help.SCORING
 
@@ -66,7 +66,8 @@ def command(
     A condition compares metrics, rating:ASPECT, length (in words), turns (of the context), system, item, dialogue and
     meta.KEY with numbers and quoted texts: = != < <= > >=, joined by and, or, not and brackets.
     """
-    from rejoinder.reports.show import FORM_ENDINGS, PRINTED, choose_form, show
+    from rejoinder.reports.reply_listing import FORM_ENDINGS, choose_form
+    from rejoinder.reports.show import PRINTED, show
 
     if output is not None and str(output) == "-":
         output = None
@@ -75,7 +76,7 @@ def command(
         Output(form, FORM_ENDINGS[form]).check(str(output))
     if count is None and worst is None and best is None and output is None and form in _FORMS[:4]:
         count = PRINTED
-    condition = " and ".join(f"({one})" for one in where) if where else None
+    condition = where[0] if len(where) == 1 else " and ".join(f"({one})" for one in where) or None
     choice = {"worst": worst, "best": best, "count": count}
     listing = show(
         run, **choice, sort=sort, where=condition, system=system or None, search=search, metrics=metrics or None,

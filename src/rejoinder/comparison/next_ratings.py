@@ -1,4 +1,5 @@
-"""Which replies to have rated next: where the metrics disagree most, or where the order of systems is least certain.
+"""Which replies to have rated next: where the metrics disagree most, where the order of systems is least certain, or a
+mix of low, uncertain, unusual and diverse replies.
 
 This is not a random sample. It tells metrics or systems apart with fewer ratings, but a mean or a correlation over
 these replies alone is not representative of all of them.
@@ -17,6 +18,7 @@ import numpy as np
 
 from rejoinder.comparison.judgements import AGGREGATE
 from rejoinder.comparison.preferences import rank_by_preference
+from rejoinder.comparison.reading import beaten_shares, choose_replies
 from rejoinder.data.collection import Collection
 from rejoinder.data.inputs import read
 from rejoinder.errors import InputError, nearest
@@ -25,13 +27,12 @@ from rejoinder.scoring.result import Scores
 from rejoinder.scoring.run import load
 from rejoinder.stats.arrays import Floats
 from rejoinder.stats.ceiling import order_uncertainty, strength_uncertainty
-from rejoinder.stats.correlation import midranks
 from rejoinder.table import Cell, Table
 from rejoinder.types import Item, Response
 
 
 class RatingSuggestion(NamedTuple):
-    """A reply to have rated: how much it is worth (what replies are sorted by), and why."""
+    """A reply to have rated: how much it is worth (what replies are sorted by, except in a mix), and why."""
 
     response: str
     item: str
@@ -50,7 +51,7 @@ class NextRatings:
 
     def table(self) -> Table:
         """One line per reply, the most valuable first."""
-        return next_table(self.suggestions)
+        return next_table(self.suggestions, self.data)
 
     def records(self) -> list[Item | Response]:
         """The replies with their items, as an annotation project reads them."""
@@ -59,7 +60,7 @@ class NextRatings:
 
 def next_(
     run: str | Path,
-    by: Literal["metrics", "ranking"] | None = None,
+    by: Literal["metrics", "ranking", "mix"] | None = None,
     count: int = 20,
     *,
     aspect: str | None = None,
@@ -68,8 +69,9 @@ def next_(
     """The replies of a run that are most worth rating next.
 
     - ``run``: a run folder; for a ranking, a file or ``dataset:NAME`` with ratings or preferences is enough.
-    - ``by``: where the ``metrics`` disagree most, or where the ``ranking`` of systems is least certain; by default
-      metrics, for a run with two or more of them.
+    - ``by``: where the ``metrics`` disagree most, where the ``ranking`` of systems is least certain, or a ``mix`` of
+      low, uncertain, unusual and diverse replies; by default a mix for a run of one system, else metrics for a run
+      with two or more of them, else the ranking.
     - ``count``: how many replies.
     - ``aspect``: the aspect whose ratings give the ranking.
     - ``seed``: the seed of the resamples.
@@ -84,14 +86,34 @@ def next_(
     is_file = str(run) == "-" or str(run).startswith("dataset:") or Path(run).is_file()
     scores = None if is_file else load(run)
     data = read(run, allow_empty=True) if scores is None else load_data(run)
-    if by is None:
-        directed = [] if scores is None else [f for f in scores.facts.values() if f.higher_is_better is not None]
-        by = "metrics" if len(directed) > 1 and aspect is None else "ranking"
-    if by == "metrics":
+    by = by or _choose_way(scores, data, aspect)
+    if by != "ranking":
         if scores is None:
             raise InputError("only a run folder has metrics; make one with: rejoinder score FILE -o RUN")
+        if by == "mix":
+            return NextRatings(mix_replies(scores, data, count, seed), data)
         return NextRatings(find_metric_disagreements(scores, data, count, seed), data)
     return NextRatings(find_uncertain_order(data, count, aspect, scores, seed), data)
+
+
+def _choose_way(scores: Scores | None, data: Collection, aspect: str | None) -> Literal["metrics", "ranking", "mix"]:
+    if scores is None or aspect is not None:
+        return "ranking"
+    directed = [facts for facts in scores.facts.values() if facts.higher_is_better is not None]
+    if len(scores.systems) == 1 or not (directed or data.ratings or data.preferences):
+        return "mix"
+    return "metrics" if len(directed) > 1 else "ranking"
+
+
+def mix_replies(scores: Scores, data: Collection, n: int, seed: int = 0) -> list[RatingSuggestion]:
+    """Low, uncertain, unusual and diverse replies in turns; no ratings and no second system are needed."""
+    rated = _ratings_by_response(data, None)
+    suggestions = []
+    for choice in choose_replies(scores, data, n, seed, rated):
+        response = scores.responses[choice.place]
+        names = response, scores.items[choice.place], scores.systems[scores.system_codes[choice.place]]
+        suggestions.append(RatingSuggestion(*names, choice.worth, rated.get(response, 0), choice.why))
+    return suggestions
 
 
 def find_metric_disagreements(scores: Scores, data: Collection, n: int, seed: int = 0) -> list[RatingSuggestion]:
@@ -102,7 +124,7 @@ def find_metric_disagreements(scores: Scores, data: Collection, n: int, seed: in
     specs = [spec for spec, facts in scores.facts.items() if facts.higher_is_better is not None]
     if len(specs) < 2:
         raise InputError(f"two or more metrics with a direction are needed, found {len(specs)}; score with others too")
-    ranks = np.stack([_beaten_shares(scores[spec], scores.facts[spec].higher_is_better is False) for spec in specs])
+    ranks = np.stack([beaten_shares(scores[spec], scores.facts[spec].higher_is_better is False) for spec in specs])
     known = (~np.isnan(ranks)).sum(axis=0)
     mean = np.nansum(ranks, axis=0) / np.maximum(known, 1)
     spread = np.sqrt(np.nansum((ranks - mean) ** 2, axis=0) / np.maximum(known, 1))
@@ -237,15 +259,6 @@ def _ratings_by_response(data: Collection, aspect: str | None) -> dict[str, int]
     return {response: len(response_raters) for response, response_raters in raters.items()}
 
 
-def _beaten_shares(column: Floats, lower_is_better: bool) -> Floats:
-    """The share of other replies that each one beats, ties counting half; NaN stays."""
-    known = ~np.isnan(column)
-    shares = np.full(len(column), math.nan)
-    values = -column[known] if lower_is_better else column[known]
-    shares[known] = (midranks(values) - 1) / max(len(values) - 1, 1) if len(values) else values
-    return shares
-
-
 def _select_best(suggestions: Sequence[RatingSuggestion], n: int, seed: int) -> list[RatingSuggestion]:
     """The n that are worth most; ties are broken by a hash of the item, so that file order does not matter."""
 
@@ -255,11 +268,19 @@ def _select_best(suggestions: Sequence[RatingSuggestion], n: int, seed: int) -> 
     return sorted(suggestions, key=lambda one: (-round(one.worth, 9), draw(one), one.response))[:n]
 
 
-def next_table(suggestions: Sequence[RatingSuggestion]) -> Table:
-    """One line per reply, the most valuable first."""
-    rows: list[list[Cell]] = [[one.response, one.system, one.rated, one.worth, one.why] for one in suggestions]
+def next_table(suggestions: Sequence[RatingSuggestion], data: Collection) -> Table:
+    """One line per reply, the most valuable first, with the beginning of what it says."""
+    rows: list[list[Cell]] = [
+        [one.response, one.system, one.rated, one.worth, one.why, _shorten(data.responses[one.response].text)]
+        for one in suggestions
+    ]
     notes = ["This is not a random sample: a mean over these replies alone is not representative of the system."]
-    return Table("Rate next", ["response", "system", "ratings so far", "worth", "why"], rows, notes)
+    return Table("Rate next", ["response", "system", "ratings so far", "worth", "why", "reply"], rows, notes)
+
+
+def _shorten(text: str, limit: int = 80) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def select_records(suggestions: Sequence[RatingSuggestion], data: Collection) -> list[Item | Response]:

@@ -107,8 +107,9 @@ class SliceComparison:
             difference = None if row.reason else row.difference
             rows.append([*names, row.n, row.mean, difference, _as_probability(row.corrected), verdict])
         tested = sum(not math.isnan(row.corrected) for row in self.means)
+        others = "the system's other replies" if with_system else "all other replies"
         notes = [
-            "minus the rest: the mean minus that of the system's other replies, with its 95% interval over "
+            f"minus the rest: the mean minus that of {others}, with its 95% interval over "
             f"conversations; p (Holm): corrected over {format_count(tested, 'test')}; differs? at {ALPHA:g}.",
             *self.slicing.notes(),
         ]
