@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
@@ -35,6 +35,9 @@ _FORMS = ("text", "markdown", "html", "latex", "csv", "json", "jsonl", "parquet"
 )
 @click.option("--system", multiple=True, metavar="S", help="Only replies of this system; may be repeated.")
 @click.option("--search", metavar="TEXT", help="Only replies with this text, in them or in their context.")
+@click.option(
+    "--ids", type=click.File(encoding="utf-8"), help="Only the replies in this file, one id per line (next -o ids.txt)."
+)
 @click.option("-m", "--metric", "metrics", multiple=True, metavar="SPEC", help="Only this column; may be repeated.")
 @by_option
 @click.option("-n", "count", type=click.IntRange(min=1), help="How many replies [20 to read, all in CSV and the like].")
@@ -53,6 +56,7 @@ def command(
     where: tuple[str, ...],
     system: tuple[str, ...],
     search: str | None,
+    ids: TextIO | None,
     metrics: tuple[str, ...],
     by: str | None,
     count: int | None,
@@ -74,13 +78,14 @@ def command(
     form = form or ("text" if output is None else choose_form(output))
     if output is not None:
         Output(form, FORM_ENDINGS[form]).check(str(output))
-    if count is None and worst is None and best is None and output is None and form in _FORMS[:4]:
+    if count is None and worst is None and best is None and ids is None and output is None and form in _FORMS[:4]:
         count = PRINTED
+    wanted = None if ids is None else [line.strip() for line in ids if line.strip()]
     condition = where[0] if len(where) == 1 else " and ".join(f"({one})" for one in where) or None
     choice = {"worst": worst, "best": best, "count": count}
     listing = show(
-        run, **choice, sort=sort, where=condition, system=system or None, search=search, metrics=metrics or None,
-        by=by, references=references,
+        run, **choice, sort=sort, where=condition, system=system or None, search=search, ids=wanted,
+        metrics=metrics or None, by=by, references=references,
     )  # fmt: skip
     if output is None:
         text = listing.render(form, full)

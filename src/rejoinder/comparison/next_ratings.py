@@ -51,7 +51,7 @@ class NextRatings:
 
     def table(self) -> Table:
         """One line per reply, the most valuable first."""
-        return next_table(self.suggestions, self.data)
+        return next_table(self.suggestions)
 
     def records(self) -> list[Item | Response]:
         """The replies with their items, as an annotation project reads them."""
@@ -268,19 +268,11 @@ def _select_best(suggestions: Sequence[RatingSuggestion], n: int, seed: int) -> 
     return sorted(suggestions, key=lambda one: (-round(one.worth, 9), draw(one), one.response))[:n]
 
 
-def next_table(suggestions: Sequence[RatingSuggestion], data: Collection) -> Table:
-    """One line per reply, the most valuable first, with the beginning of what it says."""
-    rows: list[list[Cell]] = [
-        [one.response, one.system, one.rated, one.worth, one.why, _shorten(data.responses[one.response].text)]
-        for one in suggestions
-    ]
+def next_table(suggestions: Sequence[RatingSuggestion]) -> Table:
+    """One line per reply, the most valuable first."""
+    rows: list[list[Cell]] = [[one.response, one.system, one.rated, one.worth, one.why] for one in suggestions]
     notes = ["This is not a random sample: a mean over these replies alone is not representative of the system."]
-    return Table("Rate next", ["response", "system", "ratings so far", "worth", "why", "reply"], rows, notes)
-
-
-def _shorten(text: str, limit: int = 80) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    return Table("Rate next", ["response", "system", "ratings so far", "worth", "why"], rows, notes)
 
 
 def select_records(suggestions: Sequence[RatingSuggestion], data: Collection) -> list[Item | Response]:

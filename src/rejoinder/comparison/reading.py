@@ -148,15 +148,15 @@ def _find_unusual(scores: Scores, texts: Sequence[str]) -> list[ReadingChoice]:
             far = _robust_distance(column)
             # A score that is far on the bad side makes a reply low, which is a kind of its own.
             distances.append(far if better is None else np.maximum(far, 0) if better else np.minimum(far, 0))
-    return _describe_unusual(scores, words, features, np.stack(distances))
+    return _describe_unusual(scores, words, list(features), np.stack(distances))
 
 
 def _describe_unusual(
-    scores: Scores, words: Sequence[Sequence[str]], features: Mapping[str, Floats], distances: Floats
+    scores: Scores, words: Sequence[Sequence[str]], names: Sequence[str], distances: Floats
 ) -> list[ReadingChoice]:
     """The replies that are far in some feature, each with the feature in which it is farthest."""
     far = np.nan_to_num(np.abs(distances))
-    names, choices = list(features), []
+    choices = []
     median = float(np.median([len(one) for one in words])) if words else math.nan
     frequency = Counter(word for one in words for word in set(one))
     for i in np.flatnonzero(far.max(axis=0, initial=0) >= _MIN_DISTANCE).tolist():

@@ -40,6 +40,7 @@ def show(
     where: str | None = None,
     system: str | Sequence[str] | None = None,
     search: str | None = None,
+    ids: Sequence[str] | None = None,
     metrics: Sequence[str] | None = None,
     count: int | None = None,
     by: str | None = None,
@@ -55,6 +56,7 @@ def show(
     - ``where``: a condition, such as ``aptness<0.3 and meta.topic="refund"``.
     - ``system``: only replies of this system, or of these.
     - ``search``: only replies that contain this text, in them or in their context, in upper or lower case.
+    - ``ids``: only these replies, by their ids, in this order (unless they are sorted).
     - ``metrics``: the columns: specs, or ``rating:ASPECT``; by default all.
     - ``count``: at most this many replies.
     - ``by``: also the means per slice of the chosen replies, e.g. ``meta.topic``.
@@ -73,8 +75,10 @@ def show(
     fields = ReplyFields(scores)
     names = _choose_columns(fields, metrics)
     mask = _select(fields, where, system, search)
+    listed = np.arange(len(scores)) if ids is None else _find_ids(scores, ids)
+    mask &= np.isin(np.arange(len(scores)), listed)
     order = _choose_order(fields, names, worst, best, sort)
-    places = _sort(fields, np.flatnonzero(mask), order, drop_missing=worst is not None or best is not None)
+    places = _sort(fields, listed[mask[listed]], order, drop_missing=worst is not None or best is not None)
     limits = [n for n in (worst, best, count) if n is not None]
     chosen = places[: min(limits)] if limits else places
     slices = _cut(fields, mask, names, by) if by is not None else []
@@ -118,6 +122,15 @@ def _select(
             [text in reply.casefold() or text in context.casefold() for reply, context in both], dtype=bool
         )
     return mask
+
+
+def _find_ids(scores: Scores, ids: Sequence[str]) -> NDArray[np.int64]:
+    """The places of replies by their ids, in the order of the ids."""
+    place = {response: i for i, response in enumerate(scores.responses)}
+    unknown = [one for one in ids if one not in place]
+    if unknown:
+        raise RunError(f"the run has no reply {unknown[0]!r} ({len(unknown):,} of {len(ids):,} ids are not known)")
+    return np.array([place[one] for one in dict.fromkeys(ids)], dtype=np.int64)
 
 
 def _choose_order(

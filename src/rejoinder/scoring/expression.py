@@ -87,7 +87,7 @@ class _Parser:
     def end(self) -> None:
         """Raise an error where something is left."""
         if self._next < len(self._tokens):
-            raise self._error("and or or is expected")
+            raise self._error("'and' or 'or' is expected")
 
     def _both(self) -> Mask:
         mask = self._negation()
@@ -124,7 +124,8 @@ class _Parser:
 
     def _operand(self) -> _Operand:
         token = self._tokens[self._next] if self._next < len(self._tokens) else None
-        if token is None or token.kind not in ("number", "text", "name", "word") or token.value in ("and", "or", "not"):
+        is_word = token is not None and token.kind == "word" and token.value in _VALUES
+        if token is None or not (is_word or token.kind in ("number", "text", "name")):
             raise self._error("a name, a number or a quoted text is expected")
         self._next += 1
         if token.kind == "name":
