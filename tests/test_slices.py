@@ -1,4 +1,4 @@
-"""Means per slice: planted slices are found, noise is not, small slices are said to be small, and all three commands."""
+"""Means per slice: planted slices are found, noise is not, small slices are named, in all three commands."""
 
 from __future__ import annotations
 
@@ -181,5 +181,4 @@ def test_compare_show_and_report_take_by(tmp_path: Path) -> None:
     assert "<summary>meteor by turns</summary>" in page
     assert "rejoinder report RUN --by turns" in page
     assert "by turns" not in rejoinder.report(run)
-    rows = [row for row in rejoinder.show(run, by="turns").rows()]
-    assert {row["turns"] for row in rows} == {1.0, 2.0, 3.0, 4.0, 5.0}
+    assert {row["turns"] for row in rejoinder.show(run, by="turns").rows()} == {1.0, 2.0, 3.0, 4.0, 5.0}
