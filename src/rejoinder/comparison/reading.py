@@ -33,6 +33,7 @@ _MIN_DISTANCE = 2.5  # in robust standard deviations, to be unusual
 _MAX_LOW = 0.5  # a reply that beats half of the others is not low
 _SAMPLE = 2_000  # replies that diversity is computed on
 _SIMILAR = 0.25  # the cosine from which two replies count as alike
+_SELF = 0.1  # how much a reply that stands only for itself counts
 _SHOWN_WORDS = 3
 
 
@@ -199,10 +200,13 @@ class _Diversity:
         self._words = {i: _topic_words(scores, data, i) for i in self._places}
         self._scores, self._data = scores, data
         frequency = Counter(word for words in self._words.values() for word in words)
-        self._index = {word: k for k, word in enumerate(sorted(frequency))}
-        self._rarity = np.array([math.log((1 + len(self._places)) / frequency[word]) for word in sorted(frequency)])
+        shared = sorted(word for word, n in frequency.items() if n > 1)  # what one reply alone says relates no two
+        self._index = {word: k for k, word in enumerate(shared)}
+        self._rarity = np.array([math.log((1 + len(self._places)) / frequency[word]) for word in shared])
         self._vectors = self._embed([self._words[i] for i in self._places])
         self._similarity: NDArray[np.float32] = (self._vectors @ self._vectors.T).toarray().astype(np.float32)
+        # A reply stands for itself too, but replies that stand for others come first.
+        np.fill_diagonal(self._similarity, _SELF)
         self._covered = np.zeros(len(self._places), dtype=np.float32)
 
     def choose(self, is_new: Callable[[int], bool]) -> ReadingChoice | None:
