@@ -232,14 +232,14 @@ def test_in_a_mix_disagreements_are_uncertain_and_rated_replies_come_later() -> 
 
 def test_a_reply_that_is_long_rare_or_repeats_itself_is_unusual() -> None:
     scores, data = scored({"m": [1.0] * 30, "n": [9.0, *[5.0, 5.1, 4.9] * 9, 5.0, 5.0]}, {"m": None, "n": None})
-    texts = {5: " ".join(f"good{j} thing" for j in range(60)), 6: "quixotic zephyr ennui saudade", 7: "no " * 9}
+    texts = {5: " ".join(f"good{j} thing" for j in range(60)), 6: "quixotic zephyr ennui saudade", 7: "good thing to say " * 3}
     common = ["this is a good thing to say", "now", "here", "too"]
     replies = [texts.get(i, " ".join(common[: 1 + i % 4])) for i in range(len(data.responses))]
     why = {scores.responses[one.place]: one.why for one in _find_unusual(scores, replies)}
     assert set(why) == {"r0", "r5", "r6", "r7"}
     assert why["r5"] == "unusual: long, 120 words (median 8)"
     assert why["r6"] == "unusual: rare words (ennui, quixotic, saudade)"
-    assert why["r7"] == "unusual: repeats its words (1 different of 9)"
+    assert why["r7"] == "unusual: repeats its words (4 different of 12)"
     assert why["r0"] == "unusual: n 9.000 (median 5.000)"
 
 
