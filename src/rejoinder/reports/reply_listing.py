@@ -34,7 +34,7 @@ class ReplyListing:
     """
 
     title: str
-    columns: Mapping[str, Sequence[Any]]
+    columns: Mapping[str, Any]
     n_selected: int
     n_total: int
     slices: Sequence[SliceComparison] = ()

@@ -181,11 +181,11 @@ def _cut(fields: ReplyFields, mask: NDArray[np.bool_], names: Sequence[str], by:
 
 def _make_columns(
     fields: ReplyFields, places: NDArray[np.int64], names: Sequence[str], references: bool, by: str | None
-) -> dict[str, Sequence[Any]]:
+) -> dict[str, Any]:
     scores = fields.scores
     texts = read_texts(scores, references=True) if references else fields.texts
     rows = places.tolist()
-    columns: dict[str, Sequence[Any]] = {
+    columns: dict[str, Any] = {
         "response": [scores.responses[i] for i in rows],
         "item": [scores.items[i] for i in rows],
         "dialogue": [fields.column("dialogue")[i] for i in rows],

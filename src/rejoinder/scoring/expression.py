@@ -190,7 +190,8 @@ def _compare_numbers(name: str, column: NDArray[Any], sign: str, value: Any) -> 
     missing = np.isnan(column)
     if value is None:
         _check_equality(sign)
-        return missing if _SIGNS[sign] is operator.eq else ~missing
+        is_missing: Mask = missing if _SIGNS[sign] is operator.eq else ~missing
+        return is_missing
     if isinstance(value, str):
         raise SpecError(f"{name} is a number, but it is compared with the text {brief(value)}; leave out the quotes")
     mask: Mask = _SIGNS[sign](column, float(value)) & ~missing

@@ -51,22 +51,23 @@ def group_difference(
     codes = np.unique(codes[known], return_inverse=True)[1]
     x, first = x[known], np.asarray(is_first, dtype=bool)[known]
     size = int(codes.max(initial=-1)) + 1
-    groups = [_Group.of(x[own], codes[own], size) for own in (first, ~first)]
-    (one, other), counts = groups, [group.n for group in groups] + [group.n_clusters for group in groups]
+    one, other = (_Group.of(x[own], codes[own], size) for own in (first, ~first))
+    empty = GroupDifference(NAN, NAN, NAN, NAN, one.n, other.n, one.n_clusters, other.n_clusters)
     if not one.n or not other.n:
-        return GroupDifference(NAN, NAN, NAN, NAN, *counts, "no values" if not one.n else "no other values")
+        return empty._replace(reason="no values" if not one.n else "no other values")
     value = one.mean - other.mean
     if min(one.n_clusters, other.n_clusters) < 2:
-        return GroupDifference(value, NAN, NAN, NAN, *counts, "fewer than 2 clusters")
+        return empty._replace(value=value, reason="fewer than 2 clusters")
     covariance = math.sqrt(one.factor * other.factor) * float(one.parts @ other.parts)
     error = math.sqrt(max(0.0, one.variance + other.variance - 2 * covariance))
     spread = one.variance**2 / (one.n_clusters - 1) + other.variance**2 / (other.n_clusters - 1)
     if error == 0 or spread == 0:
-        return GroupDifference(value, value, value, 1.0 if value == 0 else NAN, *counts, "no variance")
+        p = 1.0 if value == 0 else NAN
+        return empty._replace(value=value, low=value, high=value, p=p, reason="no variance")
     freedom = (one.variance + other.variance) ** 2 / spread
     margin = float(stdtrit(freedom, (1 + level) / 2)) * error
     p = 2 * float(stdtr(freedom, -abs(value) / error))
-    return GroupDifference(value, value - margin, value + margin, p, *counts)
+    return empty._replace(value=value, low=value - margin, high=value + margin, p=p)
 
 
 class _Group(NamedTuple):
@@ -82,7 +83,7 @@ class _Group(NamedTuple):
         if not len(x):
             return cls(NAN, 0, 0, np.zeros(size))
         mean = float(x.mean())
-        parts = np.bincount(codes, weights=(x - mean) / len(x), minlength=size)
+        parts: Floats = np.bincount(codes, weights=(x - mean) / len(x), minlength=size).astype(np.float64)
         return cls(mean, len(x), len(np.unique(codes)), parts)
 
     @property
