@@ -33,6 +33,7 @@ PARTS = (
     "annotation",
     "serving",
     "scoring",
+    "to_pandas",
     "engines",
     "turns",
 )

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import rejoinder
-from rejoinder.comparison.next_ratings import find_metric_disagreements, find_uncertain_order
+from rejoinder.comparison.next_ratings import find_metric_disagreements, find_uncertain_order, mix_replies
+from rejoinder.comparison.reading import _find_unusual
 from rejoinder.data.collection import collect
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError
@@ -158,3 +159,97 @@ def test_what_cannot_be_asked_is_said(tmp_path: Path, argv: list[str], told: str
     write([Item("i", (Turn("Hi."),)), Response("r", "i", "s", "Yes.")], tmp_path / "one.jsonl")
     with pytest.raises(InputError, match="an order needs two or more systems, found 1"):
         run("next", tmp_path / "one.jsonl")
+
+
+def diary(n: int = 60) -> list[Record]:
+    """One system's replies, nobody rated: most about trains, some about soup, one long, one empty of meaning."""
+    records: list[Record] = []
+    for i in range(n):
+        topic = "train station ticket platform" if i % 3 else "soup kitchen onion recipe"
+        text = f"The {topic} number{i} is fine."
+        if i == 7:
+            text = " ".join(f"thing{j}" for j in range(120))
+        if i in (20, 21, 22):
+            text = "I do not know."
+        records += [Item(f"i{i}", (Turn(f"And the {topic}?"),), (Reference(f"The {topic} is good."),))]
+        records.append(Response(f"r{i}", f"i{i}", "bot", text))
+    return records
+
+
+def test_one_system_without_ratings_gets_a_mix_that_says_why(tmp_path: Path) -> None:
+    write(diary(), tmp_path / "data.jsonl")
+    run("score", tmp_path / "data.jsonl", "-m", "bleu", "-m", "chrf", "-m", "length", "-o", tmp_path / "run")
+    chosen = rejoinder.next_(tmp_path / "run", count=12)
+    assert len(chosen.suggestions) == 12
+    kinds = [one.why.partition(":")[0] for one in chosen.suggestions]
+    assert {"low", "unusual", "diverse"} <= set(kinds)
+    assert "r7" in {one.response for one in chosen.suggestions}
+    same = [one for one in chosen.suggestions if one.response in ("r20", "r21", "r22")]
+    assert len(same) == 1  # the same words are read once
+    assert chosen.suggestions == rejoinder.next_(tmp_path / "run", count=12).suggestions
+    diverse = [one.why for one in chosen.suggestions if one.why.startswith("diverse")]
+    assert any("soup" in why or "train" in why or "onion" in why or "ticket" in why for why in diverse)
+
+
+def test_a_mix_does_not_depend_on_the_order_of_the_file(tmp_path: Path) -> None:
+    for name, records in (("a", diary()), ("b", diary()[::-1])):
+        write(records, tmp_path / f"{name}.jsonl")
+        run("score", tmp_path / f"{name}.jsonl", "-m", "chrf", "-o", tmp_path / name)
+    a, b = (rejoinder.next_(tmp_path / name, count=20).suggestions for name in "ab")
+    assert [one.response for one in a] == [one.response for one in b]
+
+
+def test_a_mix_works_with_any_metrics_and_any_number(tmp_path: Path) -> None:
+    write(diary(6), tmp_path / "data.jsonl")
+    run("score", tmp_path / "data.jsonl", "-m", "length", "-o", tmp_path / "run")
+    chosen = rejoinder.next_(tmp_path / "run", count=50).suggestions
+    assert sorted(one.response for one in chosen) == [f"r{i}" for i in range(6)]
+    assert all(one.why for one in chosen)
+    done = run("next", tmp_path / "run", "-n", 50, "-o", tmp_path / "next.jsonl")
+    assert "Rate next" in done.stdout
+    assert len(rejoinder.read(tmp_path / "next.jsonl").responses) == 6
+    one = [Item("i", (Turn("Hi."),)), Response("r", "i", "s", "Yes.")]
+    write(one, tmp_path / "one.jsonl")
+    run("score", tmp_path / "one.jsonl", "-m", "length", "-o", tmp_path / "single")
+    assert [s.response for s in rejoinder.next_(tmp_path / "single").suggestions] == ["r"]
+
+
+def test_in_a_mix_disagreements_are_uncertain_and_rated_replies_come_later() -> None:
+    scores, data = scored({"m": [float(i) for i in range(40)], "k": [39.0, *[float(i) for i in range(1, 39)], 0.0]}, {})
+    for i, response in enumerate(data.responses.values()):
+        data.responses[response.id] = replace(response, text=f"Yes {i}.")
+    chosen = mix_replies(scores, data, 8)
+    uncertain = [one for one in chosen if one.why.startswith("uncertain")]
+    assert {one.response for one in uncertain} == {"r0", "r39"}
+    assert uncertain[0].why in (
+        "uncertain: k above 100% of replies, m above 0%", "uncertain: m above 100% of replies, k above 0%"
+    )  # fmt: skip
+    assert chosen[0].response == "r1"  # low under both; r0 and r39 are low under one only
+    data.add(Rating("a", "apt", 1.0, "r1"))
+    later = mix_replies(scores, data, 8)
+    assert later[0].response == "r2"
+
+
+def test_a_reply_that_is_long_rare_or_repeats_itself_is_unusual() -> None:
+    scores, data = scored({"m": [1.0] * 30, "n": [9.0, *[5.0, 5.1, 4.9] * 9, 5.0, 5.0]}, {"m": None, "n": None})
+    texts = {
+        5: " ".join(f"good{j} thing" for j in range(60)),
+        6: "quixotic zephyr ennui saudade",
+        7: "good thing to say " * 3,
+    }
+    common = ["this is a good thing to say", "now", "here", "too"]
+    replies = [texts.get(i, " ".join(common[: 1 + i % 4])) for i in range(len(data.responses))]
+    why = {scores.responses[one.place]: one.why for one in _find_unusual(scores, replies)}
+    assert set(why) == {"r0", "r5", "r6", "r7"}
+    assert why["r5"] == "unusual: long, 120 words (median 8)"
+    assert why["r6"] == "unusual: rare words (ennui, quixotic, saudade)"
+    assert why["r7"] == "unusual: repeats its words (4 different of 12)"
+    assert why["r0"] == "unusual: n 9.000 (median 5.000)"
+
+
+def test_the_mix_can_be_asked_for_with_several_systems(tmp_path: Path) -> None:
+    write([one for one in rivals() if not isinstance(one, Rating)], tmp_path / "data.jsonl")
+    run("score", tmp_path / "data.jsonl", "-m", "length", "-o", tmp_path / "run")
+    assert "random" in run("next", tmp_path / "run").stdout  # all replies are the same, and no metric has a direction
+    with pytest.raises(InputError, match="only a run folder has metrics"):
+        run("next", tmp_path / "data.jsonl", "--by", "mix")

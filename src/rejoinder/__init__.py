@@ -108,6 +108,8 @@ if TYPE_CHECKING:
     from rejoinder.reports.judge import judge as judge
     from rejoinder.reports.listing import list_ as list_
     from rejoinder.reports.output import report as report
+    from rejoinder.reports.reply_listing import ReplyListing as ReplyListing
+    from rejoinder.reports.show import show as show
     from rejoinder.scoring.api import score as score
     from rejoinder.scoring.result import Scores as Scores
     from rejoinder.scoring.run import Plan as Plan
@@ -230,6 +232,8 @@ _WHERE = {
     "reports.judge": ("JudgeSummary", "judge"),
     "reports.listing": ("list_",),
     "reports.output": ("report",),
+    "reports.reply_listing": ("ReplyListing",),
+    "reports.show": ("show",),
     "scoring.api": ("score",),
     "scoring.result": ("Scores",),
     "scoring.run": ("Plan", "Run", "load", "run"),

@@ -67,6 +67,11 @@ source_argument = click.argument("source", metavar="FILE")
 without_option = click.option(
     "--without", multiple=True, metavar="RATER", help="Leave out this rater; may be repeated."
 )
+by_option = click.option(
+    "--by",
+    metavar="NAME",
+    help="Also means per slice of the replies: meta.KEY (of the response or its item), turns, length, ...",
+)
 seed_option = click.option("--seed", default=0, show_default=True, help="The seed for resampling and sampling.")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import click
 
 from rejoinder.cli import _help
-from rejoinder.cli._options import seed_option, table_format_option
+from rejoinder.cli._options import by_option, seed_option, table_format_option
 
 if TYPE_CHECKING:
     from rejoinder.table import Table
@@ -22,10 +22,11 @@ COMMON = 2
 @click.command(short_help="Show which system is better, and which differences are real")
 @click.argument("run", metavar="RUN")
 @click.option("-m", "--metric", "metrics", multiple=True, metavar="SPEC", help="Only this metric; may be repeated.")
+@by_option
 @click.option("--preferences", is_flag=True, help="Only people's preferences, not the metrics.")
 @seed_option
 @table_format_option
-def command(run: str, metrics: tuple[str, ...], preferences: bool, seed: int, form: str) -> None:
+def command(run: str, metrics: tuple[str, ...], by: str | None, preferences: bool, seed: int, form: str) -> None:
     """Show which system of RUN (a run folder) is better under each metric, and which differences are real.
 
     Where people compared replies, systems are also ranked by their preferences (Bradley-Terry); for that alone, RUN may
@@ -35,7 +36,7 @@ def command(run: str, metrics: tuple[str, ...], preferences: bool, seed: int, fo
 
     folder = Path(run)
     is_file = run == "-" or run.startswith("dataset:") or folder.is_file()
-    results = [] if preferences or is_file else _compare_metrics(folder, metrics, seed)
+    results = [] if preferences or is_file else _compare_metrics(folder, metrics, by, seed)
     if is_file or preferences or _has_preferences(folder):
         results += _compare_preferences(run)
     if form in ("text", "markdown"):
@@ -51,12 +52,19 @@ def _has_preferences(folder: Path) -> bool:
     return bool(read_run_about(folder)["counts"].get("preference"))
 
 
-def _compare_metrics(run: Path, metrics: tuple[str, ...], seed: int) -> list[Result]:
+def _compare_metrics(run: Path, metrics: tuple[str, ...], by: str | None, seed: int) -> list[Result]:
     from rejoinder.comparison.compare import compare
 
     return [
-        ([result.leaderboard(), *([result.matrix()] if result.differences else [])], result.sentence())
-        for result in compare(run, metrics or None, seed=seed)
+        (
+            [
+                result.leaderboard(),
+                *([result.matrix()] if result.differences else []),
+                *(result.slices.tables() if result.slices else []),
+            ],
+            result.sentence(),
+        )
+        for result in compare(run, metrics or None, seed=seed, by=by)
     ]
 
 

@@ -16,9 +16,9 @@ GROUP = _help.PEOPLE
 @click.argument("source", metavar="RUN")
 @click.option(
     "--by",
-    type=click.Choice(["metrics", "ranking"]),
-    help="Choose where the metrics disagree most, or where the order of systems is least certain "
-    "[metrics for a run with two or more of them, else ranking].",
+    type=click.Choice(["mix", "metrics", "ranking"]),
+    help="A mix of low, uncertain, unusual and diverse replies; where the metrics disagree most; or where the order of "
+    "systems is least certain [mix for one system, metrics for a run with two or more of them, else ranking].",
 )
 @click.option("-n", "count", type=click.IntRange(min=1), default=20, show_default=True, help="How many replies.")
 @click.option("--aspect", metavar="A", help="The aspect whose ratings rank the systems.")
@@ -30,14 +30,14 @@ GROUP = _help.PEOPLE
 @table_format_option
 def command(
     source: str,
-    by: Literal["metrics", "ranking"] | None,
+    by: Literal["mix", "metrics", "ranking"] | None,
     count: int,
     aspect: str | None,
     output: str | None,
     seed: int,
     form: str,
 ) -> None:
-    """List the replies of RUN that are most worth rating next.
+    """List the replies of RUN that are most worth reading and rating next, and why.
 
     RUN is a run folder; for a ranking it may also be a JSONL file with ratings or preferences, - for standard input or
     dataset:NAME.

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from rejoinder.cli import _help
-from rejoinder.cli._options import OutputPath, output_option, seed_option
+from rejoinder.cli._options import OutputPath, by_option, output_option, seed_option
 
 GROUP = _help.SCORING
 COMMON = 4
@@ -25,8 +25,9 @@ _FORMS = ("html", "text", "markdown", "latex", "csv", "json")
     help="html is the whole page; the others are its tables, printed unless -o names a file [as -o ends, or html].",
 )
 @click.option("--aspect", metavar="A", help="Only this aspect of the ratings [all].")
+@by_option
 @seed_option
-def command(run: Path, output: Path | None, form: str | None, aspect: str | None, seed: int) -> None:
+def command(run: Path, output: Path | None, form: str | None, aspect: str | None, by: str | None, seed: int) -> None:
     """Make a self-contained page about RUN (a run folder): systems, agreement with people, replies, signatures."""
     from rejoinder.reports.output import REPORT_ENDINGS, choose_form, default_report_file, render_report, save_report
 
@@ -34,7 +35,7 @@ def command(run: Path, output: Path | None, form: str | None, aspect: str | None
     if output is not None:
         OutputPath(form, REPORT_ENDINGS[form]).check(str(output))
     file = output or (default_report_file(run) if form == "html" else Path("-"))
-    page = render_report(run, form, aspect, seed)
+    page = render_report(run, form, aspect, seed, by)
     if str(file) == "-":
         click.echo(page, nl=not page.endswith("\n"))
         return

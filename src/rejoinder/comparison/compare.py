@@ -9,13 +9,22 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.comparison.slices import (
+    SliceComparison,
+    Slicing,
+    compute_slice_differences,
+    compute_slice_means,
+    cut_slices,
+)
+from rejoinder.errors import InputError
+from rejoinder.scoring.fields import ReplyFields
 from rejoinder.scoring.result import Scores
 from rejoinder.scoring.run import Run, load
 from rejoinder.stats.holm import holm
@@ -64,6 +73,7 @@ class Comparison:
     range: tuple[float, float]
     standings: Sequence[MetricStanding]
     differences: Sequence[SystemDifference]
+    slices: SliceComparison | None = None
 
     def leaderboard(self) -> Table:
         """One line per system: mean with interval, range of ranks."""
@@ -112,7 +122,12 @@ class Comparison:
 
 
 def compare(
-    run: Scores | Run | str | Path, metrics: Sequence[str] | None = None, resamples: int = 2000, seed: int = 0
+    run: Scores | Run | str | Path,
+    metrics: Sequence[str] | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+    *,
+    by: str | None = None,
 ) -> list[Comparison]:
     """All systems of a run compared under each metric: one comparison per metric, its systems best first.
 
@@ -120,6 +135,7 @@ def compare(
     - ``metrics``: only these metrics, by their specs.
     - ``resamples``: how often conversations are resampled for intervals and ranks.
     - ``seed``: the seed of the resamples.
+    - ``by``: also by slices of the replies (``slices`` of each comparison): ``meta.KEY``, or ``turns`` of the context.
 
     What people prefer is ranked by ``rank_by_preference``.
 
@@ -132,7 +148,28 @@ def compare(
     """
     scores = load(run)
     specs = list(scores.metrics) if metrics is None else [scores.spec(name) for name in metrics]
-    return [_compare_by_metric(scores, spec, resamples, seed) for spec in specs]
+    comparisons = [_compare_by_metric(scores, spec, resamples, seed) for spec in specs]
+    if by is None:
+        return comparisons
+    if by == "system":
+        raise InputError("systems are what is compared; cut the replies by something else, such as turns or meta.KEY")
+    slicing = cut_slices(ReplyFields(scores).column(by), by)
+    return [replace(one, slices=_compare_slices(scores, one, slicing, resamples, seed)) for one in comparisons]
+
+
+def _compare_slices(
+    scores: Scores, comparison: Comparison, slicing: Slicing, resamples: int, seed: int
+) -> SliceComparison:
+    """The means of each slice under one metric, and the systems compared within it, in the order of the whole run."""
+    spec = comparison.metric
+    order = [standing.system for standing in comparison.standings if standing.n]
+
+    def compare_pairs(part: Scores) -> list[SystemDifference]:
+        paired = _PairedScores(part, spec)
+        return [paired.difference(a, b, resamples, seed) for a, b in itertools.combinations(order, 2)]
+
+    means = compute_slice_means(spec, scores[spec], scores, slicing, comparison.range)
+    return replace(means, differences=compute_slice_differences(scores, slicing, compare_pairs))
 
 
 def _compare_by_metric(scores: Scores, spec: str, resamples: int, seed: int) -> Comparison:

@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rejoinder.errors import InputError
+from rejoinder.scoring.texts import AGGREGATE as AGGREGATE
 from rejoinder.stats.rating_matrix import RatingMatrix, rating_matrix
 from rejoinder.types import Item, Preference, Rating, Record, Response
-
-AGGREGATE = "aggregate:"  # a rater whose name starts like this is not a person: the rest is the method
 
 
 class CheckTally(NamedTuple):

@@ -1,4 +1,5 @@
-"""Which replies to have rated next: where the metrics disagree most, or where the order of systems is least certain.
+"""Which replies to have rated next: where the metrics disagree most, where the order of systems is least certain, or a
+mix of low, uncertain, unusual and diverse replies.
 
 This is not a random sample. It tells metrics or systems apart with fewer ratings, but a mean or a correlation over
 these replies alone is not representative of all of them.
@@ -17,6 +18,7 @@ import numpy as np
 
 from rejoinder.comparison.judgements import AGGREGATE
 from rejoinder.comparison.preferences import rank_by_preference
+from rejoinder.comparison.reading import beaten_shares, choose_replies
 from rejoinder.data.collection import Collection
 from rejoinder.data.inputs import read
 from rejoinder.errors import InputError, nearest
@@ -24,14 +26,13 @@ from rejoinder.scoring.reader import load_data
 from rejoinder.scoring.result import Scores
 from rejoinder.scoring.run import load
 from rejoinder.stats.arrays import Floats
-from rejoinder.stats.correlation import midranks
 from rejoinder.stats.order_uncertainty import order_uncertainty, strength_uncertainty
 from rejoinder.table import Cell, Table
 from rejoinder.types import Item, Response
 
 
 class RatingSuggestion(NamedTuple):
-    """A reply to have rated: how much it is worth (what replies are sorted by), and why."""
+    """A reply to have rated: how much it is worth (what replies are sorted by, except in a mix), and why."""
 
     response: str
     item: str
@@ -59,7 +60,7 @@ class NextRatings:
 
 def next_(
     run: str | Path,
-    by: Literal["metrics", "ranking"] | None = None,
+    by: Literal["metrics", "ranking", "mix"] | None = None,
     count: int = 20,
     *,
     aspect: str | None = None,
@@ -68,8 +69,9 @@ def next_(
     """The replies of a run that are most worth rating next.
 
     - ``run``: a run folder; for a ranking, a file or ``dataset:NAME`` with ratings or preferences is enough.
-    - ``by``: where the ``metrics`` disagree most, or where the ``ranking`` of systems is least certain; by default
-      metrics, for a run with two or more of them.
+    - ``by``: where the ``metrics`` disagree most, where the ``ranking`` of systems is least certain, or a ``mix`` of
+      low, uncertain, unusual and diverse replies; by default a mix for a run of one system, else metrics for a run
+      with two or more of them, else the ranking.
     - ``count``: how many replies.
     - ``aspect``: the aspect whose ratings give the ranking.
     - ``seed``: the seed of the resamples.
@@ -84,14 +86,34 @@ def next_(
     is_file = str(run) == "-" or str(run).startswith("dataset:") or Path(run).is_file()
     scores = None if is_file else load(run)
     data = read(run, allow_empty=True) if scores is None else load_data(run)
-    if by is None:
-        directed = [] if scores is None else [f for f in scores.facts.values() if f.higher_is_better is not None]
-        by = "metrics" if len(directed) > 1 and aspect is None else "ranking"
-    if by == "metrics":
+    by = by or _choose_way(scores, data, aspect)
+    if by != "ranking":
         if scores is None:
             raise InputError("only a run folder has metrics; make one with: rejoinder score FILE -o RUN")
+        if by == "mix":
+            return NextRatings(mix_replies(scores, data, count, seed), data)
         return NextRatings(find_metric_disagreements(scores, data, count, seed), data)
     return NextRatings(find_uncertain_order(data, count, aspect, scores, seed), data)
+
+
+def _choose_way(scores: Scores | None, data: Collection, aspect: str | None) -> Literal["metrics", "ranking", "mix"]:
+    if scores is None or aspect is not None:
+        return "ranking"
+    directed = [facts for facts in scores.facts.values() if facts.higher_is_better is not None]
+    if len(scores.systems) == 1 or not (directed or data.ratings or data.preferences):
+        return "mix"
+    return "metrics" if len(directed) > 1 else "ranking"
+
+
+def mix_replies(scores: Scores, data: Collection, n: int, seed: int = 0) -> list[RatingSuggestion]:
+    """Low, uncertain, unusual and diverse replies in turns; no ratings and no second system are needed."""
+    rated = _ratings_by_response(data, None)
+    suggestions = []
+    for choice in choose_replies(scores, data, n, seed, rated):
+        response = scores.responses[choice.place]
+        names = response, scores.items[choice.place], scores.systems[scores.system_codes[choice.place]]
+        suggestions.append(RatingSuggestion(*names, choice.worth, rated.get(response, 0), choice.why))
+    return suggestions
 
 
 def find_metric_disagreements(scores: Scores, data: Collection, n: int, seed: int = 0) -> list[RatingSuggestion]:
@@ -102,7 +124,7 @@ def find_metric_disagreements(scores: Scores, data: Collection, n: int, seed: in
     specs = [spec for spec, facts in scores.facts.items() if facts.higher_is_better is not None]
     if len(specs) < 2:
         raise InputError(f"two or more metrics with a direction are needed, found {len(specs)}; score with others too")
-    ranks = np.stack([_beaten_shares(scores[spec], scores.facts[spec].higher_is_better is False) for spec in specs])
+    ranks = np.stack([beaten_shares(scores[spec], scores.facts[spec].higher_is_better is False) for spec in specs])
     known = (~np.isnan(ranks)).sum(axis=0)
     mean = np.nansum(ranks, axis=0) / np.maximum(known, 1)
     spread = np.sqrt(np.nansum((ranks - mean) ** 2, axis=0) / np.maximum(known, 1))
@@ -235,15 +257,6 @@ def _ratings_by_response(data: Collection, aspect: str | None) -> dict[str, int]
         if rating.response and aspect in (None, rating.aspect) and not rating.rater.startswith(AGGREGATE):
             raters.setdefault(rating.response, set()).add(rating.rater)
     return {response: len(response_raters) for response, response_raters in raters.items()}
-
-
-def _beaten_shares(column: Floats, lower_is_better: bool) -> Floats:
-    """The share of other replies that each one beats, ties counting half; NaN stays."""
-    known = ~np.isnan(column)
-    shares = np.full(len(column), math.nan)
-    values = -column[known] if lower_is_better else column[known]
-    shares[known] = (midranks(values) - 1) / max(len(values) - 1, 1) if len(values) else values
-    return shares
 
 
 def _select_best(suggestions: Sequence[RatingSuggestion], n: int, seed: int) -> list[RatingSuggestion]:

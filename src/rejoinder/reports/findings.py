@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -38,6 +38,7 @@ class RunFindings:
     aspect: str | None
     seed: int
     outcomes: JudgeOutcomes = field(default_factory=dict)
+    by: str | None = None
 
     def tables(self) -> list[Table]:
         """The score table, the leaderboards with their differences, and the agreement in each aspect."""
@@ -46,13 +47,16 @@ class RunFindings:
             score_tables.append(comparison.leaderboard())
             if comparison.differences:
                 score_tables.append(comparison.matrix())
+            score_tables += comparison.slices.tables() if comparison.slices else []
         return score_tables + [metric_agreement_table(one) for one in self.trusts]
 
 
-def compute_findings(folder: Path, aspect: str | None = None, seed: int = 0) -> RunFindings:
-    """Read a run folder, compare its systems, and compare its metrics with its ratings (of one aspect, or of all)."""
+def compute_findings(folder: Path, aspect: str | None = None, seed: int = 0, by: str | None = None) -> RunFindings:
+    """Read a run folder, compare its systems (also by slices of the replies, with ``by``), and compare its metrics with
+    its ratings (of one aspect, or of all)."""
     about = read_run_about(folder)
-    scores, data = load_scores(folder, about), load_data(folder)
+    data = load_data(folder)
+    scores = replace(load_scores(folder, about), data=data)
     known = list_rated_aspects(data)
     if aspect is not None and aspect not in known:
         raise InputError(f"nobody rated responses in the aspect {aspect!r}; {nearest(aspect, known)}")
@@ -62,11 +66,12 @@ def compute_findings(folder: Path, aspect: str | None = None, seed: int = 0) -> 
         scores,
         data,
         _read_flags(folder),
-        compare(scores, seed=seed),
+        compare(scores, seed=seed, by=by),
         [trust(scores, data, one, seed=seed) for one in wanted],
         aspect,
         seed,
         load_outcomes(folder),
+        by,
     )
 
 

@@ -35,7 +35,7 @@ class BoardRow:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """A leaderboard: its rows, best first, the axis labels under its bars, and the differences, if any."""
+    """A leaderboard: its rows, best first, the axis labels under its bars, the differences and the slices, if any."""
 
     title: str
     way: str
@@ -44,6 +44,7 @@ class Leaderboard:
     labels: Markup | None
     ahead: str | None
     differences: Table | None
+    slices: Sequence[Table] = ()
 
 
 def metric_leaderboard(comparison: Comparison) -> Leaderboard:
@@ -60,6 +61,7 @@ def metric_leaderboard(comparison: Comparison) -> Leaderboard:
         labels,
         head if comparison.differences else None,
         comparison.matrix() if comparison.differences else None,
+        comparison.slices.tables() if comparison.slices else (),
     )
 
 

@@ -28,6 +28,7 @@ def report(
     form: Literal["html", "text", "markdown", "latex", "csv", "json"] | None = None,
     aspect: str | None = None,
     seed: int = 0,
+    by: str | None = None,
 ) -> str:
     """The report of a finished run of ``score`` or ``select``: one self-contained page, or its tables.
 
@@ -36,6 +37,7 @@ def report(
     - ``form``: ``html`` is the whole page, the others are its tables; by default, the ending of ``output`` decides.
     - ``aspect``: only this aspect of the ratings.
     - ``seed``: the seed of the resamples.
+    - ``by``: also means per slice of the replies, e.g. by ``meta.topic`` or ``turns``.
 
     >>> import rejoinder
     >>> page = rejoinder.report("RUN", "report.html")
@@ -43,7 +45,7 @@ def report(
     True
     """
     folder = Path(run)
-    text = render_report(folder, form or choose_form(output), aspect, seed)
+    text = render_report(folder, form or choose_form(output), aspect, seed, by)
     if output is not None:
         save_report(text, Path(output), folder)
     return text
@@ -55,14 +57,16 @@ def choose_form(output: str | Path | None) -> str:
     return next((form for form, known in REPORT_ENDINGS.items() if ending == known), "html")
 
 
-def render_report(run: Path, form: str, aspect: str | None = None, seed: int = 0) -> str:
+def render_report(run: Path, form: str, aspect: str | None = None, seed: int = 0, by: str | None = None) -> str:
     """The report of a run: ``html`` is the whole page, every other format its tables one after another.
 
-    A run of ``rejoinder select`` has no ratings, so there is no aspect to choose.
+    A run of ``rejoinder select`` has no ratings, so there is no aspect to choose, and it is not cut into slices.
     """
     if is_selection(run):
+        if by is not None:
+            raise RunError(f"{run}: is a run of rejoinder select, which has no slices; leave out --by")
         return _render_selection(run, form, aspect, seed)
-    findings = compute_findings(run, aspect, seed)
+    findings = compute_findings(run, aspect, seed, by)
     if form == "html":
         return render_run_page(findings)
     matched = matched_table(findings)

@@ -110,5 +110,6 @@ def repeat_commands(findings: RunFindings) -> list[str]:
     score += ["--matched"] if findings.scores.matched else []
     page = ["rejoinder", "report", "RUN"]
     page += ["--aspect", findings.aspect] if findings.aspect is not None else []
+    page += ["--by", findings.by] if findings.by is not None else []
     page += ["--seed", str(findings.seed)] if findings.seed else []
     return [quote_command([*score, "-o", "RUN"]), quote_command(page)]

@@ -75,7 +75,7 @@ def assemble_scores(
     }
     flag_counts = _write_scores(folder / SCORES, columns, stored, values, index)
     cut = {str(c.metric): sum(map(bool, stored[c])) for c in columns if c.kind == "cut"}
-    scores = _make_scores(columns, values, index, flag_counts, cut)
+    scores = _make_scores(columns, values, index, flag_counts, cut, folder)
     _write_dialogues(folder / DIALOGUES, scores)
     return AssembledScores(scores, {spec: int(np.isnan(column).sum()) for spec, column in values.items()})
 
@@ -139,12 +139,14 @@ def _make_scores(
     index: ResponseIndex,
     flags: dict[str, int],
     cut: dict[str, int],
+    folder: Path,
 ) -> Scores:
     metrics = [c.metric for c in columns if c.kind == "score" and c.metric is not None]
     builder = ScoresBuilder(list(index.systems), list(index.dialogues))
     for row in index.rows():
         builder.add(*row)
-    return builder.build({str(m): MetricFacts.of(m, index.reference_sources) for m in metrics}, values, flags, cut)
+    facts = {str(m): MetricFacts.of(m, index.reference_sources) for m in metrics}
+    return builder.build(facts, values, flags, cut, data=folder)
 
 
 def write_traces(folder: Path, job: ScoringJob, index: ResponseIndex) -> None:

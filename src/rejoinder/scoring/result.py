@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,11 @@ from rejoinder.metric import Metric, parse, signature
 from rejoinder.scoring.flags import MEANINGS
 from rejoinder.stats.interval import Interval, mean_interval
 from rejoinder.table import Cell, Estimate, Table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rejoinder.data.collection import Collection
 
 Values = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -51,7 +56,8 @@ class MetricFacts(NamedTuple):
 class Scores:
     """One score per response and metric, by column; ``nan`` where there is none.
 
-    ``facts`` says for each spec what the metric is; ``clusters`` which responses belong to one conversation.
+    ``facts`` says for each spec what the metric is; ``clusters`` which responses belong to one conversation; ``data``
+    what was scored, or the run folder that holds it.
     """
 
     facts: Mapping[str, MetricFacts]
@@ -66,6 +72,7 @@ class Scores:
     flags: Mapping[str, int] = field(default_factory=dict)
     matched: Mapping[str, Sequence[int | None]] = field(default_factory=dict)
     cut: Mapping[str, int] = field(default_factory=dict)  # how often a metric could not read a text whole
+    data: Collection | Path | None = field(default=None, compare=False, repr=False)
 
     @property
     def metrics(self) -> dict[str, str]:
@@ -97,6 +104,40 @@ class Scores:
                 "system": self.systems[self.system_codes[i]],
                 **{spec: float(column[i]) for spec, column in self.values.items()},
             }
+
+    def subset(self, rows: Codes | NDArray[np.bool_]) -> Scores:
+        """Return the scores of some responses: by their places, or by true and false for every one."""
+        places = np.flatnonzero(rows) if rows.dtype == bool else rows
+        return replace(
+            self,
+            values={spec: column[places] for spec, column in self.values.items()},
+            responses=[self.responses[i] for i in places],
+            items=[self.items[i] for i in places],
+            system_codes=self.system_codes[places],
+            dialogue_codes=self.dialogue_codes[places],
+            clusters=self.clusters[places],
+            matched={spec: [column[i] for i in places] for spec, column in self.matched.items()},
+            flags={},
+            cut={},
+        )
+
+    def to_pandas(self, texts: bool = True, references: bool = False) -> Any:
+        """Return a pandas DataFrame: one row per response with ids, texts, scores and mean ratings."""
+        from rejoinder.scoring.frames import make_pandas
+
+        return make_pandas(self, texts, references)
+
+    def to_polars(self, texts: bool = True, references: bool = False) -> Any:
+        """Return a polars DataFrame with the columns of ``to_pandas``."""
+        from rejoinder.scoring.frames import make_polars
+
+        return make_polars(self, texts, references)
+
+    def to_arrow(self, texts: bool = True, references: bool = False) -> Any:
+        """Return a pyarrow Table with the columns of ``to_pandas``."""
+        from rejoinder.scoring.frames import make_arrow
+
+        return make_arrow(self, texts, references)
 
     def mean(self, spec: str, system: str | None = None) -> Estimate:
         """Return the mean of a metric (over one system's responses) with its 95% interval, cut to the range."""
@@ -209,6 +250,7 @@ class ScoresBuilder:
         flags: Mapping[str, int],
         cut: Mapping[str, int],
         matched: Mapping[str, Sequence[int | None]] | None = None,
+        data: Collection | Path | None = None,
     ) -> Scores:
         """Return the scores of the responses that were added, in their order."""
         return Scores(
@@ -224,6 +266,7 @@ class ScoresBuilder:
             flags=flags,
             matched=matched or {},
             cut=cut,
+            data=data,
         )
 
     def _clusters(self) -> Codes:

@@ -1,0 +1,151 @@
+"""The texts and ratings behind scores: what each reply says, the turns before it, its references, what people gave it.
+
+They are taken from the collection that was scored, or read from ``data.jsonl`` of a run folder: whole records are not
+built from its lines, which were checked when they were written, so that a million replies take seconds.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from rejoinder.data.collection import Collection
+from rejoinder.errors import InputError, RunError
+from rejoinder.scoring.folder import DATA
+from rejoinder.scoring.result import Scores
+from rejoinder.scoring.sharded.reader import list_run_parts
+from rejoinder.types import Turn
+
+AGGREGATE = "aggregate:"  # a rater whose name starts like this is not a person: the rest is the method
+
+
+class ReplyTexts(NamedTuple):
+    """Columns in the order of the scores; ``ratings`` holds the mean rating in each aspect, ``nan`` where nobody rated.
+
+    A context is one text: a line per turn, with the speaker before it where the data names one.
+    """
+
+    contexts: Sequence[str]
+    replies: Sequence[str]
+    references: Sequence[Sequence[str]] | None
+    ratings: dict[str, NDArray[np.float64]]
+
+
+@dataclass
+class _Texts:
+    """Texts by id, and the values of all ratings by aspect and response."""
+
+    contexts: dict[str, str] = field(default_factory=dict)
+    replies: dict[str, str] = field(default_factory=dict)
+    references: dict[str, list[str]] = field(default_factory=dict)
+    ratings: dict[str, dict[str, list[tuple[str, float]]]] = field(default_factory=dict)
+
+    def rate(self, aspect: str, response: str | None, rater: str, value: float) -> None:
+        if response is not None:
+            self.ratings.setdefault(aspect, {}).setdefault(response, []).append((rater, value))
+
+
+def read_texts(scores: Scores, references: bool = False) -> ReplyTexts:
+    """Return the texts and mean ratings of all replies, with their references if wanted."""
+    if scores.data is None:
+        raise InputError("these scores came without their texts; load the run folder, or score the data again")
+    with _pause_garbage_collector():
+        texts = (
+            _collect_texts(scores.data, references)
+            if isinstance(scores.data, Collection)
+            else _read_run_texts(scores.data, references)
+        )
+        try:
+            return ReplyTexts(
+                [texts.contexts[item] for item in scores.items],
+                [texts.replies[response] for response in scores.responses],
+                [texts.references[item] for item in scores.items] if references else None,
+                {aspect: _mean_column(by_reply, scores.responses) for aspect, by_reply in texts.ratings.items()},
+            )
+        except KeyError as error:
+            raise RunError(f"the data of the run has no record {error}; score the input again") from None
+
+
+def format_context(turns: Iterable[Turn]) -> str:
+    """Return the turns as one text, a line each, with the speaker before it where there is one."""
+    return "\n".join(f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text for turn in turns)
+
+
+def _collect_texts(data: Collection, references: bool) -> _Texts:
+    texts = _Texts(
+        {item.id: format_context(item.context) for item in data.items.values()},
+        {response.id: response.text for response in data.responses.values()},
+        {item.id: [r.text for r in item.references] for item in data.items.values()} if references else {},
+    )
+    for one in data.ratings:
+        texts.rate(one.aspect, one.response, one.rater, one.value)
+    return texts
+
+
+def _read_run_texts(folder: Path, references: bool) -> _Texts:
+    texts = _Texts()
+    for part in list_run_parts(folder):
+        path = part / DATA
+        try:
+            with path.open("rb", buffering=2**20) as file:
+                _read_lines(file, texts, references)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise RunError(f"{path}: cannot be read ({error}); the run is damaged: score the input again") from None
+    return texts
+
+
+def _read_lines(file: Iterable[bytes], texts: _Texts, references: bool) -> None:
+    loads, contexts, replies = orjson.loads, texts.contexts, texts.replies
+    for line in file:
+        record = loads(line)
+        kind = record["kind"]
+        if kind == "response":
+            replies[record["id"]] = record["text"]
+        elif kind == "item":
+            contexts[record["id"]] = "\n".join(
+                [
+                    f"{turn['speaker']}: {turn['text']}" if "speaker" in turn else turn["text"]
+                    for turn in record["context"]
+                ]
+            )
+            if references:
+                texts.references[record["id"]] = [_reference_text(one) for one in record.get("references", ())]
+        elif kind == "rating":
+            texts.rate(record["aspect"], record.get("response"), record["rater"], record["value"])
+
+
+def _reference_text(reference: Any) -> str:
+    text: str = reference if isinstance(reference, str) else reference["text"]
+    return text
+
+
+def _mean_column(by_reply: dict[str, list[tuple[str, float]]], responses: Sequence[str]) -> NDArray[np.float64]:
+    means = {response: _mean_rating(given) for response, given in by_reply.items()}
+    return np.array([means.get(response, np.nan) for response in responses], dtype=np.float64)
+
+
+def _mean_rating(given: Sequence[tuple[str, float]]) -> float:
+    """The mean of what people gave, or of what was aggregated from it."""
+    aggregated = [value for rater, value in given if rater.startswith(AGGREGATE)]
+    values = aggregated or [value for _, value in given]
+    return float(np.mean(values))
+
+
+@contextmanager
+def _pause_garbage_collector() -> Iterator[None]:
+    """Pause Python's search for garbage: millions of new strings would be searched again and again."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
