@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from rejoinder.cli import _help
-from rejoinder.cli._options import Output, by_option, output_option
+from rejoinder.cli._options import OutputPath, by_option, output_option
 
 if TYPE_CHECKING:
     from rejoinder.reports.reply_listing import Form
@@ -77,7 +77,7 @@ def command(
         output = None
     form = form or ("text" if output is None else choose_form(output))
     if output is not None:
-        Output(form, FORM_ENDINGS[form]).check(str(output))
+        OutputPath(form, FORM_ENDINGS[form]).check(str(output))
     if count is None and worst is None and best is None and ids is None and output is None and form in _FORMS[:4]:
         count = PRINTED
     wanted = None if ids is None else [line.strip() for line in ids if line.strip()]

@@ -95,7 +95,8 @@ def find_encoding(beginning: bytes) -> str:
 
 def _parse_values(text: str) -> tuple[bool, tuple[Any, ...]]:
     """Return whether a text is one JSON document, and its first complete values."""
-    decoder, values = json.JSONDecoder(), []
+    decoder = json.JSONDecoder()
+    values: list[Any] = []
     is_list = text.startswith("[")
     position = 1 if is_list else 0
     while len(values) < _MOST_VALUES:
