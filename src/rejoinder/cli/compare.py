@@ -56,7 +56,7 @@ def _compare_metrics(run: Path, metrics: tuple[str, ...], seed: int) -> list[Res
 
     return [
         ([result.leaderboard(), *([result.matrix()] if result.differences else [])], result.sentence())
-        for result in compare(run, metrics or None, seed=seed)
+        for result in compare(run, metrics=metrics or None, seed=seed)
     ]
 
 

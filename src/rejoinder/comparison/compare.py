@@ -9,21 +9,23 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.comparison.rating_column import add_rating_columns, is_rating, make_rating_column
+from rejoinder.comparison.run_comparison import ALPHA, RunComparison, compare_runs
+from rejoinder.comparison.run_pair import load_run, pair_runs
+from rejoinder.data.collection import Collection
 from rejoinder.scoring.result import Scores
 from rejoinder.scoring.run import Run, load
 from rejoinder.stats.holm import holm
 from rejoinder.stats.paired_difference import difference_interval, sign_flip_test
 from rejoinder.stats.rank_range import rank_ranges
 from rejoinder.table import Cell, Estimate, Probability, Table, format_count
-
-ALPHA = 0.05
 
 
 class Standing(NamedTuple):
@@ -64,6 +66,7 @@ class Comparison:
     range: tuple[float, float]
     standings: Sequence[Standing]
     differences: Sequence[SystemDifference]
+    notes: Sequence[str] = ()
 
     def leaderboard(self) -> Table:
         """One line per system: mean with interval, range of ranks."""
@@ -76,7 +79,7 @@ class Comparison:
         if len(self.standings) == 1:
             notes = ["There is only one system, so there is nothing to compare it with."]
         title = f"{self.metric} ({way[self.higher_is_better]})"
-        return Table(title, ["system", "n", "missing", "mean", "ranks"], rows, notes)
+        return Table(title, ["system", "n", "missing", "mean", "ranks"], rows, [*notes, *self.notes])
 
     def matrix(self) -> Table:
         """One line per pair of systems: the difference and whether it survives correction."""
@@ -111,28 +114,72 @@ class Comparison:
         return f"{self.metric}: {best} {verb}, surely ahead of {_join_names(beaten)}{rest}."
 
 
+@overload
 def compare(
-    run: Scores | Run | str | Path, metrics: Sequence[str] | None = None, resamples: int = 2000, seed: int = 0
-) -> list[Comparison]:
-    """All systems of a run compared under each metric: one comparison per metric, its systems best first.
+    run: Scores | Run | Collection | str | Path,
+    new: None = None,
+    *,
+    metrics: Sequence[str] | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> list[Comparison]: ...
 
-    - ``run``: the run folder, or scores.
-    - ``metrics``: only these metrics, by their specs.
+
+@overload
+def compare(
+    run: Scores | Run | Collection | str | Path,
+    new: Scores | Run | Collection | str | Path,
+    *,
+    metrics: Sequence[str] | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> RunComparison: ...
+
+
+def compare(
+    run: Scores | Run | Collection | str | Path,
+    new: Scores | Run | Collection | str | Path | None = None,
+    *,
+    metrics: Sequence[str] | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> list[Comparison] | RunComparison:
+    """Which system of a run is better, or what changed from one run to another.
+
+    - ``run``: the run folder, or scores; for ratings alone, also a file or a collection.
+    - ``new``: a newer run: its replies are compared with those of ``run``, item by item.
+    - ``metrics``: only these metrics, by their specs; ``rating:ASPECT`` stands for people's ratings.
     - ``resamples``: how often conversations are resampled for intervals and ranks.
     - ``seed``: the seed of the resamples.
 
-    What people prefer is ranked by ``rank_by_preference``.
+    One run gives one comparison of all its systems per metric, best first; two runs give one ``RunComparison``. What
+    people prefer is ranked by ``rank_by_preference``.
 
     >>> import rejoinder
-    >>> comparison = rejoinder.compare("RUN", ["meteor"])[0]
+    >>> comparison = rejoinder.compare("RUN", metrics=["meteor"])[0]
     >>> [standing.system for standing in comparison.standings]
     ['attentive', 'drifter', 'plain', 'parrot']
     >>> print(comparison.sentence())
     meteor: attentive is best, surely ahead of drifter, plain and parrot.
+    >>> by_people = rejoinder.compare("RUN", metrics=["rating:appropriate"])[0]
+    >>> by_people.standings[0].system
+    'attentive'
+    >>> print(rejoinder.compare("old", "RUN", metrics=["meteor"]).sentences()[0])
+    meteor: attentive changed by +0.000 on 48 items, which may be chance (0 got worse, 0 better, 48 stayed the same).
     """
-    scores = load(run)
+    if new is not None:
+        return compare_runs(pair_runs(run, new, metrics), resamples, seed)
+    if metrics is None or not any(map(is_rating, metrics)):
+        scores, data = (load_run(run).scores if isinstance(run, Collection) else load(run)), None
+    else:
+        scores, data = load_run(run)
+        scores = add_rating_columns(scores, data, metrics)
     specs = list(scores.metrics) if metrics is None else [scores.spec(name) for name in metrics]
-    return [_compare_by_metric(scores, spec, resamples, seed) for spec in specs]
+    comparisons = [_compare_by_metric(scores, spec, resamples, seed) for spec in specs]
+    return [
+        replace(one, notes=make_rating_column(scores, data, one.metric).notes) if is_rating(one.metric) else one
+        for one in comparisons
+    ]
 
 
 def _compare_by_metric(scores: Scores, spec: str, resamples: int, seed: int) -> Comparison:

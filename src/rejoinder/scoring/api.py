@@ -55,6 +55,7 @@ def score(
         flags={flag: raised.count(flag) for flag in flags.MEANINGS},
         cut={str(m): sum(map(bool, compute.cut(m, pairs))) for m in wanted if not compute.reads_whole(m)},
         matched={str(m): compute.match(m, pairs) for m in wanted if matched and "references" in m.needs},
+        data=collection,
     )
 
 

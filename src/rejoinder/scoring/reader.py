@@ -54,6 +54,7 @@ def _load_scores(folder: Path, about: dict[str, Any]) -> Scores:
         flags=about["flags"],
         cut={metric["spec"]: metric["cut"] for metric in about["metrics"] if "cut" in metric},
         matched=matched,
+        data=folder,
     )
 
 

@@ -6,11 +6,13 @@ import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.data.collection import Collection
 from rejoinder.errors import RunError, nearest
 from rejoinder.metric import Metric, parse, signature
 from rejoinder.scoring.flags import MEANINGS
@@ -66,6 +68,7 @@ class Scores:
     flags: Mapping[str, int] = field(default_factory=dict)
     matched: Mapping[str, Sequence[int | None]] = field(default_factory=dict)
     cut: Mapping[str, int] = field(default_factory=dict)  # how often a metric could not read a text whole
+    data: Collection | Path | None = field(default=None, repr=False, compare=False)  # what was scored, or its run folder
 
     @property
     def metrics(self) -> dict[str, str]:
@@ -209,6 +212,7 @@ class ScoresBuilder:
         flags: Mapping[str, int],
         cut: Mapping[str, int],
         matched: Mapping[str, Sequence[int | None]] | None = None,
+        data: Collection | Path | None = None,
     ) -> Scores:
         """Return the scores of the responses that were added, in their order."""
         return Scores(
@@ -224,6 +228,7 @@ class ScoresBuilder:
             flags=flags,
             matched=matched or {},
             cut=cut,
+            data=data,
         )
 
     def _clusters(self) -> Codes:

@@ -1,0 +1,334 @@
+"""Two runs side by side: which items and systems are the same in both, and what changed under the same id.
+
+Items are paired by id. Where no id means the same in both runs (each file was numbered by itself, or its ids begin with
+its name), items with the same context are paired. A pair counts only if both runs have the same context: white space aside, the same
+texts by the same speakers in the same situation; and, for metrics that read references, the same references.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from rejoinder.comparison.rating_column import add_rating_columns, collect_rated_scores, is_rating
+from rejoinder.data.collection import Collection
+from rejoinder.data.inputs import DATASET, read
+from rejoinder.errors import RunError, SpecError, nearest
+from rejoinder.scoring.reader import load_data
+from rejoinder.scoring.result import Scores, Values
+from rejoinder.scoring.run import Run, load
+from rejoinder.table import format_count
+from rejoinder.types import Item
+
+RunSource = Scores | Run | Collection | str | Path
+
+
+class LoadedRun(NamedTuple):
+    """The scores of a run and the data behind them, where they are known."""
+
+    scores: Scores
+    data: Collection | None
+
+
+class SystemPair(NamedTuple):
+    """What one system is called in the two runs."""
+
+    old: str
+    new: str
+
+    @property
+    def name(self) -> str:
+        """The name in tables: one, or both where they differ."""
+        return self.new if self.old == self.new else f"{self.old} → {self.new}"
+
+
+@dataclass(frozen=True)
+class ItemPairing:
+    """The items of two runs: old ids with the new ones, and what could not be paired."""
+
+    new_of_old: Mapping[str, str]
+    changed: Sequence[str] = ()  # in both runs, but with another context
+    changed_references: frozenset[str] = frozenset()  # with the same context, but with other references
+    only_old: Sequence[str] = ()
+    only_new: Sequence[str] = ()
+    by_context: bool = False
+    unknown: str | None = None  # why contexts could not be compared
+
+
+class PairedScores(NamedTuple):
+    """One system's scores under one metric, item by item; NaN where a run has none. Several replies are averaged."""
+
+    items: Sequence[str]
+    old: Values
+    new: Values
+    clusters: Sequence[Hashable]
+
+
+@dataclass(frozen=True)
+class RunPair:
+    """Two runs that can be compared under some metrics; ``left_out`` says why others cannot."""
+
+    old: LoadedRun
+    new: LoadedRun
+    metrics: Sequence[str]
+    systems: Sequence[SystemPair]
+    pairing: ItemPairing
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def only_old_systems(self) -> list[str]:
+        """The systems that only the old run has."""
+        paired = {pair.old for pair in self.systems}
+        return [name for name in self.old.scores.systems if name not in paired]
+
+    @property
+    def only_new_systems(self) -> list[str]:
+        """The systems that only the new run has."""
+        paired = {pair.new for pair in self.systems}
+        return [name for name in self.new.scores.systems if name not in paired]
+
+    def range(self, spec: str) -> tuple[float, float]:
+        """Return the range of a metric; for ratings, from the smallest to the largest of both runs."""
+        ranges = [run.scores.facts[spec].range for run in (self.old, self.new)]
+        return min(low for low, _ in ranges), max(high for _, high in ranges)
+
+    def higher_is_better(self, spec: str) -> bool | None:
+        """Return the direction of a metric."""
+        return self.new.scores.facts[spec].higher_is_better
+
+    def scores(self, spec: str, system: SystemPair) -> PairedScores:
+        """Return the scores of every item that the old system answered and that has a partner in the new run."""
+        reads_references = "references" in self.new.scores.facts[spec].needs
+        old, new = (
+            _item_means(run.scores, spec, name) for run, name in ((self.old, system.old), (self.new, system.new))
+        )
+        skipped = self.pairing.changed_references if reads_references else frozenset()
+        pairs = {one: other for one, other in self.pairing.new_of_old.items() if one in old and one not in skipped}
+        return PairedScores(
+            list(pairs),
+            np.array([old[one] for one in pairs], dtype=np.float64),
+            np.array([new.get(other, math.nan) for other in pairs.values()], dtype=np.float64),
+            [self._cluster(one, other) for one, other in pairs.items()],
+        )
+
+    def old_items(self, spec: str, system: SystemPair) -> list[str]:
+        """Return the items that have a score of the old system, whether or not the new run has them."""
+        means = _item_means(self.old.scores, spec, system.old)
+        return [item for item, mean in means.items() if not math.isnan(mean)]
+
+    def _cluster(self, old: str, new: str) -> Hashable:
+        """The conversation of a pair of items: the dialogue that either run names, else the item."""
+        dialogue = self._dialogues[1].get(new) or self._dialogues[0].get(old)
+        return ("item", old) if dialogue is None else ("dialogue", dialogue)
+
+    @cached_property
+    def _dialogues(self) -> list[dict[str, str]]:
+        """The dialogue of each item of the old run, and of the new one, where it names any."""
+        return [
+            {
+                item: run.scores.dialogues[code]
+                for item, code in zip(run.scores.items, run.scores.dialogue_codes.tolist(), strict=True)
+                if code >= 0
+            }
+            for run in (self.old, self.new)
+        ]
+
+
+def load_run(source: RunSource) -> LoadedRun:
+    """Return a run with its data: of a run folder, of scores, or of a file of replies that were rated and not scored."""
+    if isinstance(source, Run):
+        return LoadedRun(source.scores, load_data(source.folder))
+    if isinstance(source, Scores):
+        return LoadedRun(source, load_data(source.data) if isinstance(source.data, Path) else source.data)
+    if isinstance(source, Collection):
+        return LoadedRun(collect_rated_scores(source), source)
+    if str(source) == "-" or str(source).startswith(DATASET) or os.path.isfile(source):
+        data = read(source, allow_empty=True)
+        return LoadedRun(collect_rated_scores(data), data)
+    return LoadedRun(load(source), load_data(source))
+
+
+def pair_runs(
+    old: RunSource, new: RunSource, metrics: Sequence[str] | None = None, systems: Sequence[str] | None = None
+) -> RunPair:
+    """Return two runs, paired by item and system, under the metrics that both computed in the same way.
+
+    Metrics that are named must be comparable; of all metrics, those that are not are left out with a sentence.
+    """
+    before, after = load_run(old), load_run(new)
+    ratings = [name for name in metrics or () if is_rating(name)]
+    before, after = (
+        LoadedRun(add_rating_columns(run.scores, run.data, ratings), run.data) for run in (before, after)
+    )
+    specs, left_out = _choose_metrics(before.scores, after.scores, metrics)
+    return RunPair(
+        before, after, specs, _pair_systems(before.scores, after.scores, systems), _pair_items(before, after), left_out
+    )
+
+
+def _choose_metrics(old: Scores, new: Scores, names: Sequence[str] | None) -> tuple[list[str], dict[str, str]]:
+    """The metrics to compare, and the reason against each of the others."""
+    reasons = {}
+    for spec in dict.fromkeys([*old.facts, *new.facts]):
+        if spec not in old.facts or spec not in new.facts:
+            reasons[spec] = f"only the {'new' if spec in new.facts else 'old'} run has {spec}; score both with it"
+        elif old.metrics[spec] != new.metrics[spec]:
+            reasons[spec] = (
+                f"the two runs computed {spec} differently ({old.metrics[spec]} before, {new.metrics[spec]} now); "
+                "score both with the same version and parameters"
+            )
+    if names is None:
+        specs = [spec for spec in new.facts if spec not in reasons]
+        if not specs:
+            because = f": {'; '.join(reasons.values())}" if reasons else ""
+            advice = "" if reasons else "; name ratings with -m rating:ASPECT, or score both files first"
+            raise RunError(f"the two runs have no metric in common{because}{advice}")
+        return specs, reasons
+    specs = [new.spec(name) for name in names]
+    for spec in specs:
+        old.spec(spec)
+        if spec in reasons:
+            raise RunError(reasons[spec])
+    return specs, {}
+
+
+def _pair_systems(old: Scores, new: Scores, names: Sequence[str] | None) -> list[SystemPair]:
+    """The systems of the same name; the only system of each run is a pair whatever it is called."""
+    if len(old.systems) == len(new.systems) == 1:
+        pairs = [SystemPair(old.systems[0], new.systems[0])]
+    else:
+        pairs = [SystemPair(name, name) for name in old.systems if name in new.systems]
+    if not pairs:
+        raise RunError(
+            f"the two runs have no system in common ({', '.join(old.systems[:6])} before, {', '.join(new.systems[:6])} "
+            "now); give the replies of both runs the same system names"
+        )
+    for name in names or ():
+        if name not in [system for pair in pairs for system in pair]:
+            raise SpecError(f"no system {name!r} is in both runs; {nearest(name, [pair.new for pair in pairs])}")
+    return [pair for pair in pairs if names is None or pair.old in names or pair.new in names]
+
+
+def _pair_items(old: LoadedRun, new: LoadedRun) -> ItemPairing:
+    before, after = list(dict.fromkeys(old.scores.items)), list(dict.fromkeys(new.scores.items))
+    contexts, unknown = _known_contexts(old, new)
+    there = set(after)
+    pairs = {item: item for item in before if item in there}
+    changed = _changed_contexts(pairs, *contexts) if contexts else []
+    by_context = False
+    if contexts and len(changed) == len(pairs):  # no id means the same in both runs
+        matches = _pair_by_context(before, after, *contexts)
+        if matches:
+            pairs, changed, by_context = matches, [], True
+    if not pairs:
+        raise RunError(
+            "the two runs have no item in common, neither by id nor by context; compare replies to the same contexts"
+        )
+    dropped, partners = set(changed), set(pairs.values())
+    paired = {one: other for one, other in pairs.items() if one not in dropped}
+    references = [
+        one
+        for one, other in (paired if contexts else {}).items()
+        if contexts and _reference_texts(contexts[0][one]) != _reference_texts(contexts[1][other])
+    ]
+    return ItemPairing(
+        paired,
+        changed,
+        frozenset(references),
+        [item for item in before if item not in pairs],
+        [item for item in after if item not in partners],
+        by_context,
+        unknown,
+    )
+
+
+def _changed_contexts(pairs: Mapping[str, str], old: Mapping[str, Item], new: Mapping[str, Item]) -> list[str]:
+    return [one for one, other in pairs.items() if not _same_context(old[one], new[other])]
+
+
+def _known_contexts(
+    old: LoadedRun, new: LoadedRun
+) -> tuple[tuple[Mapping[str, Item], Mapping[str, Item]] | None, str | None]:
+    """The items of both runs by id, or the reason why their contexts cannot be compared."""
+    if old.data is None or new.data is None:
+        return None, "the scores came without their texts, so contexts were not compared"
+    has_context = [any(item.context for item in run.data.items.values()) for run in (old, new) if run.data]
+    if has_context[0] != has_context[1]:
+        return None, f"the {'new' if has_context[0] else 'old'} run holds no contexts, so contexts were not compared"
+    return (old.data.items, new.data.items), None
+
+
+def _pair_by_context(
+    before: Sequence[str], after: Sequence[str], old: Mapping[str, Item], new: Mapping[str, Item]
+) -> dict[str, str]:
+    """Items with the same context; of several with the same one, the first with the first, and so on."""
+    places: dict[Hashable, list[str]] = {}
+    for item in after:
+        if new[item].context:
+            places.setdefault(_context_texts(new[item]), []).append(item)
+    pairs = {}
+    for item in before:
+        same = places.get(_context_texts(old[item]))
+        if same:
+            pairs[item] = same.pop(0)
+    return pairs
+
+
+def _same_context(old: Item, new: Item) -> bool:
+    if _context_texts(old) != _context_texts(new):
+        return False
+    speakers = [[turn.speaker for turn in item.context] for item in (old, new)]
+    if None in speakers[0] or None in speakers[1]:
+        return True
+    first, second = ([names.index(name) for name in names] for names in speakers)  # a name may change, not who spoke
+    return first == second
+
+
+def _context_texts(item: Item) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The texts of the context and of the situation, white space aside."""
+    return tuple(map(_squeeze, (turn.text for turn in item.context))), tuple(
+        sorted(_squeeze(statement.text) for statement in item.situation)
+    )
+
+
+def _reference_texts(item: Item) -> list[str]:
+    return sorted(_squeeze(reference.text) for reference in item.references)
+
+
+def _squeeze(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _item_means(scores: Scores, spec: str, system: str) -> dict[str, float]:
+    """The mean score of a system's replies to each item that it answered; NaN where no reply has a score."""
+    rows = np.flatnonzero(scores.system_codes == list(scores.systems).index(system))
+    names: dict[str, int] = {}
+    codes = np.array([names.setdefault(scores.items[row], len(names)) for row in rows.tolist()], dtype=np.int64)
+    column = scores[spec][rows]
+    known = ~np.isnan(column)
+    n = np.bincount(codes[known], minlength=len(names))
+    sums = np.bincount(codes[known], weights=column[known], minlength=len(names))
+    means = np.where(n > 0, sums / np.maximum(n, 1), math.nan)
+    return dict(zip(names, means.tolist(), strict=True))
+
+
+def describe_pairing(pair: RunPair) -> list[str]:
+    """Return what a reader must know about the pairing, in sentences."""
+    pairing, notes = pair.pairing, []
+    if pairing.by_context:
+        notes.append(f"No id stands for the same item in both runs: {format_count(len(pairing.new_of_old), 'item')} paired by context.")
+    if pairing.unknown:
+        notes.append(f"{pairing.unknown[0].upper()}{pairing.unknown[1:]}.")
+    for names, which in ((pair.only_old_systems, "old"), (pair.only_new_systems, "new")):
+        if names:
+            plural = "systems" if len(names) > 1 else "system"
+            notes.append(f"Only the {which} run has the {plural} {', '.join(names)}: not compared.")
+    notes += [f"Left out: {reason}." for reason in pair.left_out.values()]
+    return notes
