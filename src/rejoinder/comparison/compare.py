@@ -165,7 +165,7 @@ def compare(
     >>> by_people.standings[0].system
     'attentive'
     >>> print(rejoinder.compare("old", "RUN", metrics=["meteor"]).sentences()[0])
-    meteor: attentive changed by +0.000 on 48 items, which may be chance (0 got worse, 0 better, 48 stayed the same).
+    meteor: attentive did not change: its replies to 48 items are the same.
     """
     if new is not None:
         return compare_runs(pair_runs(run, new, metrics), resamples, seed)

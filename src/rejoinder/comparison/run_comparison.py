@@ -15,14 +15,13 @@ import numpy as np
 
 from rejoinder.comparison.rating_column import is_rating, make_rating_column
 from rejoinder.comparison.run_pair import RunPair, SystemPair, describe_pairing
-from rejoinder.data.collection import Collection
-from rejoinder.errors import InputError, RunError
-from rejoinder.scoring.result import Scores
+from rejoinder.errors import RunError
 from rejoinder.stats.holm import holm
 from rejoinder.stats.paired_difference import difference_interval, sign_flip_test
 from rejoinder.table import Cell, Estimate, Probability, Table, format_count, format_decimal
 
 ALPHA = 0.05
+UNCHANGED = "no reply changed"
 _NAMED = 5  # ids in a note
 
 
@@ -122,6 +121,8 @@ class RunComparison:
         subject = f"{one.metric}: {one.system.name}"
         if not one.n:
             return f"{subject} has no scored item in both runs, so there is nothing to compare."
+        if one.reason == UNCHANGED:
+            return f"{subject} did not change: its replies to {format_count(one.n, 'item')} are the same."
         better = self.pair.higher_is_better(one.metric)
         by = f"by {format_decimal(one.difference.value, 3, sign='+')} on {format_count(one.n, 'item')}"
         if better is None:
@@ -168,13 +169,16 @@ class RunComparison:
                 if gain > 0:
                     gains.append((gain, system, item, old, new))
         gains.sort(key=lambda one: -one[0])
-        texts = [_ReplyTexts(run.scores, run.data) for run in (self.pair.old, self.pair.new)]
-        changes = []
-        for _, system, item, old, new in gains[:n]:
-            other = self.pair.pairing.new_of_old[item]
-            replies = texts[0].reply(item, system.old), texts[1].reply(other, system.new)
-            changes.append(ReplyChange(spec, system, item, texts[0].last_turn(item), *replies, old, new))
-        return changes
+        return [ReplyChange(spec, system, item, *self._texts(system, item), *ends) for _, system, item, *ends in gains[:n]]
+
+    def _texts(self, system: SystemPair, item: str) -> tuple[str, str, str]:
+        """The last turn before a reply, the old reply and the new one."""
+        before, after = self.pair.replies
+        other = self.pair.pairing.new_of_old[item]
+        replies = before[item, system.old], after[other, system.new]
+        old, new = (texts[0] + (f" (and {len(texts) - 1} more)" if len(texts) > 1 else "") for texts in replies)
+        context = self.pair.old.data.items[item].context if self.pair.old.data else ()
+        return context[-1].text if context else "", old, new
 
     def __str__(self) -> str:
         return str(self.table())
@@ -205,6 +209,9 @@ def _compare_system(pair: RunPair, spec: str, system: SystemPair, resamples: int
     clusters = [cluster for cluster, is_known in zip(scores.clusters, known.tolist(), strict=True) if is_known]
     interval = difference_interval(new, old, clusters, n_resamples=resamples, seed=seed)
     test = sign_flip_test(new, old, clusters, n_permutations=4999, seed=seed)
+    reason = "no common items" if not len(old) else interval.reason or test.reason
+    if len(old) and np.array_equal(old, new) and pair.is_unchanged(system):  # nothing to test, so nothing to correct for
+        test, reason = test._replace(p=math.nan), UNCHANGED
     change = (new - old) * (-1.0 if pair.higher_is_better(spec) is False else 1.0)
     return SystemChange(
         spec,
@@ -219,26 +226,5 @@ def _compare_system(pair: RunPair, spec: str, system: SystemPair, resamples: int
         int((change < 0).sum()),
         int((change == 0).sum()),
         int((change > 0).sum()),
-        "no common items" if not len(old) else interval.reason or test.reason,
+        reason,
     )
-
-
-class _ReplyTexts:
-    """The texts of a run by item and system."""
-
-    def __init__(self, scores: Scores, data: Collection | None) -> None:
-        if data is None:
-            raise InputError("these scores came without their texts; name the run folders to see replies side by side")
-        self._data = data
-        self._responses: dict[tuple[str, str], list[str]] = {}
-        for i, response in enumerate(scores.responses):
-            key = scores.items[i], scores.systems[scores.system_codes[i]]
-            self._responses.setdefault(key, []).append(response)
-
-    def reply(self, item: str, system: str) -> str:
-        first, *others = self._responses[item, system]
-        return self._data.responses[first].text + (f" (and {len(others)} more)" if others else "")
-
-    def last_turn(self, item: str) -> str:
-        context = self._data.items[item].context
-        return context[-1].text if context else ""

@@ -20,7 +20,7 @@ import numpy as np
 from rejoinder.comparison.rating_column import add_rating_columns, collect_rated_scores, is_rating
 from rejoinder.data.collection import Collection
 from rejoinder.data.inputs import DATASET, read
-from rejoinder.errors import RunError, SpecError, nearest
+from rejoinder.errors import InputError, RunError, SpecError, nearest
 from rejoinder.scoring.reader import load_data
 from rejoinder.scoring.result import Scores, Values
 from rejoinder.scoring.run import Run, load
@@ -123,6 +123,21 @@ class RunPair:
         means = _item_means(self.old.scores, spec, system.old)
         return [item for item, mean in means.items() if not math.isnan(mean)]
 
+    @cached_property
+    def replies(self) -> tuple[Mapping[tuple[str, str], list[str]], Mapping[tuple[str, str], list[str]]]:
+        """The texts of the old run, and of the new one, by item and system."""
+        return _list_replies(self.old), _list_replies(self.new)
+
+    def is_unchanged(self, system: SystemPair) -> bool:
+        """Whether a system says the same to every item in both runs."""
+        if self.old.data is None or self.new.data is None:
+            return False
+        before, after = self.replies
+        return all(
+            before.get((one, system.old)) == after.get((other, system.new))
+            for one, other in self.pairing.new_of_old.items()
+        )
+
     def _cluster(self, old: str, new: str) -> Hashable:
         """The conversation of a pair of items: the dialogue that either run names, else the item."""
         dialogue = self._dialogues[1].get(new) or self._dialogues[0].get(old)
@@ -141,8 +156,11 @@ class RunPair:
         ]
 
 
-def load_run(source: RunSource) -> LoadedRun:
-    """Return a run with its data: of a run folder, of scores, or of a file of replies that were rated and not scored."""
+def load_run(source: RunSource, by_ratings: bool = True) -> LoadedRun:
+    """Return a run with its data: of a run folder, of scores, or of a file of replies that were rated and not scored.
+
+    Without ``by_ratings`` scores are needed, so that a file is an error.
+    """
     if isinstance(source, Run):
         return LoadedRun(source.scores, load_data(source.folder))
     if isinstance(source, Scores):
@@ -150,6 +168,11 @@ def load_run(source: RunSource) -> LoadedRun:
     if isinstance(source, Collection):
         return LoadedRun(collect_rated_scores(source), source)
     if str(source) == "-" or str(source).startswith(DATASET) or os.path.isfile(source):
+        if not by_ratings:
+            raise RunError(
+                f"{source}: is a file and not a run; score it first: rejoinder score {source} -o {Path(source).stem}-run, or "
+                "compare people's ratings: -m rating:ASPECT"
+            )
         data = read(source, allow_empty=True)
         return LoadedRun(collect_rated_scores(data), data)
     return LoadedRun(load(source), load_data(source))
@@ -162,8 +185,9 @@ def pair_runs(
 
     Metrics that are named must be comparable; of all metrics, those that are not are left out with a sentence.
     """
-    before, after = load_run(old), load_run(new)
     ratings = [name for name in metrics or () if is_rating(name)]
+    by_ratings = bool(ratings) and len(ratings) == len(metrics or ())
+    before, after = load_run(old, by_ratings), load_run(new, by_ratings)
     before, after = (
         LoadedRun(add_rating_columns(run.scores, run.data, ratings), run.data) for run in (before, after)
     )
@@ -187,9 +211,7 @@ def _choose_metrics(old: Scores, new: Scores, names: Sequence[str] | None) -> tu
     if names is None:
         specs = [spec for spec in new.facts if spec not in reasons]
         if not specs:
-            because = f": {'; '.join(reasons.values())}" if reasons else ""
-            advice = "" if reasons else "; name ratings with -m rating:ASPECT, or score both files first"
-            raise RunError(f"the two runs have no metric in common{because}{advice}")
+            raise RunError(f"the two runs have no metric in common: {'; '.join(reasons.values()) or 'they have no scores'}")
         return specs, reasons
     specs = [new.spec(name) for name in names]
     for spec in specs:
@@ -317,6 +339,15 @@ def _item_means(scores: Scores, spec: str, system: str) -> dict[str, float]:
     sums = np.bincount(codes[known], weights=column[known], minlength=len(names))
     means = np.where(n > 0, sums / np.maximum(n, 1), math.nan)
     return dict(zip(names, means.tolist(), strict=True))
+
+
+def _list_replies(run: LoadedRun) -> dict[tuple[str, str], list[str]]:
+    if run.data is None:
+        raise InputError("these scores came without their texts; name the run folders to see replies side by side")
+    replies: dict[tuple[str, str], list[str]] = {}
+    for response in map(run.data.responses.__getitem__, run.scores.responses):
+        replies.setdefault((response.item, response.system), []).append(response.text)
+    return replies
 
 
 def describe_pairing(pair: RunPair) -> list[str]:
