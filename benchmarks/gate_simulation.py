@@ -1,9 +1,10 @@
 """How often the gate lets a worse run pass. Run: python -m benchmarks.gate_simulation [ROUNDS]
 
-Two runs of one system answer the same items. In the new run the mean drops by exactly the margin (5% of the range from 0
-to 1), or stays the same, under several kinds of differences; ``check`` is asked each time whether the new run is no worse.
-False passes are passes at a true drop of the margin; power is the share of passes where nothing got worse. Two more cells
-leave out a tenth of the items, or change a context: no such run may pass. The results go to docs/results/gate.json and .md.
+Two runs of one system answer the same items. In the new run the mean drops by exactly the margin (5% of the range from
+0 to 1), or stays the same, under several kinds of differences; ``check`` is asked each time whether the new run is no
+worse. False passes are passes at a true drop of the margin; power is the share of passes where nothing got worse. Two
+more cells leave out a tenth of the items, or change a context: no such run may pass. The results go to
+docs/results/gate.json and .md.
 """
 
 from __future__ import annotations
@@ -158,18 +159,19 @@ def page(entries: list[dict[str, Any]]) -> str:
     heads += ["no drop: it passes", "false fails"]
     rounds = entries[0]["rounds"]
     notes = [
-        f"{rounds:,} simulations per line and drop, so shares are exact to about ± {1.96 * (0.05 * 0.95 / rounds) ** 0.5:.3f}"
-        " near 5%; what neither passes nor fails is inconclusive.",
-        f"Margin {MARGIN:g}; scores from 0 to 1 with an old mean of {MEAN:g}. Target: at most {FALSE_PASSES:.0%} false passes.",
-        "Without a drop, a kind of differences that consists of losses only is replaced by noise, or by no change at all.",
-        "An overall drop together with rare failures is not promised: a small sample can miss the failures, and the rest "
-        "alone is within the margin.",
+        f"{rounds:,} simulations per line and drop, so shares are exact to about ± "
+        f"{1.96 * (0.05 * 0.95 / rounds) ** 0.5:.3f} near 5%; what neither passes nor fails is inconclusive.",
+        f"Margin {MARGIN:g}; scores from 0 to 1 with an old mean of {MEAN:g}. Target: at most {FALSE_PASSES:.0%} false "
+        "passes.",
+        "Without a drop, differences that consist of losses only are replaced by noise, or by no change at all.",
+        "An overall drop together with rare failures is not promised: a small sample can miss the failures, and the "
+        "rest alone is within the margin.",
     ]
     for one in entries:
         if one["kind"] == "damage":
             notes.append(
-                f"Of {one['rounds']:,} better runs that leave a tenth of the items unanswered, {one['passes_uncovered']} "
-                f"passed; of as many with a changed context, {one['passes_changed_context']}."
+                f"Of {one['rounds']:,} better runs that leave a tenth of the items unanswered, "
+                f"{one['passes_uncovered']} passed; of as many with a changed context, {one['passes_changed_context']}."
             )
     notes.append("Command: `python -m benchmarks.gate_simulation`.")
     table = to_markdown(Table("How often the gate lets a worse run pass", heads, rows)).replace("### ", "# ", 1)

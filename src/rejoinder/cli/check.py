@@ -34,8 +34,8 @@ INCONCLUSIVE = 3  # the exit status
     "margins",
     multiple=True,
     metavar="NUMBER",
-    help="How much worse is still allowed: a number, a share of the metric's range such as 5%, or METRIC=NUMBER for one "
-    "metric; may be repeated [5%].",
+    help="How much worse is still allowed: a number, a share of the metric's range such as 5%, or METRIC=NUMBER for "
+    "one metric; may be repeated [5%].",
 )
 @click.option(
     "-m",
@@ -45,9 +45,7 @@ INCONCLUSIVE = 3  # the exit status
     metavar="SPEC",
     help="Compare with OLD_RUN under this metric only, or under rating:ASPECT; may be repeated.",
 )
-@click.option(
-    "--system", "systems", multiple=True, metavar="NAME", help="Compare only this system; may be repeated."
-)
+@click.option("--system", "systems", multiple=True, metavar="NAME", help="Compare only this system; may be repeated.")
 @click.option(
     "--min-coverage",
     type=click.FloatRange(0, 1),
@@ -72,8 +70,8 @@ def command(
 ) -> None:
     """Pass or fail RUN (a run folder).
 
-    Exit status 0: every check passed. 1: one failed. 2: a mistake in the command or in the runs. 3: none failed, but one
-    was inconclusive: there are too few data to tell whether RUN is worse by the margin.
+    Exit status 0: every check passed. 1: one failed. 2: a mistake in the command or in the runs. 3: none failed, but
+    one was inconclusive: there are too few data to tell whether RUN is worse by the margin.
     """
     from rejoinder.comparison.check import check
     from rejoinder.reports.check import write_check_report

@@ -1,4 +1,4 @@
-"""``rejoinder compare``: which system of a run is better, which one people prefer, and what changed between two runs."""
+"""``rejoinder compare``: which system is better, which one people prefer, and what changed between two runs."""
 
 from __future__ import annotations
 

@@ -115,11 +115,6 @@ def check_no_worse(
                     test.why,
                 )
             )
-    if min_coverage > 0:
-        results += [
-            CheckResult(False, f"{name}: the new run has no replies of this system of the old run", "fail", "", name)
-            for name in pair.only_old_systems
-        ]
     return results
 
 
@@ -134,8 +129,9 @@ def _refuse_changes(pair: RunPair) -> None:
     ):
         if items:
             raise RunError(
-                f"the {what} of {len(items):,} of {common:,} items changed under the same id (first: {items[0]!r}), so the "
-                "runs cannot be checked against each other; give changed items new ids, or score replies to the same items"
+                f"the {what} of {len(items):,} of {common:,} items changed under the same id (first: {items[0]!r}), so "
+                "the runs cannot be checked against each other; give changed items new ids, or score replies to the "
+                "same items"
             )
 
 
@@ -146,7 +142,9 @@ def choose_checked_metrics(pair: RunPair, names: Sequence[str] | None) -> RunPai
         plain = next(spec for spec in pair.metrics if spec not in specs)
         raise SpecError(f"{plain} has no direction: neither more nor less of it is worse; leave it out")
     if not specs:
-        raise RunError("the two runs have no metric with a direction in common; score both with a metric such as aptness")
+        raise RunError(
+            "the two runs have no metric with a direction in common; score both with a metric such as aptness"
+        )
     for spec, reason in pair.left_out.items():
         facts = pair.old.scores.facts.get(spec)
         if facts is not None and facts.higher_is_better is not None:  # what the old run measured is not dropped unseen
@@ -191,7 +189,12 @@ def check(
     if older is None:
         return results
     pair = choose_checked_metrics(pair_runs(older, run, metrics, systems), metrics)
-    return results + check_no_worse(pair, parse_margins(margin, pair.metrics), min_coverage, allow_inconclusive)
+    results += check_no_worse(pair, parse_margins(margin, pair.metrics), min_coverage, allow_inconclusive)
+    lost = pair.only_old_systems if systems is None and min_coverage > 0 else ()
+    return results + [
+        CheckResult(False, f"{name}: the new run has no replies of this system of the old run", "fail", "", name)
+        for name in lost
+    ]
 
 
 def assert_no_worse(

@@ -1,19 +1,19 @@
 """A non-inferiority test: is a new run worse than an old one by less than a margin, under one metric, for one system?
 
-The difference is new minus old on the items that both answered, turned so that negative is worse. Its 95% interval allows
-for conversations and for skewed differences (``skewed_mean_interval``). The outcome is
+The difference is new minus old on the items that both answered, turned so that negative is worse. Its 95% interval
+allows for conversations and for skewed differences (``skewed_mean_interval``). The outcome is
 
 - pass, where the interval lies above minus the margin: worse by less than the margin, if at all;
 - fail, where it does not and lies below 0: surely worse, perhaps by more than the margin;
 - inconclusive, where it holds both 0 and minus the margin: there are too few replies to tell.
 
 A loss may also consist of few replies that fail outright, and a small sample can miss all of them. If a share of the
-replies drops to the lowest score, the mean drops by that share of its distance from the lowest score. So a pass also needs
-as many conversations as would show one of these failures in 97.5% of samples, unless the new run is surely better.
-Replies that did not change at all need no test.
+replies drops to the lowest score, the mean drops by that share of its distance from the lowest score. So a pass also
+needs as many conversations as would show one of these failures in 97.5% of samples, unless the new run is surely
+better. Replies that did not change at all need no test.
 
-All systems and metrics must pass. That is an intersection-union test (Berger 1982): the chance that all of several tests
-pass although one should not is at most the chance that this one passes, so the level needs no correction.
+All systems and metrics must pass. That is an intersection-union test (Berger 1982): the chance that all of several
+tests pass although one should not is at most the chance that this one passes, so the level needs no correction.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def check_non_inferiority(
     loss = float(old.mean()) - floor if len(old) else math.nan
     outcome: Outcome = "fail"
     if not len(old):
-        why = "no item has a score in both runs"
+        why = "the two runs have no scored item in common"
     elif coverage < min_coverage:
         share = f"{len(old):,} of {n_old:,} items of the old run have a score now ({coverage:.1%})"
         why = f"{share}, required {min_coverage:.0%}"
@@ -154,7 +154,7 @@ def _decide(low: float, high: float, margin: float, n: int, needed: int) -> tupl
     if low > -margin:
         return "inconclusive", f"{n:,} conversations cannot rule out rare failures; {needed:,} can"
     if high < 0:
-        return "fail", "surely worse, perhaps by more than the margin" if high > -margin else "worse by more than the margin"
+        return "fail", f"surely worse, {'perhaps' if high > -margin else 'and'} by more than the margin"
     return "inconclusive", f"too few conversations to tell{_suggest(low, high, margin, n, needed)}"
 
 

@@ -1,7 +1,8 @@
 """People's ratings as results: the mean rating of each reply in one aspect, beside the scores of the metrics.
 
 ``rating:ASPECT`` is the name of such a column. Several ratings of a reply are averaged first, so that a reply counts
-once however many people rated it. Where ratings were aggregated (``rejoinder aggregate``), the aggregated ones are taken.
+once however many people rated it. Where ratings were aggregated (``rejoinder aggregate``), the aggregated ones are
+taken.
 """
 
 from __future__ import annotations
@@ -58,7 +59,9 @@ def make_rating_column(scores: Scores, data: Collection | None, spec: str) -> Ra
         if rating.response is not None and not isinstance(rating.meta.get("right"), bool):
             by_aspect.setdefault(rating.aspect, []).append(rating)
     if not by_aspect:
-        raise InputError(f"there are no ratings of responses here, so there is no {spec}; score a file that has ratings")
+        raise InputError(
+            f"there are no ratings of responses here, so there is no {spec}; score a file that has ratings"
+        )
     if aspect not in by_aspect:
         raise InputError(f"nobody rated responses in the aspect {aspect!r}; {nearest(aspect, by_aspect)}")
     ratings = by_aspect[aspect]
@@ -108,7 +111,7 @@ def _describe_raters(scores: Scores, ratings: Sequence[Rating], by_response: dic
     single = [rater for rater, rated in systems.items() if len(rated) == 1]
     if single and len(scores.systems) > 1:
         notes.append(
-            f"{format_count(len(single), 'rater')} of {len(raters)} rated one system only: a difference between systems "
-            "may be one between raters."
+            f"{format_count(len(single), 'rater')} of {len(raters)} rated one system only: a difference between "
+            "systems may be one between raters."
         )
     return tuple(notes)

@@ -1,7 +1,7 @@
 """What changed from one run to another: differences item by item, and the replies that got worse and better.
 
-Differences are new minus old, on the items that both runs answered in the same context. Whole conversations are resampled
-(intervals) or swapped (p-values); p-values are corrected by Holm's method over the systems under one metric.
+Differences are new minus old, on the items that both runs answered in the same context. Whole conversations are
+resampled (intervals) or swapped (p-values); p-values are corrected by Holm's method over the systems under one metric.
 """
 
 from __future__ import annotations
@@ -73,17 +73,19 @@ class RunComparison:
         rows: list[list[Cell]] = []
         for one in self.changes:
             differ = one.reason or ("yes" if one.survives else "no")
-            counts = [one.n_worse, one.n_better] if self.pair.higher_is_better(one.metric) is not None else [None] * 2
-            rows.append(
-                [one.metric, one.system.name, one.n, one.old, one.new, one.difference, *counts]
-                + [Probability(one.corrected), differ]
-            )
+            worse, better = (one.n_worse, one.n_better) if self._has_direction(one.metric) else (None, None)
+            values = one.n, one.old, one.new, one.difference, worse, better, Probability(one.corrected)
+            rows.append([one.metric, one.system.name, *values, differ])
         heads = ["metric", "system", "items", "old", "new", "difference", "worse", "better", "p (Holm)", "differ?"]
         notes = [
-            "difference: new minus old, paired on items, with a 95% bootstrap interval over conversations; p: approximate "
-            f"randomisation over conversations, corrected over the systems under each metric; differ? at {ALPHA:g}."
+            "difference: new minus old, paired on items, with a 95% bootstrap interval over conversations; p: "
+            "approximate randomisation over conversations, corrected over the systems under each metric; differ? at "
+            f"{ALPHA:g}."
         ]
         return Table("Old and new", heads, rows, [*notes, *self.notes()])
+
+    def _has_direction(self, metric: str) -> bool:
+        return self.pair.higher_is_better(metric) is not None
 
     def items_table(self) -> Table:
         """How many items were compared, and why others were not."""
@@ -147,11 +149,11 @@ class RunComparison:
         if not replies:
             return None
         several = len(self.pair.systems) > 1
-        rows: list[list[Cell]] = [
-            [one.item, *([one.system.name] if several else []), one.context, one.old_reply, one.new_reply]
-            + [one.old, one.new, one.new - one.old]
-            for one in replies
-        ]
+        rows: list[list[Cell]] = []
+        for one in replies:
+            texts = one.context, one.old_reply, one.new_reply
+            names = [one.item, one.system.name] if several else [one.item]
+            rows.append([*names, *texts, one.old, one.new, one.new - one.old])
         heads = ["item", *(["system"] if several else []), "last turn", "old reply", "new reply"]
         title = f"{metric}: replies that got {'worse' if worse else 'better'}"
         return Table(title, [*heads, "old", "new", "change"], rows)
@@ -169,7 +171,9 @@ class RunComparison:
                 if gain > 0:
                     gains.append((gain, system, item, old, new))
         gains.sort(key=lambda one: -one[0])
-        return [ReplyChange(spec, system, item, *self._texts(system, item), *ends) for _, system, item, *ends in gains[:n]]
+        return [
+            ReplyChange(spec, system, item, *self._texts(system, item), *ends) for _, system, item, *ends in gains[:n]
+        ]
 
     def _texts(self, system: SystemPair, item: str) -> tuple[str, str, str]:
         """The last turn before a reply, the old reply and the new one."""
@@ -210,7 +214,9 @@ def _compare_system(pair: RunPair, spec: str, system: SystemPair, resamples: int
     interval = difference_interval(new, old, clusters, n_resamples=resamples, seed=seed)
     test = sign_flip_test(new, old, clusters, n_permutations=4999, seed=seed)
     reason = "no common items" if not len(old) else interval.reason or test.reason
-    if len(old) and np.array_equal(old, new) and pair.is_unchanged(system):  # nothing to test, so nothing to correct for
+    if (
+        len(old) and np.array_equal(old, new) and pair.is_unchanged(system)
+    ):  # nothing to test, so nothing to correct for
         test, reason = test._replace(p=math.nan), UNCHANGED
     change = (new - old) * (-1.0 if pair.higher_is_better(spec) is False else 1.0)
     return SystemChange(

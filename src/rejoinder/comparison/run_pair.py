@@ -1,9 +1,4 @@
-"""Two runs side by side: which items and systems are the same in both, and what changed under the same id.
-
-Items are paired by id. Where no id means the same in both runs (each file was numbered by itself, or its ids begin with
-its name), items with the same context are paired. A pair counts only if both runs have the same context: white space aside, the same
-texts by the same speakers in the same situation; and, for metrics that read references, the same references.
-"""
+"""Two runs side by side: their common metrics and systems, and the scores of the items that are the same in both."""
 
 from __future__ import annotations
 
@@ -17,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rejoinder.comparison.item_pairing import ItemPairing, pair_items
 from rejoinder.comparison.rating_column import add_rating_columns, collect_rated_scores, is_rating
 from rejoinder.data.collection import Collection
 from rejoinder.data.inputs import DATASET, read
@@ -25,7 +21,6 @@ from rejoinder.scoring.reader import load_data
 from rejoinder.scoring.result import Scores, Values
 from rejoinder.scoring.run import Run, load
 from rejoinder.table import format_count
-from rejoinder.types import Item
 
 RunSource = Scores | Run | Collection | str | Path
 
@@ -47,19 +42,6 @@ class SystemPair(NamedTuple):
     def name(self) -> str:
         """The name in tables: one, or both where they differ."""
         return self.new if self.old == self.new else f"{self.old} → {self.new}"
-
-
-@dataclass(frozen=True)
-class ItemPairing:
-    """The items of two runs: old ids with the new ones, and what could not be paired."""
-
-    new_of_old: Mapping[str, str]
-    changed: Sequence[str] = ()  # in both runs, but with another context
-    changed_references: frozenset[str] = frozenset()  # with the same context, but with other references
-    only_old: Sequence[str] = ()
-    only_new: Sequence[str] = ()
-    by_context: bool = False
-    unknown: str | None = None  # why contexts could not be compared
 
 
 class PairedScores(NamedTuple):
@@ -85,14 +67,12 @@ class RunPair:
     @property
     def only_old_systems(self) -> list[str]:
         """The systems that only the old run has."""
-        paired = {pair.old for pair in self.systems}
-        return [name for name in self.old.scores.systems if name not in paired]
+        return _missing_systems(self.old.scores, self.new.scores)
 
     @property
     def only_new_systems(self) -> list[str]:
         """The systems that only the new run has."""
-        paired = {pair.new for pair in self.systems}
-        return [name for name in self.new.scores.systems if name not in paired]
+        return _missing_systems(self.new.scores, self.old.scores)
 
     def range(self, spec: str) -> tuple[float, float]:
         """Return the range of a metric; for ratings, from the smallest to the largest of both runs."""
@@ -170,8 +150,8 @@ def load_run(source: RunSource, by_ratings: bool = True) -> LoadedRun:
     if str(source) == "-" or str(source).startswith(DATASET) or os.path.isfile(source):
         if not by_ratings:
             raise RunError(
-                f"{source}: is a file and not a run; score it first: rejoinder score {source} -o {Path(source).stem}-run, or "
-                "compare people's ratings: -m rating:ASPECT"
+                f"{source}: is a file and not a run; score it first: rejoinder score {source} -o "
+                f"{Path(source).stem}-run (or compare people's ratings: -m rating:ASPECT)"
             )
         data = read(source, allow_empty=True)
         return LoadedRun(collect_rated_scores(data), data)
@@ -188,9 +168,7 @@ def pair_runs(
     ratings = [name for name in metrics or () if is_rating(name)]
     by_ratings = bool(ratings) and len(ratings) == len(metrics or ())
     before, after = load_run(old, by_ratings), load_run(new, by_ratings)
-    before, after = (
-        LoadedRun(add_rating_columns(run.scores, run.data, ratings), run.data) for run in (before, after)
-    )
+    before, after = (LoadedRun(add_rating_columns(run.scores, run.data, ratings), run.data) for run in (before, after))
     specs, left_out = _choose_metrics(before.scores, after.scores, metrics)
     return RunPair(
         before, after, specs, _pair_systems(before.scores, after.scores, systems), _pair_items(before, after), left_out
@@ -211,7 +189,9 @@ def _choose_metrics(old: Scores, new: Scores, names: Sequence[str] | None) -> tu
     if names is None:
         specs = [spec for spec in new.facts if spec not in reasons]
         if not specs:
-            raise RunError(f"the two runs have no metric in common: {'; '.join(reasons.values()) or 'they have no scores'}")
+            raise RunError(
+                f"the two runs have no metric in common: {'; '.join(reasons.values()) or 'they have no scores'}"
+            )
         return specs, reasons
     specs = [new.spec(name) for name in names]
     for spec in specs:
@@ -238,94 +218,15 @@ def _pair_systems(old: Scores, new: Scores, names: Sequence[str] | None) -> list
     return [pair for pair in pairs if names is None or pair.old in names or pair.new in names]
 
 
+def _missing_systems(scores: Scores, other: Scores) -> list[str]:
+    if len(scores.systems) == len(other.systems) == 1:
+        return []
+    return [name for name in scores.systems if name not in other.systems]
+
+
 def _pair_items(old: LoadedRun, new: LoadedRun) -> ItemPairing:
-    before, after = list(dict.fromkeys(old.scores.items)), list(dict.fromkeys(new.scores.items))
-    contexts, unknown = _known_contexts(old, new)
-    there = set(after)
-    pairs = {item: item for item in before if item in there}
-    changed = _changed_contexts(pairs, *contexts) if contexts else []
-    by_context = False
-    if contexts and len(changed) == len(pairs):  # no id means the same in both runs
-        matches = _pair_by_context(before, after, *contexts)
-        if matches:
-            pairs, changed, by_context = matches, [], True
-    if not pairs:
-        raise RunError(
-            "the two runs have no item in common, neither by id nor by context; compare replies to the same contexts"
-        )
-    dropped, partners = set(changed), set(pairs.values())
-    paired = {one: other for one, other in pairs.items() if one not in dropped}
-    references = [
-        one
-        for one, other in (paired if contexts else {}).items()
-        if contexts and _reference_texts(contexts[0][one]) != _reference_texts(contexts[1][other])
-    ]
-    return ItemPairing(
-        paired,
-        changed,
-        frozenset(references),
-        [item for item in before if item not in pairs],
-        [item for item in after if item not in partners],
-        by_context,
-        unknown,
-    )
-
-
-def _changed_contexts(pairs: Mapping[str, str], old: Mapping[str, Item], new: Mapping[str, Item]) -> list[str]:
-    return [one for one, other in pairs.items() if not _same_context(old[one], new[other])]
-
-
-def _known_contexts(
-    old: LoadedRun, new: LoadedRun
-) -> tuple[tuple[Mapping[str, Item], Mapping[str, Item]] | None, str | None]:
-    """The items of both runs by id, or the reason why their contexts cannot be compared."""
-    if old.data is None or new.data is None:
-        return None, "the scores came without their texts, so contexts were not compared"
-    has_context = [any(item.context for item in run.data.items.values()) for run in (old, new) if run.data]
-    if has_context[0] != has_context[1]:
-        return None, f"the {'new' if has_context[0] else 'old'} run holds no contexts, so contexts were not compared"
-    return (old.data.items, new.data.items), None
-
-
-def _pair_by_context(
-    before: Sequence[str], after: Sequence[str], old: Mapping[str, Item], new: Mapping[str, Item]
-) -> dict[str, str]:
-    """Items with the same context; of several with the same one, the first with the first, and so on."""
-    places: dict[Hashable, list[str]] = {}
-    for item in after:
-        if new[item].context:
-            places.setdefault(_context_texts(new[item]), []).append(item)
-    pairs = {}
-    for item in before:
-        same = places.get(_context_texts(old[item]))
-        if same:
-            pairs[item] = same.pop(0)
-    return pairs
-
-
-def _same_context(old: Item, new: Item) -> bool:
-    if _context_texts(old) != _context_texts(new):
-        return False
-    speakers = [[turn.speaker for turn in item.context] for item in (old, new)]
-    if None in speakers[0] or None in speakers[1]:
-        return True
-    first, second = ([names.index(name) for name in names] for names in speakers)  # a name may change, not who spoke
-    return first == second
-
-
-def _context_texts(item: Item) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The texts of the context and of the situation, white space aside."""
-    return tuple(map(_squeeze, (turn.text for turn in item.context))), tuple(
-        sorted(_squeeze(statement.text) for statement in item.situation)
-    )
-
-
-def _reference_texts(item: Item) -> list[str]:
-    return sorted(_squeeze(reference.text) for reference in item.references)
-
-
-def _squeeze(text: str) -> str:
-    return " ".join(text.split())
+    before, after = (list(dict.fromkeys(run.scores.items)) for run in (old, new))
+    return pair_items(before, after, old.data, new.data)
 
 
 def _item_means(scores: Scores, spec: str, system: str) -> dict[str, float]:
@@ -354,7 +255,8 @@ def describe_pairing(pair: RunPair) -> list[str]:
     """Return what a reader must know about the pairing, in sentences."""
     pairing, notes = pair.pairing, []
     if pairing.by_context:
-        notes.append(f"No id stands for the same item in both runs: {format_count(len(pairing.new_of_old), 'item')} paired by context.")
+        n = format_count(len(pairing.new_of_old), "item")
+        notes.append(f"No id stands for the same item in both runs: {n} paired by context.")
     if pairing.unknown:
         notes.append(f"{pairing.unknown[0].upper()}{pairing.unknown[1:]}.")
     for names, which in ((pair.only_old_systems, "old"), (pair.only_new_systems, "new")):

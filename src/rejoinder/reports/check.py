@@ -61,7 +61,8 @@ def format_check_markdown(results: Sequence[CheckResult]) -> str:
     else:
         verdict = f"pass: {format_count(len(results), 'check')} passed"
     rows: list[list[Cell]] = [
-        [one.outcome, one.metric or None, one.system, one.difference, one.margin, one.why or one.reason] for one in results
+        [one.outcome, one.metric or None, one.system, one.difference, one.margin, one.why or one.reason]
+        for one in results
     ]
     heads = ["outcome", "metric", "system", "difference", "margin", "reason"]
     return to_markdown(Table(f"rejoinder check: {verdict}", heads, rows, decimals=4))

@@ -68,7 +68,9 @@ class Scores:
     flags: Mapping[str, int] = field(default_factory=dict)
     matched: Mapping[str, Sequence[int | None]] = field(default_factory=dict)
     cut: Mapping[str, int] = field(default_factory=dict)  # how often a metric could not read a text whole
-    data: Collection | Path | None = field(default=None, repr=False, compare=False)  # what was scored, or its run folder
+    data: Collection | Path | None = field(
+        default=None, repr=False, compare=False
+    )  # what was scored, or its run folder
 
     @property
     def metrics(self) -> dict[str, str]:

@@ -72,9 +72,9 @@ def mean_interval(values: Numbers, clusters: Labels | None = None, level: float 
 def skewed_mean_interval(values: Numbers, clusters: Labels | None = None, level: float = 0.95) -> Interval:
     """The mean with an interval that holds for skewed values too: both the t interval and Hall's (1992).
 
-    Where few rows are far below the rest, a t interval ends too early on that side: the mean of a sample that happens to
-    hold few of them is too high, and so is its precision. Hall's transformation moves both ends with the skewness of the
-    cluster totals. The wider end of the two intervals is taken on either side.
+    Where few rows are far below the rest, a t interval ends too early on that side: the mean of a sample that happens
+    to hold few of them is too high, and so is its precision. Hall's transformation moves both ends with the skewness of
+    the cluster totals. The wider end of the two intervals is taken on either side.
     """
     from scipy.special import stdtrit
 
