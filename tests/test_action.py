@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 import rejoinder
 from rejoinder.types import Response
 
-yaml = pytest.importorskip("yaml", reason="PyYAML reads the action")
 ROOT = Path(__file__).parent.parent
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
 STEPS = {step["name"]: step for step in ACTION["runs"]["steps"] if "name" in step}

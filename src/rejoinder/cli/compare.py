@@ -46,7 +46,7 @@ def command(
     """Show which system of RUN (a run folder) is better under each metric, and which differences are real.
 
     With NEW, a newer run folder, show what changed from RUN to NEW: differences item by item, and the replies that got
-    worse and better. -m rating:ASPECT compares by people's ratings; for these alone, RUN and NEW may be files.
+    worse and better. The metric rating:ASPECT stands for people's ratings; for these alone, RUN and NEW may be files.
 
     Where people compared replies, systems are also ranked by their preferences (Bradley-Terry); for that alone, RUN may
     be a JSONL file, - for standard input, or dataset:NAME.
