@@ -25,7 +25,7 @@ from rejoinder.errors import RunError
 from rejoinder.scoring.result import MetricFacts, Scores, ScoresBuilder
 from rejoinder.stats.arrays import Floats, Ints
 from rejoinder.table import Cell, Table, to_markdown
-from rejoinder.types import Item, Response, Turn
+from rejoinder.types import Item, Record, Response, Turn
 
 TARGET = Path(__file__).parent.parent / "docs" / "results" / "gate.json"
 MARGIN, MEAN, NOISE = 0.05, 0.8, 0.15
@@ -86,7 +86,8 @@ def simulate(case: GateCase, drop: float, random: np.random.Generator) -> tuple[
 def make_scores(values: Floats, rows: Ints, texts: str, answered: Ints | None = None, changed: bool = False) -> Scores:
     """A run with these scores, and texts that differ from those of the other run."""
     known = range(len(rows)) if answered is None else answered.tolist()
-    builder, records = ScoresBuilder(), []
+    builder = ScoresBuilder()
+    records: list[Record] = []
     for i in known:
         context = "Another question?" if changed and i == known[0] else f"Question {i}?"
         records += [Item(f"i{i}", (Turn(context),), dialogue=f"d{rows[i]}"), Response(f"r{i}", f"i{i}", "bot", texts)]

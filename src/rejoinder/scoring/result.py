@@ -6,18 +6,21 @@ import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.data.collection import Collection
 from rejoinder.errors import RunError, nearest
 from rejoinder.metric import Metric, parse, signature
 from rejoinder.scoring.flags import MEANINGS
 from rejoinder.stats.interval import Interval, mean_interval
 from rejoinder.table import Cell, Estimate, Table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rejoinder.data.collection import Collection
 
 Values = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -53,7 +56,8 @@ class MetricFacts(NamedTuple):
 class Scores:
     """One score per response and metric, by column; ``nan`` where there is none.
 
-    ``facts`` says for each spec what the metric is; ``clusters`` which responses belong to one conversation.
+    ``facts`` says for each spec what the metric is; ``clusters`` which responses belong to one conversation; ``data``
+    what was scored, or the run folder that holds it.
     """
 
     facts: Mapping[str, MetricFacts]
@@ -68,9 +72,7 @@ class Scores:
     flags: Mapping[str, int] = field(default_factory=dict)
     matched: Mapping[str, Sequence[int | None]] = field(default_factory=dict)
     cut: Mapping[str, int] = field(default_factory=dict)  # how often a metric could not read a text whole
-    data: Collection | Path | None = field(
-        default=None, repr=False, compare=False
-    )  # what was scored, or its run folder
+    data: Collection | Path | None = field(default=None, compare=False, repr=False)
 
     @property
     def metrics(self) -> dict[str, str]:
