@@ -110,7 +110,7 @@ def _seed(one: Seed) -> dict[str, Any]:
 def _runs(folder: Path) -> None:
     """Finished runs under the names that pages give them."""
     run([folder / "chats.jsonl"], Plan.of(["aptness", "meteor"]), folder / "RUN")
-    for name in ("runs/chats-088fbb28", "old"):
+    for name in ("runs/chats-088fbb28", "old", "OLD", "NEW"):
         shutil.copytree(folder / "RUN", folder / name)
 
 

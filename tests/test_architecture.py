@@ -29,7 +29,7 @@ LAYERS = [
     ("papers", "situation"),
     ("reports",),
     ("server",),
-    ("cli",),
+    ("cli", "pytest"),
     ("__main__",),
 ]
 LAYER = {package: number for number, packages in enumerate(LAYERS) for package in packages}

@@ -99,7 +99,7 @@ def test_lower_is_better_where_the_metric_says_so(tmp_path, monkeypatch: pytest.
 
 def test_a_metric_that_the_run_has_not_is_named() -> None:
     with pytest.raises(RunError, match="the run has no scores of bleu"):
-        compare(lengths(a=[1, 2], b=[2, 3]), ["bleu"])
+        compare(lengths(a=[1, 2], b=[2, 3]), metrics=["bleu"])
 
 
 def test_the_same_seed_gives_the_same_tables() -> None:

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import random
+import re
+from dataclasses import replace
+from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 import rejoinder
+from benchmarks.gate_simulation import MARGIN, GateCase, make_scores, run_gate, simulate
 from rejoinder.comparison.check import check, parse_condition
+from rejoinder.comparison.non_inferiority import count_conversations_needed
+from rejoinder.data.collection import collect
 from rejoinder.errors import RunError, SpecError
-from rejoinder.scoring.result import Scores
+from rejoinder.reports.check import format_check_markdown, format_junit
+from rejoinder.scoring.result import MetricFacts, Scores, ScoresBuilder
+from rejoinder.types import Item, Reference, Response, Turn
 
 
 def replies(shift: int = 0, n: int = 30, seed: int = 0) -> Scores:
@@ -71,6 +81,7 @@ def test_a_run_that_is_surely_worse_fails_and_a_margin_forgives() -> None:
     assert "surely worse" in worse[0].reason
     assert check(old, [], new)[0].passed
     assert check(new, [], old, margin=0.9)[0].passed
+    assert "(margin 0.05, 5% of the range): surely worse, and by more than the margin" in worse[0].reason
 
 
 def test_the_same_run_is_not_worse_than_itself() -> None:
@@ -78,6 +89,227 @@ def test_the_same_run_is_not_worse_than_itself() -> None:
 
 
 def test_runs_with_nothing_in_common_cannot_be_compared() -> None:
-    other = rejoinder.score(["a"], metrics=["length"])
+    with pytest.raises(RunError, match="no item in common, neither by id nor by context"):
+        check(replies(), [], rejoinder.score(["a"], metrics=["length"]))
+    other = rejoinder.score([f"a {i}" for i in range(30)], metrics=["length"])
     with pytest.raises(RunError, match="no metric with a direction in common"):
         check(replies(), [], other)
+
+
+# ---- no worse than an older run
+
+
+def run_of(
+    values: list[float],
+    texts: list[str] | None = None,
+    system: str = "bot",
+    spec: str = "apt",
+    bounds: tuple[float, float] = (0.0, 1.0),
+    better: bool | None = True,
+    context: str = "How is {i}?",
+    items: list[str] | None = None,
+    size: int = 1,
+    references: tuple[str, ...] = (),
+    needs: frozenset[str] = frozenset(),
+) -> Scores:
+    """A run with one reply per item and these scores; ``size`` items make a conversation."""
+    builder, records = ScoresBuilder(), []
+    names = items or [f"i{i}" for i in range(len(values))]
+    for i, name in enumerate(names):
+        good = tuple(Reference(text) for text in references)
+        records.append(Item(name, (Turn(context.format(i=name)),), good, dialogue=f"d{i // size}"))
+        records.append(Response(f"{name}/{system}", name, system, texts[i] if texts else f"It is {values[i]}."))
+        builder.add(f"{name}/{system}", name, system, f"d{i // size}")
+    facts = {spec: MetricFacts(spec, bounds, better, needs)}
+    return builder.build(facts, {spec: np.array(values)}, {}, {}, data=collect(records))
+
+
+def noise(n: int, drop: float = 0.0, spread: float = 0.1, seed: int = 1) -> list[float]:
+    random = np.random.default_rng(seed)
+    drawn = spread * random.normal(size=n)
+    return (0.8 - drop + drawn - drawn.mean()).tolist()
+
+
+OLD = run_of([0.8] * 200)
+
+
+def outcome(new: Scores, old: Scores = OLD, **options: object) -> str:
+    (result,) = check(new, older=old, **options)  # type: ignore[arg-type]
+    return result.outcome
+
+
+def test_three_outcomes_by_where_the_interval_lies() -> None:
+    assert outcome(run_of(noise(200))) == "pass"
+    assert outcome(run_of(noise(200, drop=0.02))) == "pass"  # surely worse, but by less than the margin
+    assert outcome(run_of(noise(200, drop=0.05))) == "fail"
+    assert outcome(run_of(noise(200, drop=0.1))) == "fail"
+    assert outcome(run_of(noise(200, spread=0.6))) == "inconclusive"
+    assert outcome(run_of(noise(200, drop=-0.3))) == "pass"
+
+
+def test_an_inconclusive_check_does_not_pass_unless_that_is_allowed() -> None:
+    wide = run_of(noise(200, spread=0.6))
+    (strict,) = check(wide, older=OLD)
+    (lax,) = check(wide, older=OLD, allow_inconclusive=True)
+    assert (strict.passed, lax.passed, lax.outcome) == (False, True, "inconclusive")
+    assert re.search(
+        r"too few conversations to tell \(200; about [\d,]+ are enough if nothing got worse\)", strict.reason
+    )
+    (worse,) = check(run_of(noise(200, drop=0.1)), older=OLD, allow_inconclusive=True)
+    assert not worse.passed
+
+
+def test_a_margin_is_a_number_or_a_share_of_the_range_for_all_metrics_or_one() -> None:
+    slightly = run_of(noise(200, drop=0.04))
+    assert outcome(slightly, margin=0.01) == "fail"
+    assert outcome(slightly, margin=0.2) == "pass"
+    assert outcome(slightly, margin="20%") == "pass"
+    assert outcome(slightly, margin=["1%", "apt=20%"]) == "pass"
+    assert outcome(slightly, margin={"apt": 0.2}) == "pass"
+    assert check(slightly, older=OLD)[0].margin == pytest.approx(0.05)
+    for margin, message in (
+        ("much", "'much' is not a margin"),
+        (-0.1, "not negative"),
+        (math.nan, "is not a margin"),
+        ({"bleu": 0.1}, "'bleu', which is not checked; checked: apt"),
+    ):
+        with pytest.raises(SpecError, match=message):
+            check(slightly, older=OLD, margin=margin)  # type: ignore[arg-type]
+
+
+def test_a_metric_without_a_finite_range_needs_a_margin() -> None:
+    old = run_of([0.8] * 200, bounds=(0.0, math.inf))
+    new = run_of(noise(200), bounds=(0.0, math.inf))
+    with pytest.raises(RunError, match=r"apt has no finite range.*--margin 'apt=NUMBER'"):
+        check(new, older=old)
+    assert outcome(new, old, margin=0.1) == "pass"
+
+
+def test_less_is_better_where_the_metric_says_so() -> None:
+    old = run_of([0.2] * 200, better=False)
+    assert outcome(run_of([1 - value for value in noise(200, drop=0.1)], better=False), old) == "fail"
+    assert outcome(run_of([1 - value for value in noise(200, drop=-0.1)], better=False), old) == "pass"
+
+
+def test_rare_failures_that_few_conversations_could_miss_do_not_pass() -> None:
+    few_old, few_new = run_of([0.9] * 40), run_of([0.9] * 40, [f"Another {i}." for i in range(40)])
+    (result,) = check(few_new, older=few_old)
+    assert result.outcome == "inconclusive"
+    assert "40 conversations cannot rule out rare failures; 65 can" in result.reason
+    assert 0.95 ** count_conversations_needed(0.05, 1.0) <= 0.025 < 0.95 ** (count_conversations_needed(0.05, 1.0) - 1)
+    assert outcome(run_of([0.9] * 65, [f"Another {i}." for i in range(65)]), run_of([0.9] * 65)) == "pass"
+    assert outcome(run_of([0.95] * 40), few_old) == "pass"  # surely better
+    assert outcome(run_of([0.9] * 40), few_old) == "pass"  # not one reply changed
+    few = run_of([0.9] * 100 + [0.0] * 4, [f"Another {i}." for i in range(104)])
+    assert outcome(few, run_of([0.9] * 104)) != "pass"
+
+
+def test_conversations_count_and_not_replies() -> None:
+    values = np.repeat(noise(25, spread=0.15), 8).tolist()
+    assert outcome(run_of(values), OLD) == "pass"
+    assert outcome(run_of(values, size=8), run_of([0.8] * 200, size=8)) == "inconclusive"
+
+
+def test_unanswered_items_fail_below_the_least_coverage() -> None:
+    better = noise(200, drop=-0.1)
+    assert outcome(run_of(better[:190])) == "pass"
+    (result,) = check(run_of(better[:189]), older=OLD)
+    assert result.outcome == "fail"
+    assert "189 of 200 items of the old run have a score now (94.5%), required 95%" in result.reason
+    assert outcome(run_of(better[:100]), min_coverage=0.5) == "pass"
+    assert outcome(run_of([*better[:150], *[math.nan] * 50])) == "fail"  # answered, but without a score
+    with pytest.raises(SpecError, match="a share from 0 to 1"):
+        check(run_of(better), older=OLD, min_coverage=95)
+
+
+def test_a_changed_context_or_reference_is_refused() -> None:
+    with pytest.raises(RunError, match=r"the context of 200 of 200 items changed under the same id \(first: 'i0'\)"):
+        check(run_of(noise(200), context="Where is {i}?"), older=OLD)
+    needs = frozenset({"references"})
+    old, new = (run_of(noise(200), references=(text,), needs=needs) for text in ("Yes.", "No."))
+    with pytest.raises(RunError, match="the references of 200 of 200 items changed"):
+        check(new, older=old)
+    free = [run_of(noise(200), references=(text,)) for text in ("Yes.", "No.")]
+    assert outcome(free[1], free[0]) == "pass"
+
+
+def test_items_with_other_ids_are_paired_by_their_contexts() -> None:
+    old = run_of([0.8] * 200, context="A question", items=[f"old-{i}" for i in range(200)])
+    new = run_of(noise(200), context="A  question ", items=[f"new-{i}" for i in range(200)])
+    (result,) = check(new, older=old)
+    assert result.outcome == "pass"
+    assert "on 200 items paired by context" in result.reason
+
+
+def test_the_only_system_of_each_run_is_compared_whatever_it_is_called() -> None:
+    (result,) = check(run_of(noise(200), system="v2"), older=run_of([0.8] * 200, system="v1"))
+    assert (result.outcome, result.system) == ("pass", "v1 → v2")
+
+
+def test_a_system_that_the_new_run_lost_fails() -> None:
+    data = [*(Item(f"i{i}", (Turn("Is the garden open?"),)) for i in range(3))]
+    records = [Response(f"i{i}/{s}", f"i{i}", s, "The garden is open.") for i in range(3) for s in ("a", "b", "c")]
+    old = rejoinder.score(collect([*data, *records]), "context_overlap")
+    old = replace(old, facts={spec: facts._replace(higher_is_better=True) for spec, facts in old.facts.items()})
+    rest = collect([*data, *(one for one in records if one.system != "c")])
+    new = replace(rejoinder.score(rest, "context_overlap"), facts=old.facts)
+    results = check(new, older=old)
+    assert [(one.system, one.outcome) for one in results] == [("a", "pass"), ("b", "pass"), ("c", "fail")]
+    assert [one.system for one in check(new, older=old, systems=["a"])] == ["a"]
+
+
+def test_what_the_old_run_measured_is_not_dropped_unseen() -> None:
+    both = replies()
+    fewer = replace(
+        both, facts={**both.facts, "extra": both.facts["rouge_l"]}, values={**both.values, "extra": both["rouge_l"]}
+    )
+    with pytest.raises(RunError, match="only the old run has extra; score both with it, or name the metrics to check"):
+        check(both, older=fewer)
+    assert outcome(both, fewer, metrics=["rouge_l"]) == "pass"
+    with pytest.raises(SpecError, match="length has no direction"):
+        check(both, older=fewer, metrics=["length"])
+
+
+def test_assert_no_worse_fails_a_test_with_the_reasons() -> None:
+    rejoinder.assert_no_worse(run_of(noise(200)), OLD, ["apt"], 0.05)
+    with pytest.raises(AssertionError, match=r"fail: apt of bot changed by -0.1000"):
+        rejoinder.assert_no_worse(run_of(noise(200, drop=0.1)), OLD)
+    with pytest.raises(AssertionError, match="inconclusive: apt of bot"):
+        rejoinder.assert_no_worse(run_of(noise(200, spread=0.6)), OLD)
+    rejoinder.assert_no_worse(run_of(noise(200, spread=0.6)), OLD, allow_inconclusive=True)
+
+
+@pytest.mark.parametrize("kind", ["noise", "skewed", "binary", "failures"])
+def test_a_drop_of_the_margin_passes_in_at_most_a_twentieth(kind: str) -> None:
+    random, case = np.random.default_rng(3), GateCase(kind, 80)
+    rows = simulate(case, 0.0, random)[2]
+    templates = make_scores(np.zeros(80), rows, "Old."), make_scores(np.zeros(80), rows, "New.")
+    outcomes = [run_gate(case, MARGIN, random, templates) for _ in range(150)]
+    assert outcomes.count("pass") <= 0.05 * 150 + 2 * math.sqrt(150 * 0.05 * 0.95)
+
+
+# ---- what other programs read
+
+
+def test_junit_has_a_case_per_check_and_survives_any_name() -> None:
+    name = "bot\x1b<&>\ud800\"'"
+    (result,) = check(run_of(noise(200, drop=0.1), system="v2"), older=OLD)
+    results = [result._replace(system=name), *check(run_of(noise(200)), older=OLD), *check(OLD, ["apt>=0.9"])]
+    results += check(run_of(noise(200, spread=0.6)), older=OLD, allow_inconclusive=True)
+    suite = ElementTree.fromstring(format_junit(results).encode())[0]
+    assert {key: suite.get(key) for key in ("tests", "failures", "skipped")} == {
+        "tests": "4",
+        "failures": "2",
+        "skipped": "1",
+    }
+    assert [[child.tag for child in case] for case in suite] == [["failure"], ["system-out"], ["failure"], ["skipped"]]
+    assert suite[0].get("name") == "apt of bot\ufffd<&>\ufffd\"': no worse"
+    assert suite[0][0].get("type") == "fail"
+
+
+def test_markdown_has_the_verdict_and_a_row_per_check() -> None:
+    failed = format_check_markdown(check(run_of(noise(200, drop=0.1)), older=OLD))
+    assert failed.startswith("### rejoinder check: fail: 1 check of 1 failed\n")
+    assert "| fail | apt | bot | -0.1000 [" in failed
+    assert "inconclusive: 1 of 1 checks" in format_check_markdown(check(run_of(noise(200, spread=0.6)), older=OLD))
+    assert "pass: 1 check passed" in format_check_markdown(check(run_of(noise(200)), older=OLD))

@@ -10,7 +10,13 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 from rejoinder.errors import InputError
-from rejoinder.stats.interval import Interval, equal_shares_interval, mean_interval, share_interval
+from rejoinder.stats.interval import (
+    Interval,
+    equal_shares_interval,
+    mean_interval,
+    share_interval,
+    skewed_mean_interval,
+)
 from rejoinder.stats.resampling import percentile_interval
 
 
@@ -114,3 +120,35 @@ def test_an_estimate_never_lies_outside_its_interval(kind, level) -> None:
         samples = np.round(random.normal(random.normal(), 1, size=60), 1)
         found = percentile_interval(0.0, samples, 20, 0, 20, level=level, kind=kind)
         assert found.reason or found.low <= found.value <= found.high
+
+
+def test_a_skewed_interval_reaches_further_on_the_side_of_the_tail() -> None:
+    values = -np.random.default_rng(0).exponential(size=40)
+    plain, skewed = mean_interval(values), skewed_mean_interval(values)
+    assert skewed.value == plain.value
+    assert skewed.low < plain.low
+    assert skewed.high == plain.high
+    mirrored = skewed_mean_interval(-values)
+    assert (mirrored.low, mirrored.high) == pytest.approx((-skewed.high, -skewed.low))
+
+
+def test_a_skewed_interval_without_skewness_is_the_t_interval() -> None:
+    values = [-2.0, -1.0, 0.0, 1.0, 2.0]
+    assert skewed_mean_interval(values)[:3] == pytest.approx(mean_interval(values)[:3])
+    for few in ([], [1.0], [1.0, 2.0], [3.0, 3.0, 3.0]):
+        assert str(skewed_mean_interval(few)) == str(mean_interval(few))
+
+
+def test_a_skewed_interval_counts_clusters() -> None:
+    values, clusters = [0.0, -1.0, 0.0, 0.0, -3.0, 0.0, 0.0, 0.0], [0, 0, 1, 1, 2, 2, 3, 3]
+    halves = [-0.5, 0.0, -1.5, 0.0]
+    assert skewed_mean_interval(values, clusters)[:3] == pytest.approx(skewed_mean_interval(halves)[:3])
+
+
+def test_a_skewed_interval_covers_skewed_values_from_below() -> None:
+    random, n, missed, plain = np.random.default_rng(5), 30, 0, 0
+    for _ in range(1500):
+        values = -random.exponential(size=n)
+        missed += skewed_mean_interval(values).low > -1
+        plain += mean_interval(values).low > -1
+    assert missed / 1500 < 0.045 < plain / 1500

@@ -77,14 +77,13 @@ def test_an_older_run_with_another_signature_is_no_measure() -> None:
         check(overlaps("a b"), [], overlaps("a b", version="|v:0"))
 
 
-def test_one_item_in_common_is_worse_by_its_value_and_without_an_interval() -> None:
+def test_one_item_in_common_shows_nothing_and_has_no_interval() -> None:
     (found,) = check(overlaps("a b"), [], overlaps("a b c d"))
-    assert not found.passed
+    assert found.outcome == "inconclusive"
     assert "changed by -0." in found.reason
     assert "[" not in found.reason
-    assert "on 1 item: surely worse (margin 0)" in found.reason
-    assert check(overlaps("a b c d"), [], overlaps("a b"))[0].passed
-    assert check(overlaps("a b"), [], overlaps("a b c d"), margin=0.5)[0].passed
+    assert "on 1 item (margin 0.05, 5% of the range): 1 conversation cannot show it" in found.reason
+    assert check(overlaps("a b"), [], overlaps("a b"))[0].passed
 
 
 def test_runs_without_a_scored_item_in_common_do_not_pass() -> None:
@@ -99,7 +98,7 @@ def test_the_change_is_shown_from_low_to_high() -> None:
     (found,) = check(overlaps("a b", "a", "a b c"), [], overlaps("a b c d", "a b", "a b c d"))
     low, high = (float(text) for text in found.reason.partition("[")[2].partition("]")[0].split(", "))
     assert low <= high < 0
-    assert "on 3 items: surely worse" in found.reason
+    assert "on 3 items (margin 0.05, 5% of the range): surely worse" in found.reason
 
 
 # ---- what to rate next

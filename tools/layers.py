@@ -44,6 +44,7 @@ CAPTIONS = {
     "reports": "tables, HTML pages",
     "server": "pages and HTTP API",
     "cli": "the commands",
+    "pytest": "a pytest plugin",
     "__main__": "python -m rejoinder",
 }
 WIDTH, MARGIN, GAP = 840, 16, 8

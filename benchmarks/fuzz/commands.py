@@ -116,7 +116,7 @@ def complaint(case: Case, ended: Ending, told: Sequence[str], folder: Path, befo
     """What is wrong with how a command ended; None where all is well."""
     if ended.crash:
         return f"traceback: {ended.crash}"
-    if ended.status not in (0, 1, 2):
+    if ended.status not in (0, 1, 2, 3):
         return f"exit status {ended.status}: {ended.err[-300:]!r}"
     if told:
         return f"warnings: {sorted(set(told))[:3]}"
@@ -211,7 +211,7 @@ def try_seed(seed: int, inputs: Path, folder: Path) -> tuple[str | None, str]:
     found = complaint(case, ended, told, target, before)
     if found is None and (left := listing(folder / "tmp")):
         found = f"left in the folder for temporary files: {sorted(left)[:4]}"
-    status = {0: "result", 1: "status 1", 2: "one line of error"}.get(ended.status or 0, "other")
+    status = {0: "result", 1: "status 1", 2: "one line of error", 3: "status 3"}.get(ended.status or 0, "other")
     return found and f"{shlex.join(case.words.split())} ({how}): {found}", status
 
 

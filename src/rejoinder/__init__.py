@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from rejoinder.augmentation.summary import AugmentationTally as AugmentationTally
     from rejoinder.comparison.aggregation import AggregatedAspect as AggregatedAspect
     from rejoinder.comparison.check import CheckResult as CheckResult
+    from rejoinder.comparison.check import assert_no_worse as assert_no_worse
     from rejoinder.comparison.check import check as check
     from rejoinder.comparison.compare import Comparison as Comparison
     from rejoinder.comparison.compare import compare as compare
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from rejoinder.comparison.next_ratings import next_ as next_
     from rejoinder.comparison.preferences import PreferenceRanking as PreferenceRanking
     from rejoinder.comparison.preferences import rank_by_preference as rank_by_preference
+    from rejoinder.comparison.run_comparison import RunComparison as RunComparison
     from rejoinder.comparison.trust import Trust as Trust
     from rejoinder.comparison.trust import trust as trust
     from rejoinder.data.collection import Collection as Collection
@@ -187,10 +189,11 @@ _WHERE = {
     "augmentation.retrieval": ("Retrieval",),
     "augmentation.summary": ("AugmentationTally",),
     "comparison.aggregation": ("AggregatedAspect",),
-    "comparison.check": ("CheckResult", "check"),
+    "comparison.check": ("CheckResult", "assert_no_worse", "check"),
     "comparison.compare": ("Comparison", "compare"),
     "comparison.next_ratings": ("NextRatings", "RatingSuggestion", "next_"),
     "comparison.preferences": ("PreferenceRanking", "rank_by_preference"),
+    "comparison.run_comparison": ("RunComparison",),
     "comparison.trust": ("Trust", "trust"),
     "data.collection": ("Collection", "collect", "from_lists"),
     "data.datasets": ("read_dataset",),

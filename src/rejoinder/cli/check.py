@@ -7,9 +7,10 @@ from pathlib import Path
 import click
 
 from rejoinder.cli import _help
-from rejoinder.cli._options import seed_option
+from rejoinder.cli._options import Output
 
 GROUP = _help.SCORING
+INCONCLUSIVE = 3  # the exit status
 
 
 @click.command(short_help="Pass or fail a run, for continuous integration")
@@ -26,18 +27,74 @@ GROUP = _help.SCORING
     "older",
     type=click.Path(path_type=Path),
     metavar="OLD_RUN",
-    help="An older run folder to compare with.",
+    help="An older run folder: RUN must not be worse by the margin.",
 )
-@click.option("--margin", default=0.0, show_default=True, help="How much worse than OLD_RUN is still allowed.")
-@seed_option
-def command(run: Path, conditions: tuple[str, ...], older: Path | None, margin: float, seed: int) -> None:
-    """Pass or fail RUN (a run folder): exit status 0 if every check passes, 1 if one fails, 2 for a mistake."""
-    from rejoinder.comparison.check import check
+@click.option(
+    "--margin",
+    "margins",
+    multiple=True,
+    metavar="NUMBER",
+    help="How much worse is still allowed: a number, a share of the metric's range such as 5%, or METRIC=NUMBER for "
+    "one metric; may be repeated [5%].",
+)
+@click.option(
+    "-m",
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="SPEC",
+    help="Compare with OLD_RUN under this metric only, or under rating:ASPECT; may be repeated.",
+)
+@click.option("--system", "systems", multiple=True, metavar="NAME", help="Compare only this system; may be repeated.")
+@click.option(
+    "--min-coverage",
+    type=click.FloatRange(0, 1),
+    default=0.95,
+    show_default=True,
+    help="The least share of the items scored in OLD_RUN that must have a score in RUN.",
+)
+@click.option("--allow-inconclusive", is_flag=True, help="Pass where there are too few data to tell.")
+@click.option("--junit", type=Output("JUnit XML", ".xml", path_type=Path), metavar="FILE", help="Also write JUnit XML.")
+@click.option("--markdown", type=Output("Markdown", ".md", path_type=Path), metavar="FILE", help="Also write Markdown.")
+def command(
+    run: Path,
+    conditions: tuple[str, ...],
+    older: Path | None,
+    margins: tuple[str, ...],
+    metrics: tuple[str, ...],
+    systems: tuple[str, ...],
+    min_coverage: float,
+    allow_inconclusive: bool,
+    junit: Path | None,
+    markdown: Path | None,
+) -> None:
+    """Pass or fail RUN (a run folder).
 
-    findings = check(run, conditions, older, margin, seed)
-    for finding in findings:
-        click.echo(f"{'pass' if finding.passed else 'FAIL'}  {finding.reason}")
-    failed = sum(not finding.passed for finding in findings)
-    click.echo(f"{len(findings) - failed} passed, {failed} failed")
-    if failed:
+    Exit status 0: every check passed. 1: one failed. 2: a mistake in the command or in the runs. 3: none failed, but
+    one was inconclusive: there are too few data to tell whether RUN is worse by the margin.
+    """
+    from rejoinder.comparison.check import check
+    from rejoinder.reports.check import write_check_report
+
+    results = check(
+        run,
+        conditions,
+        older,
+        margins or None,
+        metrics=metrics or None,
+        systems=systems or None,
+        min_coverage=min_coverage,
+        allow_inconclusive=allow_inconclusive,
+    )
+    write_check_report(results, junit, markdown)
+    for result in results:
+        word = result.outcome if result.outcome == "pass" else result.outcome.upper()
+        click.echo(f"{word}  {result.reason}")
+    counts = {outcome: sum(one.outcome == outcome for one in results) for outcome in ("pass", "fail", "inconclusive")}
+    ending = " (allowed)" if allow_inconclusive and counts["inconclusive"] else ""
+    inconclusive = f", {counts['inconclusive']} inconclusive{ending}" if older else ""
+    click.echo(f"{counts['pass']} passed, {counts['fail']} failed{inconclusive}")
+    if counts["fail"]:
         raise click.exceptions.Exit(1)
+    if not all(one.passed for one in results):
+        raise click.exceptions.Exit(INCONCLUSIVE)

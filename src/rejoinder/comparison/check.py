@@ -1,18 +1,27 @@
-"""Checks for continuous integration: thresholds on means, and no system surely worse than in an older run."""
+"""Checks for continuous integration: thresholds on means, and no system worse than in an older run by a margin."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from rejoinder.comparison.non_inferiority import (
+    MIN_COVERAGE,
+    Margin,
+    Outcome,
+    check_non_inferiority,
+    choose_margin,
+    parse_margins,
+)
+from rejoinder.comparison.run_pair import RunPair, pair_runs
 from rejoinder.errors import RunError, SpecError, nearest
 from rejoinder.scoring.result import Scores
 from rejoinder.scoring.run import Run, load
-from rejoinder.stats.paired_difference import difference_interval
-from rejoinder.table import format_count, format_decimal
+from rejoinder.table import Estimate, format_decimal
 
 _CONDITION = re.compile(r"(?P<spec>[^<>]+?)\s*(?:@\s*(?P<system>[^<>=]+?)\s*)?(?P<sign>>=|<=|>|<)\s*(?P<bound>[^<>=]+)")
 
@@ -27,10 +36,20 @@ class CheckCondition(NamedTuple):
 
 
 class CheckResult(NamedTuple):
-    """The result of one check: whether it passed, and the reason in a sentence."""
+    """The result of one check: whether it passed, and the reason in a sentence.
+
+    ``passed`` is also true of an inconclusive outcome where those are allowed. A comparison with an older run has the
+    difference, new minus old, and the margin.
+    """
 
     passed: bool
     reason: str
+    outcome: Outcome
+    metric: str
+    system: str
+    difference: Estimate | None = None
+    margin: float | None = None
+    why: str | None = None  # the last part of the reason
 
 
 def parse_condition(text: str) -> CheckCondition:
@@ -63,83 +82,156 @@ def check_condition(scores: Scores, condition: CheckCondition) -> list[CheckResu
         reason = f"{spec} of {system} is {estimate}, required {condition.sign} {condition.bound:g}"
         if math.isnan(mean.value):
             reason = f"{spec} of {system} has no scores, required {condition.sign} {condition.bound:g}"
-        results.append(CheckResult(compare[condition.sign], reason))
+        passed = compare[condition.sign]
+        results.append(CheckResult(passed, reason, "pass" if passed else "fail", spec, system))
     return results
 
 
-def check_no_worse(new: Scores, old: Scores, margin: float = 0.0, seed: int = 0) -> list[CheckResult]:
-    """Whether no system is surely worse than in an older run: item by item, under every metric that has a direction.
-
-    A system is surely worse where the whole 95% interval of its paired difference lies beyond the margin.
-    """
-    specs = [s for s in new.metrics if s in old.metrics and new.facts[s].higher_is_better is not None]
-    systems = [s for s in new.systems if s in old.systems]
-    if not specs or not systems:
-        missing = "metric with a direction" if systems else "system"
-        raise RunError(f"the two runs have no {missing} in common; compare runs of the same systems and metrics")
+def check_no_worse(
+    pair: RunPair,
+    margins: Mapping[str, Margin],
+    min_coverage: float = MIN_COVERAGE,
+    allow_inconclusive: bool = False,
+) -> list[CheckResult]:
+    """Whether no system is worse than in an older run by the margin: item by item, under every metric of the pair."""
+    _refuse_changes(pair)
+    if not 0 <= min_coverage <= 1:
+        raise SpecError(f"the least coverage is a share from 0 to 1, not {min_coverage:g}")
     results = []
-    for spec in specs:
-        if new.metrics[spec] != old.metrics[spec]:
-            raise RunError(
-                f"the two runs computed {spec} differently ({old.metrics[spec]} before, {new.metrics[spec]} now); "
-                "score both with the same version and parameters"
+    for spec in pair.metrics:
+        allowed = choose_margin(pair, spec, margins)
+        for system in pair.systems:
+            test = check_non_inferiority(pair, spec, system, allowed, min_coverage)
+            passed = test.outcome == "pass" or (allow_inconclusive and test.outcome == "inconclusive")
+            results.append(
+                CheckResult(
+                    passed,
+                    test.reason,
+                    test.outcome,
+                    spec,
+                    system.name,
+                    test.difference,
+                    allowed.value,
+                    test.why,
+                )
             )
-        results += [_check_system_no_worse(new, old, spec, system, margin, seed) for system in systems]
     return results
 
 
-def _check_system_no_worse(new: Scores, old: Scores, spec: str, system: str, margin: float, seed: int) -> CheckResult:
-    now, then = _scores_by_response(new, spec, system), _scores_by_response(old, spec, system)
-    common = [key for key in now if key in then]
-    sign = 1.0 if new.facts[spec].higher_is_better else -1.0
-    values = [[sign * run[key][0] for key in common] for run in (now, then)]
-    interval = difference_interval(values[0], values[1], [now[key][1] for key in common], seed=seed)
-    if not interval.n:
-        return CheckResult(False, f"{spec} of {system}: the two runs have no scored item in common")
-    worse = interval.high < -margin if not math.isnan(interval.high) else interval.value < -margin
-    change = format_decimal(sign * interval.value, 4, sign="+")
-    if not math.isnan(interval.low):
-        low, high = sorted((sign * interval.low, sign * interval.high))
-        change += f" [{format_decimal(low, 4, sign='+')}, {format_decimal(high, 4, sign='+')}]"
-    verdict = "surely worse" if worse else "not surely worse"
-    items = format_count(interval.n, "item")
-    reason = f"{spec} of {system} changed by {change} on {items}: {verdict} (margin {margin:g})"
-    return CheckResult(not worse, reason)
+def _refuse_changes(pair: RunPair) -> None:
+    """Raise an error where the two runs do not ask the same of a system under the same ids."""
+    pairing = pair.pairing
+    common = len(pairing.new_of_old) + len(pairing.changed)
+    reads_references = any("references" in pair.new.scores.facts[spec].needs for spec in pair.metrics)
+    for items, what in (
+        (pairing.changed, "context"),
+        (sorted(pairing.changed_references) if reads_references else (), "references"),
+    ):
+        if items:
+            raise RunError(
+                f"the {what} of {len(items):,} of {common:,} items changed under the same id (first: {items[0]!r}), so "
+                "the runs cannot be checked against each other; give changed items new ids, or score replies to the "
+                "same items"
+            )
 
 
-def _scores_by_response(scores: Scores, spec: str, system: str) -> dict[tuple[str, int], tuple[float, int]]:
-    """Score and conversation of a system's replies, by item and number of the reply to it."""
-    code = list(scores.systems).index(system)
-    by_response: dict[tuple[str, int], tuple[float, int]] = {}
-    numbers: dict[str, int] = {}
-    for i in (scores.system_codes == code).nonzero()[0].tolist():
-        item = scores.items[i]
-        numbers[item] = numbers.get(item, -1) + 1
-        by_response[item, numbers[item]] = (float(scores[spec][i]), int(scores.clusters[i]))
-    return by_response
+def choose_checked_metrics(pair: RunPair, names: Sequence[str] | None) -> RunPair:
+    """Return the pair with the metrics that can get worse: those with a direction."""
+    specs = [spec for spec in pair.metrics if pair.higher_is_better(spec) is not None]
+    if names is not None and len(specs) < len(pair.metrics):
+        plain = next(spec for spec in pair.metrics if spec not in specs)
+        raise SpecError(f"{plain} has no direction: neither more nor less of it is worse; leave it out")
+    if not specs:
+        raise RunError(
+            "the two runs have no metric with a direction in common; score both with a metric such as aptness"
+        )
+    for spec, reason in pair.left_out.items():
+        facts = pair.old.scores.facts.get(spec)
+        if facts is not None and facts.higher_is_better is not None:  # what the old run measured is not dropped unseen
+            raise RunError(f"{reason}, or name the metrics to check (-m {specs[0]})")
+    return replace(pair, metrics=specs)
 
 
 def check(
     run: Scores | Run | str | Path,
     conditions: Sequence[str] = (),
     older: Scores | Run | str | Path | None = None,
-    margin: float = 0.0,
-    seed: int = 0,
+    margin: float | str | Sequence[str] | Mapping[str, float | str] | None = None,
+    *,
+    metrics: Sequence[str] | None = None,
+    systems: Sequence[str] | None = None,
+    min_coverage: float = MIN_COVERAGE,
+    allow_inconclusive: bool = False,
 ) -> list[CheckResult]:
     """Whether a run passes: one result per condition and system, then one per metric and system of the older run.
 
     - ``run``: the run folder, or scores.
     - ``conditions``: thresholds such as ``bleu>=0.1``, or ``bleu@bot>=0.1`` for one system.
-    - ``older``: a run that this one must not be surely worse than.
-    - ``margin``: how much worse than the older run is still allowed.
-    - ``seed``: the seed of the resamples.
+    - ``older``: a run that this one must not be worse than by the margin.
+    - ``margin``: how much worse than the older run is still allowed: a number, a share of the metric's range such as
+      ``5%`` (the default), or either by metric; a metric without a finite range needs a number.
+    - ``metrics``: compare with the older run under these metrics only; ``rating:ASPECT`` stands for people's ratings.
+    - ``systems``: compare these systems only.
+    - ``min_coverage``: the least share of the older run's scored items that must have a score in this run.
+    - ``allow_inconclusive``: whether too few data to tell count as passed.
 
     >>> import rejoinder
     >>> [result.passed for result in rejoinder.check("RUN", ["meteor@attentive>=0.1"])]
     [True]
+    >>> [result.outcome for result in rejoinder.check("RUN", older="old", metrics=["meteor"])]
+    ['pass', 'pass', 'pass', 'pass']
     """
     if not conditions and older is None:
         raise SpecError("there is nothing to check; give conditions such as 'METRIC>=NUMBER', or an older run")
+    parsed = [parse_condition(text) for text in conditions]
     scores = load(run)
-    results = [result for text in conditions for result in check_condition(scores, parse_condition(text))]
-    return results + (check_no_worse(scores, load(older), margin, seed) if older is not None else [])
+    results = [result for condition in parsed for result in check_condition(scores, condition)]
+    if older is None:
+        return results
+    pair = choose_checked_metrics(pair_runs(older, run, metrics, systems), metrics)
+    results += check_no_worse(pair, parse_margins(margin, pair.metrics), min_coverage, allow_inconclusive)
+    lost = pair.only_old_systems if systems is None and min_coverage > 0 else ()
+    return results + [
+        CheckResult(False, f"{name}: the new run has no replies of this system of the old run", "fail", "", name)
+        for name in lost
+    ]
+
+
+def assert_no_worse(
+    new: Scores | Run | str | Path,
+    old: Scores | Run | str | Path,
+    metrics: Sequence[str] | None = None,
+    margin: float | str | Mapping[str, float | str] | None = None,
+    *,
+    systems: Sequence[str] | None = None,
+    min_coverage: float = MIN_COVERAGE,
+    allow_inconclusive: bool = False,
+) -> None:
+    """Fail a test where a run is worse than an older one, or where there are too few data to tell.
+
+    - ``new``: the run folder, or scores.
+    - ``old``: the run that it must not be worse than by the margin.
+    - ``metrics``: only these metrics; by default, all that both runs have and that have a direction.
+    - ``margin``: how much worse is still allowed: a number, a share of the metric's range such as ``5%`` (the default),
+      or either by metric.
+    - ``systems``: only these systems.
+    - ``min_coverage``: the least share of the old run's scored items that must have a score in the new run.
+    - ``allow_inconclusive``: whether too few data to tell are accepted.
+
+    >>> import rejoinder
+    >>> rejoinder.assert_no_worse("RUN", "old", metrics=["meteor"], margin=0.02)
+    """
+    __tracebackhide__ = True  # pytest shows the test that failed, not this function
+    results = check(
+        new,
+        (),
+        old,
+        margin,
+        metrics=metrics,
+        systems=systems,
+        min_coverage=min_coverage,
+        allow_inconclusive=allow_inconclusive,
+    )
+    failed = [f"{result.outcome}: {result.reason}" for result in results if not result.passed]
+    if failed:
+        raise AssertionError("\n".join(failed))

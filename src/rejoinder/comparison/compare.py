@@ -11,11 +11,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.comparison.rating_column import add_rating_columns, is_rating, make_rating_column
+from rejoinder.comparison.run_comparison import ALPHA, RunComparison, compare_runs
+from rejoinder.comparison.run_pair import load_run, pair_runs
 from rejoinder.comparison.slices import (
     SliceComparison,
     Slicing,
@@ -23,6 +26,7 @@ from rejoinder.comparison.slices import (
     compute_slice_means,
     cut_slices,
 )
+from rejoinder.data.collection import Collection
 from rejoinder.errors import InputError
 from rejoinder.scoring.fields import ReplyFields
 from rejoinder.scoring.result import Scores
@@ -31,8 +35,6 @@ from rejoinder.stats.holm import holm
 from rejoinder.stats.paired_difference import difference_interval, sign_flip_test
 from rejoinder.stats.rank_range import rank_ranges
 from rejoinder.table import Cell, Estimate, Probability, Table, format_count
-
-ALPHA = 0.05
 
 
 class MetricStanding(NamedTuple):
@@ -74,6 +76,7 @@ class Comparison:
     standings: Sequence[MetricStanding]
     differences: Sequence[SystemDifference]
     slices: SliceComparison | None = None
+    notes: Sequence[str] = ()
 
     def leaderboard(self) -> Table:
         """One line per system: mean with interval, range of ranks."""
@@ -86,7 +89,7 @@ class Comparison:
         if len(self.standings) == 1:
             notes = ["There is only one system, so there is nothing to compare it with."]
         title = f"{self.metric} ({way[self.higher_is_better]})"
-        return Table(title, ["system", "n", "missing", "mean", "ranks"], rows, notes)
+        return Table(title, ["system", "n", "missing", "mean", "ranks"], rows, [*notes, *self.notes])
 
     def matrix(self) -> Table:
         """One line per pair of systems: the difference and whether it survives correction."""
@@ -121,34 +124,77 @@ class Comparison:
         return f"{self.metric}: {best} {verb}, surely ahead of {_join_names(beaten)}{rest}."
 
 
+@overload
 def compare(
-    run: Scores | Run | str | Path,
+    run: Scores | Run | Collection | str | Path,
+    new: None = None,
+    *,
     metrics: Sequence[str] | None = None,
     resamples: int = 2000,
     seed: int = 0,
-    *,
     by: str | None = None,
-) -> list[Comparison]:
-    """All systems of a run compared under each metric: one comparison per metric, its systems best first.
+) -> list[Comparison]: ...
 
-    - ``run``: the run folder, or scores.
-    - ``metrics``: only these metrics, by their specs.
+
+@overload
+def compare(
+    run: Scores | Run | Collection | str | Path,
+    new: Scores | Run | Collection | str | Path,
+    *,
+    metrics: Sequence[str] | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> RunComparison: ...
+
+
+def compare(
+    run: Scores | Run | Collection | str | Path,
+    new: Scores | Run | Collection | str | Path | None = None,
+    *,
+    metrics: Sequence[str] | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+    by: str | None = None,
+) -> list[Comparison] | RunComparison:
+    """Which system of a run is better, or what changed from one run to another.
+
+    - ``run``: the run folder, or scores; for ratings alone, also a file or a collection.
+    - ``new``: a newer run: its replies are compared with those of ``run``, item by item.
+    - ``metrics``: only these metrics, by their specs; ``rating:ASPECT`` stands for people's ratings.
     - ``resamples``: how often conversations are resampled for intervals and ranks.
     - ``seed``: the seed of the resamples.
     - ``by``: also by slices of the replies (``slices`` of each comparison): ``meta.KEY``, or ``turns`` of the context.
 
-    What people prefer is ranked by ``rank_by_preference``.
+    One run gives one comparison of all its systems per metric, best first; two runs give one ``RunComparison``. What
+    people prefer is ranked by ``rank_by_preference``.
 
     >>> import rejoinder
-    >>> comparison = rejoinder.compare("RUN", ["meteor"])[0]
+    >>> comparison = rejoinder.compare("RUN", metrics=["meteor"])[0]
     >>> [standing.system for standing in comparison.standings]
     ['attentive', 'drifter', 'plain', 'parrot']
     >>> print(comparison.sentence())
     meteor: attentive is best, surely ahead of drifter, plain and parrot.
+    >>> by_people = rejoinder.compare("RUN", metrics=["rating:appropriate"])[0]
+    >>> by_people.standings[0].system
+    'attentive'
+    >>> print(rejoinder.compare("old", "RUN", metrics=["meteor"]).sentences()[0])
+    meteor: attentive did not change: its replies to 48 items are the same.
     """
-    scores = load(run)
+    if new is not None:
+        if by is not None:
+            raise InputError("slices are of the replies of one run; leave out by, or name one run")
+        return compare_runs(pair_runs(run, new, metrics), resamples, seed)
+    if metrics is None or not any(map(is_rating, metrics)):
+        scores, data = (load_run(run).scores if isinstance(run, Collection) else load(run)), None
+    else:
+        scores, data = load_run(run)
+        scores = add_rating_columns(scores, data, metrics)
     specs = list(scores.metrics) if metrics is None else [scores.spec(name) for name in metrics]
     comparisons = [_compare_by_metric(scores, spec, resamples, seed) for spec in specs]
+    comparisons = [
+        replace(one, notes=make_rating_column(scores, data, one.metric).notes) if is_rating(one.metric) else one
+        for one in comparisons
+    ]
     if by is None:
         return comparisons
     if by == "system":

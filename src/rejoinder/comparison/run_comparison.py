@@ -1,0 +1,236 @@
+"""What changed from one run to another: differences item by item, and the replies that got worse and better.
+
+Differences are new minus old, on the items that both runs answered in the same context. Whole conversations are
+resampled (intervals) or swapped (p-values); p-values are corrected by Holm's method over the systems under one metric.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from rejoinder.comparison.rating_column import is_rating, make_rating_column
+from rejoinder.comparison.run_pair import RunPair, SystemPair, describe_pairing
+from rejoinder.errors import RunError
+from rejoinder.stats.holm import holm
+from rejoinder.stats.paired_difference import difference_interval, sign_flip_test
+from rejoinder.table import Cell, Estimate, Probability, Table, format_count, format_decimal
+
+ALPHA = 0.05
+UNCHANGED = "no reply changed"
+_NAMED = 5  # ids in a note
+
+
+class SystemChange(NamedTuple):
+    """One system under one metric: its means on the common items, and the difference, new minus old."""
+
+    metric: str
+    system: SystemPair
+    n: int
+    n_unscored: int
+    old: float
+    new: float
+    difference: Estimate
+    p: float
+    corrected: float
+    n_worse: int
+    n_same: int
+    n_better: int
+    reason: str | None
+
+    @property
+    def survives(self) -> bool:
+        """Whether the difference is significant after correction."""
+        return self.corrected < ALPHA
+
+
+class ReplyChange(NamedTuple):
+    """One item's replies in both runs; several replies of a system are averaged, and the first is shown."""
+
+    metric: str
+    system: SystemPair
+    item: str
+    context: str
+    old_reply: str
+    new_reply: str
+    old: float
+    new: float
+
+
+@dataclass(frozen=True)
+class RunComparison:
+    """An old run and a new one under every metric that both computed in the same way."""
+
+    pair: RunPair
+    changes: Sequence[SystemChange]
+
+    def table(self) -> Table:
+        """One line per metric and system: both means, the difference, how many replies got worse and better."""
+        rows: list[list[Cell]] = []
+        for one in self.changes:
+            differ = one.reason or ("yes" if one.survives else "no")
+            worse, better = (one.n_worse, one.n_better) if self._has_direction(one.metric) else (None, None)
+            values = one.n, one.old, one.new, one.difference, worse, better, Probability(one.corrected)
+            rows.append([one.metric, one.system.name, *values, differ])
+        heads = ["metric", "system", "items", "old", "new", "difference", "worse", "better", "p (Holm)", "differ?"]
+        notes = [
+            "difference: new minus old, paired on items, with a 95% bootstrap interval over conversations; p: "
+            "approximate randomisation over conversations, corrected over the systems under each metric; differ? at "
+            f"{ALPHA:g}."
+        ]
+        return Table("Old and new", heads, rows, [*notes, *self.notes()])
+
+    def _has_direction(self, metric: str) -> bool:
+        return self.pair.higher_is_better(metric) is not None
+
+    def items_table(self) -> Table:
+        """How many items were compared, and why others were not."""
+        pairing = self.pair.pairing
+        rows: list[list[Cell]] = [["compared", len(pairing.new_of_old), ""]]
+        for label, items in (
+            ("left out: the context changed", pairing.changed),
+            ("only in the old run", pairing.only_old),
+            ("only in the new run", pairing.only_new),
+            ("references changed: left out where a metric reads them", sorted(pairing.changed_references)),
+        ):
+            if items:
+                more = f" and {len(items) - _NAMED:,} more" if len(items) > _NAMED else ""
+                rows.append([label, len(items), ", ".join(items[:_NAMED]) + more])
+        return Table("Items", ["what", "items", "ids"], rows)
+
+    def notes(self) -> list[str]:
+        """Return what a reader must know: how items were paired, what was left out, who rated."""
+        notes = describe_pairing(self.pair)
+        for one in self.changes:
+            if one.n_unscored:
+                lost = format_count(one.n_unscored, "item")
+                notes.append(f"{one.metric} of {one.system.name}: {lost} without a score in one run, left out.")
+        for spec in self.pair.metrics:
+            if is_rating(spec):
+                for when, run in (("old", self.pair.old), ("new", self.pair.new)):
+                    notes += [f"{when} {note}" for note in make_rating_column(run.scores, run.data, spec).notes]
+        return notes
+
+    def sentences(self) -> list[str]:
+        """Return the comparison in one sentence per metric and system."""
+        return [self._sentence(one) for one in self.changes]
+
+    def _sentence(self, one: SystemChange) -> str:
+        subject = f"{one.metric}: {one.system.name}"
+        if not one.n:
+            return f"{subject} has no scored item in both runs, so there is nothing to compare."
+        if one.reason == UNCHANGED:
+            return f"{subject} did not change: its replies to {format_count(one.n, 'item')} are the same."
+        better = self.pair.higher_is_better(one.metric)
+        by = f"by {format_decimal(one.difference.value, 3, sign='+')} on {format_count(one.n, 'item')}"
+        if better is None:
+            return f"{subject} changed {by}{'' if one.survives else ', which may be chance'}."
+        replies = f"{one.n_worse:,} got worse, {one.n_better:,} better, {one.n_same:,} stayed the same"
+        if not one.survives:
+            return f"{subject} changed {by}, which may be chance ({replies})."
+        is_up = one.difference.value > 0
+        return f"{subject} got {'better' if is_up == better else 'worse'} {by} ({replies})."
+
+    def worse(self, metric: str, n: int = 5) -> list[ReplyChange]:
+        """Return the n replies that lost most under a metric, the greatest loss first."""
+        return self._extremes(metric, n, -1.0)
+
+    def better(self, metric: str, n: int = 5) -> list[ReplyChange]:
+        """Return the n replies that gained most under a metric, the greatest gain first."""
+        return self._extremes(metric, n, 1.0)
+
+    def replies_table(self, metric: str, n: int = 5, *, worse: bool = True) -> Table | None:
+        """Return the replies that got worse (or better) most, old beside new; None where there are none."""
+        replies = self.worse(metric, n) if worse else self.better(metric, n)
+        if not replies:
+            return None
+        several = len(self.pair.systems) > 1
+        rows: list[list[Cell]] = []
+        for one in replies:
+            texts = one.context, one.old_reply, one.new_reply
+            names = [one.item, one.system.name] if several else [one.item]
+            rows.append([*names, *texts, one.old, one.new, one.new - one.old])
+        heads = ["item", *(["system"] if several else []), "last turn", "old reply", "new reply"]
+        title = f"{metric}: replies that got {'worse' if worse else 'better'}"
+        return Table(title, [*heads, "old", "new", "change"], rows)
+
+    def _extremes(self, metric: str, n: int, sign: float) -> list[ReplyChange]:
+        spec = self.pair.new.scores.spec(metric)
+        better = self.pair.higher_is_better(spec)
+        if better is None or n < 1:
+            return []
+        gains: list[tuple[float, SystemPair, str, float, float]] = []
+        for system in self.pair.systems:
+            scores = self.pair.scores(spec, system)
+            for item, old, new in zip(scores.items, scores.old.tolist(), scores.new.tolist(), strict=True):
+                gain = sign * (new - old) * (1.0 if better else -1.0)
+                if gain > 0:
+                    gains.append((gain, system, item, old, new))
+        gains.sort(key=lambda one: -one[0])
+        return [
+            ReplyChange(spec, system, item, *self._texts(system, item), *ends) for _, system, item, *ends in gains[:n]
+        ]
+
+    def _texts(self, system: SystemPair, item: str) -> tuple[str, str, str]:
+        """The last turn before a reply, the old reply and the new one."""
+        before, after = self.pair.replies
+        other = self.pair.pairing.new_of_old[item]
+        replies = before[item, system.old], after[other, system.new]
+        old, new = (texts[0] + (f" (and {len(texts) - 1} more)" if len(texts) > 1 else "") for texts in replies)
+        context = self.pair.old.data.items[item].context if self.pair.old.data else ()
+        return context[-1].text if context else "", old, new
+
+    def __str__(self) -> str:
+        return str(self.table())
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+def compare_runs(pair: RunPair, resamples: int = 2000, seed: int = 0) -> RunComparison:
+    """Return what changed from the old run to the new one, under every metric of the pair."""
+    if not pair.pairing.new_of_old:
+        raise RunError(
+            f"the contexts of all {len(pair.pairing.changed):,} common items changed, so no reply can be compared; "
+            "compare replies to the same contexts"
+        )
+    changes: list[SystemChange] = []
+    for spec in pair.metrics:
+        of_metric = [_compare_system(pair, spec, system, resamples, seed) for system in pair.systems]
+        corrected = holm([one.p for one in of_metric])
+        changes += [one._replace(corrected=float(c)) for one, c in zip(of_metric, corrected, strict=True)]
+    return RunComparison(pair, changes)
+
+
+def _compare_system(pair: RunPair, spec: str, system: SystemPair, resamples: int, seed: int) -> SystemChange:
+    scores = pair.scores(spec, system)
+    known = ~(np.isnan(scores.old) | np.isnan(scores.new))
+    old, new = scores.old[known], scores.new[known]
+    clusters = [cluster for cluster, is_known in zip(scores.clusters, known.tolist(), strict=True) if is_known]
+    interval = difference_interval(new, old, clusters, n_resamples=resamples, seed=seed)
+    test = sign_flip_test(new, old, clusters, n_permutations=4999, seed=seed)
+    reason = "no common items" if not len(old) else interval.reason or test.reason
+    if (
+        len(old) and np.array_equal(old, new) and pair.is_unchanged(system)
+    ):  # nothing to test, so nothing to correct for
+        test, reason = test._replace(p=math.nan), UNCHANGED
+    change = (new - old) * (-1.0 if pair.higher_is_better(spec) is False else 1.0)
+    return SystemChange(
+        spec,
+        system,
+        len(old),
+        int((~known).sum()),
+        float(old.mean()) if len(old) else math.nan,
+        float(new.mean()) if len(new) else math.nan,
+        Estimate(interval.value, interval.low, interval.high),
+        test.p,
+        math.nan,
+        int((change < 0).sum()),
+        int((change == 0).sum()),
+        int((change > 0).sum()),
+        reason,
+    )
