@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from rejoinder.cli import _help
-from rejoinder.cli._options import Output
+from rejoinder.cli._options import OutputPath
 
 GROUP = _help.SCORING
 INCONCLUSIVE = 3  # the exit status
@@ -54,8 +54,8 @@ INCONCLUSIVE = 3  # the exit status
     help="The least share of the items scored in OLD_RUN that must have a score in RUN.",
 )
 @click.option("--allow-inconclusive", is_flag=True, help="Pass where there are too few data to tell.")
-@click.option("--junit", type=Output("JUnit XML", ".xml", path_type=Path), metavar="FILE", help="Also write JUnit XML.")
-@click.option("--markdown", type=Output("Markdown", ".md", path_type=Path), metavar="FILE", help="Also write Markdown.")
+@click.option("--junit", type=OutputPath("JUnit XML", ".xml", path_type=Path), metavar="FILE", help="Also write JUnit XML.")
+@click.option("--markdown", type=OutputPath("Markdown", ".md", path_type=Path), metavar="FILE", help="Also write Markdown.")
 def command(
     run: Path,
     conditions: tuple[str, ...],
