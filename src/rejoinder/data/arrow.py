@@ -8,18 +8,9 @@ from typing import Any
 
 from rejoinder.data.importers._base import File, ImportedRecord
 from rejoinder.data.importers._table import RowConverter
-from rejoinder.data.schema import Place
+from rejoinder.data.schema import RowPlace
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.paths import printable
-
-
-class RowPlace(Place):
-    """Where a record was read in a file of rows."""
-
-    __slots__ = ()
-
-    def __str__(self) -> str:
-        return f"{self.file} row {self.line}"
 
 
 def import_arrow(purpose: str) -> Any:
