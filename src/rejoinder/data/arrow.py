@@ -45,6 +45,24 @@ def read_table_records(
             yield from table.records(row, RowPlace(file.name, number), file.stem)
 
 
+def read_parquet_rows(file: File) -> Iterator[tuple[RowPlace, dict[str, Any]]]:
+    """Yield the rows of a Parquet file by column, each with its place."""
+    import_arrow("reading Parquet")
+    from pyarrow.parquet import ParquetFile
+
+    where = arrow_path(file.path)
+    try:
+        stored = ParquetFile(where)
+    except Exception as error:
+        raise damaged_file_error(file, error) from None
+    number = 0
+    with stored:
+        for rows in _read_rows(file, stored.iter_batches(batch_size=1024)):
+            for row in rows:
+                number += 1
+                yield RowPlace(file.name, number), row
+
+
 def _read_rows(file: File, batches: Iterable[Any]) -> Iterator[list[dict[str, Any]]]:
     """Yield the rows of each batch; Arrow's errors about a damaged file become one line."""
     return read_valid_batches(batches, lambda batch: batch.to_pylist(), lambda error: damaged_file_error(file, error))

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.data.importers._base import Importer, importer, importer_names
-from rejoinder.data.spreadsheet import read_first_sheet_rows
 from rejoinder.data.parquet import read_first_parquet_rows
+from rejoinder.data.spreadsheet import read_first_sheet_rows
 from rejoinder.errors import RejoinderError
 
 BEGINNING = 2**18  # bytes of a file that are looked at
@@ -137,21 +137,21 @@ def find_encoding(beginning: bytes) -> str:
 
 def _parse_values(text: str) -> tuple[bool, tuple[Any, ...]]:
     """Return whether a text is one JSON document, and its first complete values."""
-    decoder, values = json.JSONDecoder(), []
-    is_list = text.startswith("[")
+    decoder = json.JSONDecoder()
+    values: list[Any] = []
+    is_list, first_end = text.startswith("["), len(text)
     position = 1 if is_list else 0
     while len(values) < _MOST_VALUES:
         match = _SPACE.match(text, position)
         position = match.end() if match else position
         try:
             value, position = decoder.raw_decode(text, position)
-        except ValueError:
+        except (ValueError, RecursionError):
             break
         values.append(value)
-    # An object that does not end on its first line is a document, unless another one follows it.
-    first_line = text.partition("\n")[0]
-    is_document = is_list or (len(values) < 2 and first_line.count("{") != first_line.count("}"))
-    return is_document, tuple(values)
+        first_end = position if len(values) == 1 else first_end
+    # An object on one line may be the first of many; one on several lines is alone.
+    return is_list or "\n" in text[:first_end].rstrip(), tuple(values)
 
 
 def _first_keys(text: str) -> Iterator[str]:
@@ -181,7 +181,9 @@ def find_header(text: str) -> tuple[str, tuple[str, ...]]:
     best: tuple[float, str, tuple[str, ...]] = (0.0, named[1] if named else ",", ())
     for delimiter in named[1] if named else _DELIMITERS:
         try:
-            rows = list(itertools.islice(csv.reader(io.StringIO(complete, newline=""), delimiter=delimiter), _MOST_ROWS))
+            rows = list(
+                itertools.islice(csv.reader(io.StringIO(complete, newline=""), delimiter=delimiter), _MOST_ROWS)
+            )
         except csv.Error:
             continue
         rows = [row for row in rows if any(cell.strip() for cell in row)]

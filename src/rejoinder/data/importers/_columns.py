@@ -104,7 +104,9 @@ class Layout:
     def roles(self) -> dict[str, str]:
         """Return each column that is read, with the field that it holds."""
         roles = {column: field for field, columns in self.fields().items() for column in columns}
-        return {column: {"text": "response", "references": "reference"}.get(role, role) for column, role in roles.items()}
+        return {
+            column: {"text": "response", "references": "reference"}.get(role, role) for column, role in roles.items()
+        }
 
 
 class Columns:

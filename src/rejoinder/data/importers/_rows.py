@@ -66,8 +66,9 @@ def parse_number(value: Any, column: str, place: Place) -> float | None:
 # Thumbs and the like; a rating in words is 1 or 0.
 _RATING_WORDS = {
     **dict.fromkeys(("up", "thumbsup", "👍", "like", "liked", "upvote", "true", "positive", "good", "yes"), 1.0),
-    **dict.fromkeys(("down", "thumbsdown", "👎", "dislike", "disliked", "downvote", "false", "negative", "bad", "no"), 0.0),
-}  # fmt: skip
+    **dict.fromkeys(("down", "thumbsdown", "👎", "dislike", "disliked", "downvote", "false", "negative", "bad"), 0.0),
+    "no": 0.0,
+}
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 
 
@@ -117,7 +118,9 @@ def _parse_messages(text: str) -> list[Any] | None:
             value = ast.literal_eval(text.strip())
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             return None
-    is_list = isinstance(value, list) and all(isinstance(one, dict) and ("content" in one or "text" in one) for one in value)
+    is_list = isinstance(value, list) and all(
+        isinstance(one, dict) and ("content" in one or "text" in one) for one in value
+    )
     return value if is_list else None
 
 

@@ -214,7 +214,7 @@ class RowConverter:
         name = row.name("system")
         if len(name) > _LONGEST_SYSTEM or "\n" in name:
             column = row.layout.single["system"]
-            options = f"--field {shlex.quote(f'system=')} --system NAME"
+            options = f"--field {shlex.quote('system=')} --system NAME"
             raise InputError(
                 f"{row.place}: {column!r} holds {brief(name)}, which is a prompt and not the name of a system; "
                 f"name the system with: {suggest_score(row.place, options)}"
