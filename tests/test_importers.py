@@ -82,7 +82,7 @@ def test_an_unknown_importer_gets_a_suggestion(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_option_that_an_importer_does_not_take_is_refused(tmp_path: Path, name: str) -> None:
-    given = ImportOptions("x", (("text", "y"),), "|", "r", "items", "drop", "test", ";", False, 3)
+    given = ImportOptions("x", (("text", "y"),), "|", "r", "items", "drop", "test", ";", False, 3, "Sheet1", ("bot",))
     for field in dataclasses.fields(ImportOptions):
         if field.name in FLAGS and field.name not in importer(name).TAKES:
             with pytest.raises(SpecError, match=f"does not take {FLAGS[field.name]}; it takes --"):

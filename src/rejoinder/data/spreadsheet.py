@@ -59,6 +59,9 @@ def _read_cells(path: Path, name: str, sheet: str | None) -> Iterator[Sequence[A
 
 
 def _open_book(path: Path, name: str) -> Any:
+    with path.open("rb") as file:
+        if file.read(4) != b"PK\x03\x04":
+            raise InputError(f"{name}: is not a spreadsheet of Excel (.xlsx); save it as one, or as CSV")
     try:
         import openpyxl
     except ImportError:
