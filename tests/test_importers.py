@@ -183,4 +183,4 @@ def test_the_examples_of_the_page_are_true(
 
 def test_the_page_shows_an_example_for_every_format_that_is_text() -> None:
     shown = {line.split()[0] for line, _, _ in examples()}
-    assert shown == set(NAMES) - {"parquet", "huggingface"}
+    assert shown == set(NAMES) - {"parquet", "huggingface", "xlsx"}

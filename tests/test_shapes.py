@@ -148,7 +148,11 @@ def test_preferences_are_two_responses_to_one_item() -> None:
         (item,) = read(name).items.values()
         assert [turn.text for turn in item.context] == ["Which loaf keeps longest?"]
     data = read("transcripts.jsonl")
-    assert [turn.text for turn in next(iter(data.items.values())).context] == ["Hello!", "Good morning.", "Is it fresh?"]
+    assert [turn.text for turn in next(iter(data.items.values())).context] == [
+        "Hello!",
+        "Good morning.",
+        "Is it fresh?",
+    ]
     assert [response.text for response in data.responses.values()] == ["Still warm.", "Bread."]
 
 
@@ -276,5 +280,5 @@ def test_import_finds_the_format_and_says_what_it_took(tmp_path: Path, monkeypat
 
 def test_another_command_says_what_it_took_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(program, ["shards", locate("rows.jsonl"), "-o", "out"])
+    done = CliRunner().invoke(program, ["shards", "pack", locate("rows.jsonl"), "-o", "out"])
     assert "read as jsonl; Question -> context, Answer -> response, bot -> system" in done.stderr, done.output

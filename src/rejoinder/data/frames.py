@@ -100,9 +100,7 @@ def _as_list(name: Any, values: Any) -> list[Any]:
 def _check_rows(rows: Iterable[Any], kind: str) -> Iterator[Mapping[str, Any]]:
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, Mapping):
-            raise InputError(
-                f"row {number} of the {kind.partition('.')[2]} is {brief(row)}; it must be a dictionary"
-            )
+            raise InputError(f"row {number} of the {kind.partition('.')[2]} is {brief(row)}; it must be a dictionary")
         yield row
 
 
