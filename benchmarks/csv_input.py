@@ -2,9 +2,9 @@
 
     python -m benchmarks.csv_input 100000
 
-Both are scored by ``length``, the cheapest metric, so that what is compared is reading. The JSONL file is in our own schema:
-an item and a response per row. The times alternate, and the least of each is printed; the CSV should take at most 1.3
-times as long.
+Both are scored by ``length``, the cheapest metric, so that what is compared is reading. The JSONL file is in our own
+schema: an item and a response per row. The runs alternate, and the least processor time of each is printed; the CSV
+should take at most 1.3 times as long.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import csv
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import orjson
