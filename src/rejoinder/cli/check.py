@@ -54,8 +54,12 @@ INCONCLUSIVE = 3  # the exit status
     help="The least share of the items scored in OLD_RUN that must have a score in RUN.",
 )
 @click.option("--allow-inconclusive", is_flag=True, help="Pass where there are too few data to tell.")
-@click.option("--junit", type=OutputPath("JUnit XML", ".xml", path_type=Path), metavar="FILE", help="Also write JUnit XML.")
-@click.option("--markdown", type=OutputPath("Markdown", ".md", path_type=Path), metavar="FILE", help="Also write Markdown.")
+@click.option(
+    "--junit", type=OutputPath("JUnit XML", ".xml", path_type=Path), metavar="FILE", help="Also write JUnit XML."
+)
+@click.option(
+    "--markdown", type=OutputPath("Markdown", ".md", path_type=Path), metavar="FILE", help="Also write Markdown."
+)
 def command(
     run: Path,
     conditions: tuple[str, ...],

@@ -24,11 +24,11 @@ __all__ = ["File", "ImportOptions", "ImportTally", "Importer", "import_", "impor
 
 
 def import_(
-    name: str, path: str | Path, options: ImportOptions | None = None, tally: ImportTally | None = None
+    name: str | None, path: str | Path, options: ImportOptions | None = None, tally: ImportTally | None = None
 ) -> Iterator[Record]:
     """Yield the records of a foreign file or folder, one at a time, checked like those of our own files.
 
-    - ``name``: the format, one of ``list_("importers")``.
+    - ``name``: the format, one of ``list_("importers")``; None to find it from the file.
     - ``path``: the file or folder.
     - ``options``: how to read it; an option that the importer does not take is an error.
     - ``tally``: filled in while reading: how many records came out, what was left out and why.
@@ -40,29 +40,51 @@ def import_(
     >>> tally.records["response"]
     12
     """
+    if name is None:
+        return _import_any(path, options, tally if tally is not None else ImportTally())
     records = import_places(name, path, options, tally)
     return (record for record, _ in records)
 
 
+def _import_any(path: str | Path, options: ImportOptions | None, tally: ImportTally) -> Iterator[Record]:
+    """Yield the records of a file whose format is found from its content."""
+    from rejoinder.data.inputs import Input  # imported here: it imports this module
+
+    source, checker = Input(path, options=options), IdChecker()
+    try:
+        for record, place in source.records(allow_empty=options is not None and options.empty == "keep"):
+            if checker.add(record, place):
+                if source.imported_as is None:
+                    source.tally.add(record)
+                yield record
+        vars(tally).update(vars(source.tally))
+    finally:
+        source.close()
+
+
 def import_places(
-    name: str, path: str | Path, options: ImportOptions | None = None, tally: ImportTally | None = None
+    name: str,
+    path: str | Path,
+    options: ImportOptions | None = None,
+    tally: ImportTally | None = None,
+    check_ids: bool = True,
 ) -> Iterator[ImportedRecord]:
-    """Yield the records of ``import_``, each with its place."""
+    """Yield the records of ``import_``, each with its place; a caller may check the ids itself."""
     options = options or ImportOptions()
     format_importer = importer(name)
     options.check(name, format_importer.TAKES)
     place = Path(path)
-    if str(path) != "-" and not place.exists():
+    if str(path) != "-" and not place.exists() and not str(path).startswith("text:"):
         raise InputError(f"{printable(path)}: no such file or folder")
-    return _check_records(format_importer, place, options, tally if tally is not None else ImportTally())
+    checker = IdChecker() if check_ids else None
+    return _check_records(format_importer, place, options, tally if tally is not None else ImportTally(), checker)
 
 
 def _check_records(
-    format_importer: Importer, path: Path, options: ImportOptions, tally: ImportTally
+    format_importer: Importer, path: Path, options: ImportOptions, tally: ImportTally, checker: IdChecker | None
 ) -> Iterator[ImportedRecord]:
-    checker = IdChecker()
     for record, place in format_importer.read(path, options, tally):
-        if not checker.add(record, place):
+        if checker is not None and not checker.add(record, place):
             continue
         if isinstance(record, Item) and options.max_turns is not None:
             record = _shorten_context(record, options.max_turns)
@@ -73,7 +95,7 @@ def _check_records(
         name = options.file.name if options.file else printable(path)
         raise InputError(f"{name}: nothing in it could be imported{why}; is it the right file and importer?")
     # A file of only responses or ratings is read together with the file of their items.
-    if tally.records["item"]:
+    if tally.records["item"] and checker is not None:
         checker.close()
 
 

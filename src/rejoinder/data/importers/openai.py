@@ -8,7 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rejoinder.data.detection import Sample
 from rejoinder.data.importers._base import File, ImportedRecord, ImportOptions, ImportTally
+from rejoinder.data.importers._columns import holds_replies
 from rejoinder.data.importers._files import files, read_json_values
 from rejoinder.data.importers._ids import IdAssigner, ResponsePlacer, content_digest
 from rejoinder.data.schema import Place
@@ -143,6 +145,15 @@ SUMMARY = "chat logs with messages, roles and contents (OpenAI's, ShareGPT's): a
 TAKES = frozenset({"system", "max_turns"})
 OPENING_MESSAGES = "assistant messages that open a conversation"
 REPEATED_RESPONSES = "replies that were read already"
+
+
+def recognise(sample: Sample) -> bool:
+    """Whether a file is a log of conversations with messages, and not a table with a column of messages."""
+    names = {"messages", "conversations"} & sample.keys
+    if not names or holds_replies(sample.keys) or {"chosen", "rejected"} <= sample.keys:
+        return False
+    first = sample.values[0] if sample.values and isinstance(sample.values[0], dict) else {}
+    return any(isinstance(first.get(name, []), list) for name in names)
 
 
 def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[ImportedRecord]:
