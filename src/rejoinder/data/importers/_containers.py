@@ -12,7 +12,7 @@ from rejoinder.data.importers._base import File, ImportOptions
 from rejoinder.data.importers._delimited import read_delimited_rows
 from rejoinder.data.importers._files import read_beginning, read_json_values
 from rejoinder.data.schema import Place, RowPlace
-from rejoinder.data.spool import spool
+from rejoinder.data.spool import spool_input
 from rejoinder.errors import InputError, brief
 
 ENDINGS = (".csv", ".tsv", ".jsonl", ".json", ".ndjson", ".parquet", ".xlsx")
@@ -21,7 +21,7 @@ ENDINGS = (".csv", ".tsv", ".jsonl", ".json", ".ndjson", ".parquet", ".xlsx")
 def read_rows(file: File, options: ImportOptions) -> Iterator[tuple[Place, dict[str, Any]]]:
     """Yield the rows of a table by column, each with its place."""
     if str(file.path) == "-":
-        file = file._replace(path=spool(file.path))
+        file = file._replace(path=spool_input(file.path))
     container = take_sample(read_beginning(file, BEGINNING), file.name).container
     if container == "parquet":
         yield from arrow.read_parquet_rows(file)

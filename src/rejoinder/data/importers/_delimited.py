@@ -14,7 +14,7 @@ from rejoinder.data.importers._files import files, read_beginning, read_decoded_
 from rejoinder.data.importers._table import RowConverter
 from rejoinder.data.reader import LONGEST_LINE
 from rejoinder.data.schema import Place
-from rejoinder.data.spool import spool
+from rejoinder.data.spool import spool_input
 from rejoinder.errors import InputError, brief
 
 
@@ -41,7 +41,7 @@ def read_delimited_rows(
     Without a delimiter, the one that fits the first rows is used.
     """
     if str(file.path) == "-":
-        file = file._replace(path=spool(file.path))
+        file = file._replace(path=spool_input(file.path))
     if delimiter is None:
         beginning = read_beginning(file, BEGINNING)
         delimiter, _ = find_header(beginning.decode(find_encoding(beginning), "replace"))
