@@ -25,13 +25,14 @@ from rejoinder.metric import Metric, parse
 from rejoinder.scoring.api import default_metrics
 from rejoinder.scoring.cache import ScoreStore, address, content_digest
 from rejoinder.scoring.compute import Column, cut, make_columns, match, measure, missing_part, reads_whole
-from rejoinder.scoring.flags import find_flags, looks_english
+from rejoinder.scoring.flags import find_flags
 from rejoinder.scoring.folder import read_about
 from rejoinder.scoring.index import DataFile, ResponseIndex, index_inputs
 from rejoinder.scoring.result import Scores, ScoresBuilder, _reduce_groups
 from rejoinder.scoring.sharded.reader import ABOUT, SHARDS, list_run_parts, merge_parts
 from rejoinder.scoring.worker import score_pairs_with_engine
 from rejoinder.table import Estimate
+from rejoinder.text.language import looks_english
 from rejoinder.types import Item, Pair, Record, Reference, Response, Statement, Turn
 
 NAN = math.nan

@@ -10,8 +10,8 @@ from typing import Any
 from rejoinder.augmentation.filter import FilteredProposals
 from rejoinder.augmentation.plan import AugmentationPlan
 from rejoinder.augmentation.proposal import Proposal
-from rejoinder.scoring.flags import looks_english
 from rejoinder.table import Cell, Table
+from rejoinder.text.language import looks_english
 from rejoinder.types import Item
 
 _COUNTERS = ("references", "reached", "adapted", "short")

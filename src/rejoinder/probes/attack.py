@@ -14,7 +14,7 @@ from rejoinder.data.inputs import DEFAULT_CORPORA, Input
 from rejoinder.data.validation import IdChecker
 from rejoinder.engines.base import Engine
 from rejoinder.errors import RejoinderError, SpecError
-from rejoinder.metric import Metric, metric_names, parse, signature
+from rejoinder.metric import Metric, metric_class, metric_names, parse, signature
 from rejoinder.probes.exchange import Exchange
 from rejoinder.probes.result import (
     Example,
@@ -60,6 +60,8 @@ def _choose_default(parts: dict[str, bool]) -> MetricChoice:
     metrics, notes = [], []
     without: dict[str, list[str]] = {}
     for name in metric_names():
+        if metric_class(name).is_rule:  # it does not claim to know a good reply
+            continue
         try:
             metric = parse(name)
         except RejoinderError as error:
