@@ -50,7 +50,7 @@ ITEM = Item(
 
 
 def plan(**given: Any) -> AugmentationPlan:
-    return AugmentationPlan(**{"comet": False, **given})
+    return AugmentationPlan(**{"comet": False, "least_aptness": None, **given})
 
 
 def test_the_examples_get_at_least_fifteen_references_each_with_where_it_came_from() -> None:

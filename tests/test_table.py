@@ -58,6 +58,13 @@ def test_a_table_fits_100_columns_and_splits_no_name_and_no_number() -> None:
     assert str(table).count("remark,") == 27
 
 
+def test_every_block_begins_with_all_that_names_a_row() -> None:
+    rows = [["attack", f"trial {i}", i, *[Estimate(0.123, 0.1, 0.2)] * 6] for i in range(2)]
+    lines = str(Table("T", ["kind", "trial", "n", *"abcdef"], rows)).splitlines()
+    assert sum(line.startswith("attack  trial 1") for line in lines) == 2
+    assert max(map(len, lines)) <= 100
+
+
 def test_a_name_that_is_too_long_stays_whole() -> None:
     name = "a-system-whose-name-" + "x" * 120
     assert name in str(Table("T", ["system", "mean"], [[name, 1.0]]))

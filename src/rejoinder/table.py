@@ -28,6 +28,7 @@ class Estimate(NamedTuple):
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?inf")
 _WIDTH = 100  # characters, where the output is not a terminal
+_FIRST_NAME = 48  # the same, in the first column
 _NAME = 28  # characters: a shorter text is a name, which is not split, and a column of longer ones is no narrower
 
 
@@ -109,7 +110,7 @@ def to_terminal(table: Table) -> str:
     """The table as plain text, as wide as the terminal, or 100 characters where there is none; nothing is cut off.
 
     Long texts are wrapped; names and numbers are never split. Columns that do not fit beside the others follow below,
-    in a block that begins with the first column again.
+    in a block that begins with the names of the rows again.
     """
     cells = [[escape_terminal(c) for c in row] for row in (table.heads, *map(table.texts, table.rows))]
     numeric = [table.is_numeric(i) for i in range(len(table.heads))]
@@ -143,24 +144,36 @@ def _wrap(text: str, width: int) -> list[str]:
 
 
 def _split_columns(cells: Sequence[Sequence[str]], numeric: Sequence[bool], max_width: int) -> list[list[int]]:
-    """The columns in blocks that fit; each block begins with the first column."""
+    """The columns in blocks that fit; each block begins with the columns that name a row."""
     least = [_min_width(cells, i, numeric[i]) for i in range(len(numeric))]
-    blocks = [[0]] if numeric else []
-    for i in range(1, len(numeric)):
-        if len(blocks[-1]) > 1 and sum(least[k] + 2 for k in [*blocks[-1], i]) - 2 > max_width:
-            blocks.append([0])
+    names = _name_columns(cells, numeric)
+    blocks = [list(names)]
+    for i in range(len(names), len(numeric)):
+        if len(blocks[-1]) > len(names) and sum(least[k] + 2 for k in [*blocks[-1], i]) - 2 > max_width:
+            blocks.append(list(names))
         blocks[-1].append(i)
     return blocks
+
+
+def _name_columns(cells: Sequence[Sequence[str]], numeric: Sequence[bool]) -> list[int]:
+    """The columns that say what a row is about: the first, and the next one or two where they hold names as well."""
+    names = [0] if numeric else []
+    for i in range(1, min(3, len(numeric) - 1)):
+        if any(numeric[: i + 1]) or any(len(row[k]) > _NAME for row in cells for k in (0, i)):
+            break
+        names.append(i)
+    return names
 
 
 def _min_width(cells: Sequence[Sequence[str]], column: int, is_numeric: bool) -> int:
     """The least width of a column: a number or a name stays whole, and a sentence is split between words."""
     texts = [row[column] for row in cells]
+    longest_name = _NAME if column else _FIRST_NAME
     if is_numeric:
         return max(1, *map(len, texts))
-    longest_words = (max(map(len, text.split()), default=0) for text in texts if len(text) > _NAME)
-    prose = _NAME if any(len(text) > _NAME for text in texts) else 1
-    return max([prose, *(len(text) for text in texts if len(text) <= _NAME), *longest_words])
+    longest_words = (max(map(len, text.split()), default=0) for text in texts if len(text) > longest_name)
+    prose = _NAME if any(len(text) > longest_name for text in texts) else 1
+    return max([prose, *(len(text) for text in texts if len(text) <= longest_name), *longest_words])
 
 
 def _column_widths(

@@ -205,6 +205,10 @@ def sentence(trust: Trust) -> str:
     return advice + "."
 
 
+def _join_alternatives(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+
+
 def _list_candidates(trust: Trust) -> list[MetricAgreement]:
     """The metrics that could be recommended: a length or another description is none, however well it agrees."""
     return [metric for metric in trust.metrics if metric.name not in trust.evidence.descriptive]
@@ -222,5 +226,5 @@ def _describe_best(
         return f"{best.name} agrees with people {where} {figures}"
     if not rivals:
         return f"{best.name} agrees best with people {where} {figures}"
-    others = f"{len(rivals)} other metrics" if len(rivals) > 4 else " or ".join(rivals)
+    others = f"{len(rivals)} other metrics" if len(rivals) > 4 else _join_alternatives(rivals)
     return f"{best.name} agrees with people {where} {figures}; no test finds it better than {others}"
