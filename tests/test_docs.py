@@ -8,7 +8,6 @@ from typing import Any
 
 import orjson
 import pytest
-
 from test_readme import PENDING
 
 import rejoinder

@@ -23,7 +23,6 @@ JOBS = ["Did my new prompt make it worse?", "Which replies should we read?", "Wh
 PENDING = {
     "rejoinder compare runs/old runs/new",
     "rejoinder show runs/new --worst 10",
-    "rejoinder next runs/new -n 10",
 }
 
 

@@ -10,7 +10,7 @@ from rejoinder.cli._options import table_format_option
 GROUP = _help.MODELS_AND_DATA
 
 DESCRIPTIONS = {
-    "metrics": "Every metric: what it needs and what it is; with --long its parameters, range and citation too.",
+    "metrics": "Every metric: what it needs, what it is, and more on request: parameters, range, citation.",
     "sources": "Every source of candidates.",
     "systems": "Every kind of system that can choose among candidates.",
     "importers": "Every format that can be imported.",

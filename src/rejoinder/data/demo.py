@@ -34,7 +34,7 @@ def demo(folder: str | Path = "demo") -> list[Path]:
     try:
         target.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
-        raise InputError(f"{folder}: is a file; name a folder, e.g. rejoinder demo examples") from None
+        raise InputError(f"{folder}: is a file; name a folder, e.g. rejoinder demo -o examples") from None
     chats = target / "chats.jsonl"
     _write_file(chats, gzip.decompress(_CHATS.read_bytes()))
     collection = read_files([chats])
@@ -53,6 +53,8 @@ def _choose_records(collection: Collection, system: str) -> Iterator[Record]:
 
 def _write_file(path: Path, content: bytes) -> None:
     if path.exists() and (path.is_dir() or path.read_bytes() != content):
-        raise InputError(f"{path}: is there already and is not ours; name another folder, e.g. rejoinder demo examples")
+        raise InputError(
+            f"{path}: is there already and is not ours; name another folder, e.g. rejoinder demo -o examples"
+        )
     with atomic_write(path) as file:
         file.write(content)
