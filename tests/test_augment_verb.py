@@ -220,7 +220,7 @@ class FakeComet:
 
 def test_comet_gives_references_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "_generator", lambda name: FakeComet())
-    (item,) = augment([ITEM], AugmentationPlan(retrieval=None, comet=True))
+    (item,) = augment([ITEM], AugmentationPlan(retrieval=None, comet=True, least_aptness=None))
     assert {r.source for r in item.references[2:]} == {"commonsense/comet"}
     found = [r.text for r in item.references[2:]]
     assert set(found[:2]) == {"I feel glad.", "I want to help you."}  # the first of each relation

@@ -59,7 +59,7 @@ class Validator:
     def _resolve(self, reference: str) -> Schema | bool:
         if reference.startswith(REF) and reference.removeprefix(REF) in self._shared:
             return self._shared[reference.removeprefix(REF)]
-        found = _follow(self._root, reference)
+        found: Schema | bool | None = _follow(self._root, reference)
         if found is None:
             raise KeyError(reference)
         return found
@@ -181,7 +181,8 @@ def check_schema(schema: Any) -> str | None:
         problems = [problem for one in _walk(schema, "the schema") for problem in _find_faults(one, schema)]
         if not problems:
             validator = Validator({}, root=schema)
-            for value in ({}, [], "", 0, None, True):
+            samples: list[Any] = [{}, [], "", 0, None, True]
+            for value in samples:
                 validator.problem(schema, value)
     except RecursionError:
         return "the schema refers to itself without end"

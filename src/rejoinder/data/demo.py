@@ -53,8 +53,6 @@ def _choose_records(collection: Collection, system: str) -> Iterator[Record]:
 
 def _write_file(path: Path, content: bytes) -> None:
     if path.exists() and (path.is_dir() or path.read_bytes() != content):
-        raise InputError(
-            f"{path}: is there already and is not ours; name another folder, e.g. rejoinder demo -o examples"
-        )
+        raise InputError(f"{path}: is there already and differs; name another folder, e.g. rejoinder demo -o examples")
     with atomic_write(path) as file:
         file.write(content)
