@@ -92,6 +92,8 @@ def fill(folder: Path) -> None:
     (folder / "logs.jsonl").write_text("".join(json.dumps(log) + "\n" for log in _LOGS))
     shutil.copy(folder / "logs.jsonl", folder / "logs" / "one.jsonl")
     (folder / "mine.py").write_text(MINE)
+    (folder / "rules.py").write_text("def asks_back(context, reply):\n    return reply.endswith('?')\n")
+    (folder / "reply.json").write_text('{"type": "object"}')
     project = (ROOT / "examples" / "annotation" / "project.toml").read_text()
     (folder / "project.toml").write_text(project.replace("../chats.jsonl", "chats.jsonl"))
     (folder / "atomic.tsv").write_text("personx asks persony for help\toWant\tto help personx\n")

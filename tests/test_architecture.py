@@ -16,8 +16,8 @@ ROOT = Path(rejoinder.__file__).parent
 # no two packages can import each other.
 LAYERS = [
     ("errors", "escape", "seeded", "types"),
-    ("files", "paths", "registry", "table", "text", "user_file"),
-    ("keyed_store", "spec"),
+    ("files", "paths", "registry", "table", "text", "user_file", "user_function"),
+    ("json_schema", "keyed_store", "spec"),
     ("engines",),
     ("metric", "stats"),
     ("data",),

@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rejoinder import cli
+from rejoinder.data.inputs import DEFAULT_CORPORA
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError, RejoinderError, SpecError
 from rejoinder.metric import NAN, Metric, Rows, SetMetric, Statistic
@@ -342,7 +343,7 @@ def test_a_dialogue_that_stands_twice_names_both_lines(tmp_path: Path) -> None:
 
 
 def test_the_published_corpora_give_contexts_from_all_of_them(published: Path) -> None:
-    found = attack(read_attack_records(()), ["context_overlap"], AttackPlan(contexts=280, n_resamples=100))
+    found = attack(read_attack_records(DEFAULT_CORPORA), ["context_overlap"], AttackPlan(contexts=280, n_resamples=100))
     assert len(found.contexts) == 14
     assert found.contexts["sgd"] == 20
     assert found.outcome("context_overlap", "copy").value.value < 0.1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +14,8 @@ import pytest
 
 import rejoinder
 from rejoinder import cli
+from rejoinder.augmentation.plan import AugmentationPlan
+from rejoinder.cli.augment import command
 from rejoinder.reports.output import render_report
 from rejoinder.scoring.run import Plan, run
 from rejoinder.types import Item, Reference, Response, Turn
@@ -41,7 +44,8 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
     monkeypatch.chdir(tmp_path)
 
     def called(*given: str, fails: bool = False) -> str:
-        monkeypatch.setattr(sys, "argv", ["rejoinder", "augment", *given])
+        floor = [] if "--least-aptness" in given else ["--least-aptness", "0"]  # aptness of every text takes a minute
+        monkeypatch.setattr(sys, "argv", ["rejoinder", "augment", *given, *floor])
         if not fails:
             cli.main()
             found = capsys.readouterr()
@@ -257,10 +261,36 @@ def test_a_corpus_and_a_broken_knowledge_file_by_name(call: Call) -> None:
     assert "no passage of the index belongs to the split 'test'; known: train" in said
 
 
+def test_a_text_that_is_not_apt_is_no_reference_unless_asked_for(call: Call, tmp_path: Path) -> None:
+    said = [
+        "Is the pool open today?",
+        "Yes, it opens at seven.",
+        "My cat eats purple numbers.",
+        "Seven is early for me.",
+    ]
+    turns = [{"speaker": "AB"[i % 2], "text": text} for i, text in enumerate(said)]
+    (tmp_path / "corpus.jsonl").write_text(json.dumps({"kind": "dialogue", "id": "d", "turns": turns}) + "\n")
+    item = {"kind": "item", "id": "i", "context": [{"speaker": "A", "text": "When does the pool open today?"}]}
+    (tmp_path / "items.jsonl").write_text(json.dumps(item) + "\n")
+    given = ("items.jsonl", "-o", "out.jsonl", "--corpus", "corpus.jsonl", "--no-comet", "-k", "4")
+    shown = call(*given, "--least-aptness", "0")
+    assert "dropped" not in shown
+    everything = {r.text for r in items("out.jsonl")["i"].references}
+    assert "My cat eats purple numbers." in everything
+    shown = call(*given, "--least-aptness", "0.5")  # the default, as the help says
+    remaining = {r.text for r in items("out.jsonl")["i"].references}
+    assert "My cat eats purple numbers." not in remaining
+    assert "Yes, it opens at seven." in remaining
+    n = len(everything) - len(remaining)
+    assert f"{n} proposals were dropped, since their aptness is below 0.5; --least-aptness 0 keeps all." in shown
+    default = next(one for one in command.params if one.name == "least_aptness").default
+    assert default == AugmentationPlan().least_aptness == 0.5
+
+
 def test_it_works_where_there_is_no_torch(call: Call) -> None:
     hide = "import sys; sys.modules.update(torch=None, transformers=None); sys.argv[0] = 'rejoinder'"
     code = f"{hide}; import rejoinder.cli; rejoinder.cli.main()"
-    given = [sys.executable, "-c", code, "augment", str(CHATS), "-o", "out.jsonl", "-k", "15"]
+    given = [sys.executable, "-c", code, "augment", str(CHATS), "-o", "out.jsonl", "-k", "15", "--least-aptness", "0"]
     done = subprocess.run(given, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert 'comet was left out: it needs torch; install it with: pip install "rejoinder[torch]"' in done.stderr

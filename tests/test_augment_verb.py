@@ -50,7 +50,7 @@ ITEM = Item(
 
 
 def plan(**given: Any) -> AugmentationPlan:
-    return AugmentationPlan(**{"comet": False, **given})
+    return AugmentationPlan(**{"comet": False, "least_aptness": None, **given})
 
 
 def test_the_examples_get_at_least_fifteen_references_each_with_where_it_came_from() -> None:
@@ -220,7 +220,7 @@ class FakeComet:
 
 def test_comet_gives_references_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "_open_tail_generator", lambda name: FakeComet())
-    (item,) = augment([ITEM], AugmentationPlan(retrieval=None, comet=True))
+    (item,) = augment([ITEM], AugmentationPlan(retrieval=None, comet=True, least_aptness=None))
     assert {r.source for r in item.references[2:]} == {"commonsense/comet"}
     found = [r.text for r in item.references[2:]]
     assert set(found[:2]) == {"I feel glad.", "I want to help you."}  # the first of each relation

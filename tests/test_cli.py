@@ -184,7 +184,7 @@ def test_compare_trust_check_and_report_follow_a_run(ran, tmp_path: Path) -> Non
     assert "attentive is best, surely ahead of" in compared.out
     trusted = ran("trust", "run", "--aspect", "appropriate")
     assert "baseline: which system wrote it" in trusted.out
-    assert "On 'appropriate', meteor agrees best" in trusted.out
+    assert "On 'appropriate', meteor agrees with people within systems" in trusted.out
     assert "on-topic" in ran("trust", "run", "--format", "json").out
     assert ran("check", "run", "--min", "meteor@attentive>=0.1").status == 0
     failed = ran("check", "run", "--min", "meteor@parrot>=0.9")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import random
 
@@ -14,6 +15,12 @@ from rejoinder.scoring.result import Scores
 from rejoinder.types import Item, Response, Turn
 
 
+def as_quality(scores: Scores) -> Scores:
+    """The same scores as if more of it were better, since a description such as a length ranks nobody."""
+    facts = {spec: fact._replace(higher_is_better=True) for spec, fact in scores.facts.items()}
+    return dataclasses.replace(scores, facts=facts)
+
+
 def lengths(**by_system: list[int]) -> Scores:
     """A run in which each system answers the same items with replies of these lengths (0: no reply)."""
     n = max(map(len, by_system.values()))
@@ -24,7 +31,7 @@ def lengths(**by_system: list[int]) -> Scores:
         for i, length in enumerate(of_system)
         if length
     ]
-    return rejoinder.score(rejoinder.collect(records), "length")  # type: ignore[arg-type]
+    return as_quality(rejoinder.score(rejoinder.collect(records), "length"))  # type: ignore[arg-type]
 
 
 def test_a_clear_difference_survives_and_a_small_one_does_not() -> None:
@@ -37,9 +44,22 @@ def test_a_clear_difference_survives_and_a_small_one_does_not() -> None:
     ahead = {(d.first, d.second): d for d in found.differences}
     assert ahead["long", "plain"].survives
     assert not next(d for d in found.differences if {d.first, d.second} == {"plain", "other"}).survives
-    assert "long is highest, surely ahead of" in found.sentence()
+    assert "long is best, surely ahead of" in found.sentence()
     # Paired: the difference is far surer than the two means, which overlap.
     assert ahead["long", "plain"].difference.low > 3
+
+
+def test_a_description_ranks_no_system() -> None:
+    scores = lengths(short=[3, 4, 5, 4] * 8, long=[9, 12, 11, 10] * 8, middle=[6, 7, 8, 7] * 8)
+    facts = {"length": scores.facts["length"]._replace(higher_is_better=None)}
+    described = dataclasses.replace(scores, facts=facts)
+    found = compare(described)[0]
+    assert [standing.system for standing in found.standings] == ["short", "long", "middle"]  # as in the run
+    assert all(math.isnan(standing.rank) for standing in found.standings)
+    assert "ranks" not in found.leaderboard().heads
+    assert found.sentence() == "length: descriptive, so it ranks no system; 3 of 3 differences survive correction."
+    assert [row[0] for row in described.table().rows] == ["short", "long", "middle"]
+    assert [row[0] for row in scores.table().rows] == ["long", "middle", "short"]
 
 
 def test_differences_are_paired_on_the_items_that_both_answered() -> None:

@@ -45,6 +45,8 @@ VARIANTS = [
     "cosine(encoder='glove-6b-50d', pooling='max')",
     "delta_bleu(smoothing='epsilon', human=0.5)",
     "distinct(over='system')",
+    "json_schema(anywhere=True)",
+    "language(code='de')",
     "length(unit='characters')",
     "meteor(synonym=0.0, stem=0.0)",
     "rouge_l(tokenizer='rouge', aggregate='best')",
@@ -53,13 +55,20 @@ VARIANTS = [
     "with_references(metric='rouge_l', sources='human+retrieval')",
 ]
 
+# Metrics that need a parameter, with one.
+WITH_PARAMETERS = {
+    "contains": "contains(text='train')",
+    "forbidden_words": "forbidden_words(words='maybe, train*')",
+    "max_words": "max_words(n=8)",
+    "regex": "regex(pattern=r'\\d+')",
+}
 # Metrics whose default model is the embedded language model.
 LANGUAGE_MODEL = ("fed", "judge", "norm_prob")
 # Adapters of checkpoints that their authors publish: tiny ones stand in.
 CHECKPOINTS = ("dynaeval", "grade")
 
 
-@pytest.fixture(params=[*metric_names(), *VARIANTS])
+@pytest.fixture(params=[*(WITH_PARAMETERS.get(name, name) for name in metric_names()), *VARIANTS])
 def metric(request: pytest.FixtureRequest, own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Metric:
     if request.param.startswith("aptness") and not is_model_available(MODELS["aptness"]):
         pytest.skip("the weights of aptness are not in the package")

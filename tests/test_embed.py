@@ -43,7 +43,7 @@ def here(tmp_path: Path) -> Path:
 
 
 def test_every_turn_has_its_vector_under_its_id(here: Path, encoder: str) -> None:
-    told = run(here / "talks.jsonl", "-o", here / "out.npy", "--encoder", encoder).stderr
+    told = run(here / "talks.jsonl", "-o", here / "out.npy", "--encoder", encoder, "-v").stderr
     assert "240 vectors of 16 numbers" in told
     assert "bytes per thousand; 0 failures, 0 retries" in told
     vectors = np.load(here / "out.npy")

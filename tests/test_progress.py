@@ -7,10 +7,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from rejoinder.cli import program
+from rejoinder.cli._options import VERBOSE
 from rejoinder.cli._progress import progress_bar, show_progress
 from rejoinder.engines.base import FailureCounts
 from rejoinder.engines.local import LocalEngine
@@ -18,6 +20,7 @@ from rejoinder.errors import SpecError
 from rejoinder.files import size_on_disk
 
 CHATS = Path(__file__).parent.parent / "examples" / "chats.jsonl"
+ALL = ("--least-aptness", "0")  # to score aptness takes a while
 COST = r"in \d+\.\d s with 1 worker: \d+\.\d{3} s and [\d,]+ bytes per thousand; 0 failures, 0 retries"
 
 
@@ -63,6 +66,10 @@ def test_what_an_engine_does_not_count_is_said_to_be_unknown(capsys: pytest.Capt
     with show_progress("scoring", "replies", LocalEngine(3, "ray", FailureCounts(None, None))) as reporter:
         pass
     reporter.print_summary(2_000, "replies", 50_000)
+    assert capsys.readouterr().err == ""
+    with click.Context(program) as context:
+        context.meta[VERBOSE] = True
+        reporter.print_summary(2_000, "replies", 50_000)
     assert re.fullmatch(
         r"2,000 replies in \d+\.\d s with 3 workers: \d+\.\d{3} s and 25,000 bytes per thousand; "
         r"failures and retries not reported by ray\n",
@@ -71,6 +78,31 @@ def test_what_an_engine_does_not_count_is_said_to_be_unknown(capsys: pytest.Capt
     half = LocalEngine(3, "ray", FailureCounts(2, None))
     with show_progress("scoring", "replies", half) as reporter:
         assert reporter.failure_counts() == ["2 failures", "retries not known"]
+
+
+def test_failures_are_said_without_being_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    with show_progress("scoring", "replies", LocalEngine(2, counts=FailureCounts(1, 6))) as reporter:
+        pass
+    reporter.print_summary(2_000, "replies", 50_000)
+    assert capsys.readouterr().err == "scoring: 1 failure, 6 retries\n"
+
+
+def test_a_pipe_at_the_output_means_silence_on_a_terminal_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    import io
+    import os
+    import sys
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    reading, writing = os.pipe()
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with os.fdopen(reading), os.fdopen(writing, "w") as pipe:
+        monkeypatch.setattr(sys, "stdout", pipe)
+        with show_progress("scoring") as reporter:
+            assert reporter.progress is None
+        monkeypatch.undo()
 
 
 def test_a_bar_shows_rows_rate_and_trouble_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,6 +146,8 @@ def run(*typed: Any) -> str:
 
 def test_scoring_says_what_it_cost_and_nothing_where_nothing_was_computed(tmp_path: Path) -> None:
     typed = ("score", CHATS, "-m", "length", "--processes", 1, "-o", tmp_path / "run")
+    assert "per thousand" not in run(*typed[:-1], tmp_path / "quiet")
+    typed = (*typed, "-v")
     assert re.search(r"^\d+ replies " + COST, run(*typed), re.MULTILINE)
     assert "per thousand" not in run(*typed)
 
@@ -124,11 +158,13 @@ def test_every_long_command_says_what_it_cost(tmp_path: Path) -> None:
     from rejoinder.data.writer import write
 
     write(talks(12), tmp_path / "talks.jsonl")
-    told = run("index", "build", tmp_path / "talks.jsonl", "-o", tmp_path / "index")
-    assert re.search(r"\d+ turns indexed into .*index in .* bytes per thousand", told)
-    told = run("index", "build", tmp_path / "talks.jsonl", "-o", tmp_path / "two", "--shards", 2, "--processes", 1)
-    assert re.search(r"\d+ turns of 2 shards indexed into .*two " + COST, told)
+    told = run("index", "build", tmp_path / "talks.jsonl", "-v", "-o", tmp_path / "index")
+    assert re.search(r"\d+ turns indexed into .*index\n\d+ turns in .* bytes per thousand", told)
+    told = run(
+        "index", "build", tmp_path / "talks.jsonl", "-o", tmp_path / "two", "--shards", 2, "--processes", 1, "-v"
+    )
+    assert re.search(r"\d+ turns of 2 shards indexed into .*two\n\d+ turns " + COST, told)
     items = ("augment", CHATS, "-o", tmp_path / "more.jsonl", "--corpus", tmp_path / "talks.jsonl", "--no-comet")
-    assert re.search(r"^\d+ items " + COST, run(*items), re.MULTILINE)
-    told = run("attack", tmp_path / "talks.jsonl", "-m", "length", "--contexts", 5, "--split", "train")
+    assert re.search(r"^\d+ items " + COST, run(*items, "-v", *ALL), re.MULTILINE)
+    told = run("attack", tmp_path / "talks.jsonl", "-m", "length", "--contexts", 5, "--split", "train", "-v")
     assert re.search(r"^\d+ contexts under 1 metric in .* per thousand; 0 failures, 0 retries$", told, re.MULTILINE)

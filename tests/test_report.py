@@ -362,9 +362,12 @@ def test_who_is_ahead_goes_by_the_direction_of_the_metric(tmp_path: Path, metric
         records += [Response(f"i{i}/{s}", f"i{i}", s, "x" * n * (1 + i % 3)) for s, n in (("long", 9), ("short", 3))]
     spec = str(tmp_path / "lower.py") if metric == "lower" else metric
     found = list_leaderboards(compute_findings(run_of(tmp_path, records, spec)))[0]
-    first, second = ("short", "long") if metric == "lower" else ("long", "short")
-    assert [(place.system, place.ahead) for place in found.places] == [(first, second), (second, "–")]
-    assert found.ahead == ("surely ahead of" if metric == "lower" else "surely higher than")
+    if metric == "lower":
+        assert [(place.system, place.ahead) for place in found.places] == [("short", "long"), ("long", "–")]
+        assert found.ahead == "surely ahead of"
+    else:  # a description ranks nobody
+        assert [(place.ranks, place.ahead) for place in found.places] == [("–", "–"), ("–", "–")]
+        assert found.ahead is None
 
 
 def test_an_axis_has_round_ticks_around_all_values() -> None:

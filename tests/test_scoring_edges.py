@@ -44,7 +44,7 @@ from rejoinder.scoring.run import _available_parts
 from rejoinder.scoring.sharded.reader import ABOUT, SHARDS, list_run_parts, merge_run_parts
 from rejoinder.scoring.worker import score_pairs_with_engine
 from rejoinder.table import Estimate
-from rejoinder.text.english.detection import looks_english
+from rejoinder.text.language import looks_english
 from rejoinder.types import Item, Pair, Record, Reference, Response, Statement, Turn
 
 NAN = math.nan

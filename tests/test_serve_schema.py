@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from rejoinder.server.api.json_schema import KEYWORDS, SchemaValidator
+from rejoinder.json_schema import KEYWORDS, SchemaValidator
 from rejoinder.server.api.request_schemas import SHARED_SCHEMAS, request_schemas
 
 CHECK = SchemaValidator({"Name": {"type": "string", "minLength": 1}})

@@ -75,7 +75,7 @@ def test_a_shard_is_scored_once_and_the_rest_when_it_is_there(folder: Path, tmp_
 def test_the_command_takes_folders_and_patterns(folder: Path, tmp_path: Path) -> None:
     for given, n in ((str(folder), 3), (str(folder / "*.jsonl"), 2)):
         out = tmp_path / str(n)
-        done = CliRunner().invoke(command, [given, "-m", "length", "--processes", "1", "-o", str(out)])
+        done = CliRunner().invoke(command, [given, "-m", "length", "--processes", "1", "-v", "-o", str(out)])
         assert done.exit_code == 0, done.output
         assert f"in {n} shards" in done.output
         assert "bytes per thousand" in done.output

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from test_contract import WITH_PARAMETERS
 from tiny_systems import QUESTIONS, question
 
 from rejoinder import metric, systems
@@ -160,6 +161,10 @@ def test_every_metric_can_choose_or_says_why_not(name: str) -> None:
     elif cls.higher_is_better is None:
         with pytest.raises(SpecError, match="does not say whether higher or lower is better"):
             parse_system(name)
+    elif name in WITH_PARAMETERS:
+        with pytest.raises(SpecError, match="needs"):
+            parse_system(name)
+        assert str(parse_system(WITH_PARAMETERS[name])).startswith("metric(spec=")
     else:
         assert str(parse_system(name)) == f"metric(spec={name!r})"
 

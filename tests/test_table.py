@@ -46,6 +46,29 @@ def test_on_a_terminal_long_texts_are_wrapped_and_nothing_is_lost(monkeypatch: p
     assert shown.count("word") == 40
 
 
+def test_a_table_fits_100_columns_and_splits_no_name_and_no_number() -> None:
+    rows = [[f"our-very-own system v{i}", i, *[Estimate(0.123, 0.1, 0.2)] * 6, "A long remark, " * 9] for i in range(3)]
+    table = Table("T", ["system", "n", "bleu(n=2)", "b", "c", "d", "e", "f", "remark"], rows)
+    lines = str(table).splitlines()
+    assert max(map(len, lines)) <= 100
+    assert sum("our-very-own system v1" in line for line in lines) == 3  # once in each of three blocks
+    assert str(table).count("0.123 [0.100, 0.200]") == 18
+    assert sum(line.startswith("system") for line in lines) == 3
+    assert str(table).count("remark,") == 27
+
+
+def test_every_block_begins_with_all_that_names_a_row() -> None:
+    rows = [["attack", f"trial {i}", i, *[Estimate(0.123, 0.1, 0.2)] * 6] for i in range(2)]
+    lines = str(Table("T", ["kind", "trial", "n", *"abcdef"], rows)).splitlines()
+    assert sum(line.startswith("attack  trial 1") for line in lines) == 2
+    assert max(map(len, lines)) <= 100
+
+
+def test_a_name_that_is_too_long_stays_whole() -> None:
+    name = "a-system-whose-name-" + "x" * 120
+    assert name in str(Table("T", ["system", "mean"], [[name, 1.0]]))
+
+
 def test_markdown_shows_names_as_they_are() -> None:
     assert "| a\\|b\\_\\<c> | 1,234 | 0.500 [0.250, 0.750] |" in FORMATS["markdown"](TABLE)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -156,6 +157,27 @@ def test_metrics_with_planted_noise_are_ranked_in_the_planted_order(seed: int) -
     better = {(d.first, d.second) for d in found.differences["within_system"] if d.survives}
     assert better == {("best", "middle"), ("best", "worst"), ("middle", "worst")}
     assert "best agrees best with people within systems" in trust_advice(found)
+
+
+def test_no_winner_is_called_where_no_test_finds_one() -> None:
+    found = trust(*planted({"one": 0.3, "two": 0.31}, items=40), resamples=200)
+    said = trust_advice(found)
+    assert "agrees best" not in said
+    assert "no test finds it better than" in said
+    alone = trust(*planted({"one": 0.3}, items=40), resamples=200)
+    assert "one agrees with people within systems" in trust_advice(alone)
+
+
+def test_a_description_is_never_recommended_however_well_it_agrees() -> None:
+    scores, data = planted({"good": 0.9, "size": 0.01}, items=60)
+    facts = {spec: f._replace(higher_is_better=None if spec == "size" else True) for spec, f in scores.facts.items()}
+    found = trust(dataclasses.replace(scores, facts=facts), data, resamples=200)
+    names = [str(row[0]) for row in metric_agreement_table(found).rows]
+    assert names.index("good") < names.index("descriptive: size")
+    assert trust_advice(found).startswith("On 'apt', good agrees with people") or "No metric" in trust_advice(found)
+    only = {"size": facts["size"]}
+    described = dataclasses.replace(scores, facts=only, values={"size": scores["size"]})
+    assert "only describe replies" in trust_advice(trust(described, data, resamples=200))
 
 
 def test_only_what_survives_correction_is_called_better() -> None:

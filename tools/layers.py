@@ -20,6 +20,8 @@ CAPTIONS = {
     "table": "tables, any format",
     "text": "tokens, English",
     "user_file": "users' own files",
+    "user_function": "users' functions",
+    "json_schema": "JSON Schema",
     "keyed_store": "stored by key",
     "engines": "processes, Ray",
     "spec": "bleu(n=2)",

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from rejoinder.data.collection import collect as collect
     from rejoinder.data.collection import from_lists as from_lists
     from rejoinder.data.datasets import read_dataset as read_dataset
+    from rejoinder.data.demo import demo as demo
     from rejoinder.data.importers import ImportOptions as ImportOptions
     from rejoinder.data.importers import ImportTally as ImportTally
     from rejoinder.data.importers import import_ as import_
@@ -197,6 +198,7 @@ _WHERE = {
     "comparison.trust": ("Trust", "trust"),
     "data.collection": ("Collection", "collect", "from_lists"),
     "data.datasets": ("read_dataset",),
+    "data.demo": ("demo",),
     "data.importers": ("ImportOptions", "ImportTally", "import_"),
     "data.inputs": ("read",),
     "data.reader": ("stream",),

@@ -26,6 +26,7 @@ from rejoinder.errors import SpecError, nearest
 from rejoinder.registry import Registry, list_classes
 from rejoinder.types import Pair
 from rejoinder.user_file import load_user_file
+from rejoinder.user_function import Function, UserFunction, wrap_function
 
 if typing.TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -62,6 +63,8 @@ class Metric:
     large: ClassVar[bool] = False
     # Whether several threads may score with it at once.
     thread_safe: ClassVar[bool] = False
+    # Whether it is a plain rule that a reply follows or breaks, not an estimate of how good the reply is.
+    is_rule: ClassVar[bool] = False
     # Parameters that, unless left at their default, send texts to an endpoint at the cost of its owner.
     endpoint_parameters: ClassVar[frozenset[str]] = frozenset()
 
@@ -141,7 +144,57 @@ class SetMetric(Metric):
         )
 
 
+@dataclasses.dataclass(frozen=True)
+class FunctionMetric(Metric):
+    """A plain function of the user's as a metric; each function has a class of its own."""
+
+    function: ClassVar[UserFunction]
+    in_file: ClassVar[bool] = False  # whether other processes can load it by its spec
+
+    citation = "a function of the user's"
+
+    def score(self, pairs: Sequence[Pair]) -> list[float]:
+        """Return what the function returns for each pair."""
+        return [self.function.call(pair) for pair in pairs]
+
+    def details(self) -> dict[str, str]:
+        """Return the digest of the function's source; where it came from a file, the signature has the file's."""
+        return {} if self.in_file else {"function": self.function.digest}
+
+
+def metric_of_function(function: Function, name: str | None = None) -> Metric:
+    """Return a function as a metric of this process; ``name`` replaces what it is called."""
+    wrapped = wrap_function(function, name)
+    if wrapped.name in METRICS:
+        raise SpecError(f"a metric of rejoinder is called {wrapped.name!r} too; rename your function")
+    return _make_function_class(wrapped, wrapped.name, getattr(function, "__module__", None) or "__main__")()
+
+
+def check_shareable(metric: Metric) -> None:
+    """Raise where a metric exists in this process only, so that no other process can compute it."""
+    if isinstance(metric, FunctionMetric) and not metric.in_file:
+        raise SpecError(
+            f"the metric {metric} is a function of this program, which other processes cannot load; use one process, "
+            f"or put it into a file and name it as './mine.py:{metric.function.name}'"
+        )
+
+
+def _make_function_class(function: UserFunction, name: str, module: str, in_file: bool = False) -> type[Metric]:
+    attributes = {
+        "__doc__": f"The function {function.name}.",
+        "__module__": module,
+        "function": function,
+        "in_file": in_file,
+        "range": function.range,
+        "higher_is_better": function.higher_is_better,
+    }
+    cls = dataclasses.dataclass(frozen=True)(type(function.name, (FunctionMetric,), attributes))
+    _names[cls] = name
+    return cls
+
+
 _names: dict[type[Metric], str] = {}  # names of classes that differ from the names of their modules
+_function_classes: dict[tuple[str, str], type[Metric]] = {}  # of functions in users' files, by spec and digest
 _digests: dict[type[Metric], str] = {}  # digests of users' metric files, as they were when loaded
 
 
@@ -228,6 +281,13 @@ def _find_metric_class(module: ModuleType, name: str, wanted: str | None = None)
 def _load_metric_file(name: str) -> type[Metric]:
     file, _, wanted = name.partition(":")
     user_file = load_user_file(file, "metric")
+    function = getattr(user_file.module, wanted, None) if wanted else None
+    if inspect.isfunction(function):
+        cls = _function_classes.get((name, user_file.digest))
+        if cls is None:
+            cls = _make_function_class(wrap_function(function), name, user_file.module.__name__, in_file=True)
+            _function_classes[name, user_file.digest], _digests[cls] = cls, user_file.digest
+        return cls
     cls = _find_metric_class(user_file.module, file, wanted or None)
     if not dataclasses.is_dataclass(cls) or "__dataclass_fields__" not in vars(cls):
         raise SpecError(f"{name}: {cls.__name__} must be decorated with @dataclass(frozen=True)")

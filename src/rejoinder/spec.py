@@ -10,6 +10,7 @@ import dataclasses
 import re
 import types
 import typing
+import warnings
 from typing import Any, NamedTuple, TypeVar, get_args
 
 from rejoinder.errors import SpecError, nearest
@@ -62,7 +63,9 @@ def format_spec(name: str, value: Any) -> str:
 
 def _parse_arguments(spec: str, text: str) -> dict[str, Any]:
     try:
-        call = ast.parse(f"f({text})", mode="eval").body
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # '\\d' is what a user types for a pattern, and means what it says
+            call = ast.parse(f"f({text})", mode="eval").body
         if not isinstance(call, ast.Call) or call.args or any(k.arg is None for k in call.keywords):
             raise ValueError
         return {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}

@@ -27,7 +27,9 @@ class Estimate(NamedTuple):
 
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?inf")
-_MIN_WIDTH = 12  # characters: a narrower column of text cannot be read
+_WIDTH = 100  # characters, where the output is not a terminal
+_FIRST_NAME = 48  # the same, in the first column
+_NAME = 28  # characters: a shorter text is a name, which is not split, and a column of longer ones is no narrower
 
 
 class Probability(float):
@@ -105,35 +107,86 @@ def format_count(n: int, singular: str, plural: str | None = None) -> str:
 
 
 def to_terminal(table: Table) -> str:
-    """The table as plain text; on a terminal, long texts are wrapped to its width, and nothing is cut off."""
+    """The table as plain text, as wide as the terminal, or 100 characters where there is none; nothing is cut off.
+
+    Long texts are wrapped; names and numbers are never split. Columns that do not fit beside the others follow below,
+    in a block that begins with the names of the rows again.
+    """
     cells = [[escape_terminal(c) for c in row] for row in (table.heads, *map(table.texts, table.rows))]
     numeric = [table.is_numeric(i) for i in range(len(table.heads))]
-    widths = _column_widths(cells, numeric, shutil.get_terminal_size().columns if sys.stdout.isatty() else None)
+    max_width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDTH
+    blocks = [_format_block(cells, numeric, block, max_width) for block in _split_columns(cells, numeric, max_width)]
+    body = "\n\n".join("\n".join(block) for block in blocks)
+    return escape_terminal("\n".join([table.title, "", body, *(["", *table.notes] if table.notes else [])]))
+
+
+def _format_block(
+    cells: Sequence[Sequence[str]], numeric: Sequence[bool], columns: Sequence[int], max_width: int
+) -> list[str]:
+    """The lines of some columns beside each other: the heads, a rule, the rows."""
+    widths = _column_widths(cells, numeric, columns, max_width)
 
     def lines(row: Sequence[str]) -> list[str]:
-        wrapped = [textwrap.wrap(cell, width) or [""] for cell, width in zip(row, widths, strict=True)]
+        wrapped = [_wrap(row[i], width) for i, width in zip(columns, widths, strict=True)]
         height = max(map(len, wrapped))
-        columns = [
-            [c.rjust(width) if right else c.ljust(width) for c in [*column, *[""] * (height - len(column))]]
-            for column, width, right in zip(wrapped, widths, numeric, strict=True)
+        padded = [
+            [c.rjust(width) if numeric[i] else c.ljust(width) for c in [*parts, *[""] * (height - len(parts))]]
+            for i, parts, width in zip(columns, wrapped, widths, strict=True)
         ]
-        return ["  ".join(parts).rstrip() for parts in zip(*columns, strict=True)]
+        return ["  ".join(parts).rstrip() for parts in zip(*padded, strict=True)]
 
     rule = "  ".join("─" * w for w in widths)
-    output = [table.title, "", *lines(cells[0]), rule, *(line for row in cells[1:] for line in lines(row))]
-    output += ["", *table.notes] if table.notes else []
-    return escape_terminal("\n".join(output))
+    return [*lines(cells[0]), rule, *(line for row in cells[1:] for line in lines(row))]
 
 
-def _column_widths(cells: Sequence[Sequence[str]], numeric: Sequence[bool], max_width: int | None) -> list[int]:
-    """The width of each column: that of its longest cell, unless texts must be wrapped to fit."""
-    widths = [max(1, *(len(row[i]) for row in cells)) for i in range(len(numeric))]
-    texts = [i for i, is_number in enumerate(numeric) if not is_number]
-    while max_width is not None and texts and sum(widths) + 2 * (len(widths) - 1) > max_width:
-        widest = max(texts, key=lambda i: widths[i])
-        if widths[widest] <= _MIN_WIDTH:
+def _wrap(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
+
+
+def _split_columns(cells: Sequence[Sequence[str]], numeric: Sequence[bool], max_width: int) -> list[list[int]]:
+    """The columns in blocks that fit; each block begins with the columns that name a row."""
+    least = [_min_width(cells, i, numeric[i]) for i in range(len(numeric))]
+    names = _name_columns(cells, numeric)
+    blocks = [list(names)]
+    for i in range(len(names), len(numeric)):
+        if len(blocks[-1]) > len(names) and sum(least[k] + 2 for k in [*blocks[-1], i]) - 2 > max_width:
+            blocks.append(list(names))
+        blocks[-1].append(i)
+    return blocks
+
+
+def _name_columns(cells: Sequence[Sequence[str]], numeric: Sequence[bool]) -> list[int]:
+    """The columns that say what a row is about: the first, and the next one or two where they hold names as well."""
+    names = [0] if numeric else []
+    for i in range(1, min(3, len(numeric) - 1)):
+        if any(numeric[: i + 1]) or any(len(row[k]) > _NAME for row in cells for k in (0, i)):
             break
-        widths[widest] -= 1
+        names.append(i)
+    return names
+
+
+def _min_width(cells: Sequence[Sequence[str]], column: int, is_numeric: bool) -> int:
+    """The least width of a column: a number or a name stays whole, and a sentence is split between words."""
+    texts = [row[column] for row in cells]
+    longest_name = _NAME if column else _FIRST_NAME
+    if is_numeric:
+        return max(1, *map(len, texts))
+    longest_words = (max(map(len, text.split()), default=0) for text in texts if len(text) > longest_name)
+    prose = _NAME if any(len(text) > longest_name for text in texts) else 1
+    return max([prose, *(len(text) for text in texts if len(text) <= longest_name), *longest_words])
+
+
+def _column_widths(
+    cells: Sequence[Sequence[str]], numeric: Sequence[bool], columns: Sequence[int], max_width: int
+) -> list[int]:
+    """The width of each column: that of its longest cell, unless texts must be wrapped to fit."""
+    widths = [max(1, *(len(row[i]) for row in cells)) for i in columns]
+    least = [_min_width(cells, i, numeric[i]) for i in columns]
+    while sum(widths) + 2 * (len(widths) - 1) > max_width:
+        wide = [k for k, width in enumerate(widths) if width > least[k]]
+        if not wide:
+            break
+        widths[max(wide, key=widths.__getitem__)] -= 1
     return widths
 
 

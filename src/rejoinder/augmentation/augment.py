@@ -47,8 +47,8 @@ def augment(
     >>> import rejoinder
     >>> plan = rejoinder.AugmentationPlan(corpus="dialogues.jsonl", comet=False, k=2)
     >>> item = next(rejoinder.augment("items.jsonl", plan))
-    >>> [reference.source for reference in item.references[-2:]]
-    ['retrieval', 'retrieval']
+    >>> item.references[-1].source
+    'retrieval'
     """
     if isinstance(items, str | Path):
         with open_items(items) as source:

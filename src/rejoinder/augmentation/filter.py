@@ -48,7 +48,7 @@ def filter_proposals(
     if least is not None and not 0 <= least <= 1:
         raise SpecError(f"least_aptness must be from 0 to 1, not {least:g}")
     new = [_drop_known(item, of_item) for item, of_item in zip(items, proposals, strict=True)]
-    apt = _drop_below_threshold(items, new, least) if least is not None else new
+    apt = _drop_below_threshold(items, new, least) if least else new
     return [
         FilteredProposals(tuple(remaining), len(total) - len(fresh), len(fresh) - len(remaining))
         for total, fresh, remaining in zip(proposals, new, apt, strict=True)

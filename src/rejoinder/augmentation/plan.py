@@ -12,6 +12,9 @@ from rejoinder.errors import SpecError, nearest
 from rejoinder.indexes.three_field.cache import ThreeFieldKind
 from rejoinder.models.delorean.settings import DeloreanSettings
 
+# Rather the true reply than one from another conversation: below it, a text is no reference (docs/augmenting.md).
+LEAST_APTNESS = 0.5
+
 
 @dataclass(frozen=True)
 class AugmentationPlan:
@@ -22,7 +25,8 @@ class AugmentationPlan:
     is on, off, or None: on if what it needs is available; ``comet_model`` is a folder of ``rejoinder train comet``, or
     a sequence model of a hub (``comet``, or its folder). ``paraphrase`` is a method's spec. ``adapt`` is how many texts
     may be newly adapted by ``model``, besides those in the cache (None: no adaptation, 0: only those in the cache).
-    ``k`` is the largest number of references that are added to an item.
+    ``k`` is the largest number of references that are added to an item. ``least_aptness`` is the aptness that a text
+    must have; 0 or None: all are kept.
     """
 
     corpus: str | None = None
@@ -40,7 +44,7 @@ class AugmentationPlan:
     acceptance: Acceptance = field(default_factory=Acceptance)
     model: str = "smollm2-135m"
     k: int = 20
-    least_aptness: float | None = None
+    least_aptness: float | None = LEAST_APTNESS
     seed: int = 0
 
     def __post_init__(self) -> None:

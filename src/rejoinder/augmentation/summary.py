@@ -11,10 +11,10 @@ from rejoinder.augmentation.filter import FilteredProposals
 from rejoinder.augmentation.plan import AugmentationPlan
 from rejoinder.augmentation.proposal import Proposal
 from rejoinder.table import Cell, Table
-from rejoinder.text.english.detection import looks_english
+from rejoinder.text.language import looks_english
 from rejoinder.types import Item
 
-_COUNTERS = ("references", "reached", "adapted", "short")
+_COUNTERS = ("references", "reached", "adapted", "short", "dropped")
 
 
 @dataclass
@@ -26,6 +26,7 @@ class AugmentationTally:
     reached: Counter[str] = field(default_factory=Counter)  # items that got references from a source
     adapted: Counter[str] = field(default_factory=Counter)  # by verdict
     short: Counter[str] = field(default_factory=Counter)  # items with fewer than requested, by reason
+    dropped: Counter[str] = field(default_factory=Counter)  # proposals that were not apt enough, by the floor
     notes: list[str] = field(default_factory=list)  # notes about the sources
 
     def add(self, item: Item, filtered: FilteredProposals, chosen: Sequence[Proposal], plan: AugmentationPlan) -> None:
@@ -34,6 +35,8 @@ class AugmentationTally:
         sources = Counter(proposal.source for proposal in chosen)
         self.references += sources
         self.reached.update(sources.keys())
+        if filtered.unapt:
+            self.dropped[f"{plan.least_aptness:g}"] += filtered.unapt
         if len(chosen) < plan.k:
             self.short[_explain_shortage(item, filtered, plan)] += 1
 
@@ -45,7 +48,7 @@ class AugmentationTally:
         """Add the counts of another tally."""
         self.items += counts["items"]
         for name in _COUNTERS:
-            getattr(self, name).update(counts[name])
+            getattr(self, name).update(counts.get(name, {}))  # one may be missing in a result of an older version
 
     def table(self, k: int) -> Table:
         """Return a table of references by source, with notes."""
@@ -56,6 +59,10 @@ class AugmentationTally:
         rows.append(["all", total, self.items, total / self.items if self.items else None])
         notes = [f"{self.items - sum(self.short.values()):,} of {self.items:,} items got {k:,} references."]
         notes += [f"{n:,} got fewer: {reason}." for reason, n in self.short.most_common()]
+        notes += [
+            f"{n:,} proposals were dropped, since their aptness is below {floor}; --least-aptness 0 keeps all."
+            for floor, n in self.dropped.items()
+        ]
         if self.adapted:
             verdicts = ", ".join(f"{verdict} ({n:,})" for verdict, n in self.adapted.most_common())
             notes.append(f"Adaptation to the context: {verdicts}.")

@@ -75,6 +75,17 @@ by_option = click.option(
 seed_option = click.option("--seed", default=0, show_default=True, help="The seed for resampling and sampling.")
 
 
+VERBOSE = "rejoinder.verbose"  # where a command remembers that it was typed with -v
+verbose_option = click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    expose_value=False,
+    callback=lambda context, _, value: context.meta.update({VERBOSE: value}),
+    help="Also print what it cost: seconds and bytes per thousand rows.",
+)
+
+
 class _OutputOption(click.Option):
     """``-o/--output``; ``--out`` is accepted as well, but neither help nor errors show it."""
 
@@ -164,10 +175,11 @@ def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def engine_options(usual: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add --engine, --address and --processes; ``usual`` describes the default number of processes."""
+    """Add --engine, --address, --processes and --verbose; ``usual`` describes the default number of processes."""
 
     def add_options(command: Callable[..., Any]) -> Callable[..., Any]:
         for option in (
+            verbose_option,
             click.option("--processes", type=click.IntRange(min=1), help=f"How many processes or workers [{usual}]."),
             click.option(
                 "--address",

@@ -1,12 +1,13 @@
 """The progress of a long command while it runs, and its summary at the end: the same for all commands and engines.
 
-On a terminal, progress is shown as a bar; elsewhere not at all, or with $REJOINDER_PROGRESS=SECONDS as a plain line
-every SECONDS seconds, for logs.
+On a terminal, progress is shown as one bar; elsewhere, and where the output goes into a pipe, not at all, or with
+$REJOINDER_PROGRESS=SECONDS as a plain line every SECONDS seconds, for logs. The summary is for ``--verbose``.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import threading
 import time
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rejoinder.cli._options import VERBOSE
 from rejoinder.cli._terminal import escaped_streams
 from rejoinder.engines import request_counts
 from rejoinder.errors import SpecError
@@ -75,7 +77,11 @@ class ProgressReporter:
         ]
 
     def print_summary(self, rows: int, unit: str, size: int | Path | None = None, note: str = "") -> None:
-        """Print what the command cost, in total and per thousand rows, for extrapolation."""
+        """Print what the command cost, in total and per thousand rows, for extrapolation; without -v, only failures."""
+        if not is_verbose():
+            if self._has_failures():
+                click.echo(f"{self.task}: {', '.join(self.failure_counts())}", err=True)
+            return
         workers = self.engine.workers if self.engine is not None else 1
         by = f" with {workers:,} worker{'s' if workers != 1 else ''}"
         costs = [f"{1000 * self.seconds / max(1, rows):.3f} s"]
@@ -84,6 +90,29 @@ class ProgressReporter:
         summary = f"{rows:,} {unit}{note} in {self.seconds:.1f} s{by}: {' and '.join(costs)} per thousand"
         failures = [", ".join(self.failure_counts())] if self.engine is not None else []
         click.echo("; ".join([summary, *failures]), err=True)
+
+    def _has_failures(self) -> bool:
+        """Whether anything is known to have failed or to have been repeated."""
+        if self.engine is None:
+            return False
+        requests = request_counts.get_counts() - self._earlier_requests
+        return bool(self.engine.counts.failures or self.engine.counts.retries or sum(requests.values()))
+
+
+def is_verbose() -> bool:
+    """Whether the command that runs was typed with -v."""
+    context = click.get_current_context(silent=True)
+    return bool(context and context.meta.get(VERBOSE))
+
+
+def _is_watched() -> bool:
+    """Whether somebody sees a bar: on a terminal, unless a pager or a program reads the output at the same time."""
+    if not sys.stderr.isatty():
+        return False
+    try:
+        return not stat.S_ISFIFO(os.fstat(sys.stdout.fileno()).st_mode)
+    except (OSError, ValueError, AttributeError):  # a stream without a file
+        return True
 
 
 @contextmanager
@@ -94,7 +123,7 @@ def show_progress(task: str, unit: str = "rows", engine: Engine | None = None) -
         if interval is not None:
             with _print_lines(reporter, interval):
                 yield reporter
-        elif sys.stderr.isatty():
+        elif _is_watched():
             with _show_bar(reporter):
                 yield reporter
         else:

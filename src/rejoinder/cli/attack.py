@@ -61,8 +61,8 @@ def command(
     """Attack metrics with bad replies made by rules, and with harmless edits of the true reply.
 
     Contexts and true replies come from the dialogues in FILE... (JSONL, - for standard input, or dataset:NAME), as many
-    from each corpus; without FILE, from the published ones. Of an item with several references, the first is the true
-    reply and the others are for metrics that need references.
+    from each corpus; without FILE, from 40 example dialogues that come with rejoinder. Of an item with several
+    references, the first is the true reply and the others are for metrics that need references.
     """
     import orjson
 

@@ -56,7 +56,12 @@ RESUMABLE = "with output"
 @click.option("--adaptation", default="delorean", show_default=True, metavar="SPEC", help="How texts are adapted.")
 @click.option("-k", type=click.IntRange(min=0), default=20, show_default=True, help="The most new references per item.")
 @click.option(
-    "--least-aptness", type=click.FloatRange(0, 1), metavar="X", help="Leave out texts with a lower aptness [keep all]."
+    "--least-aptness",
+    type=click.FloatRange(0, 1),
+    default=0.5,
+    show_default=True,
+    metavar="X",
+    help="Leave out texts with a lower aptness, and say how many; 0 keeps all.",
 )
 @click.option(
     "--review",
@@ -83,7 +88,7 @@ def command(
     adapt: int | None,
     adaptation: str,
     k: int,
-    least_aptness: float | None,
+    least_aptness: float,
     review: str | None,
     reviewed: str | None,
     seed: int,

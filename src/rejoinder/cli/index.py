@@ -95,7 +95,8 @@ def build(
             progress=reporter.progress,
         )
     pieces = f" of {built.shards:,} shards" if hasattr(built, "shards") else ""
-    reporter.print_summary(len(built), "turns", output, f"{pieces} indexed into {output}")
+    click.echo(f"{len(built):,} turns{pieces} indexed into {output}", err=True)
+    reporter.print_summary(len(built), "turns", output)
 
 
 @command.command("add")

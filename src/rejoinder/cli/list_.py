@@ -10,7 +10,7 @@ from rejoinder.cli._options import table_format_option
 GROUP = _help.MODELS_AND_DATA
 
 DESCRIPTIONS = {
-    "metrics": "Every metric: what it needs, its range, whether higher is better, who proposed it.",
+    "metrics": "Every metric: what it needs, what it is, and more on request: parameters, range, citation.",
     "sources": "Every source of candidates.",
     "systems": "Every kind of system that can choose among candidates.",
     "importers": "Every format that can be imported.",
@@ -24,6 +24,17 @@ def command() -> None:
     """List metrics, sources, systems, importers, datasets or reproductions."""
 
 
+@command.command("metrics", help=DESCRIPTIONS["metrics"])
+@click.option("--long", "is_long", is_flag=True, help="All columns; formats other than text always have all of them.")
+@table_format_option
+def list_metrics(is_long: bool, form: str) -> None:
+    """Print the metrics, one line each."""
+    from rejoinder.reports.listing import list_, short_metric_table
+    from rejoinder.table import FORMATS
+
+    click.echo(FORMATS[form](list_("metrics") if is_long or form != "text" else short_metric_table()))
+
+
 def _add_list(name: str, description: str) -> None:
     @command.command(name, help=description)
     @table_format_option
@@ -35,4 +46,5 @@ def _add_list(name: str, description: str) -> None:
 
 
 for _name, _description in DESCRIPTIONS.items():
-    _add_list(_name, _description)
+    if _name != "metrics":
+        _add_list(_name, _description)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from rejoinder.cli import _help
 from rejoinder.cli._options import choose_engine, engine_options, seed_option, table_format_option
+
+if TYPE_CHECKING:
+    from rejoinder.cli._progress import Progress
 
 GROUP = _help.SCORING
 COMMON = 3
@@ -64,15 +67,26 @@ def command(
     scores, data = load(run), load_data(run)
     wanted: list[str | None] = [aspect] if aspect else [*list_rated_aspects(data)]
     computing = choose_engine(engine, processes, address)
-    tables = []
-    for name in wanted or [None]:  # without ratings, trust raises the error
-        with show_progress("resampling", "resamples", computing) as reporter:
-            result = trust(scores, data, name, method, test, resamples, seed, computing, reporter.progress)
-        if form in ("text", "markdown"):
+    results = []
+    with show_progress("resampling", "resamples", computing) as reporter:
+        for done, name in enumerate(wanted or [None]):  # without ratings, trust raises the error
+            progress = _share_progress(reporter.progress, done, max(1, len(wanted)))
+            results.append(trust(scores, data, name, method, test, resamples, seed, computing, progress))
+    if form in ("text", "markdown"):
+        for result in results:
             click.echo(FORMATS[form](metric_agreement_table(result)) + "\n\n" + trust_advice(result) + "\n")
-        else:
-            tables.append(metric_agreement_table(result))
-        note = f" of {len(result.evidence.mean):,} rated replies"
-        reporter.print_summary(resamples * len(LEVELS), "resamples", note=note)
-    if tables:
-        click.echo(format_tables(tables, form))
+    else:
+        click.echo(format_tables([metric_agreement_table(result) for result in results], form))
+    n = sum(len(result.evidence.mean) for result in results)
+    reporter.print_summary(len(results) * resamples * len(LEVELS), "resamples", note=f" of {n:,} rated replies")
+
+
+def _share_progress(progress: Progress | None, part: int, parts: int) -> Progress | None:
+    """Return a function that shows the progress of one part of the work as progress of all of it."""
+    if progress is None:
+        return None
+
+    def show(done: int, total: int) -> None:
+        progress(part * total + done, parts * total)
+
+    return show

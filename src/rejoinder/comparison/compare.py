@@ -68,7 +68,7 @@ class SystemDifference(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """All systems under one metric, best first."""
+    """All systems under one metric, best first; under a descriptive one, in the order of the run."""
 
     metric: str
     higher_is_better: bool | None
@@ -84,12 +84,19 @@ class Comparison:
             [s.system, s.n, s.n_missing, s.mean, _format_ranks(s.rank_low, s.rank_high) if s.n else None]
             for s in self.standings
         ]
+        heads = ["system", "n", "missing", "mean", "ranks"]
         way = {True: "higher is better", False: "lower is better", None: "descriptive: neither way is better"}
         notes = ["ranks: the range that holds the system's rank in 95% of resampled sets of conversations."]
         if len(self.standings) == 1:
             notes = ["There is only one system, so there is nothing to compare it with."]
-        title = f"{self.metric} ({way[self.higher_is_better]})"
-        return Table(title, ["system", "n", "missing", "mean", "ranks"], rows, [*notes, *self.notes])
+        if self.is_descriptive:
+            heads, rows, notes = heads[:-1], [row[:-1] for row in rows], notes if len(rows) == 1 else []
+        return Table(f"{self.metric} ({way[self.higher_is_better]})", heads, rows, [*notes, *self.notes])
+
+    @property
+    def is_descriptive(self) -> bool:
+        """Whether neither way is better, so that systems are not ranked but listed in the order of the run."""
+        return self.higher_is_better is None
 
     def matrix(self) -> Table:
         """One line per pair of systems: the difference and whether it survives correction."""
@@ -114,14 +121,18 @@ class Comparison:
         known = [s for s in self.standings if s.n]
         if len(known) < 2:
             return f"{self.metric}: fewer than two systems have scores, so there is nothing to compare."
-        verb = {True: "is best", False: "is best", None: "is highest"}[self.higher_is_better]
+        if self.is_descriptive:
+            real, total = sum(d.survives for d in self.differences), len(self.differences)
+            verb = "survives" if real == 1 else "survive"
+            which = f"{real} of {total} differences {verb} correction" if real else "no difference survives correction"
+            return f"{self.metric}: descriptive, so it ranks no system; {which}."
         best = known[0].system
         beaten = [d.second for d in self.differences if d.first == best and self._ahead(d)]
         undecided = [s.system for s in known[1:] if s.system not in beaten]
         if not beaten:
             return f"{self.metric}: {best} comes first, but no difference from another system survives correction."
         rest = f"; the difference from {_join_names(undecided)} may be chance" if undecided else ""
-        return f"{self.metric}: {best} {verb}, surely ahead of {_join_names(beaten)}{rest}."
+        return f"{self.metric}: {best} is best, surely ahead of {_join_names(beaten)}{rest}."
 
 
 @overload
@@ -238,6 +249,9 @@ def _compare_by_metric(scores: Scores, spec: str, resamples: int, seed: int) -> 
         standings.append(
             MetricStanding(name, *counts, scores.mean(spec, name), rank_range.rank, rank_range.low, rank_range.high)
         )
+    if better is None:
+        standings = [s._replace(rank=math.nan, rank_low=math.nan, rank_high=math.nan) for s in standings]
+        standings.sort(key=lambda standing: list(systems).index(standing.system))
     paired = _PairedScores(scores, spec)
     order = [s.system for s in standings if s.n]
     pairs = [paired.difference(a, b, resamples, seed) for a, b in itertools.combinations(order, 2)]

@@ -46,6 +46,7 @@ class RatedScores:
     baselines: Mapping[str, Values]
     unrated: int
     turned: frozenset[str]  # the metrics whose scores have their sign reversed here
+    descriptive: frozenset[str]  # the metrics of which neither way is better
     method: str | None = None
     certainty: ReachableCorrelation | None = None
 
@@ -89,6 +90,7 @@ def collect_rated_scores(scores: Scores, data: Collection, aspect: str | None = 
         _compute_baselines(data, matrix.units, systems, mean),
         len(scores) - len(rows),
         frozenset(spec for spec, facts in scores.facts.items() if facts.higher_is_better is False),
+        frozenset(spec for spec, facts in scores.facts.items() if facts.higher_is_better is None),
         aggregated[0].rater.removeprefix(AGGREGATE) if aggregated else None,
         reachable_with_aggregated(aggregated) if aggregated else None,
     )

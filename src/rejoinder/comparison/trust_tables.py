@@ -22,7 +22,10 @@ _HEADS: dict[Level, str] = {
 
 def metric_agreement_table(trust: Trust) -> Table:
     """One line per metric, then one per baseline, then what people reach."""
-    rows = [_make_row(metric) for metric in _sort_metrics(trust.metrics)]
+    rows = [_make_row(metric) for metric in _sort_metrics(_list_candidates(trust))]
+    rows += [
+        _make_row(metric, "descriptive: ") for metric in trust.metrics if metric.name in trust.evidence.descriptive
+    ]
     rows += [_make_row(metric) for metric in trust.baselines]
     certainty = trust.evidence.certainty
     if certainty is not None:
@@ -43,8 +46,8 @@ def _number(value: float) -> float:
     return -math.inf if math.isnan(value) else value
 
 
-def _make_row(agreement: MetricAgreement) -> list[Cell]:
-    name = f"baseline: {agreement.name}" if agreement.is_baseline else agreement.name
+def _make_row(agreement: MetricAgreement, kind: str = "") -> list[Cell]:
+    name = f"{'baseline: ' if agreement.is_baseline else kind}{agreement.name}"
     cells: list[Cell] = [interval_estimate(agreement.levels[level]) for level in LEVELS]
     return [name, agreement.levels["pooled"].n, *cells, agreement.accuracy.value]
 
@@ -158,12 +161,16 @@ def _shared_family_notes(trust: Trust) -> list[str]:
 
 
 def trust_advice(trust: Trust) -> str:
-    """One sentence of advice."""
+    """One sentence of advice: it recommends no baseline, and names a winner only where a test does."""
     aspect = repr(trust.evidence.aspect)
-    usable = [m for m in trust.metrics if not math.isnan(m.levels["pooled"].value)]
+    if trust.metrics and not _list_candidates(trust):
+        return (
+            f"The metrics of this run only describe replies, so none can be trusted on {aspect}; score with one that "
+            "judges them, such as aptness."
+        )
+    usable = [m for m in _list_candidates(trust) if not math.isnan(m.levels["pooled"].value)]
     if not usable:
         return f"No metric of this run can be judged on {aspect}; see the reasons above."
-    oracle = next(b.levels["pooled"].value for b in trust.baselines if b.name == ORACLE)
     several = len(set(trust.evidence.systems)) > 1
     level: Level = "within_system" if several else "pooled"
     reliable = [m for m in usable if m.levels[level].low > 0]
@@ -174,13 +181,14 @@ def trust_advice(trust: Trust) -> str:
             "no interval lies above 0. Ask people, or add references or ratings."
         )
     best = max(reliable, key=lambda m: m.levels[level].value)
-    value, low, high = best.levels[level][:3]
-    advice = f"On {aspect}, {best.name} agrees best with people {where} ({value:.2f} [{low:.2f}, {high:.2f}])"
-    trivial = [b for b in trust.baselines if b.levels[level].low > value]
+    advice = f"On {aspect}, {_describe_best(trust, best, usable, level, where)}"
+    simple = [*trust.baselines, *(m for m in trust.metrics if m.name in trust.evidence.descriptive)]
+    trivial = [b for b in simple if b.levels[level].low > best.levels[level].value]
     if trivial:
-        advice += f", but {trivial[0].name} alone agrees better ({trivial[0].levels[level].value:.2f})"
-    top = max(usable, key=lambda m: m.levels["pooled"].value)
-    pooled = top.levels["pooled"].value
+        figure = f"{trivial[0].levels[level].value:.2f}"
+        advice += f", but {trivial[0].name} alone agrees better ({figure}), so the metric adds nothing here"
+    oracle = next(b.levels["pooled"].value for b in trust.baselines if b.name == ORACLE)
+    pooled = max(m.levels["pooled"].value for m in usable)
     if several and oracle > pooled:
         advice += (
             f"; the pooled figures (at most {pooled:.2f}) stay below what the system's name alone gives "
@@ -191,3 +199,28 @@ def trust_advice(trust: Trust) -> str:
         count = format_count(n, "dialogue" if trust.evidence.is_clustered else "item")
         advice += f"; but with only {count} this is not reliable"
     return advice + "."
+
+
+def _join_alternatives(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def _list_candidates(trust: Trust) -> list[MetricAgreement]:
+    """The metrics that could be recommended: a length or another description is none, however well it agrees."""
+    return [metric for metric in trust.metrics if metric.name not in trust.evidence.descriptive]
+
+
+def _describe_best(
+    trust: Trust, best: MetricAgreement, usable: Sequence[MetricAgreement], level: Level, where: str
+) -> str:
+    """How well the best metric agrees, and which others no test tells from it."""
+    value, low, high = best.levels[level][:3]
+    figures = f"({value:.2f} [{low:.2f}, {high:.2f}])"
+    beaten = {pair.second for pair in trust.differences[level] if pair.first == best.name and pair.survives}
+    rivals = [m.name for m in usable if m is not best and m.name not in beaten]
+    if len(usable) == 1:
+        return f"{best.name} agrees with people {where} {figures}"
+    if not rivals:
+        return f"{best.name} agrees best with people {where} {figures}"
+    others = f"{len(rivals)} other metrics" if len(rivals) > 4 else _join_alternatives(rivals)
+    return f"{best.name} agrees with people {where} {figures}; no test finds it better than {others}"

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rejoinder.data.inputs import DEFAULT_CORPORA, Input
+from rejoinder.data.inputs import Input
 from rejoinder.data.validation import IdChecker
 from rejoinder.engines.base import Engine
 from rejoinder.errors import RejoinderError, SpecError
-from rejoinder.metric import Metric, metric_names, parse, signature
+from rejoinder.metric import Metric, metric_class, metric_names, parse, signature
 from rejoinder.probes.exchange import Exchange
 from rejoinder.probes.result import (
     AttackedMetric,
@@ -60,6 +60,8 @@ def _choose_default(parts: dict[str, bool]) -> MetricChoice:
     metrics, notes = [], []
     without: dict[str, list[str]] = {}
     for name in metric_names():
+        if metric_class(name).is_rule:  # it does not claim to know a good reply
+            continue
         try:
             metric = parse(name)
         except RejoinderError as error:
@@ -86,6 +88,7 @@ def _explain_missing(metric: str, missing: list[str]) -> str:
 
 
 Progress = Callable[[int, int], None]
+EXAMPLES = str(Path(__file__).with_name("dialogues.jsonl"))  # written for this package
 
 
 @dataclass(frozen=True)
@@ -112,7 +115,7 @@ def attack(
     """What fools metrics: worse replies made by rule, and harmless edits of the true reply.
 
     - ``data``: dialogues, or items with references: a file, several, a collection, or the records themselves; by
-      default, the published corpora.
+      default, 40 example dialogues that come with the package.
     - ``metrics``: specs or metrics; by default, every installed one that can be used.
     - ``plan``: how many contexts to sample, from which split, with which seed.
     - ``progress``: called with the number of metrics done and the total.
@@ -234,18 +237,18 @@ def _read_data(data: Iterable[Record] | Sequence[str | Path] | str | Path) -> It
     if isinstance(data, Sequence):
         names = [str(name) for name in data if isinstance(name, str | Path)]
         if names or not data:
-            yield from read_attack_records(names)
+            yield from read_attack_records(names or [EXAMPLES])
             return
     yield from (record for record in data if isinstance(record, Dialogue | Item))
 
 
 def read_attack_records(names: Sequence[str]) -> Iterator[Dialogue | Item]:
-    """The dialogues and items of files, or of the published corpora where there are no files.
+    """The dialogues and items of files.
 
     A record without a corpus gets the name of its file as corpus.
     """
     id_checker = IdChecker()
-    for name in names or DEFAULT_CORPORA:
+    for name in names:
         file = Input(name)
         try:
             for record, place in file.records(allow_empty=True):

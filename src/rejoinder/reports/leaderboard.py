@@ -49,17 +49,16 @@ class Leaderboard:
 
 def metric_leaderboard(comparison: Comparison) -> Leaderboard:
     """The leaderboard of one metric."""
-    ahead = _find_beaten(comparison)
+    ahead = {} if comparison.is_descriptive else _find_beaten(comparison)
     several = len([s for s in comparison.standings if s.n]) > 1
     places, labels = _board_rows(comparison.metric, comparison.standings, comparison.range, ahead if several else {})
-    head = "surely higher than" if comparison.higher_is_better is None else "surely ahead of"
     return Leaderboard(
         comparison.metric,
         DIRECTIONS[comparison.higher_is_better],
         comparison.sentence() if several else "",
         places,
         labels,
-        head if comparison.differences else None,
+        "surely ahead of" if comparison.differences and not comparison.is_descriptive else None,
         comparison.matrix() if comparison.differences else None,
         comparison.slices.tables() if comparison.slices else (),
     )

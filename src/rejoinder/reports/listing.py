@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import math
+import sys
 import typing
 from collections.abc import Callable
 
@@ -13,6 +14,7 @@ from rejoinder.metric import Metric, SetMetric, metric_class, metric_names
 from rejoinder.paths import data_home
 from rejoinder.table import Cell, Table
 
+_SHORT = 74  # characters of a description in a list of one line each
 _BETTER = {True: "higher", False: "lower", None: "neither"}
 
 
@@ -25,6 +27,37 @@ def metric_table() -> Table:
         "Every metric reads the reply; 'needs' says what else the item must have. (set): computed over the whole set.",
     ]
     return Table("Metrics", heads, rows, notes)
+
+
+def short_metric_table() -> Table:
+    """Every metric in one line of at most 100 characters: its name, what it needs, what it is."""
+    rows: list[list[Cell]] = []
+    for name in metric_names():
+        cls = metric_class(name)
+        module = inspect.getdoc(sys.modules[cls.__module__]) or ""
+        needs = "".join(sorted(part[0] for part in cls.needs)) or "–"
+        rows.append([name, needs, _shorten(_drop_name(module.partition("\n")[0], name))])
+    notes = [
+        "needs, besides the reply: c context, r references. Parameters, ranges and citations: rejoinder list metrics "
+        "--long",
+        "Your own: --metric ./mine.py, or ./mine.py:function",
+    ]
+    return Table("Metrics", ["metric", "needs", "what it is"], rows, notes)
+
+
+def _drop_name(text: str, name: str) -> str:
+    """A description without the name of what it describes, where it begins with that."""
+    first, colon, rest = text.partition(": ")
+    return rest if colon and first.lower().replace(" ", "_").replace("-", "_") == name else text
+
+
+def _shorten(text: str) -> str:
+    """The beginning of a sentence that fits a line: up to the end of a clause if possible, else of a word."""
+    text = text.rstrip(".")
+    if len(text) <= _SHORT:
+        return text
+    clause = max(text.rfind(mark, _SHORT - 28, _SHORT) for mark in (", ", "; "))
+    return text[:clause] if clause > 0 else text[: text.rfind(" ", 0, _SHORT)].rstrip(",;:") + "…"
 
 
 def _metric_row(name: str, cls: type[Metric]) -> list[Cell]:

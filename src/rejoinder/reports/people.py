@@ -112,7 +112,10 @@ def _value_or_reason(statistic: object) -> tuple[str, str]:
 
 def _make_bars(trust: Trust, level: Level) -> tuple[list[AgreementBar], Markup | None]:
     """Metrics, best first, then baselines; 0 is always on the axis."""
-    metrics = sorted(trust.metrics, key=lambda agreement: -_agreement_sort_key(agreement.levels[level].value))
+    descriptive = trust.evidence.descriptive
+    metrics = sorted(
+        trust.metrics, key=lambda one: (one.name in descriptive, -_agreement_sort_key(one.levels[level].value))
+    )  # what only describes stands after what can be believed
     estimates = {agreement.name: _agreement_estimate(agreement, level) for agreement in [*metrics, *trust.baselines]}
     along = make_axis([0.0, *(end for estimate in estimates.values() for end in estimate)], (-1.0, 1.0))
     bars = []

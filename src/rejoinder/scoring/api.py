@@ -13,16 +13,17 @@ import numpy as np
 from rejoinder.data.collection import Collection, from_lists
 from rejoinder.data.frames import is_table
 from rejoinder.data.importers import ImportOptions
-from rejoinder.errors import InputError, SpecError
-from rejoinder.metric import METRICS, Metric, Row, SetMetric, metric_class, parse
+from rejoinder.errors import InputError, SpecError, brief
+from rejoinder.metric import METRICS, Metric, Row, SetMetric, metric_class, metric_of_function, parse
 from rejoinder.scoring import compute, flags
 from rejoinder.scoring.result import MetricFacts, Scores, ScoresBuilder, Values
 from rejoinder.types import Pair
+from rejoinder.user_function import Function, name_function
 
 
 def score(
     data: Any,
-    metrics: Sequence[str | Metric] | str | Metric | None = None,
+    metrics: Sequence[str | Metric | Function] | str | Metric | Function | None = None,
     *,
     contexts: Sequence[Sequence[str] | str] | None = None,
     references: Sequence[Sequence[str] | str] | None = None,
@@ -33,7 +34,8 @@ def score(
 
     - ``data``: what ``read`` returns, what it takes (a file, a DataFrame, a list of dictionaries), or a plain list of
       replies.
-    - ``metrics``: specs such as ``bleu(n=2)``, or metrics; by default, those that suit the data.
+    - ``metrics``: specs such as ``bleu(n=2)``, metrics, or plain functions ``function(context, reply) -> number``;
+      by default, those that suit the data.
     - ``contexts``: for a plain list: the turns before each reply, oldest first.
     - ``references``: for a plain list: good replies to each context.
     - ``matched``: also compute which reference each reply matched best.
@@ -49,6 +51,10 @@ def score(
     [1.0]
     >>> rejoinder.score([{"prompt": "How are you?", "answer": "Fine."}], "length").systems
     ['system']
+    >>> def asks_back(context: list[str], reply: str) -> float:
+    ...     return float(reply.endswith("?"))
+    >>> rejoinder.score(["Fine, and you?"], [asks_back], contexts=[["How are you?"]])["asks_back"].tolist()
+    [1.0]
     """
     collection = _make_collection(data, contexts, references, options)
     pairs = list(collection.pairs())
@@ -97,16 +103,32 @@ def _make_collection(
     return from_lists(data, contexts, references)
 
 
-def _parse_metrics(specs: Sequence[str | Metric] | str | Metric | None, pairs: Sequence[Pair]) -> list[Metric]:
+def _parse_metrics(
+    specs: Sequence[str | Metric | Function] | str | Metric | Function | None, pairs: Sequence[Pair]
+) -> list[Metric]:
     if specs is None:
         items = [pair.item for pair in pairs]
         specs = default_metrics(any(item.context for item in items), any(item.references for item in items))
-    elif isinstance(specs, str | Metric):
+    elif not isinstance(specs, Sequence) or isinstance(specs, str):
         specs = [specs]
-    parsed = [parse(one) if isinstance(one, str) else one for one in specs]
-    if not parsed:
+    if not specs:
         raise SpecError("no metric was named; give at least one, e.g. metrics=['bleu']")
-    return list(dict.fromkeys(parsed))
+    unique = [one for i, one in enumerate(specs) if not any(one is other for other in specs[:i])]
+    parsed = list(dict.fromkeys(_parse_metric(one, place) for place, one in enumerate(unique, start=1)))
+    repeated = [metric for i, metric in enumerate(parsed) if str(metric) in map(str, parsed[:i])]
+    if repeated:
+        raise SpecError(f"two metrics are called {repeated[0]}; rename one of the functions")
+    return parsed
+
+
+def _parse_metric(one: str | Metric | Function, place: int) -> Metric:
+    if isinstance(one, str):
+        return parse(one)
+    if isinstance(one, Metric):
+        return one
+    if isinstance(one, type) or not callable(one):
+        raise SpecError(f"{brief(one)} is not a metric; name a spec such as 'bleu', a metric or a function")
+    return metric_of_function(one, f"lambda_{place}" if name_function(one) == "lambda" else None)
 
 
 def score_pairs(metric: Metric, pairs: Sequence[Pair]) -> Values:

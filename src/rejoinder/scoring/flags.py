@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rejoinder.text.english.detection import looks_english
+from rejoinder.text.language import looks_english
 from rejoinder.types import Pair
 
 VERSION = 1

@@ -146,10 +146,13 @@ class Scores:
         return self._within_range(spec, mean_interval(self.values[spec][rows], self.clusters[rows]))
 
     def table(self) -> Table:
-        """Return the means by system with their 95% intervals, best first under the first metric."""
+        """Return the means by system with their 95% intervals, best first under the first metric that can rank."""
         specs = list(self.metrics)
         rows = [self._row(system) for system in self.systems]
-        rows.sort(key=lambda row: -row[2].value if isinstance(row[2], Estimate) and row[2].value == row[2].value else 0)
+        ranking = [i for i, spec in enumerate(specs) if self.facts[spec].higher_is_better is not None]
+        if ranking:
+            sign = 1 if self.facts[specs[ranking[0]]].higher_is_better is False else -1
+            rows.sort(key=lambda row: _sort_key(row[2 + ranking[0]], sign))
         return Table("Mean score by system", ["system", "n", *specs], rows, self.notes())
 
     def _row(self, system: str) -> list[Cell]:
@@ -276,6 +279,10 @@ class ScoresBuilder:
         items = np.array([numbers.setdefault(item, len(numbers)) for item in self._items], dtype=np.int64)
         dialogues = np.array(self._dialogue_codes, dtype=np.int64)
         return np.where(dialogues >= 0, dialogues, len(self._dialogues) + items)
+
+
+def _sort_key(cell: Cell, sign: int) -> float:
+    return math.inf if not isinstance(cell, Estimate) or math.isnan(cell.value) else sign * cell.value
 
 
 def _reduce_groups(column: Values, group_of_row: Codes, groups: int) -> tuple[Values, Values, Values, Codes]:

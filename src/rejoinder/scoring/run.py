@@ -45,6 +45,7 @@ from rejoinder.scoring.folder import (
 )
 from rejoinder.scoring.index import ResponseIndex, index_inputs
 from rejoinder.scoring.result import Scores
+from rejoinder.user_function import name_function
 
 _LIBRARIES = ("numpy", "scipy", "orjson", "py3langid", "rapidfuzz", "sacrebleu", "snowballstemmer")
 Progress = Callable[[int, int], None]
@@ -74,6 +75,12 @@ class Plan:
     @classmethod
     def of(cls, metrics: Sequence[str], empty: Literal["error", "nan"] = "error", matched: bool = False) -> Plan:
         """Return a plan for metrics as typed, each in its canonical form; a metric that is given twice is an error."""
+        if functions := [one for one in metrics if not isinstance(one, str)]:
+            name = name_function(functions[0]) if callable(functions[0]) else str(functions[0])
+            raise SpecError(
+                f"a run stores the specs of its metrics, and {name} has none; put it into a file and name it as "
+                f"'./mine.py:{name}', or use rejoinder.score"
+            )
         specs = tuple(str(parse(spec)) for spec in metrics)
         repeated = [spec for i, spec in enumerate(specs) if spec in specs[:i]]
         if repeated:

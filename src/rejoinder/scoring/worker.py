@@ -13,7 +13,7 @@ from rejoinder.data.objects import to_object
 from rejoinder.data.schema import Place, from_object
 from rejoinder.engines.base import Engine, WorkerSpec, order_results
 from rejoinder.engines.caching import CachingEngine
-from rejoinder.metric import Metric, SetMetric, parse, signature
+from rejoinder.metric import Metric, SetMetric, check_shareable, parse, signature
 from rejoinder.scoring.api import score_pairs
 from rejoinder.scoring.result import Values
 from rejoinder.types import Item, Pair, Response
@@ -50,6 +50,7 @@ def score_pairs_with_engine(engine: Engine | None, metric: Metric, pairs: Sequen
     in_process = engine is None or (engine.workers < 2 and not isinstance(engine, CachingEngine))
     if engine is None or in_process or isinstance(metric, SetMetric) or len(pairs) <= _PAIRS_AT_ONCE:
         return score_pairs(metric, pairs)
+    check_shareable(metric)
     work = WorkerSpec(
         "rejoinder.scoring.worker:PairWorker",
         (str(metric), signature(metric)),

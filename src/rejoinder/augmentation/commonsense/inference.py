@@ -16,7 +16,7 @@ from rejoinder.augmentation.commonsense.templates import SentenceWriter, Templat
 from rejoinder.augmentation.proposal import Proposal
 from rejoinder.errors import SpecError
 from rejoinder.models.base import Encoder
-from rejoinder.text.english.detection import looks_english
+from rejoinder.text.language import looks_english
 from rejoinder.text.normalise import normalise_text
 from rejoinder.types import Item
 

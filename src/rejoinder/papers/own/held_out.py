@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.data.inputs import DEFAULT_CORPORA
 from rejoinder.errors import InputError
 from rejoinder.metric import NAN, Metric, parse
 from rejoinder.papers.base import Figure, Reproduction
@@ -38,7 +39,7 @@ def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
     named = [parse(spec) for spec in metrics or SPECS]  # a wrong name is an error before anything is read
     rng = random.Random(SEED)
     pairs, corpora, dialogues = [], [], []
-    for exchange in draw_exchanges(read_attack_records(()), CONTEXTS, "test", SEED):
+    for exchange in draw_exchanges(read_attack_records(DEFAULT_CORPORA), CONTEXTS, "test", SEED):
         other = pick_from_other_dialogue(rng, exchange)
         if other is None:  # a corpus of one dialogue has none
             continue

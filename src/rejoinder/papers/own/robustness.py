@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rejoinder.data.inputs import DEFAULT_CORPORA
 from rejoinder.papers.base import Figure, Reproduction
 from rejoinder.papers.loader import load_notes
 from rejoinder.probes.attack import AttackPlan, attack, read_attack_records
@@ -15,7 +16,7 @@ KINDS = {"attack": "True reply above (share of contexts)", "edit": "Mean absolut
 
 def reproduce(metrics: Sequence[str] | None = None, plan: AttackPlan | None = None) -> Reproduction:
     """Attack each metric on 2,000 contexts of the corpora's split ``test``."""
-    result = attack(read_attack_records(()), list(metrics or SPECS), plan or AttackPlan())
+    result = attack(read_attack_records(DEFAULT_CORPORA), list(metrics or SPECS), plan or AttackPlan())
     figures = [
         Figure(
             KINDS[one.kind],

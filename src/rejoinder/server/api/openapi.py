@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import rejoinder
+from rejoinder.json_schema import REF, Schema
 from rejoinder.server.api.endpoint import JSON
-from rejoinder.server.api.json_schema import REF, Schema
 from rejoinder.server.api.prometheus import MEDIA_TYPE
 from rejoinder.server.api.request_schemas import SHARED_SCHEMAS
 from rejoinder.server.api.response_schemas import ANSWER_SCHEMAS, ERROR, EXAMPLES, HEALTH

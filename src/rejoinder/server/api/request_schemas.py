@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rejoinder.server.api.json_schema import REF, Schema, SchemaValidator
+from rejoinder.json_schema import REF, Schema, SchemaValidator
 from rejoinder.server.api.limits import CANDIDATES, CHARACTERS, ROWS, SPECS, TURNS
 
 _BLANK_HINT = "write something, or leave it out"

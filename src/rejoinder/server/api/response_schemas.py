@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rejoinder.server.api.json_schema import Schema
+from rejoinder.json_schema import Schema
 from rejoinder.server.api.request_schemas import list_schema, nullable_schema, object_schema
 
 _TEXT: Schema = {"type": "string"}

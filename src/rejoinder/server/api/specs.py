@@ -21,7 +21,7 @@ from rejoinder.systems import System, parse_system, system_class, system_names
 
 NESTED = frozenset({"metric", "reference", "spec"})
 MODEL_NAMES = frozenset({"model", "encoder", "vectors"})
-WORDS = frozenset({"sources"})
+WORDS = frozenset({"sources", "text", "words", "code"})
 LARGEST = 1_000_000.0
 _MAX_REMEMBERED = 512
 Value = TypeVar("Value")

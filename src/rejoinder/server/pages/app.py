@@ -9,8 +9,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
+from rejoinder.json_schema import Schema
 from rejoinder.server.api.app import Endpoint, api_paths, build_app
-from rejoinder.server.api.json_schema import Schema
 from rejoinder.server.api.limits import serving_limits
 from rejoinder.server.api.openapi import PageDescription
 from rejoinder.server.api.response_schemas import array_schema, mapping_schema

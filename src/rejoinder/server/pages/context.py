@@ -11,10 +11,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rejoinder.errors import RejoinderError
+from rejoinder.json_schema import Schema
 from rejoinder.server.api.auth import TokenAuth
 from rejoinder.server.api.batching import QueueFullError
 from rejoinder.server.api.endpoint import error_response, json_response, no_token_response, status_of
-from rejoinder.server.api.json_schema import Schema
 from rejoinder.server.api.request_schemas import VALIDATOR
 from rejoinder.server.api.service import ApiService
 from rejoinder.server.pages.cache import NotYetError, PageCache
