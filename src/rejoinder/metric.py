@@ -188,7 +188,7 @@ def _make_function_class(function: UserFunction, name: str, module: str, in_file
         "range": function.range,
         "higher_is_better": function.higher_is_better,
     }
-    cls = dataclasses.dataclass(frozen=True)(type(function.name, (FunctionMetric,), attributes))
+    cls: type[Metric] = dataclasses.dataclass(frozen=True)(type(function.name, (FunctionMetric,), attributes))
     _names[cls] = name
     return cls
 

@@ -95,7 +95,7 @@ class ProgressReporter:
         """Whether anything is known to have failed or to have been repeated."""
         if self.engine is None:
             return False
-        requests = request_counts.get_counts() - self._earlier_requests
+        requests = request_counts.get_request_counts() - self._earlier_requests
         return bool(self.engine.counts.failures or self.engine.counts.retries or sum(requests.values()))
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rejoinder.data.collection import Collection, read_files
-from rejoinder.data.writer import encode
+from rejoinder.data.writer import encode_record
 from rejoinder.errors import InputError
 from rejoinder.files import atomic_write
 from rejoinder.types import Record
@@ -39,7 +39,7 @@ def demo(folder: str | Path = "demo") -> list[Path]:
     _write_file(chats, gzip.decompress(_CHATS.read_bytes()))
     collection = read_files([chats])
     for name, system in _VERSIONS.items():
-        _write_file(target / name, b"".join(map(encode, _choose_records(collection, system))))
+        _write_file(target / name, b"".join(map(encode_record, _choose_records(collection, system))))
     return [*(target / name for name in _VERSIONS), chats]
 
 
