@@ -63,6 +63,12 @@ def _parse_fields(ctx: click.Context, param: click.Parameter, options: tuple[str
 @click.option(
     "--no-quotes", "quotes", flag_value=False, type=bool, default=True, help="Treat quotes as part of the text."
 )
+@click.option(
+    "--with",
+    "companion",
+    metavar="FILE",
+    help="A file that belongs to PATH: the requests of a batch, or message_feedback.json of ChatGPT's export.",
+)
 def command(
     name: str,
     path: str,
@@ -77,6 +83,7 @@ def command(
     split: str | None,
     delimiter: str | None,
     quotes: bool,
+    companion: str | None,
 ) -> None:
     """Convert PATH, a file or folder in the format NAME, to records of rejoinder's schema.
 
@@ -97,6 +104,7 @@ def command(
         delimiter=delimiter,
         quotes=quotes,
         max_turns=max_turns,
+        companion=companion,
     )
     write(import_(name, path, options, tally), output)
     click.echo(tally.summary(name), err=True)

@@ -198,6 +198,8 @@ def _parse_turn(value: Any, key: str, what: str, place: Place) -> Turn:
     if not isinstance(value, dict):
         raise InputError(f"{place}: {name} is {_type_name(value)}; write it as an object with 'speaker' and 'text'")
     if not value.keys() <= {"speaker", "text"}:
+        if value.keys() <= {"role", "content"}:
+            return Turn(_get_text(value, "content", name, place), _get_optional_id(value, "role", name, place))
         raise _unknown_key_error(value, ("speaker", "text"), name, place)
     return Turn(_get_text(value, "text", name, place), _get_optional_id(value, "speaker", name, place))
 

@@ -25,6 +25,7 @@ FLAGS = {
     "delimiter": "--delimiter",
     "quotes": "--no-quotes",
     "max_turns": "--max-turns",
+    "companion": "--with",
 }
 _MAX_NAMES = 12
 
@@ -58,6 +59,8 @@ class ImportOptions:
     quotes: bool = True
     # How many turns of a context to keep, counted from its end.
     max_turns: int | None = None
+    # A file that belongs to the imported one: the requests of a batch, or the ratings of an export.
+    companion: str | None = None
     # The system if neither the file nor ``system`` names one (no flag: for callers).
     unnamed: str | None = None
     # The file to read, if its name is not that of its path (no flag: for callers).
