@@ -39,7 +39,9 @@ class Conversation:
     # What had been left out before each message.
     left_out_before: tuple[Counter[str], ...]
     ratings: tuple[LogRating, ...] = ()
-    # The conversation that a single exchange belongs to.
+    # Whether the log is of one call; its item is then named by the context, the same in every file.
+    is_exchange: bool = False
+    # The conversation that one call belongs to.
     session: str | None = None
     # Replies that are known to be good.
     references: tuple[Reference, ...] = ()
@@ -81,6 +83,7 @@ class MessageList:
         return Conversation(
             id=numbered.rpartition("/")[2] if log_id is None else log_id,
             named=log_id is not None and not is_exchange,
+            is_exchange=is_exchange,
             otherwise=numbered if log_id is None else f"{file.stem}/{log_id}",
             key=f"{file.stem} {self._place}" if log_id is None else log_id,
             messages=tuple(self.messages),
@@ -126,36 +129,45 @@ class ChatConverter:
                     responses.append(record.id)
         yield from self._rate_conversation(log, responses, dialogue)
 
-    def _rate_conversation(self, log: Conversation, responses: list[str], dialogue: str) -> Iterator[ImportedRecord]:
+    def _rate_conversation(
+        self, log: Conversation, responses: list[str], dialogue: str | None
+    ) -> Iterator[ImportedRecord]:
         if not responses:
             return
-        # A rating of the whole belongs to its only reply, if there is only one.
-        target = {"response": responses[0]} if len(responses) == 1 else {"dialogue": dialogue}
+        # A rating of the whole belongs to its only reply, if there is only one; that of a call to its first reply.
+        target = {"response": responses[0]} if len(responses) == 1 or log.is_exchange else {"dialogue": dialogue}
         for record in self.rate(log.ratings, **target):
             yield ImportedRecord(record, log.place)
 
-    def _name_dialogue(self, log: Conversation, turns: tuple[Turn, ...]) -> str:
-        if log.session is not None:
+    def _name_dialogue(self, log: Conversation, turns: tuple[Turn, ...]) -> str | None:
+        if log.is_exchange:
             return log.session
         # Two logs with one id are the same conversation if they begin with the same turn: systems can be compared.
         own = content_digest(log.id, turns[:1]) if log.named else content_digest(log.file, str(log.place))
         return self._dialogues.assign(log.id, own, log.otherwise)[0]
 
     def _reply(
-        self, log: Conversation, message: Message, number: int, turns: tuple[Turn, ...], position: int, dialogue: str
+        self,
+        log: Conversation,
+        message: Message,
+        number: int,
+        turns: tuple[Turn, ...],
+        position: int,
+        dialogue: str | None,
     ) -> Iterator[Item | Response | Rating]:
         system = self.system_of(message.model or log.model, log.place)
-        wanted = f"{log.id if log.session is not None else dialogue}/{position}"
+        wanted = f"{dialogue or log.id}/{position}"
         # Without an id, only the context shows whether two systems answered the same thing.
-        context_digest = content_digest(
-            wanted if log.named else "", turns[:position], *log.references and (log.references,)
-        )
+        references = [log.references] if log.references else []
+        context_digest = content_digest(wanted if log.named else log.session or "", turns[:position], *references)
+        if log.is_exchange:
+            wanted = context_digest.hex()[:12] if log.session is None else f"{log.id}/{position}"
         reply_key = message.text if log.named else f"{log.key} {number}"
         content, is_new = self._replies.place(context_digest, system, reply_key)
         if not is_new:
             self._tally.left_out[REPEATED_RESPONSES] += 1
             return
-        name, new = self._items.assign(wanted, content, f"{log.file}/{wanted}")
+        name, new = self._items.assign(wanted, content, None if log.is_exchange else f"{log.file}/{wanted}")
         prompt = "\n".join(m.text for m in log.messages[:number] if m is not None and m.role == "system")
         if new:
             self._prompts[name] = content_digest(prompt)

@@ -169,5 +169,6 @@ def _parse_part(part: Any, where: str, left_out: Counter[str]) -> str:
         text = part.get("content")
     if isinstance(text, str) and part.get("type") not in _UNSPOKEN:
         return text
-    left_out[OTHER_PARTS] += 1
+    if part.get("type") not in _CALLS:
+        left_out[OTHER_PARTS] += 1
     return ""

@@ -48,7 +48,8 @@ def recognise(sample: Sample) -> bool:
         return False
     if {"trace", "observations"} <= names or {"traces", "environment"} <= names:
         return True
-    if {"input", "output"} <= names:
+    is_cut = not sample.values and not sample.header
+    if "input" in names and ("output" in names or is_cut):
         return bool(_MARKS & names) or len(_WEAK_MARKS & names) >= 3
     return {"name", "value", "source"} <= names and bool({"traceid", "observationid"} & names)
 
