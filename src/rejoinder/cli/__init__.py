@@ -57,8 +57,12 @@ class Commands(click.Group):
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="rejoinder")
-def program() -> None:
+@click.pass_context
+def program(ctx: click.Context) -> None:
     """Measure how good a chatbot's replies are. Start with: rejoinder score FILE"""
+    from rejoinder.cli._notes import show_notes
+
+    show_notes(ctx.invoked_subcommand not in ("score", "import"))  # these two say it in their summaries
 
 
 def main() -> None:

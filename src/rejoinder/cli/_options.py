@@ -119,6 +119,45 @@ def folder_output_option(required: bool = True, usual: str = "") -> Callable[...
     return output_option(click.Path(path_type=Path), description, metavar="FOLDER", required=required)
 
 
+def _parse_fields(ctx: click.Context, param: click.Parameter, options: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    pairs = []
+    for pair in options:
+        key, equals, column = pair.partition("=")
+        if not equals or not key:
+            raise click.BadParameter(f"{pair!r} must be written KEY=COLUMN, e.g. text=reply", ctx, param)
+        pairs.append((key, column))
+    return tuple(pairs)
+
+
+def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say how to read a file in another format: --system, --field, --separator, --sheet, --bot."""
+    for option in (
+        click.option(
+            "--bot",
+            "bots",
+            multiple=True,
+            metavar="NAME",
+            help="An author whose messages are replies, if each row is a message [found by the name]; may be repeated.",
+        ),
+        click.option("--sheet", metavar="NAME", help="The sheet of a spreadsheet [the first]."),
+        click.option(
+            "--separator", metavar="TEXT", help=r"The text between the turns of a context in one cell, e.g. '\n'."
+        ),
+        click.option(
+            "--field",
+            "fields",
+            multiple=True,
+            callback=_parse_fields,
+            metavar="KEY=COLUMN",
+            help="The column or key of the file that holds KEY: context, reference, response (or response:SYSTEM), "
+            "system, item, dialogue or rating:ASPECT [found by its name]; may be repeated.",
+        ),
+        click.option("--system", metavar="NAME", help="The system that wrote the replies [as the file says]."),
+    ):
+        command = option(command)
+    return command
+
+
 def engine_options(usual: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Add --engine, --address and --processes; ``usual`` describes the default number of processes."""
 

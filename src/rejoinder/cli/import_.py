@@ -7,7 +7,7 @@ from typing import Literal
 import click
 
 from rejoinder.cli import _help
-from rejoinder.cli._options import records_output_option
+from rejoinder.cli._options import records_output_option, table_options
 
 GROUP = _help.MODELS_AND_DATA
 
@@ -23,31 +23,10 @@ class _FormatsCommand(click.Command):
             formatter.write_dl([(name, importer(name).SUMMARY) for name in importer_names()])
 
 
-def _parse_fields(ctx: click.Context, param: click.Parameter, options: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    pairs = []
-    for pair in options:
-        key, equals, column = pair.partition("=")
-        if not equals or not key:
-            raise click.BadParameter(f"{pair!r} must be written KEY=COLUMN, e.g. text=reply", ctx, param)
-        pairs.append((key, column))
-    return tuple(pairs)
-
-
 @click.command("import", short_help="Convert chat logs, CSV and other formats", cls=_FormatsCommand)
-@click.argument("name", metavar="NAME")
-@click.argument("path", metavar="PATH")
+@click.argument("arguments", nargs=-1, required=True, metavar="[NAME] PATH")
 @records_output_option(required=False)
-@click.option("--system", metavar="NAME", help="The system that wrote the replies, if the file does not name it.")
-@click.option(
-    "--field",
-    "fields",
-    multiple=True,
-    callback=_parse_fields,
-    metavar="KEY=COLUMN",
-    help="The column or key of the file that holds KEY: context, reference, response (or response:SYSTEM), system, "
-    "item, dialogue or rating:ASPECT; may be repeated.",
-)
-@click.option("--separator", metavar="TEXT", help=r"The text between the turns of a context in one cell, e.g. '\n'.")
+@table_options
 @click.option("--rater", metavar="NAME", help="The rater [the name of the column].")
 @click.option("--as", "form", type=click.Choice(["dialogues", "items"]), help="What to make of a dialogue [dialogues].")
 @click.option("--max-turns", type=int, metavar="N", help="Keep the last N turns of each context (marked truncated).")
@@ -59,7 +38,7 @@ def _parse_fields(ctx: click.Context, param: click.Parameter, options: tuple[str
     help="What to do with an empty reply in a table.",
 )
 @click.option("--split", metavar="NAME", help="Which split of a saved dataset to read.")
-@click.option("--delimiter", metavar="CHAR", help="The character between the cells of a CSV row [,].")
+@click.option("--delimiter", metavar="CHAR", help="The character between the cells of a CSV row [found from the file].")
 @click.option(
     "--no-quotes", "quotes", flag_value=False, type=bool, default=True, help="Treat quotes as part of the text."
 )
@@ -70,12 +49,13 @@ def _parse_fields(ctx: click.Context, param: click.Parameter, options: tuple[str
     help="A file that belongs to PATH: the requests of a batch, or message_feedback.json of ChatGPT's export.",
 )
 def command(
-    name: str,
-    path: str,
+    arguments: tuple[str, ...],
     output: str,
     system: str | None,
     fields: tuple[tuple[str, str], ...],
     separator: str | None,
+    sheet: str | None,
+    bots: tuple[str, ...],
     rater: str | None,
     form: Literal["dialogues", "items"] | None,
     max_turns: int | None,
@@ -87,11 +67,16 @@ def command(
 ) -> None:
     """Convert PATH, a file or folder in the format NAME, to records of rejoinder's schema.
 
+    Without NAME, the format of a file is found from its content.
     What was imported, and what was left out and why, is printed on standard error.
     """
     from rejoinder.data.importers import ImportOptions, ImportTally, import_
     from rejoinder.data.writer import write
+    from rejoinder.errors import SpecError
 
+    if len(arguments) > 2:
+        raise SpecError(f"import takes one file or folder; import the others by themselves: {arguments[2]}")
+    name, path = arguments if len(arguments) == 2 else (None, arguments[0])
     tally = ImportTally()
     options = ImportOptions(
         system=system,
@@ -104,7 +89,9 @@ def command(
         delimiter=delimiter,
         quotes=quotes,
         max_turns=max_turns,
+        sheet=sheet,
+        bots=bots,
         companion=companion,
     )
     write(import_(name, path, options, tally), output)
-    click.echo(tally.summary(name), err=True)
+    click.echo(tally.summary(name or path), err=True)

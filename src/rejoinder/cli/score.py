@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from rejoinder.cli import _help
-from rejoinder.cli._options import engine_options, output_option, page_output, run_output, table_format_option
+from rejoinder.cli._options import (
+    engine_options,
+    output_option,
+    page_output,
+    run_output,
+    table_format_option,
+    table_options,
+)
 
 if TYPE_CHECKING:
     from rejoinder.engines.base import Engine
@@ -37,6 +44,7 @@ RESUMABLE = "always"
     show_default=True,
     help="How to treat an empty reply: as an error, or as NaN, which is counted.",
 )
+@table_options
 @click.option("--matched", is_flag=True, help="Also write which reference each reply matched best.")
 @table_format_option
 @click.option("--report", type=page_output, metavar="FILE", help="Also write the HTML report.")
@@ -49,6 +57,11 @@ def command(
     metrics: tuple[str, ...],
     output: str | None,
     empty: Literal["error", "nan"],
+    system: str | None,
+    fields: tuple[tuple[str, str], ...],
+    separator: str | None,
+    sheet: str | None,
+    bots: tuple[str, ...],
     matched: bool,
     form: str,
     report: Path | None,
@@ -61,11 +74,14 @@ def command(
 ) -> None:
     """Score every reply in FILE... and write the results to a run folder.
 
-    FILE is JSONL (gzip or not) or Parquet in rejoinder's schema, an OpenAI-style chat log, - for standard input, or
-    dataset:NAME for a published set; a folder, a pattern or an address of an object store means many files, each scored
-    on its own. If a run is stopped, run the same command again to continue.
+    FILE is a table (CSV, TSV, XLSX, JSON, JSONL, Parquet) with columns such as prompt, response and model, a chat log,
+    text:CONTEXTS,REPLIES for two text files line by line, records in rejoinder's schema, - for standard input, or
+    dataset:NAME for a published set. NAME=FILE names the system that replied: v1=old.csv v2=new.csv. A folder, a
+    pattern or an address of an object store means many files, each scored on its own. If a run is stopped, run the same
+    command again to continue.
     """
     from rejoinder.cli._progress import show_progress
+    from rejoinder.data.importers import ImportOptions
     from rejoinder.data.remote import is_remote
     from rejoinder.data.shards.files import is_sharded
     from rejoinder.engines.factory import open_engine
@@ -74,23 +90,29 @@ def command(
     from rejoinder.scoring.run import Plan, run
 
     plan = Plan.of(metrics, empty, matched)
+    options = ImportOptions(system=system, fields=fields, separator=separator, sheet=sheet, bots=bots)
     if processes is None and engine == "local" and _uses_gpu(plan):
         processes = 1  # several would each start CUDA and wait for the same GPU
     compute_engine = open_engine(engine, processes, address)
     if any(is_sharded(file) for file in files):
+        if options != ImportOptions():
+            raise SpecError("--system, --field, --separator, --sheet and --bot are for single files; name the files")
         _score_shards(files, plan, output, compute_engine, form, parquet)
         return
     if parquet or is_remote(output or ""):
         raise SpecError("--parquet and an address after -o are for many files; name a folder or a pattern of files")
     with show_progress("scoring", "replies", compute_engine) as reporter:
         folder = Path(output) if output else None
-        finished = run(files, plan, folder, cache=not no_cache, progress=reporter.progress, engine=compute_engine)
+        finished = run(
+            files, plan, folder, cache=not no_cache, progress=reporter.progress, engine=compute_engine, options=options
+        )
     tables = [finished.scores.table(), *([finished.scores.dialogue_table()] if dialogues else [])]
     click.echo(format_tables(tables, form))
     for file in finished.about["inputs"]:
         if "imported_as" in file:
             left_out = ", ".join(f"{reason} ({n:,})" for reason, n in file["left_out"].items()) or "nothing"
-            click.echo(f"{file['name']}: read as {file['imported_as']}; left out: {left_out}", err=True)
+            columns = f" ({file['columns']})" if "columns" in file else ""
+            click.echo(f"{file['name']}: read as {file['imported_as']}{columns}; left out: {left_out}", err=True)
     for spec, signature in finished.scores.metrics.items():
         click.echo(f"{spec}: {signature}", err=True)
     if report is not None:

@@ -8,18 +8,9 @@ from typing import Any
 
 from rejoinder.data.importers._base import File, ImportedRecord
 from rejoinder.data.importers._table import RowConverter
-from rejoinder.data.schema import Place
+from rejoinder.data.schema import RowPlace
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.paths import printable
-
-
-class RowPlace(Place):
-    """Where a record was read in a file of rows."""
-
-    __slots__ = ()
-
-    def __str__(self) -> str:
-        return f"{self.file} row {self.line}"
 
 
 def import_arrow(purpose: str) -> Any:
@@ -52,6 +43,24 @@ def read_table_records(
                 names, value = labels[column], row[column]
                 row[column] = names[value] if isinstance(value, int) and 0 <= value < len(names) else None
             yield from table.records(row, RowPlace(file.name, number), file.stem)
+
+
+def read_parquet_rows(file: File) -> Iterator[tuple[RowPlace, dict[str, Any]]]:
+    """Yield the rows of a Parquet file by column, each with its place."""
+    import_arrow("reading Parquet")
+    from pyarrow.parquet import ParquetFile
+
+    where = arrow_path(file.path)
+    try:
+        stored = ParquetFile(where)
+    except Exception as error:
+        raise damaged_file_error(file, error) from None
+    number = 0
+    with stored:
+        for rows in _read_rows(file, stored.iter_batches(batch_size=1024)):
+            for row in rows:
+                number += 1
+                yield RowPlace(file.name, number), row
 
 
 def _read_rows(file: File, batches: Iterable[Any]) -> Iterator[list[dict[str, Any]]]:

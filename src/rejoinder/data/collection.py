@@ -35,6 +35,8 @@ class Collection:
     questions: dict[str, Question] = field(default_factory=dict)
     ratings: list[Rating] = field(default_factory=list)
     preferences: list[Preference] = field(default_factory=list)
+    # What was taken for what in inputs of other formats, one line each.
+    imported: list[str] = field(default_factory=list, compare=False)
 
     def add(self, record: Record) -> None:
         """Add a record; the caller checks that its id is new (``IdChecker``)."""
@@ -73,7 +75,7 @@ class Collection:
 
     def counts(self) -> dict[str, int]:
         """How many records of each kind there are."""
-        return {name: len(getattr(self, name)) for name in self.__dataclass_fields__}
+        return {name: len(getattr(self, name)) for name in self.__dataclass_fields__ if name != "imported"}
 
     def __repr__(self) -> str:
         return f"Collection({', '.join(f'{n} {name}' for name, n in self.counts().items() if n)})"
@@ -154,18 +156,17 @@ def from_lists(
     return collection
 
 
-def refuse_table(data: object) -> None:
-    """Raise if the data is a table: iterating over it would yield the names of its columns."""
+def _refuse_table(data: object) -> None:
+    """Raise if a list of texts is a table: iterating over it would yield the names of its columns."""
     if isinstance(data, Mapping) or any(hasattr(data, name) for name in ("columns", "column_names", "schema")):
         raise InputError(
-            f"data in columns ({type(data).__module__.partition('.')[0]}'s {type(data).__name__}) cannot be read; "
-            "pass the replies as a list of strings, with contexts= and references= beside it, or write the data to a "
-            "file and convert it with: rejoinder import csv FILE (or jsonl, parquet, huggingface)"
+            f"a table ({type(data).__module__.partition('.')[0]}'s {type(data).__name__}) is not a list of texts; pass "
+            "one of its columns, or the whole table as the data: rejoinder.score(table)"
         )
 
 
 def _as_list(values: Iterable[Any] | None) -> list[Any] | None:
-    refuse_table(values)
+    _refuse_table(values)
     return None if values is None else list(values)
 
 

@@ -5,20 +5,26 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import itertools
 import json
 import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from rejoinder.data.importers._base import Importer, importer, importer_names
+from rejoinder.data.parquet import read_first_parquet_rows
+from rejoinder.data.spreadsheet import read_first_sheet_rows
+from rejoinder.errors import RejoinderError
 
 BEGINNING = 2**18  # bytes of a file that are looked at
 _MOST_VALUES = 20
 _MOST_ROWS = 20
 _DELIMITERS = (",", "\t", ";", "|")
 _SPACE = re.compile(r"[\s,]*")
+_SEPARATOR_LINE = re.compile(r'\A"?sep=([,;|\t])"?\r?\n', re.IGNORECASE)  # as Excel writes it
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"\s*(:?)', re.DOTALL)
 
 
@@ -33,7 +39,9 @@ class Sample:
     - ``is_document``: whether it is one JSON value (a list or an object) and not one value per line.
     - ``values``: the first complete JSON values: lines, or entries of the list.
     - ``keys``: the keys of the first JSON object, also if it is longer than the beginning.
-    - ``delimiter``, ``header``: of a text table; an empty header if it is not one.
+    - ``delimiter``, ``header``: of a text table; an empty header if it is not one. Parquet and spreadsheets have a
+      header, and their first rows as ``values``, if the libraries that read them are installed.
+    - ``container``: text, json, parquet or xlsx.
     """
 
     name: str
@@ -45,6 +53,7 @@ class Sample:
     keys: frozenset[str] = frozenset()
     delimiter: str = ","
     header: tuple[str, ...] = ()
+    container: str = "text"
 
 
 def detect_format(sample: Sample) -> str | None:
@@ -56,9 +65,31 @@ def detect_format(sample: Sample) -> str | None:
 
 
 def recognises(reader: Importer, sample: Sample) -> bool:
-    """Whether an importer claims a file; one without ``recognise`` never does."""
+    """Whether an importer claims a file; one without ``recognise`` never does.
+
+    An importer of tables with any columns (``IS_GENERAL``) claims only what no importer of a certain format does.
+    """
     recognise = getattr(reader, "recognise", None)
-    return recognise is not None and bool(recognise(sample))
+    if recognise is None or not recognise(sample):
+        return False
+    if not getattr(reader, "IS_GENERAL", False):
+        return True
+    others = (importer(name) for name in importer_names())
+    return not any(recognises(one, sample) for one in others if not getattr(one, "IS_GENERAL", False))
+
+
+def sample_file(path: Path, name: str) -> Sample:
+    """Return the sample of a file; the columns of Parquet and of a spreadsheet are read where that is possible."""
+    with path.open("rb") as file:
+        sample = take_sample(file.read(BEGINNING), name)
+    read_first_rows = {"parquet": read_first_parquet_rows, "xlsx": read_first_sheet_rows}.get(sample.container)
+    if read_first_rows is None:
+        return sample
+    try:
+        header, rows = read_first_rows(path, _MOST_ROWS)
+    except (RejoinderError, ImportError):  # reading it will say what is wrong, or what to install
+        return sample
+    return replace(sample, header=tuple(header), values=tuple(rows), keys=frozenset(header))
 
 
 def take_sample(beginning: bytes, name: str) -> Sample:
@@ -68,16 +99,27 @@ def take_sample(beginning: bytes, name: str) -> Sample:
             beginning = zlib.decompressobj(wbits=31).decompress(beginning, BEGINNING)
         except zlib.error:  # reading it will say what is wrong
             beginning = b""
+    container = _find_container(beginning)
     encoding = find_encoding(beginning)
     text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(beginning)
     stem = name[:-3] if name.lower().endswith(".gz") else name
     suffix = f".{stem.rpartition('.')[2].lower()}" if "." in stem else ""
+    if container != "text":
+        return Sample(name, suffix, encoding, text, container=container)
     if text.lstrip()[:1] in ("{", "["):
         is_document, values = _parse_values(text.lstrip())
         keys = frozenset(values[0]) if values and isinstance(values[0], dict) else frozenset(_first_keys(text))
-        return Sample(name, suffix, encoding, text, is_document, values, keys)
-    delimiter, header = _find_header(text)
+        return Sample(name, suffix, encoding, text, is_document, values, keys, container="json")
+    delimiter, header = find_header(text)
     return Sample(name, suffix, encoding, text, delimiter=delimiter, header=header)
+
+
+def _find_container(beginning: bytes) -> str:
+    if beginning.startswith(b"PAR1"):
+        return "parquet"
+    is_sheet = beginning.startswith(b"PK\x03\x04") and (b"[Content_Types].xml" in beginning or b"xl/" in beginning)
+    is_document = b"word/" in beginning or b"ppt/" in beginning
+    return "xlsx" if is_sheet and not is_document else "text"
 
 
 def find_encoding(beginning: bytes) -> str:
@@ -95,21 +137,21 @@ def find_encoding(beginning: bytes) -> str:
 
 def _parse_values(text: str) -> tuple[bool, tuple[Any, ...]]:
     """Return whether a text is one JSON document, and its first complete values."""
-    decoder, values = json.JSONDecoder(), []
-    is_list = text.startswith("[")
+    decoder = json.JSONDecoder()
+    values: list[Any] = []
+    is_list, first_end = text.startswith("["), len(text)
     position = 1 if is_list else 0
     while len(values) < _MOST_VALUES:
         match = _SPACE.match(text, position)
         position = match.end() if match else position
         try:
             value, position = decoder.raw_decode(text, position)
-        except ValueError:
+        except (ValueError, RecursionError):
             break
         values.append(value)
-    # An object that does not end on its first line is a document, unless another one follows it.
-    first_line = text.partition("\n")[0]
-    is_document = is_list or (len(values) < 2 and first_line.count("{") != first_line.count("}"))
-    return is_document, tuple(values)
+        first_end = position if len(values) == 1 else first_end
+    # An object on one line may be the first of many; one on several lines is alone.
+    return is_list or "\n" in text[:first_end].rstrip(), tuple(values)
 
 
 def _first_keys(text: str) -> Iterator[str]:
@@ -130,18 +172,18 @@ def _first_keys(text: str) -> Iterator[str]:
         position += 1
 
 
-def _find_header(text: str) -> tuple[str, tuple[str, ...]]:
+def find_header(text: str) -> tuple[str, tuple[str, ...]]:
     """Return the delimiter under which most rows have as many cells as the first, and the first row."""
+    csv.field_size_limit(max(csv.field_size_limit(), BEGINNING))
+    named = _SEPARATOR_LINE.match(text)
+    text = text[named.end() :] if named else text
     complete = text[: text.rfind("\n") + 1] or text
-    best: tuple[float, str, tuple[str, ...]] = (0.0, ",", ())
-    for delimiter in _DELIMITERS:
+    best: tuple[float, str, tuple[str, ...]] = (0.0, named[1] if named else ",", ())
+    for delimiter in named[1] if named else _DELIMITERS:
         try:
-            rows = [
-                row
-                for row, _ in zip(
-                    csv.reader(io.StringIO(complete), delimiter=delimiter), range(_MOST_ROWS), strict=False
-                )
-            ]
+            rows = list(
+                itertools.islice(csv.reader(io.StringIO(complete, newline=""), delimiter=delimiter), _MOST_ROWS)
+            )
         except csv.Error:
             continue
         rows = [row for row in rows if any(cell.strip() for cell in row)]

@@ -1,83 +1,165 @@
-"""The inputs of a run: files in our schema, OpenAI-style chat logs, standard input, published sets by name."""
+"""The inputs of a run: files in our schema or another format, tables in memory, standard input, published sets."""
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+import logging
 import os
-import re
-import zlib
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import orjson
 
 from rejoinder.data import parquet
-from rejoinder.data.collection import Collection, refuse_table
-from rejoinder.data.importers import ImportTally
+from rejoinder.data.collection import Collection
+from rejoinder.data.detection import sample_file
+from rejoinder.data.formats import choose_format, reads_any_table
+from rejoinder.data.frames import is_table, name_table, write_rows
+from rejoinder.data.importers import File, ImportOptions, ImportTally, import_places, importer
+from rejoinder.data.importers._base import FLAGS
+from rejoinder.data.importers._columns import suggest_score
 from rejoinder.data.importers._files import stem_of
+from rejoinder.data.importers.text import PREFIX, is_text_input, split_names
 from rejoinder.data.parquet import is_parquet
 from rejoinder.data.reader import InputFile, decode_line
-from rejoinder.data.schema import Place, from_object
+from rejoinder.data.schema import Place, RowPlace, from_object
 from rejoinder.data.spool import has_name, is_pipe, remove_spool, spool
 from rejoinder.data.validation import IdChecker
 from rejoinder.errors import InputError
 from rejoinder.files import sha256_of_bytes
 from rejoinder.paths import printable
-from rejoinder.types import Dialogue, Item, Record, Response
+from rejoinder.types import Dialogue, Item, Preference, Rating, Record, Response
 
 DATASET = "dataset:"
 _FIRST_ITEMS = 1000
-_BEGINNING = 2**16
-_MESSAGES = re.compile(rb'\A[\s\[\xef\xbb\xbf]*\{.{0,20000}?("messages"|"conversations")\s*:\s*\[', re.DOTALL)
-_KIND = re.compile(rb'"(?:kind|context|turns|item|rater|candidates)"\s*:')
+_ENDINGS = (".jsonl", ".json", ".ndjson", ".parquet", ".csv", ".tsv", ".xlsx", ".txt")
+_LOG = logging.getLogger(__name__)
 
 
 class Input:
     """One input of a run; its digest is known before any record is read, so a finished run is found at once."""
 
-    def __init__(self, source: str | Path, without: frozenset[str] = frozenset(), called: str | None = None) -> None:
-        """Of a Parquet file, the columns in ``without`` are skipped as if empty; errors name the input ``called``."""
-        if not isinstance(source, str | os.PathLike):
-            refuse_table(source)
-            raise InputError(f"an input must be a string or a path, not a {type(source).__name__}")
-        self._source = str(source)
+    def __init__(
+        self,
+        source: Any,
+        without: frozenset[str] = frozenset(),
+        called: str | None = None,
+        options: ImportOptions | None = None,
+    ) -> None:
+        """Of a Parquet file, the columns in ``without`` are skipped as if empty; errors name the input ``called``.
+
+        The source is a file, ``NAME=FILE`` where NAME is the system that replied, ``text:CONTEXTS,REPLIES``, ``-``,
+        ``dataset:NAME`` or a table in memory; ``options`` say how to read one in another format than ours.
+        """
         self._without = without
-        self.name = self._name()
-        self.called = called or (self.name if self._source == "-" else printable(self._source))
-        self._spool = spool(self._source) if self._source == "-" or is_pipe(self._source) else None
+        self._options = options or ImportOptions()
+        self._place: type[Place] = Place
+        self._spool: Path | None = None
+        self._rows: Path | None = None  # a table that is read by an importer of JSON
+        if is_table(source):
+            self.name, self._place = name_table(source), RowPlace
+            self._spool = write_rows(source)
+            self.called = called or self.name
+        elif isinstance(source, str | os.PathLike):
+            system, self._source = split_system(str(source))
+            self._options = replace(self._options, system=system) if system else self._options
+            self.name = self._name()
+            self.called = called or (self.name if self._source == "-" else printable(self._source))
+            if self._source == "-" or is_pipe(self._source):
+                self._spool = spool(self._source)
+        else:
+            raise InputError(
+                f"an input must be a string or a path, or a table such as a DataFrame, not a {type(source).__name__}"
+            )
         if self._spool is not None:
             self._source = str(self._spool)
         self.digest, self.size = self._measure()
         self.imported_as: str | None = None
-        self._tally = ImportTally()
+        self._format: str | None = None
+        self._is_known = self._is_announced = False
+        self.tally = ImportTally()
 
     @property
     def stem(self) -> str:
         """A short name for what is made from this input."""
         name = self.name.removeprefix(DATASET).replace("/", "-").strip("<>")
-        return name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(".parquet") or "run"
+        if self.name.startswith(PREFIX):
+            name = split_names(self.name)[1]
+        return stem_of(name) if name.removesuffix(".gz").endswith(_ENDINGS) else name or "run"
+
+    @property
+    def settings(self) -> str:
+        """What the user said about how to read this input, as text; it decides the records as the file does."""
+        fields = {f.name: getattr(self._options, f.name) for f in dataclasses.fields(self._options) if f.name in FLAGS}
+        changed = {name: value for name, value in fields.items() if value != getattr(ImportOptions(), name)}
+        return orjson.dumps(changed).decode() if changed else ""
+
+    @property
+    def columns(self) -> str:
+        """Which column was taken for what, in one line; known once the records have been read."""
+        return self.tally.describe_columns()
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """What an import on the fly left out, with counts; known once the records have been read."""
+        return dict(sorted(self.tally.left_out.items()))
 
     def records(self, allow_empty: bool = False) -> Iterator[tuple[Record, Place]]:
         """Yield the records with their places."""
-        self._tally = ImportTally()
+        self.tally = ImportTally()
         converted = self._convert()
         if converted is not None:
             for record, place in converted:
                 if not allow_empty and isinstance(record, Response) and not record.text.strip():
                     raise InputError(
-                        f"{place}: the reply {record.id!r} is empty; remove it, or keep it as a NaN (empty=nan)"
+                        f"{place}: the reply {record.id!r} is empty; remove it, or keep it as a NaN (empty=nan) with: "
+                        f"{suggest_score(place._replace(file=self.called), '--empty nan')}"
                     )
                 yield record, place
             if self.imported_as is not None:
                 self._check_digest(self._measure()[0])
+                self._announce()
             return
+        records = self._read_own(allow_empty)
+        yield from records if self._options.system is None else self._rename_system(records)
+
+    def _read_own(self, allow_empty: bool) -> Iterator[tuple[Record, Place]]:
+        """Yield the records of a file in our schema."""
         if is_parquet(self._source):
             yield from parquet.read_parquet_records(self._source, self.called, self._without, allow_empty)
             self._check_digest(self._measure()[0])
             return
-        source = InputFile(self._source, self.called)
+        source = InputFile(self._source, self.called, self._place)
         for line in source.lines():
             yield from_object(decode_line(line), line.place, allow_empty), line.place
         self._check_digest(source.sha256)
+
+    def _rename_system(self, records: Iterator[tuple[Record, Place]]) -> Iterator[tuple[Record, Place]]:
+        """Yield the records with another name for their one system; ids that are made from it follow."""
+        own = self._read_own(allow_empty=True)
+        before = next((record.system for record, _ in own if isinstance(record, Response)), "")
+        system = self._options.system or before
+
+        def rename(name: str) -> str:
+            return f"{name.removesuffix(f'/{before}')}/{system}" if system != before else name
+
+        for record, place in records:
+            if isinstance(record, Response):
+                if record.system != before:
+                    raise InputError(
+                        f"{place}: has replies of several systems ({before!r}, {record.system!r}), which cannot all "
+                        f"be called {system!r}; leave the name out: rejoinder score {shlex.quote(self.called)}"
+                    )
+                record = replace(record, id=rename(record.id), system=system)
+            elif isinstance(record, Rating) and record.response is not None:
+                record = replace(record, response=rename(record.response))
+            elif isinstance(record, Preference):
+                record = replace(record, first=rename(record.first), second=rename(record.second))
+            yield record, place
 
     def _check_digest(self, sha256: str) -> None:
         if sha256 != self.digest:
@@ -85,25 +167,51 @@ class Input:
                 f"{self.called}: changed while it was being read; run the command again when it no longer changes"
             )
 
+    def _announce(self) -> None:
+        """Say once which column was taken for what."""
+        if self.columns and not self._is_announced:
+            self._is_announced = True
+            _LOG.info("%s: read as %s; %s", self.called, self.imported_as, self.columns)
+
     def _convert(self) -> Iterator[tuple[Record, Place]] | None:
         """The records of an input that is not a file in our schema, with their places; None for one that is."""
         if self._source.startswith(DATASET):
             from rejoinder.data.datasets import read_dataset
 
             records = read_dataset(self._source.removeprefix(DATASET))
-            return ((record, Place(self.called, number)) for number, record in enumerate(records, start=1))
-        if self._is_chat_log():
-            from rejoinder.data.importers import File, ImportOptions, import_places
+            places = ((record, Place(self.called, number)) for number, record in enumerate(records, start=1))
+            return places if self._options.system is None else self._rename_system(places)
+        if not self._is_known:
+            self._format, self._is_known = self._find_format(), True
+        if self._format is None:
+            return None
+        self.imported_as = self._format
+        reader = importer(self._format)
+        is_general = getattr(reader, "IS_GENERAL", False)
+        stem = stem_of(self.name.strip("<>")) if self._place is Place else "system"
+        file = File(self._rows or Path(self._source), self.called, stem, self._place)
+        options = replace(
+            self._options,
+            unnamed=stem if is_general else None if self._format == "text" else "assistant",
+            file=file,
+            empty="keep" if "empty" in reader.TAKES and self._options.empty == "error" else self._options.empty,
+        )
+        return import_places(self._format, file.path, options, self.tally)
 
-            self.imported_as = "openai"
-            file = File(Path(self._source), self.called, stem_of(self.name.strip("<>")))
-            return import_places("openai", file.path, ImportOptions(unnamed="assistant", file=file), self._tally)
-        return None
+    def _find_format(self) -> str | None:
+        """Return the name of the importer that reads this input; None for our own schema."""
+        if is_text_input(self._source):
+            return "text"
+        with InputFile(self._source, self.called).open():  # an error if there is no such file
+            pass
+        sample = sample_file(Path(self._source), self.name)
+        name = choose_format(sample, self.called, self._options)
+        if name is not None and sample.container in ("parquet", "xlsx") and not reads_any_table(name):
+            from rejoinder.data.importers._containers import read_rows
 
-    @property
-    def left_out(self) -> dict[str, int]:
-        """What an import on the fly left out, with counts; known once the records have been read."""
-        return dict(sorted(self._tally.left_out.items()))
+            file = File(Path(self._source), self.called, self.stem)
+            self._rows, self._place = write_rows([row for _, row in read_rows(file, self._options)]), RowPlace
+        return name
 
     def first_items(self) -> Iterator[Item]:
         """The first items, to see which fields they have."""
@@ -111,19 +219,25 @@ class Input:
         return itertools.islice((record for record in records if isinstance(record, Item)), _FIRST_ITEMS)
 
     def close(self) -> None:
-        """Delete the file that standard input or a pipe was copied to."""
-        if self._spool is not None:
-            remove_spool(self._spool)
+        """Delete the file that standard input, a pipe or a table was copied to."""
+        for path in (self._spool, self._rows):
+            if path is not None:
+                remove_spool(path)
 
     def _name(self) -> str:
         """The name a run uses, wherever the file is."""
         if self._source.startswith(DATASET):
             return self._source
+        if is_text_input(self._source):
+            return PREFIX + ",".join(printable(Path(name).name) for name in split_names(self._source))
         if self._source in ("-", "/dev/stdin"):
             return "<stdin>"
         return "<pipe>" if is_pipe(self._source) and not has_name(self._source) else printable(Path(self._source).name)
 
     def _measure(self) -> tuple[str, int]:
+        if is_text_input(self._source):
+            parts = [InputFile(name).measure() for name in split_names(self._source)]
+            return sha256_of_bytes("\n".join(digest for digest, _ in parts).encode()), sum(size for _, size in parts)
         if not self._source.startswith(DATASET):
             return InputFile(self._source, self.called).measure()
         from rejoinder.data.datasets import dataset
@@ -133,37 +247,42 @@ class Input:
         description = "\n".join([name, *(f"{f.path} {f.sha256}" for f in files)])
         return sha256_of_bytes(description.encode()), sum(f.size for f in files)
 
-    def _is_chat_log(self) -> bool:
-        """Whether the file begins like a log of conversations with messages, as chat APIs write them."""
-        with InputFile(self._source, self.called).open() as raw:
-            beginning = raw.read(_BEGINNING)
-        if beginning[:2] == b"\x1f\x8b":
-            try:
-                beginning = zlib.decompressobj(wbits=31).decompress(beginning, _BEGINNING)
-            except zlib.error:  # reading it will raise the error
-                return False
-        match = _MESSAGES.search(beginning)
-        return match is not None and not _KIND.search(beginning, 0, match.start(1))
+
+def split_system(source: str) -> tuple[str | None, str]:
+    """Return the system and the file of ``NAME=FILE``; a file whose own name has a "=" is a file."""
+    name, equals, file = source.partition("=")
+    if not equals or not name.strip() or not file or "/" in name or os.path.lexists(source) or ":" in name:
+        return None, source
+    return name.strip(), file
 
 
-def read(*given: str | Path, allow_empty: bool = False) -> Collection:
-    """Read files (or ``dataset:NAME``), check the records, and return them as one collection.
+def read(*given: Any, allow_empty: bool = False, options: ImportOptions | None = None) -> Collection:
+    """Read files or tables (or ``dataset:NAME``), check the records, and return them as one collection.
 
-    - ``given``: files in our schema (JSONL or Parquet), chat logs, ``-`` for standard input, or ``dataset:NAME``.
+    - ``given``: files in our schema, tables and chat logs in other formats, ``NAME=FILE`` to name the system that
+      replied, ``text:CONTEXTS,REPLIES``, ``-`` for standard input, ``dataset:NAME``, or tables in memory: DataFrames,
+      Arrow tables, datasets, lists of dictionaries.
     - ``allow_empty``: whether an empty reply is allowed; it is an error otherwise.
+    - ``options``: how to read files in other formats: columns, system, sheet.
+
+    The collection's ``imported`` says what was taken for what.
 
     >>> import rejoinder
     >>> data = rejoinder.read("chats.jsonl")
     >>> sorted({response.system for response in data.responses.values()})
     ['attentive', 'drifter', 'parrot', 'plain']
+    >>> rejoinder.read([{"question": "How are you?", "answer": "Fine.", "model": "plain"}]).imported
+    ['<list>: read as jsonl; question -> context, answer -> response, model -> system']
     """
     checker, collection = IdChecker(), Collection()
-    for name in given:
-        source = Input(name)
+    for one in given:
+        source = Input(one, options=options)
         try:
             for record, place in source.records(allow_empty):
                 if checker.add(record, place):
                     collection.add(record)
+            if source.columns:
+                collection.imported.append(f"{source.called}: read as {source.imported_as}; {source.columns}")
         finally:
             source.close()
     checker.close()

@@ -13,10 +13,10 @@ from typing import Any
 
 import orjson
 
-from rejoinder.data.arrow import RowPlace, arrow_path, import_arrow, read_valid_batches
+from rejoinder.data.arrow import arrow_path, import_arrow, read_valid_batches
 from rejoinder.data.objects import to_object
 from rejoinder.data.reader import LONGEST_LINE, EmptyError
-from rejoinder.data.schema import from_object
+from rejoinder.data.schema import RowPlace, from_object
 from rejoinder.data.spool import is_pipe
 from rejoinder.errors import InputError, brief, nearest
 from rejoinder.types import Record
@@ -84,6 +84,16 @@ def read_parquet_objects(
                 yield _row_object(values, without, place := RowPlace(name, number)), place
         if not number:
             raise EmptyError(f"{name}: has no rows; leave it out, or write it again")
+
+
+def read_first_parquet_rows(path: Path, count: int) -> tuple[list[str], list[dict[str, Any]]]:
+    """Return the columns of a file and its first rows, without nulls."""
+    file = _open_file(path, path.name)
+    with file:
+        batches = file.iter_batches(batch_size=count)
+        values = read_valid_batches(batches, lambda one: one.to_pylist(), lambda error: _damaged_file_error("", error))
+        rows = next(values, [])
+        return file.schema_arrow.names, [{key: v for key, v in row.items() if v is not None} for row in rows]
 
 
 def _open_file(path: str | Path, name: str) -> Any:

@@ -42,8 +42,9 @@ class InputFile:
     ``sha256`` covers the bytes read so far (before decompression).
     """
 
-    def __init__(self, path: str | Path, name: str | None = None) -> None:
+    def __init__(self, path: str | Path, name: str | None = None, place: type[Place] = Place) -> None:
         self._path = str(path)
+        self._place = place
         self.name = name or ("<stdin>" if self._path == "-" else printable(path))
         self._hash = hashlib.sha256()
 
@@ -120,7 +121,7 @@ class InputFile:
                 line = line[len(_BOM) :]
             if line.strip():
                 empty = False
-                yield Line(Place(self.name, number), line, not line.endswith(b"\n"))
+                yield Line(self._place(self.name, number), line, not line.endswith(b"\n"))
         if empty:
             raise EmptyError(f"{self.name}: is empty; it must hold one JSON record per line")
 
@@ -143,7 +144,7 @@ class BlankLineCounter:
         self._name = name
         self._lines = self._bytes = 0
 
-    def add(self, line: bytes) -> None:
+    def add(self, line: bytes | str) -> None:
         """Count the next line; raise after too many blank lines in a row."""
         if not line.isspace():
             self._lines = self._bytes = 0

@@ -36,6 +36,15 @@ class Place(NamedTuple):
         return f"{self.file} line {self.line}"
 
 
+class RowPlace(Place):
+    """Where a record was read in a table of rows."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return f"{self.file} row {self.line}"
+
+
 KEYS: dict[str, frozenset[str]] = {
     "dialogue": frozenset({"kind", "id", "turns", "corpus", "split", "meta"}),
     "item": frozenset({"kind", "id", "context", "references", "future", "situation", "dialogue", "truncated", "meta"}),
@@ -69,6 +78,17 @@ def from_object(value: Any, place: Place, allow_empty: bool = False) -> Record:
             "(anything else goes under 'meta')"
         )
     return _READERS[kind](value, place, allow_empty)
+
+
+def is_record(value: Any) -> bool:
+    """Whether a JSON value is meant as a record of this schema: it names its kind, or has only keys of one kind."""
+    if not isinstance(value, dict):
+        return False
+    kind = value.get("kind")
+    if isinstance(kind, str) and kind in KEYS:
+        return True
+    kinds = (kind for key, kind in _KIND_BY_KEY.items() if key in value)
+    return value.keys() <= KEYS.get(next(kinds, ""), frozenset())
 
 
 def _infer_kind(value: Mapping[str, Any], place: Place) -> str:
@@ -197,9 +217,9 @@ def _parse_turn(value: Any, key: str, what: str, place: Place) -> Turn:
     name = f"a turn in '{key}' of {what}"
     if not isinstance(value, dict):
         raise InputError(f"{place}: {name} is {_type_name(value)}; write it as an object with 'speaker' and 'text'")
+    if value.keys() == {"role", "content"}:
+        value = {"speaker": value["role"], "text": value["content"]}
     if not value.keys() <= {"speaker", "text"}:
-        if value.keys() <= {"role", "content"}:
-            return Turn(_get_text(value, "content", name, place), _get_optional_id(value, "role", name, place))
         raise _unknown_key_error(value, ("speaker", "text"), name, place)
     return Turn(_get_text(value, "text", name, place), _get_optional_id(value, "speaker", name, place))
 

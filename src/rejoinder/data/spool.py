@@ -59,6 +59,12 @@ def spool(path: str | Path) -> Path:
     return Path(file.name)
 
 
+def register_spool(path: Path) -> None:
+    """Have a temporary file deleted when the process ends, however it ends."""
+    _remove_at_the_end()
+    _SPOOLS.add(path)
+
+
 def open_copy(path: str | Path) -> IO[bytes]:
     """Copy a pipe to an open file without a name."""
     with contextlib.ExitStack() as stack:

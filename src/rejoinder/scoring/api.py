@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from rejoinder.data.collection import Collection, from_lists
+from rejoinder.data.frames import is_table
+from rejoinder.data.importers import ImportOptions
 from rejoinder.errors import InputError, SpecError
 from rejoinder.metric import METRICS, Metric, Row, SetMetric, metric_class, parse
 from rejoinder.scoring import compute, flags
@@ -17,20 +21,25 @@ from rejoinder.types import Pair
 
 
 def score(
-    data: Collection | str | Path | Sequence[str],
+    data: Any,
     metrics: Sequence[str | Metric] | str | Metric | None = None,
     *,
     contexts: Sequence[Sequence[str] | str] | None = None,
     references: Sequence[Sequence[str] | str] | None = None,
     matched: bool = False,
+    options: ImportOptions | None = None,
 ) -> Scores:
     """Score every response under every metric; nothing is written anywhere (``run`` writes a run folder).
 
-    - ``data``: what ``read`` returns, a file, or a plain list of replies.
+    - ``data``: what ``read`` returns, what it takes (a file, a DataFrame, a list of dictionaries), or a plain list of
+      replies.
     - ``metrics``: specs such as ``bleu(n=2)``, or metrics; by default, those that suit the data.
     - ``contexts``: for a plain list: the turns before each reply, oldest first.
     - ``references``: for a plain list: good replies to each context.
     - ``matched``: also compute which reference each reply matched best.
+    - ``options``: how to read data in another format than ours: columns, system, sheet.
+
+    The ``imported`` of the scores says which columns were taken for what.
 
     >>> import rejoinder
     >>> scores = rejoinder.score("chats.jsonl", metrics=["meteor", "length"])
@@ -38,8 +47,10 @@ def score(
     True
     >>> rejoinder.score(["Fine."], "length", contexts=[["How are you?"]])["length"].tolist()
     [1.0]
+    >>> rejoinder.score([{"prompt": "How are you?", "answer": "Fine."}], "length").systems
+    ['system']
     """
-    collection = _make_collection(data, contexts, references)
+    collection = _make_collection(data, contexts, references, options)
     pairs = list(collection.pairs())
     if not pairs:
         raise InputError(f"no responses to score in {collection!r}")
@@ -49,13 +60,14 @@ def score(
     for pair in pairs:
         builder.add(pair.response.id, pair.item.id, pair.response.system, pair.item.dialogue)
     raised = [flag for of_pair in flags.find_flags(pairs) for flag in of_pair]
-    return builder.build(
+    scores = builder.build(
         facts={str(metric): MetricFacts.of(metric, sources) for metric in wanted},
         values={str(metric): score_pairs(metric, pairs) for metric in wanted},
         flags={flag: raised.count(flag) for flag in flags.MEANINGS},
         cut={str(m): sum(map(bool, compute.cut(m, pairs))) for m in wanted if not compute.reads_whole(m)},
         matched={str(m): compute.match(m, pairs) for m in wanted if matched and "references" in m.needs},
     )
+    return replace(scores, imported=tuple(collection.imported))
 
 
 def default_metrics(has_context: bool, has_references: bool) -> list[str]:
@@ -70,16 +82,17 @@ def default_metrics(has_context: bool, has_references: bool) -> list[str]:
 
 
 def _make_collection(
-    data: Collection | str | Path | Sequence[str],
+    data: Any,
     contexts: Sequence[Sequence[str] | str] | None,
     references: Sequence[Sequence[str] | str] | None,
+    options: ImportOptions | None,
 ) -> Collection:
-    if isinstance(data, Collection | str | Path):
+    if isinstance(data, Collection | str | Path) or is_table(data):
         if contexts is not None or references is not None:
-            raise InputError("contexts and references are for a plain list of replies; a file has its own")
+            raise InputError("contexts and references are for a plain list of replies; a file or a table has its own")
         from rejoinder.data.inputs import read
 
-        return data if isinstance(data, Collection) else read(data)
+        return data if isinstance(data, Collection) else read(data, options=options)
     return from_lists(data, contexts, references)
 
 

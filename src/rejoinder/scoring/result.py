@@ -66,6 +66,7 @@ class Scores:
     flags: Mapping[str, int] = field(default_factory=dict)
     matched: Mapping[str, Sequence[int | None]] = field(default_factory=dict)
     cut: Mapping[str, int] = field(default_factory=dict)  # how often a metric could not read a text whole
+    imported: Sequence[str] = ()  # what was taken for what in data of other formats, one line each
 
     @property
     def metrics(self) -> dict[str, str]:

@@ -21,6 +21,7 @@ from typing import Any, Literal, Protocol
 import orjson
 
 import rejoinder
+from rejoinder.data.importers import ImportOptions
 from rejoinder.data.inputs import Input
 from rejoinder.engines import request_counts
 from rejoinder.engines.base import Engine
@@ -51,13 +52,16 @@ Progress = Callable[[int, int], None]
 
 
 class NamedInput(Protocol):
-    """A file by its name and the digest of its content."""
+    """A file by its name and the digest of its content, and what was said about how to read it."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def digest(self) -> str: ...
+
+    @property
+    def settings(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,7 @@ class Plan:
         parts = [
             FORMAT,
             rejoinder.__version__,
-            [[i.name, i.digest] for i in inputs],
+            [[i.name, i.digest, *([i.settings] if i.settings else [])] for i in inputs],
             signatures,
             self.empty,
             self.matched,
@@ -102,23 +106,25 @@ class Run:
 
 
 def run(
-    inputs: Sequence[str | Path | Input],
+    inputs: Sequence[Any],
     plan: Plan,
     folder: str | Path | None = None,
     processes: int = 1,
     cache: bool = True,
     progress: Progress | None = None,
     engine: Engine | None = None,
+    options: ImportOptions | None = None,
 ) -> Run:
     """Score every response of the inputs and store everything in a run folder.
 
-    - ``inputs``: files in our schema, chat logs, or ``dataset:NAME``.
+    - ``inputs``: what ``read`` takes: files, tables in memory, or ``dataset:NAME``.
     - ``plan``: the metrics; without any, the default ones that suit the input.
     - ``folder``: the run folder; by default ``runs/NAME-IDENTITY``.
     - ``processes``: how many processes compute, where no engine is given.
     - ``cache``: whether the score cache is read and written.
     - ``progress``: a function that is called with the number of responses done, and of all.
     - ``engine``: where the scores are computed.
+    - ``options``: how to read inputs in other formats than ours: columns, system, sheet.
 
     A run that was stopped continues where it was when the same command is run again; a finished one is not repeated.
 
@@ -128,7 +134,7 @@ def run(
     ('lengths', ['length'])
     """
     start, before, engine = time.time(), request_counts.get_counts(), engine or LocalEngine(processes)
-    sources = [source if isinstance(source, Input) else Input(source) for source in inputs]
+    sources = [source if isinstance(source, Input) else Input(source, options=options) for source in inputs]
     try:
         if not plan.specs:
             plan = replace(plan, specs=tuple(default_metrics(*_available_parts(sources))))
@@ -230,6 +236,9 @@ def _describe_input(source: Input) -> dict[str, Any]:
     about: dict[str, Any] = {"name": source.name, "sha256": source.digest, "bytes": source.size}
     if source.imported_as is not None:
         about |= {"imported_as": source.imported_as, "left_out": source.left_out}
+        about |= {"columns": source.columns} if source.columns else {}
+    if source.settings:
+        about["options"] = orjson.loads(source.settings)
     return about
 
 

@@ -24,11 +24,11 @@ __all__ = ["File", "ImportOptions", "ImportTally", "Importer", "import_", "impor
 
 
 def import_(
-    name: str, path: str | Path, options: ImportOptions | None = None, tally: ImportTally | None = None
+    name: str | None, path: str | Path, options: ImportOptions | None = None, tally: ImportTally | None = None
 ) -> Iterator[Record]:
     """Yield the records of a foreign file or folder, one at a time, checked like those of our own files.
 
-    - ``name``: the format, one of ``list_("importers")``.
+    - ``name``: the format, one of ``list_("importers")``; None to find it from the file.
     - ``path``: the file or folder.
     - ``options``: how to read it; an option that the importer does not take is an error.
     - ``tally``: filled in while reading: how many records came out, what was left out and why.
@@ -40,8 +40,25 @@ def import_(
     >>> tally.records["response"]
     12
     """
+    if name is None:
+        return _import_any(path, options, tally if tally is not None else ImportTally())
     records = import_places(name, path, options, tally)
     return (record for record, _ in records)
+
+
+def _import_any(path: str | Path, options: ImportOptions | None, tally: ImportTally) -> Iterator[Record]:
+    """Yield the records of a file whose format is found from its content."""
+    from rejoinder.data.inputs import Input  # imported here: it imports this module
+
+    source = Input(path, options=options)
+    try:
+        for record, _ in source.records(allow_empty=options is not None and options.empty == "keep"):
+            if source.imported_as is None:
+                source.tally.add(record)
+            yield record
+        vars(tally).update(vars(source.tally))
+    finally:
+        source.close()
 
 
 def import_places(
@@ -52,7 +69,7 @@ def import_places(
     format_importer = importer(name)
     options.check(name, format_importer.TAKES)
     place = Path(path)
-    if str(path) != "-" and not place.exists():
+    if str(path) != "-" and not place.exists() and not str(path).startswith("text:"):
         raise InputError(f"{printable(path)}: no such file or folder")
     return _check_records(format_importer, place, options, tally if tally is not None else ImportTally())
 

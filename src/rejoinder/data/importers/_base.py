@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol, cast
 
@@ -25,6 +25,8 @@ FLAGS = {
     "delimiter": "--delimiter",
     "quotes": "--no-quotes",
     "max_turns": "--max-turns",
+    "sheet": "--sheet",
+    "bots": "--bot",
     "companion": "--with",
 }
 _MAX_NAMES = 12
@@ -36,6 +38,8 @@ class File(NamedTuple):
     path: Path
     name: str
     stem: str
+    # How errors count its entries.
+    place: type[Place] = Place
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,6 +63,10 @@ class ImportOptions:
     quotes: bool = True
     # How many turns of a context to keep, counted from its end.
     max_turns: int | None = None
+    # Which sheet of a spreadsheet to read; by default, the first.
+    sheet: str | None = None
+    # The authors whose messages are replies, if each row is a message.
+    bots: tuple[str, ...] = ()
     # A file that belongs to the imported one: the requests of a batch, or the ratings of an export.
     companion: str | None = None
     # The system if neither the file nor ``system`` names one (no flag: for callers).
@@ -108,6 +116,25 @@ class ImportTally:
     left_out: Counter[str] = dataclasses.field(default_factory=Counter)
     # Columns, or keys, that were not used.
     unused: set[str] = dataclasses.field(default_factory=set)
+    # Columns, or keys, that were used, with the field that each one holds.
+    columns: dict[str, str] = dataclasses.field(default_factory=dict)
+    # The system of replies for which the file names none.
+    unnamed: str | None = None
+
+    def note_columns(self, columns: Mapping[str, str]) -> None:
+        """Remember which column holds which field."""
+        self.columns.update({column: field for column, field in columns.items() if column not in self.columns})
+
+    def note_system(self, name: str) -> None:
+        """Remember the system that replied where the file does not say it."""
+        self.unnamed = name
+
+    def describe_columns(self) -> str:
+        """Return what was taken for what, in one line; empty if every column has the name of its field."""
+        parts = [f"{column} -> {field}" for column, field in self.columns.items() if column != field]
+        if self.unnamed is not None:
+            parts.append(f"system: {self.unnamed} (the file names none)")
+        return _join_names(parts)
 
     def add(self, record: Record) -> None:
         """Count a record that came out."""
@@ -119,6 +146,8 @@ class ImportTally:
         """Return what happened in the import, in a few lines."""
         kinds = ", ".join(f"{number:,} {_pluralise(kind, number)}" for kind, number in self.records.items())
         lines = [f"{name}: {kinds}"]
+        if self.describe_columns():
+            lines.append(f"columns: {self.describe_columns()}")
         if self.systems:
             lines.append("systems: " + _join_names([f"{s} ({n:,})" for s, n in self.systems.most_common()]))
         if self.left_out:

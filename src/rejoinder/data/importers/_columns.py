@@ -1,8 +1,10 @@
-"""Which column, or key, holds which of our fields."""
+"""Which column, or key, holds which of our fields: as the user says, or by its name."""
 
 from __future__ import annotations
 
 import dataclasses
+import re
+import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -10,9 +12,46 @@ from rejoinder.data.schema import KEYS, Place
 from rejoinder.errors import InputError, SpecError, brief, nearest
 
 _SINGLE_FIELDS = frozenset(key for keys in KEYS.values() for key in keys) - {"context", "references"}
-_REPEATABLE_FIELDS = frozenset({"context", "reference", "references"})
+_REPEATABLE_FIELDS = frozenset({"context", "reference", "references", "rating"})
 _FIELD_PREFIXES = ("response:", "rating:")
 _LONGEST_LIST = 300
+
+# What people call the columns of a field. Case, spaces, hyphens and underscores make no difference.
+ALIASES: dict[str, tuple[str, ...]] = {
+    "context": ("prompt", "question", "input", "query", "context", "history", "messages"),
+    "response": ("response", "answer", "output", "completion", "reply", "prediction"),
+    "system": ("model", "system", "bot", "version"),
+    "reference": ("reference", "expected", "ground_truth", "ideal"),
+    "id": ("id",),
+    "dialogue": ("conversation_id", "thread", "ticket", "dialogue"),
+    "rating": ("rating", "score", "thumbs", "feedback"),
+}
+
+
+def fold_name(name: str) -> str:
+    """Return the name of a column without what makes no difference: case, spaces, hyphens and underscores."""
+    return re.sub(r"[\s_-]+", "", name).casefold()
+
+
+_FIELD_BY_ALIAS = {fold_name(alias): field for field, aliases in ALIASES.items() for alias in aliases}
+_OWN_NAMES = {fold_name(name): name for name in (_SINGLE_FIELDS | {"references"}) - ALIASES.keys()}
+
+
+def find_aliases(columns: Iterable[str]) -> dict[str, list[str]]:
+    """Return the columns that hold each of our fields by their names."""
+    columns_by_field: dict[str, list[str]] = {}
+    for column in columns:
+        name = fold_name(column)
+        field = _FIELD_BY_ALIAS.get(name) or _OWN_NAMES.get(name)
+        if field is not None:
+            columns_by_field.setdefault(field, []).append(column)
+    return columns_by_field
+
+
+def holds_replies(columns: Iterable[str]) -> bool:
+    """Whether a table has columns for replies, and for what they answer, by their names."""
+    fields = find_aliases(columns)
+    return bool(fields.keys() & {"response", "text"} and fields.keys() & {"context", "reference", "references"})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,6 +66,8 @@ class Layout:
     replies: tuple[tuple[str | None, str], ...]
     # The aspect, the system (None if there is one reply per row) and the column of the value.
     ratings: tuple[tuple[str, str | None, str], ...]
+    # Whether the columns of ratings were found by their names; a cell that is not a rating is then left out.
+    ratings_by_name: bool = False
 
     @property
     def names_dialogue(self) -> bool:
@@ -60,9 +101,16 @@ class Layout:
             columns_by_field[name] = (*columns_by_field.get(name, ()), column)
         return {name: columns for name, columns in columns_by_field.items() if columns}
 
+    def roles(self) -> dict[str, str]:
+        """Return each column that is read, with the field that it holds."""
+        roles = {column: field for field, columns in self.fields().items() for column in columns}
+        return {
+            column: {"text": "response", "references": "reference"}.get(role, role) for column, role in roles.items()
+        }
+
 
 class Columns:
-    """The columns that a user named; columns with our own names are used by default, which ``NAME=`` prevents."""
+    """The columns that a user named; others are found by their names (``ALIASES``), which ``NAME=`` prevents."""
 
     def __init__(self, fields: tuple[tuple[str, str], ...]) -> None:
         self._columns_by_field: dict[str, list[str]] = {}
@@ -89,21 +137,32 @@ class Columns:
         columns = self._columns_by_field.get(ours)
         if columns is not None:
             return tuple(column for column in columns if has_column(column, row))
-        return (ours,) if ours in row else ()
+        kind = row.get("kind")
+        if isinstance(kind, str) and kind in KEYS:
+            return (ours,) if ours in row else ()
+        return tuple(self._find_aliases(row).get(ours, ()))
+
+    def needed(self, columns: Iterable[str]) -> list[str]:
+        """Return the columns of a file that may hold one of our fields."""
+        named = {part for column in self.user_columns for part in (column, column.partition(".")[0])}
+        by_name = {column for found in find_aliases(columns).values() for column in found}
+        return [column for column in columns if column in named | by_name]
 
     def layout(self, row: Mapping[str, Any], place: Place, columns: Iterable[str]) -> Layout:
         """Return what the columns of a row hold; the file may have more ``columns`` than are read."""
         context = self.columns_of("context", row)
         replies = self._replies(row, place)
+        references = self.columns_of("reference", row) + self.columns_of("references", row)
         single = {name: holders[0] for name in sorted(_SINGLE_FIELDS) if (holders := self.columns_of(name, row))}
-        kind = _infer_kind(row, single, bool(context), bool(replies), place, columns)
+        parts = {"context": bool(context), "response": bool(replies), "reference": bool(references)}
+        kind = _infer_kind(row, single, parts, place, tuple(columns))
+        if kind not in KEYS or not isinstance(row.get("kind"), str):
+            self._refuse_ambiguity(row, place, columns)
         wide = bool(replies) and replies[0][0] is not None
-        ratings = [
-            _parse_rating_field(ours, column, wide)
-            for ours in self._columns_by_field
-            if ours.startswith("rating:")
-            for column in self.columns_of(ours, row)
-        ]
+        ratings = self._ratings(row, wide)
+        by_name = not ratings and kind == "flat" and not wide and "rating" not in self._columns_by_field
+        if by_name:
+            ratings = [(" ".join(column.lower().split()), None, column) for column in self.columns_of("rating", row)]
         for aspect, system, _ in ratings:
             if kind != "flat":
                 raise InputError(
@@ -112,8 +171,39 @@ class Columns:
             if wide and system not in {name for name, _ in replies}:
                 known = " or ".join(f"rating:{aspect}:{name}" for name, _ in replies)
                 raise SpecError(f"--field rating:{aspect} must say whose reply was rated; write {known}")
-        references = self.columns_of("reference", row) + self.columns_of("references", row)
-        return Layout(kind, single, context, references, replies, tuple(ratings))
+        return Layout(kind, single, context, references, replies, tuple(ratings), by_name)
+
+    def _find_aliases(self, row: Mapping[str, Any]) -> dict[str, list[str]]:
+        """Return the columns of a row that hold our fields by their names, without those that the user named."""
+        named = {part for column in self.user_columns for part in (column, column.partition(".")[0])}
+        return find_aliases(column for column in row if column not in named)
+
+    def _refuse_ambiguity(self, row: Mapping[str, Any], place: Place, columns: Iterable[str]) -> None:
+        """Raise if two columns could hold one field."""
+        wide = any(name.startswith("response:") for name in self._columns_by_field)
+        for field, found in self._find_aliases(row).items():
+            settled = field in self._columns_by_field or (wide and field in ("response", "text"))
+            if len(found) < 2 or settled or field == "rating":
+                continue
+            choice = [_choose(field, found)]
+            if field == "context" and fold_name(found[0]) == "history":
+                choice = found[:2]  # what was said earlier, and the last turn
+            options = " ".join(f"--field {shlex.quote(f'{field}={column}')}" for column in choice)
+            raise InputError(
+                f"{place.file}: {len(found)} columns could hold the {field}: {', '.join(found)} "
+                f"(found: {brief(', '.join(map(str, columns)), 120)}); choose with: {suggest_score(place, options)}"
+            )
+
+    def _ratings(self, row: Mapping[str, Any], wide: bool) -> list[tuple[str, str | None, str]]:
+        """Return the ratings whose columns the user named."""
+        ratings = [
+            _parse_rating_field(ours, column, wide)
+            for ours in self._columns_by_field
+            if ours.startswith("rating:")
+            for column in self.columns_of(ours, row)
+        ]
+        unnamed = self._columns_by_field.get("rating", ())
+        return ratings + [(column, None, column) for column in unnamed if has_column(column, row)]
 
     def _replies(self, row: Mapping[str, Any], place: Place) -> tuple[tuple[str | None, str], ...]:
         wide = [name for name in self._columns_by_field if name.startswith("response:")]
@@ -126,6 +216,19 @@ class Columns:
         # A column that the user named goes before one that only has our name.
         columns = self.columns_of(user_fields[0], row) if user_fields else holders
         return ((None, columns[0]),) if columns else ()
+
+
+def _choose(field: str, columns: list[str]) -> str:
+    """Return the column to suggest: the usual name of a field, or of several replies the one of a system."""
+    names = [fold_name(alias) for alias in ALIASES.get(field, ())]
+    ranks = {column: names.index(fold_name(column)) if fold_name(column) in names else 0 for column in columns}
+    return (max if field == "response" else min)(columns, key=ranks.__getitem__)
+
+
+def suggest_score(place: Place, options: str) -> str:
+    """Return the command that reads a file with further options."""
+    name = "-" if place.file == "<stdin>" else shlex.quote(place.file)
+    return f"rejoinder score {name} {options}"
 
 
 def has_column(column: str, row: Mapping[str, Any]) -> bool:
@@ -165,15 +268,14 @@ def _parse_rating_field(ours: str, column: str, wide: bool) -> tuple[str, str | 
 def _infer_kind(
     row: Mapping[str, Any],
     single: Mapping[str, str],
-    context: bool,
-    reply: bool,
+    parts: Mapping[str, bool],
     place: Place,
-    columns: Iterable[str],
+    columns: tuple[str, ...],
 ) -> str:
     kind_value = row.get(single["kind"]) if "kind" in single else None
     if isinstance(kind_value, str) and kind_value in KEYS:
         return kind_value
-    if reply and (context or "item" in single):
+    if parts["response"] and (parts["context"] or parts["reference"] or "item" in single):
         return "flat"
     for kind, key in (
         ("rating", "value"),
@@ -183,12 +285,21 @@ def _infer_kind(
     ):
         if key in single:
             return kind
-    listing = f"found: {brief(', '.join(map(str, columns)) or 'none', 120)}"
-    if reply:
-        raise InputError(f"{place}: no column holds the context ({listing}); name it with --field context=COLUMN")
-    if context:
+    if parts["context"] and not parts["response"]:
         return "item"
-    raise InputError(
-        f"{place}: no column holds the context or the reply ({listing}); "
-        "name them with --field context=COLUMN and --field response=COLUMN"
+    raise InputError(_explain_missing(parts, place, columns))
+
+
+def _explain_missing(parts: Mapping[str, bool], place: Place, columns: tuple[str, ...]) -> str:
+    """Return what is missing in a table, and the command that names other columns for it."""
+    missing = [field for field in ("context", "response") if not parts[field]]
+    known = {column for found in find_aliases(columns).values() for column in found}
+    others = [str(column) for column in columns if column not in known and str(column).strip()]
+    words = " or ".join({"context": "the context", "response": "the reply"}[field] for field in missing)
+    problem = f"{place}: no column holds {words} (found: {brief(', '.join(map(str, columns)) or 'none', 120)})"
+    if len(others) < len(missing):
+        return f"{problem}; name it with --field {missing[0]}=COLUMN, or add such a column"
+    options = " ".join(
+        f"--field {shlex.quote(f'{field}={column}')}" for field, column in zip(missing, others, strict=False)
     )
+    return f"{problem}; name it, for example: {suggest_score(place, options)}"

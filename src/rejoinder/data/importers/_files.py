@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import codecs
+import contextlib
 import gzip
 import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
 import orjson
 
+from rejoinder.data.detection import find_encoding
 from rejoinder.data.importers._base import EntryPlace, File, ImportOptions, ImportTally
 from rejoinder.data.reader import LONGEST_LINE, BlankLineCounter, InputFile, decode_line
 from rejoinder.data.schema import Place
@@ -71,24 +74,82 @@ def read_text_lines(file: File) -> Iterator[tuple[Place, str]]:
         raise InputError(f"{file.name}: is empty")
 
 
+def read_decoded_lines(file: File) -> Iterator[str]:
+    """Yield all lines of a text, blank ones too, with their ends; its encoding is found from all of its bytes."""
+    number, blank = 0, BlankLineCounter(file.name)
+    with _explain_errors(file, lambda: number), _open(file) as raw:
+        stream = _decompress(raw)
+        text = io.TextIOWrapper(cast(Any, stream), _find_encoding(stream), newline="")
+        while line := text.readline(LONGEST_LINE + 1):
+            number += 1
+            blank.add(line)
+            if len(line) > LONGEST_LINE:
+                raise InputError(f"{file.name} line {number}: longer than 64 MiB; is it text?")
+            if "\0" in line:
+                raise InputError(
+                    f"{file.name} line {number}: has a NUL byte, so the file is damaged or not text; "
+                    "save it as UTF-8 text"
+                )
+            yield line
+    if number == 0:
+        raise InputError(f"{file.name}: is empty")
+
+
+def read_beginning(file: File, size: int) -> bytes:
+    """Return the first bytes of a file, decompressed."""
+    with _explain_errors(file, lambda: 0), InputFile(file.path, file.name).open() as raw:
+        return _decompress(cast(io.BufferedReader, raw)).read(size)
+
+
+def _find_encoding(stream: io.BufferedIOBase) -> str:
+    """Return the encoding of a whole stream, which is then at its beginning again."""
+    beginning = stream.read(4)
+    encoding = find_encoding(beginning)
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        block = beginning
+        while encoding != "utf-16" and block:
+            decoder.decode(block)
+            block = stream.read(2**20)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        encoding = "cp1252"
+    stream.seek(0)
+    return encoding
+
+
 def _read_raw_lines(file: File) -> Iterator[bytes]:
     number, blank = 0, BlankLineCounter(file.name)
+    with _explain_errors(file, lambda: number), _open(file) as raw:
+        stream = _decompress(raw)
+        while line := stream.readline(LONGEST_LINE + 1):
+            number += 1
+            blank.add(line)
+            if len(line) > LONGEST_LINE:
+                raise InputError(f"{file.name} line {number}: longer than 64 MiB; is it text?")
+            yield line
+
+
+def _decompress(raw: io.BufferedReader) -> io.BufferedIOBase:
+    return gzip.GzipFile(fileobj=raw) if raw.peek(2)[:2] == b"\x1f\x8b" else raw
+
+
+@contextlib.contextmanager
+def _explain_errors(file: File, line: Callable[[], int]) -> Iterator[None]:
+    """Raise what goes wrong while a file is read as one sentence."""
     try:
-        with _open(file) as raw:
-            is_gzip = raw.peek(2)[:2] == b"\x1f\x8b"
-            stream = gzip.GzipFile(fileobj=raw) if is_gzip else raw
-            while line := stream.readline(LONGEST_LINE + 1):
-                number += 1
-                blank.add(line)
-                if len(line) > LONGEST_LINE:
-                    raise InputError(f"{file.name} line {number}: longer than 64 MiB; is it text?")
-                yield line
+        yield
     except EOFError:
-        raise InputError(f"{file.name}: the gzip file ends too early (after line {number}); get it again") from None
+        raise InputError(f"{file.name}: the gzip file ends too early (after line {line()}); get it again") from None
     except (gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(f"{file.name}: damaged gzip file after line {number} ({error}); get it again") from None
+        raise InputError(f"{file.name}: damaged gzip file after line {line()} ({error}); get it again") from None
+    except UnicodeDecodeError as bad:
+        raise InputError(
+            f"{file.name}: is neither UTF-8 nor UTF-16 nor cp1252 after line {line()} (found "
+            f"0x{bad.object[bad.start]:02x}); save the file as UTF-8"
+        ) from None
     except OSError as error:
-        raise InputError(f"{file.name}: cannot be read after line {number} ({error.strerror})") from None
+        raise InputError(f"{file.name}: cannot be read after line {line()} ({error.strerror})") from None
 
 
 def _open(file: File) -> io.BufferedReader:
@@ -100,7 +161,7 @@ def _open(file: File) -> io.BufferedReader:
 
 def read_json_values(file: File) -> Iterator[tuple[Place, Any]]:
     """Yield the values of a JSON file: one per line, the entries of one list, or a single value."""
-    lines = InputFile(file.path, file.name).lines()
+    lines = InputFile(file.path, file.name, file.place).lines()
     first = next(lines)
     try:
         value = orjson.loads(first.text)

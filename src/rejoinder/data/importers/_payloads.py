@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from rejoinder.data.importers._columns import fold_name
 from rejoinder.data.importers._messages import ROLES
-from rejoinder.data.importers._ratings import squeeze
 
 _DEPTH = 8
 # Keys, without case, spaces, - and _, the first of which holds what is wanted.
@@ -51,7 +51,7 @@ def find_prompt(value: Any, depth: int = 0) -> list[dict[str, Any]]:
         return _listed(value, depth)
     if not isinstance(value, Mapping):
         return []
-    parts = {squeeze(str(key)): part for key, part in value.items()}
+    parts = {fold_name(str(key)): part for key, part in value.items()}
     system = next((parts[key] for key in ("system", "instructions", "systemprompt") if _is_text(parts.get(key))), None)
     before = [{"role": "system", "content": system}] if system is not None else []
     for key in _HISTORY:
@@ -87,7 +87,7 @@ def find_replies(value: Any, depth: int = 0) -> list[dict[str, Any]]:
         return _replies_in_list(value, depth)
     if not isinstance(value, Mapping):
         return [{"role": "assistant", "content": str(value)}] if type(value) in (int, float) else []
-    parts = {squeeze(str(key)): part for key, part in value.items()}
+    parts = {fold_name(str(key)): part for key, part in value.items()}
     for key in ("choices", "generations"):
         if isinstance(parts.get(key), list):
             return [reply for part in parts[key] for reply in find_replies(part, depth + 1)]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
+
+from rejoinder.data.importers._columns import fold_name
 
 USER = "user"
 NOT_NUMBERS = "ratings that are not numbers"
@@ -25,7 +26,6 @@ _VALUES = ("value", "score", "rating", "thumbs", "feedback", "stars", "type", "l
 _NAMES = ("name", "key", "aspect", "metric", "evaluationname", "evaluator")
 _RATERS = ("rater", "authoruserid", "userid", "user", "annotator", "author", "createdby")
 _COMMENTS = ("comment", "explanation", "reason", "text", "reasoning", "tags")
-_SQUEEZE = re.compile(r"[\s_-]+")
 
 
 class LogRating(NamedTuple):
@@ -37,14 +37,9 @@ class LogRating(NamedTuple):
     comment: str | None = None
 
 
-def squeeze(key: str) -> str:
-    """Return a key in lower case, without spaces, - and _."""
-    return _SQUEEZE.sub("", key).lower()
-
-
 def is_rating_key(key: str) -> bool:
     """Whether the value under a key of a log or a message is a rating."""
-    return squeeze(key) in _RATING_KEYS
+    return fold_name(key) in _RATING_KEYS
 
 
 def parse_value(value: Any) -> float | None:
@@ -55,7 +50,7 @@ def parse_value(value: Any) -> float | None:
         return _finite(value)
     if not isinstance(value, str):
         return None
-    word = squeeze(value)
+    word = fold_name(value)
     if word in _UP or word in _DOWN:
         return float(word in _UP)
     try:
@@ -92,7 +87,7 @@ def parse_ratings(aspect: str, value: Any, left_out: Counter[str], rater: str | 
         else:
             yield LogRating(aspect, number, rater)
         return
-    parts = {squeeze(str(key)): part for key, part in value.items()}
+    parts = {fold_name(str(key)): part for key, part in value.items()}
     held = next((parts[key] for key in _VALUES if parts.get(key) is not None), None)
     if held is None or isinstance(held, Mapping | list):
         # An object of aspects: {"helpful": 1, "polite": {"score": 0}}.

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import math
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
+
+import orjson
 
 from rejoinder.data.importers._base import ImportTally
 from rejoinder.data.importers._columns import Layout
@@ -59,6 +63,28 @@ def parse_number(value: Any, column: str, place: Place) -> float | None:
     return float(value)
 
 
+# Thumbs and the like; a rating in words is 1 or 0.
+_RATING_WORDS = {
+    **dict.fromkeys(("up", "thumbsup", "👍", "like", "liked", "upvote", "true", "positive", "good", "yes"), 1.0),
+    **dict.fromkeys(("down", "thumbsdown", "👎", "dislike", "disliked", "downvote", "false", "negative", "bad"), 0.0),
+    "no": 0.0,
+}
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+
+
+def parse_rating(value: Any, column: str, place: Place) -> float | None:
+    """Return a cell as a rating: a number, a thumb, a like or a truth value; None if it is missing or blank."""
+    if isinstance(value, bool):
+        return float(value)
+    if isinstance(value, str):
+        word = re.sub(r"[\s_:-]+", "", value).casefold().rstrip("\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
+        if word in _RATING_WORDS:
+            return _RATING_WORDS[word]
+        if _DECIMAL_COMMA.fullmatch(value.strip()):
+            value = value.replace(",", ".")
+    return parse_number(value, column, place)
+
+
 def parse_texts(value: Any, column: str, place: Place) -> list[str]:
     """Return the texts of a cell that holds one or a list of them, without blank ones."""
     values = value if isinstance(value, list) else [value]
@@ -67,13 +93,35 @@ def parse_texts(value: Any, column: str, place: Place) -> list[str]:
 
 def parse_turns(value: Any, column: str, place: Place, separator: str | None) -> list[dict[str, str]]:
     """Return the turns of a cell: one text (split at the separator, if any) or a list of texts or messages."""
-    if isinstance(value, str) and separator is not None:
-        value = value.split(separator)
+    if isinstance(value, str):
+        messages = _parse_messages(value)
+        value = messages if messages is not None else value if separator is None else value.split(separator)
+    if isinstance(value, Mapping) and isinstance(value.get("messages"), list):
+        value = value["messages"]
     if isinstance(value, Mapping) and value and all(isinstance(v, list) for v in value.values()):
         # A list of structures may be stored as one structure of lists.
         value = [dict(zip(value, row, strict=False)) for row in zip(*value.values(), strict=False)]
     values = value if isinstance(value, list) else [value]
-    return [turn for one in values if (turn := _parse_turn(one, column, place)) is not None]
+    # A history may be a list of exchanges, each a list of two texts.
+    flat = [one for entry in values for one in (entry if isinstance(entry, list) else [entry])]
+    return [turn for one in flat if (turn := _parse_turn(one, column, place)) is not None]
+
+
+def _parse_messages(text: str) -> list[Any] | None:
+    """Return the messages that a cell of a text table holds as JSON, or as Python writes a list; None if it is text."""
+    if not text.lstrip().startswith("[{"):
+        return None
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        try:
+            value = ast.literal_eval(text.strip())
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return None
+    is_list = isinstance(value, list) and all(
+        isinstance(one, dict) and ("content" in one or "text" in one) for one in value
+    )
+    return value if is_list else None
 
 
 def _parse_turn(value: Any, column: str, place: Place) -> dict[str, str] | None:
@@ -84,11 +132,19 @@ def _parse_turn(value: Any, column: str, place: Place) -> dict[str, str] | None:
                 speaker = parse_text(value.get(speaker_key), f"{column}.{speaker_key}", place)
                 value = value[text_key]
                 break
+        if isinstance(value, list):  # a message in parts
+            parts = [part.get("text") if isinstance(part, Mapping) else part for part in value]
+            value = "\n".join(part for part in parts if isinstance(part, str) and part.strip())
     text = parse_text(value, column, place)
     if text is None:
         return None
     text = text.strip("\r\n")
     return {"text": text} if speaker is None else {"speaker": speaker, "text": text}
+
+
+def is_prompt(turn: Mapping[str, str]) -> bool:
+    """Whether a turn is an instruction to the system and not part of the dialogue."""
+    return turn.get("speaker") in ("system", "developer")
 
 
 def _type_name(value: Any) -> str:
@@ -107,6 +163,7 @@ class RatingValue(NamedTuple):
     rater: str | None
     value: float
     column: str
+    by_name: bool
 
 
 @dataclasses.dataclass(frozen=True)
@@ -141,11 +198,16 @@ class ForeignRow:
 
     def context(self) -> list[dict[str, str]]:
         """Return the turns of all context columns, in the order in which the columns were named."""
-        turns = [turn for column in self.layout.context for turn in self.turns(column)]
+        turns = [turn for column in self.layout.context for turn in self.turns(column) if not is_prompt(turn)]
         if not turns:
             columns = " and ".join(map(repr, self.layout.context))
             raise InputError(f"{self.place}: the context in {columns} is empty; fill it or remove the row")
         return turns
+
+    def prompt(self) -> str:
+        """Return the system prompt among the messages of a context."""
+        lists = [column for column in self.layout.context if not isinstance(self.values.get(column), str)]
+        return "\n".join(turn["text"] for column in lists for turn in self.turns(column) if is_prompt(turn))
 
     def references(self) -> list[Any]:
         """Return the references of all reference columns; blank ones are counted."""
@@ -170,12 +232,25 @@ class ForeignRow:
             cell = look_up(self.values, column)
             entries = cell if isinstance(cell, list) else None
             for number, entry in enumerate([cell] if entries is None else entries, start=1):
-                value = parse_number(entry, column, self.place)
+                value = self._rating(entry, column)
                 if value is None:
-                    self.tally.left_out["empty ratings"] += 1
                     continue
                 rater = self.name("rater") if entries is None and self.has("rater") else None
-                yield RatingValue(aspect, f"rater-{number}" if entries is not None else rater, value, column)
+                rater = f"rater-{number}" if entries is not None else rater
+                yield RatingValue(aspect, rater, value, column, self.layout.ratings_by_name)
+
+    def _rating(self, value: Any, column: str) -> float | None:
+        """Return a rating; a blank one is counted, and so is one in a column that only has the name of ratings."""
+        try:
+            rating = parse_rating(value, column, self.place)
+        except InputError:
+            if not self.layout.ratings_by_name:
+                raise
+            self.tally.left_out[f"cells of {column!r} that are not ratings"] += 1
+            return None
+        if rating is None:
+            self.tally.left_out["empty ratings"] += 1
+        return rating
 
     def object(self) -> dict[str, Any]:
         """Return the row as an object of our schema, with the fields that it has."""

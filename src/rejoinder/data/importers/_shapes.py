@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from rejoinder.data.importers._ratings import squeeze
+from rejoinder.data.importers._columns import find_aliases, fold_name
 
 if TYPE_CHECKING:
     from rejoinder.data.detection import Sample
 
 # Keys of our own schema: a file that has them is ours, or a table.
 _OUR_KEYS = frozenset({"kind", "context", "turns", "item", "rater", "candidates"})
-# A text under one of these keys is the reply to the messages beside it, so each object is a row of a table.
-_REPLY_KEYS = frozenset({"response", "answer", "output", "completion", "reply", "prediction", "chosen", "rejected"})
 _BLOCKS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use"})
 
 
@@ -26,7 +24,7 @@ def first_object(sample: Sample) -> dict[str, Any] | None:
 
 def column_names(sample: Sample) -> frozenset[str]:
     """Return the keys of the first object, or the columns of a table, without case, spaces, - and _."""
-    return frozenset(squeeze(name) for name in (sample.header or sample.keys))
+    return frozenset(fold_name(name) for name in (sample.header or sample.keys))
 
 
 def is_chat(value: Mapping[str, Any]) -> bool:
@@ -34,8 +32,11 @@ def is_chat(value: Mapping[str, Any]) -> bool:
     messages = value.get("messages", value.get("conversations"))
     if messages is not None and not isinstance(messages, list):
         return False
-    replies = (value.get(key) for key in _REPLY_KEYS & value.keys())
-    return not _OUR_KEYS & value.keys() and all(reply is None or isinstance(reply, dict | list) for reply in replies)
+    if _OUR_KEYS & value.keys() or {"chosen", "rejected"} <= value.keys():
+        return False
+    # A text beside the messages is the reply to them, so each object is a row of a table.
+    columns = find_aliases(value)
+    return not any(isinstance(value[key], str) for key in (*columns.get("response", ()), *columns.get("text", ())))
 
 
 def is_anthropic(value: Mapping[str, Any]) -> bool:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from rejoinder.data.importers import _rows as cells
 from rejoinder.data.importers._base import ImportedRecord, ImportOptions, ImportTally
-from rejoinder.data.importers._columns import Columns, Layout, has_column, nearest_column
+from rejoinder.data.importers._columns import Columns, Layout, has_column, nearest_column, suggest_score
 from rejoinder.data.importers._ids import IdAssigner, ResponsePlacer, content_digest
 from rejoinder.data.importers._rows import ForeignRow
-from rejoinder.data.schema import KEYS, Place, from_object
+from rejoinder.data.schema import Place, from_object
 from rejoinder.errors import InputError, SpecError, brief
 from rejoinder.types import Record
 
@@ -73,6 +75,7 @@ def _item_digest(item: Mapping[str, Any]) -> bytes:
 TAKES = frozenset({"system", "fields", "separator", "rater", "empty", "max_turns"})
 _KIND_WORDS = {"flat": "replies"}
 _MAX_LAYOUTS = 1000
+_LONGEST_SYSTEM = 120
 _REPEATED_ROWS = "rows that repeat another"
 
 
@@ -90,6 +93,7 @@ class RowConverter:
         self._known: tuple[str, ...] = ()
         self._seen: set[str] = set()
         self._items = ItemIndex()
+        self._users: Counter[tuple[str, str]] = Counter()
 
     def expect(self, columns: Iterable[str], where: str) -> None:
         """Raise if a file lacks a column that the user named."""
@@ -113,9 +117,7 @@ class RowConverter:
 
     def needed_columns(self, columns: Iterable[str]) -> list[str]:
         """Return the columns of a file that may be needed; the others need not be read."""
-        named = {part for column in self._columns.user_columns for part in (column, column.partition(".")[0])}
-        ours = {key for keys in KEYS.values() for key in keys} | {"reference"}
-        needed = [column for column in columns if column in named | ours]
+        needed = self._columns.needed(columns)
         self._tally.unused.update(set(columns) - set(needed))
         return needed
 
@@ -150,6 +152,7 @@ class RowConverter:
             used = {column for columns in fields.values() for column in columns}
             self._unused_fields = {ours: column for ours, column in self._unused_fields.items() if ours not in fields}
             self._tally.unused.update(c for c in values if not any(has_column(u, {c: None}) for u in used))
+            self._tally.note_columns(layout.roles())
             self._seen.update(values)
         if self._missing:
             self._missing -= {column for column in self._missing if cells.look_up(values, column) is not None}
@@ -186,6 +189,11 @@ class RowConverter:
             item |= {"context": row.context(), "references": row.references()}
         if row.has("item") or row.has("id"):
             item["id"] = row.name("item" if row.has("item") else "id")
+        elif row.layout.references and not row.has("item"):
+            item |= {"context": [], "references": row.references()}
+        prompt = row.prompt() if row.layout.context else ""
+        if prompt:
+            item["meta"] = {"system_prompt": prompt}
         if row.has("dialogue"):
             item["dialogue"] = row.text(row.layout.single["dialogue"])
         if row.has("future"):
@@ -195,15 +203,32 @@ class RowConverter:
     def _system(self, row: ForeignRow) -> str:
         if self._options.system is not None:
             return self._options.system
+        if not row.has("system") and self._options.unnamed is not None:
+            self._tally.note_system(self._options.unnamed)
+            return self._options.unnamed
         if not row.has("system"):
             raise InputError(
                 f"{row.place}: the system that replied is unknown; give --system NAME, or --field system=COLUMN, "
                 "or one column per system with --field response:NAME=COLUMN"
             )
-        return row.name("system")
+        name = row.name("system")
+        if len(name) > _LONGEST_SYSTEM or "\n" in name:
+            column = row.layout.single["system"]
+            options = f"--field {shlex.quote('system=')} --system NAME"
+            raise InputError(
+                f"{row.place}: {column!r} holds {brief(name)}, which is a prompt and not the name of a system; "
+                f"name the system with: {suggest_score(row.place, options)}"
+            )
+        return name
 
     def _ratings(self, row: ForeignRow, system: str | None, response: str) -> Iterator[Record]:
         for rating_value in row.ratings(system):
-            rater = rating_value.rater or self._options.rater or rating_value.column
+            rater = rating_value.rater or self._options.rater
+            if rater is None and rating_value.by_name:
+                # A reply that several users rated comes in several rows.
+                self._users[response, rating_value.aspect] += 1
+                number = self._users[response, rating_value.aspect]
+                rater = "user" if number == 1 else f"user-{number}"
+            rater = rater or rating_value.column
             rating = {"kind": "rating", "response": response, "rater": rater, "aspect": rating_value.aspect}
             yield from_object({**rating, "value": rating_value.value}, row.place)

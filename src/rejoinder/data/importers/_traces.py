@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import orjson
 
+from rejoinder.data.detection import BEGINNING, take_sample
 from rejoinder.data.importers._base import File, ImportedRecord, ImportTally
 from rejoinder.data.importers._chats import ChatConverter, Conversation, MessageList
-from rejoinder.data.importers._files import read_json_values, read_text_lines
+from rejoinder.data.importers._columns import fold_name
+from rejoinder.data.importers._delimited import read_delimited_rows
+from rejoinder.data.importers._files import read_beginning, read_json_values
 from rejoinder.data.importers._messages import ROLES
-from rejoinder.data.importers._ratings import LogRating, squeeze
-from rejoinder.data.reader import LONGEST_LINE
+from rejoinder.data.importers._ratings import LogRating
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief
 from rejoinder.types import Reference
@@ -22,7 +23,6 @@ from rejoinder.types import Reference
 NO_PROMPT = "calls without a readable input"
 NO_REPLY = "calls without a readable output"
 ENDINGS = (".jsonl", ".json", ".ndjson", ".csv")
-_DELIMITERS = ",\t;|"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,35 +52,14 @@ def _role(message: Mapping[str, Any]) -> str | None:
 
 def read_rows(file: File) -> Iterator[tuple[Place, dict[str, Any]]]:
     """Yield the rows of an export: JSON objects, or the rows of a text table with their JSON cells parsed."""
-    first = next((line.strip() for _, line in read_text_lines(file) if line.strip()), "")
-    if first[:1] not in ("{", "["):
-        yield from _read_table(file, first)
+    if take_sample(read_beginning(file, BEGINNING), file.name).container != "json":
+        for place, row in read_delimited_rows(file, None):
+            yield place, {name: parse_cell(cell) for name, cell in row.items()}
         return
     for place, value in read_json_values(file):
         if not isinstance(value, dict):
             raise InputError(f"{place}: expected a JSON object, found {brief(value)}")
         yield place, value
-
-
-def _read_table(file: File, first: str) -> Iterator[tuple[Place, dict[str, Any]]]:
-    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
-    delimiter = max(_DELIMITERS, key=first.count)
-    reader = csv.reader((line for _, line in read_text_lines(file)), delimiter=delimiter, strict=True)
-    header: list[str] = []
-    number = 1
-    try:
-        for row in reader:
-            place, number = Place(file.name, number), reader.line_num + 1
-            if not any(cell.strip() for cell in row):
-                continue
-            if not header:
-                header = [name.strip() for name in row]
-                continue
-            if len(row) != len(header):
-                raise InputError(f"{place}: has {len(row)} cells but the header has {len(header)}; is the file whole?")
-            yield place, {name: parse_cell(cell) for name, cell in zip(header, row, strict=True)}
-    except csv.Error as error:
-        raise InputError(f"{Place(file.name, number)}: cannot be read as a row ({error}); is the file whole?") from None
 
 
 def parse_cell(cell: str) -> Any:
@@ -94,9 +73,9 @@ def parse_cell(cell: str) -> Any:
         return cell
 
 
-def squeeze_keys(row: Mapping[str, Any]) -> dict[str, Any]:
+def fold_keys(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row under keys without case, spaces, - and _: traceId, trace_id and Trace ID are one."""
-    return {squeeze(str(key)): value for key, value in row.items()}
+    return {fold_name(str(key)): value for key, value in row.items()}
 
 
 def convert_exchanges(

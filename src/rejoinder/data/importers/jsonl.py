@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from rejoinder.data.detection import Sample
 from rejoinder.data.importers import _table
 from rejoinder.data.importers._base import ImportedRecord, ImportOptions, ImportTally
+from rejoinder.data.importers._columns import holds_replies
 from rejoinder.data.importers._files import files, read_json_values
 from rejoinder.data.importers._table import RowConverter
+from rejoinder.data.schema import is_record
 from rejoinder.errors import InputError, brief
 
+IS_GENERAL = True
 SUMMARY = "JSON objects, one per line or in one list; --field says which key holds what (a.b for nested ones)"
 TAKES = _table.TAKES
 
@@ -18,9 +22,15 @@ TAKES = _table.TAKES
 def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[ImportedRecord]:
     """Yield the records of a JSON or JSONL file, or of all in a folder."""
     table = RowConverter(options, tally)
-    for file in files(path, (".jsonl", ".json", ".ndjson"), tally):
+    for file in [options.file] if options.file else files(path, (".jsonl", ".json", ".ndjson"), tally):
         for place, value in read_json_values(file):
             if not isinstance(value, dict):
                 raise InputError(f"{place}: expected a JSON object, found {brief(value)}")
             yield from table.records(value, place, file.stem)
     table.close()
+
+
+def recognise(sample: Sample) -> bool:
+    """Whether a file holds JSON objects with keys of replies and of what they answer, or a list of our records."""
+    is_list_of_records = sample.is_document and bool(sample.values) and is_record(sample.values[0])
+    return sample.container == "json" and (is_list_of_records or holds_replies(sample.keys))

@@ -15,7 +15,7 @@ from rejoinder.data.importers._messages import id_of, name_of
 from rejoinder.data.importers._payloads import find_prompt, find_replies
 from rejoinder.data.importers._ratings import LogRating, parse_ratings, parse_value
 from rejoinder.data.importers._shapes import column_names
-from rejoinder.data.importers._traces import ENDINGS, Exchange, convert_exchanges, read_rows, squeeze_keys
+from rejoinder.data.importers._traces import ENDINGS, Exchange, convert_exchanges, fold_keys, read_rows
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief
 
@@ -97,7 +97,7 @@ class _Export:
 
     def add(self, entry: dict[str, Any], place: Place, file: File, left_out: Counter[str]) -> None:
         """Add a row."""
-        row = squeeze_keys(entry)
+        row = fold_keys(entry)
         trace = id_of(row.get("traceid"))
         if "input" not in row and "output" not in row and "name" in row and ("value" in row or "stringvalue" in row):
             target = id_of(row.get("observationid")) or trace
@@ -169,7 +169,7 @@ def _parse_scores(value: Any, left_out: Counter[str]) -> Iterator[LogRating]:
 def _score_columns(entry: dict[str, Any]) -> Iterator[LogRating]:
     """Yield the scores that a table has in columns of their own: lists of numbers or words."""
     for name, value in entry.items():
-        if squeeze_keys({name: None}).keys() & _KNOWN or not isinstance(value, list) or not value:
+        if fold_keys({name: None}).keys() & _KNOWN or not isinstance(value, list) or not value:
             continue
         numbers = [parse_value(one) for one in value]
         if None not in numbers:

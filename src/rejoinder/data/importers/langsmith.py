@@ -16,7 +16,7 @@ from rejoinder.data.importers._messages import id_of, name_of
 from rejoinder.data.importers._payloads import find_prompt, find_replies
 from rejoinder.data.importers._ratings import NOT_NUMBERS, LogRating, parse_ratings, parse_value
 from rejoinder.data.importers._shapes import column_names
-from rejoinder.data.importers._traces import ENDINGS, NO_PROMPT, Exchange, convert_exchanges, read_rows, squeeze_keys
+from rejoinder.data.importers._traces import ENDINGS, NO_PROMPT, Exchange, convert_exchanges, fold_keys, read_rows
 from rejoinder.data.schema import Place
 from rejoinder.types import Reference
 
@@ -66,7 +66,7 @@ def _flatten(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         run = waiting.pop()
         children = run.pop("child_runs", None)
         waiting += [child for child in children if isinstance(child, dict)] if isinstance(children, list) else []
-        yield squeeze_keys(run)
+        yield fold_keys(run)
 
 
 def _convert_example(row: dict[str, Any], place: Place, file: File, tally: ImportTally) -> Iterator[ImportedRecord]:

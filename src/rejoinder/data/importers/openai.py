@@ -11,12 +11,11 @@ from rejoinder.data.importers._base import File, ImportedRecord, ImportOptions, 
 from rejoinder.data.importers._batches import FAILED, convert_request, convert_result, custom_id, parse_replies
 from rejoinder.data.importers._chats import ChatConverter, Conversation, MessageList
 from rejoinder.data.importers._files import companion_file, files, read_json_values
-from rejoinder.data.importers._messages import Message, count_unread, id_of, name_of
-from rejoinder.data.importers._ratings import USER, find_ratings
+from rejoinder.data.importers._messages import Message, count_unread, name_of
+from rejoinder.data.importers._ratings import find_ratings
 from rejoinder.data.importers._shapes import first_object, is_anthropic, is_chat
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief
-from rejoinder.types import Item, Preference, Turn
 
 if TYPE_CHECKING:
     from rejoinder.data.detection import Sample
@@ -33,8 +32,6 @@ _ROLE_OF_TEXT = {
     "input": "user",
     "prompt": "user",
     "output": "assistant",
-    "preferred_output": "assistant",
-    "non_preferred_output": "assistant",
 }
 # What an answer of the API holds besides its messages: how it was made.
 _SETTINGS = frozenset(
@@ -53,7 +50,7 @@ def recognise(sample: Sample) -> bool:
     keys = value.keys()
     if "custom_id" in keys:
         return bool({"body", "response", "error"} & keys)
-    if {"preferred_output", "non_preferred_output"} <= keys or value.get("object") in ("response", "chat.completion"):
+    if value.get("object") in ("response", "chat.completion"):
         return True
     if "conversations" in keys or "messages" in keys:
         return is_chat(value)
@@ -75,8 +72,6 @@ def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[Imp
         for place, value in read_json_values(file):
             if isinstance(value, dict) and "custom_id" in value:
                 yield from _read_batch(value, place, converter, tally)
-            elif isinstance(value, dict) and "preferred_output" in value:
-                yield from _read_preference(value, place, file, options, tally)
             else:
                 log = _parse_log(value, place, file)
                 known = _LOG_KEYS | _SETTINGS if {"choices", "output"} & value.keys() else _LOG_KEYS
@@ -211,32 +206,3 @@ def _read_batch(
 def _join(messages: list[Message]) -> list[Message]:
     """Return the messages of one answer as one reply."""
     return [messages[0]._replace(text="\n".join(m.text for m in messages))] if messages else []
-
-
-def _read_preference(
-    value: dict[str, Any], place: Place, file: File, options: ImportOptions, tally: ImportTally
-) -> Iterator[ImportedRecord]:
-    """Yield the item, the two responses and the preference of a line of a preference fine-tuning file."""
-    request = value.get("input")
-    said = MessageList(place)
-    said.read(_list_messages(request if isinstance(request, dict) else {"input": request}, place, ("input",)))
-    tally.left_out.update(said.left_out)
-    turns = tuple(Turn(m.text, m.role) for m in said.messages if m is not None and m.role != "system")
-    replies = [
-        _join(parse_replies(_listed(value.get(key), key, place), place, tally))
-        for key in ("preferred_output", "non_preferred_output")
-    ]
-    if not turns or not all(replies):
-        tally.left_out["preferences without a context or a reply"] += 1
-        return
-    prompt = "\n".join(m.text for m in said.messages if m is not None and m.role == "system")
-    name = id_of(value.get("id")) or f"{file.stem}-{place.line}"
-    yield ImportedRecord(Item(name, turns, meta={"system_prompt": prompt} if prompt else {}), place)
-    converter = ChatConverter(ImportOptions(), tally)
-    chosen, rejected = (
-        converter.respond(name, system, reply[0].text, {})
-        for system, reply in zip(("chosen", "rejected"), replies, strict=True)
-    )
-    yield ImportedRecord(chosen, place)
-    yield ImportedRecord(rejected, place)
-    yield ImportedRecord(Preference(name, chosen.id, rejected.id, options.rater or USER, "first"), place)

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rejoinder.data import arrow
+from rejoinder.data.detection import Sample
 from rejoinder.data.importers import _table
 from rejoinder.data.importers._base import ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._files import files
 from rejoinder.data.importers._table import RowConverter
 from rejoinder.errors import InputError
 
+IS_GENERAL = True
 SUMMARY = 'Parquet; --field says which column holds what (needs "rejoinder[arrow]")'
 TAKES = _table.TAKES
 _BATCH = 1024
@@ -25,7 +27,7 @@ def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[Imp
     if str(path) == "-":
         raise InputError("Parquet cannot be read from standard input; name a file")
     table = RowConverter(options, tally)
-    for file in files(path, (".parquet",), tally):
+    for file in [options.file] if options.file else files(path, (".parquet",), tally):
         where = arrow.arrow_path(file.path)
         try:
             stored = ParquetFile(where)
@@ -37,3 +39,8 @@ def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[Imp
             batches = stored.iter_batches(batch_size=_BATCH, columns=table.needed_columns(columns))
             yield from arrow.read_table_records(table, file, batches, {})
     table.close()
+
+
+def recognise(sample: Sample) -> bool:
+    """Whether a file is Parquet."""
+    return sample.container == "parquet"

@@ -36,6 +36,7 @@ class ListedFile(NamedTuple):
 
     name: str
     digest: str
+    settings: str = ""
 
 
 class ShardWorker:

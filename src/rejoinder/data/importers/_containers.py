@@ -1,0 +1,37 @@
+"""The rows of a table, whatever file holds it: a text table, JSON, Parquet or a spreadsheet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rejoinder.data import arrow
+from rejoinder.data.detection import BEGINNING, take_sample
+from rejoinder.data.importers._base import File, ImportOptions
+from rejoinder.data.importers._delimited import read_delimited_rows
+from rejoinder.data.importers._files import read_beginning, read_json_values
+from rejoinder.data.schema import Place, RowPlace
+from rejoinder.data.spool import spool
+from rejoinder.data.spreadsheet import read_sheet_rows
+from rejoinder.errors import InputError, brief
+
+ENDINGS = (".csv", ".tsv", ".jsonl", ".json", ".ndjson", ".parquet", ".xlsx")
+
+
+def read_rows(file: File, options: ImportOptions) -> Iterator[tuple[Place, dict[str, Any]]]:
+    """Yield the rows of a table by column, each with its place."""
+    if str(file.path) == "-":
+        file = file._replace(path=spool(file.path))
+    container = take_sample(read_beginning(file, BEGINNING), file.name).container
+    if container == "parquet":
+        yield from arrow.read_parquet_rows(file)
+    elif container == "xlsx":
+        for number, row in read_sheet_rows(file.path, file.name, options.sheet):
+            yield RowPlace(file.name, number), row
+    elif container == "json":
+        for place, value in read_json_values(file):
+            if not isinstance(value, dict):
+                raise InputError(f"{place}: expected a JSON object, found {brief(value)}")
+            yield place, value
+    else:
+        yield from read_delimited_rows(file, None)

@@ -1,0 +1,88 @@
+"""Rows of a spreadsheet in Excel's format (extra: xlsx)."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from rejoinder.errors import InputError, MissingExtraError, brief, nearest
+
+
+def read_sheet_rows(path: Path, name: str, sheet: str | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the rows of a sheet (by default the first) by column, each with its number; the first names the columns."""
+    header: list[str] = []
+    for number, cells in enumerate(_read_cells(path, name, sheet), start=1):
+        values = [_convert_cell(cell) for cell in cells]
+        if all(value is None or value == "" for value in values):
+            continue
+        if not header:
+            header = _parse_header(values, name, number)
+            continue
+        if any(value not in (None, "") for value in values[len(header) :]):
+            raise InputError(f"{name} row {number}: has a cell to the right of the header; name that column")
+        yield number, {column: value for column, value in zip(header, values, strict=False) if column}
+
+
+def read_first_sheet_rows(path: Path, count: int) -> tuple[list[str], list[dict[str, Any]]]:
+    """Return the columns of the first sheet and its first rows."""
+    rows = [row for _, row in itertools.islice(read_sheet_rows(path, path.name), count)]
+    return list(rows[0]) if rows else [], rows
+
+
+def list_sheets(path: Path, name: str) -> list[str]:
+    """Return the names of the sheets."""
+    book = _open_book(path, name)
+    try:
+        return list(book.sheetnames)
+    finally:
+        book.close()
+
+
+def _read_cells(path: Path, name: str, sheet: str | None) -> Iterator[Sequence[Any]]:
+    book = _open_book(path, name)
+    try:
+        if sheet is not None and sheet not in book.sheetnames:
+            raise InputError(f"{name}: has no sheet {sheet!r}; {nearest(sheet, book.sheetnames)}")
+        chosen = book[sheet] if sheet is not None else book.worksheets[0] if book.worksheets else None
+        if chosen is None or not hasattr(chosen, "iter_rows"):
+            raise InputError(f"{name}: has no sheet with cells; save the table as a sheet")
+        chosen.reset_dimensions()  # some programs write wrong ones
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield from chosen.iter_rows(values_only=True)
+    finally:
+        book.close()
+
+
+def _open_book(path: Path, name: str) -> Any:
+    try:
+        import openpyxl
+    except ImportError:
+        raise MissingExtraError("openpyxl", "xlsx", f"{name}: reading a spreadsheet") from None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return openpyxl.load_workbook(path.open("rb"), read_only=True, data_only=True)
+    except Exception as error:
+        message = " ".join(str(error).split())[:120] or type(error).__name__
+        raise InputError(f"{name}: cannot be read as a spreadsheet ({message}); save it as CSV and name that") from None
+
+
+def _parse_header(values: list[Any], name: str, number: int) -> list[str]:
+    while values and values[-1] in (None, ""):
+        values.pop()
+    header = ["" if value is None else str(value).strip() for value in values]
+    repeated = {column for column in header if column and header.count(column) > 1}
+    if repeated:
+        raise InputError(f"{name} row {number}: the header names the column {brief(min(repeated))} twice; rename one")
+    return header
+
+
+def _convert_cell(value: Any) -> Any:
+    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
+        return value.isoformat()
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
