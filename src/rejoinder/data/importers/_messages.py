@@ -167,8 +167,9 @@ def _parse_part(part: Any, where: str, left_out: Counter[str]) -> str:
         text = text.get("value")
     if text is None and part.get("type") == "text":
         text = part.get("content")
-    if isinstance(text, str) and part.get("type") not in _UNSPOKEN:
+    kind = str(part.get("type"))
+    if isinstance(text, str) and kind not in _UNSPOKEN:
         return text
-    if part.get("type") not in _CALLS:
+    if kind not in _CALLS:
         left_out[OTHER_PARTS] += 1
     return ""

@@ -64,7 +64,7 @@ def _is_answer(value: Mapping[str, Any]) -> bool:
 def _has_blocks(messages: Any) -> bool:
     contents = [m.get("content") for m in messages or [] if isinstance(m, dict)]
     return any(
-        isinstance(block, dict) and block.get("type") in _BLOCKS
+        isinstance(block, dict) and str(block.get("type")) in _BLOCKS
         for content in contents
         if isinstance(content, list)
         for block in content

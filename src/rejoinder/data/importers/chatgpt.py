@@ -130,7 +130,7 @@ def _convert_message(node: Mapping[str, Any], left_out: Counter[str], feedback: 
         return None
     author, content, about = (_object(message.get(key)) for key in ("author", "content", "metadata"))
     role = author.get("role")
-    kind = content.get("content_type", "text")
+    kind = str(content.get("content_type", "text"))
     parts = content.get("parts")
     if about.get("is_visually_hidden_from_conversation") or (role == "system" and not _has_words(parts)):
         if _has_words(parts):

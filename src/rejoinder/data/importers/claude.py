@@ -75,7 +75,7 @@ def _check_message(entry: Any, place: Place, number: int) -> dict[str, Any]:
         raise InputError(
             f"{place}, message {number}: expected an object with 'sender' and 'text', found {brief(entry)}"
         )
-    if entry.get("sender") not in _ROLES:
+    if str(entry.get("sender")) not in _ROLES:
         raise InputError(
             f"{place}, message {number}: 'sender' is {brief(entry.get('sender'))}; it must be human or assistant"
         )
