@@ -182,8 +182,7 @@ def test_tsv_keeps_quotes_when_told_to(tmp_path: Path) -> None:
         ("context,response\na,b\n\na,b,c\n", r"line 4: has 3 cells but the header has 2"),
         ('context,response\n"a,b\n', r"line 2: cannot be read as a row \(unexpected end of data\)"),
         ("context,context\na,b\n", "the header names the column 'context' twice"),
-        ("context;response\na;b\n", "try --delimiter ';'"),
-        ("prompt,response\na,b\n", r"line 2: no column holds the context \(found: 'prompt, response'\)"),
+        ("said,response\na,b\n", r"line 2: no column holds the context \(found: 'said, response'\); .*context=said"),
         ("a,b\na,b\n", "no column holds the context or the reply"),
         ("context,response\n ,b\n", r"line 2: the context in 'context' is empty"),
         ("context,response\na,\n", r"line 2: the reply in 'response' is empty; .*--empty drop"),
@@ -199,13 +198,10 @@ def test_a_bad_table_is_told_with_its_line(tmp_path: Path, text: str, said: str)
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("raw", "said"), [(b"\xff\xfea\0", "UTF-16"), (b"context,response\na,caf\xe9\n", "line 2: not UTF-8")]
-)
-def test_another_encoding_is_told(tmp_path: Path, raw: bytes, said: str) -> None:
+def test_bytes_that_are_no_text_are_told(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
-    path.write_bytes(raw)
-    with pytest.raises(InputError, match=said):
+    path.write_bytes(b"context,response\na,caf\xe9 \x81\n")
+    with pytest.raises(InputError, match=r"neither UTF-8 nor UTF-16 nor cp1252 after line 0 \(found 0x81\)"):
         imported("csv", path, system="x")
 
 
@@ -418,21 +414,19 @@ def test_a_missing_extra_says_how_to_get_it(tmp_path: Path, name: str, monkeypat
 
 
 def test_an_error_of_parquet_lists_every_column(tmp_path: Path) -> None:
-    path = parquet_of(tmp_path, {"ticket_id": ["1"], "question": ["Hi"], "answer": ["Hello"]})
-    with pytest.raises(
-        InputError, match=r"no column holds the context or the reply \(found: 'ticket_id, question, ans"
-    ):
+    path = parquet_of(tmp_path, {"ticket_id": ["1"], "asked": ["Hi"], "said": ["Hello"]})
+    with pytest.raises(InputError, match=r"no column holds the context or the reply \(found: 'ticket_id, asked, said"):
         imported("parquet", path)
-    with pytest.raises(InputError, match=r"no column holds the context \(found: 'ticket_id, question, answer'\)"):
-        imported("parquet", path, fields={"response": "answer"}, system="x")
+    with pytest.raises(InputError, match=r"no column holds the context \(found: 'ticket_id, asked, said'\)"):
+        imported("parquet", path, fields={"response": "said"}, system="x")
     tally = ImportTally()
-    imported("parquet", path, tally, fields={"context": "question", "response": "answer"}, system="x")
+    imported("parquet", path, tally, fields={"context": "asked", "response": "said"}, system="x")
     assert tally.unused == {"ticket_id"}
 
 
 @pytest.mark.parametrize("name", ["csv", "jsonl", "parquet"])
 def test_a_named_field_is_used_or_refused(tmp_path: Path, name: str) -> None:
-    row = {"ticket": "t1", "asked": "Hi", "answer": "Hello", "more": "Bye"}
+    row = {"ticket": "t1", "asked": "Hi", "said": "Hello", "more": "Bye"}
     path = tmp_path / f"t.{name}"
     if name == "csv":
         save(path, ",".join(row) + "\n" + ",".join(row.values()) + "\n")
@@ -440,16 +434,16 @@ def test_a_named_field_is_used_or_refused(tmp_path: Path, name: str) -> None:
         save(path, [row])
     else:
         path = parquet_of(tmp_path, {key: [value] for key, value in row.items()})
-    flat = {"context": "asked", "response": "answer", "system": "more"}
+    flat = {"context": "asked", "response": "said", "system": "more"}
     found = imported(name, path, fields={**flat, "dialogue": "ticket"})
     assert [item.dialogue for item in found.items.values()] == ["t1"]
-    pointing = {"response": "answer", "item": "asked"}
+    pointing = {"response": "said", "item": "asked"}
     for fields, said in [
         ({**pointing, "dialogue": "ticket"}, "dialogue=ticket"),
         ({**pointing, "reference": "more"}, "reference=more"),
         ({**flat, "split": "ticket"}, "split=ticket"),
         ({**flat, "rater": "ticket"}, "rater=ticket"),
-        ({"context": "asked", "response:a": "answer", "system": "more"}, "system=more"),
+        ({"context": "asked", "response:a": "said", "system": "more"}, "system=more"),
         ({"context": "asked", "system": "more"}, "system=more"),
     ]:
         with pytest.raises(SpecError, match=rf"--field {said} has no effect: the rows are read as .*; leave it out"):

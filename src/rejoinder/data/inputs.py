@@ -196,7 +196,7 @@ class Input:
             file=file,
             empty="keep" if "empty" in reader.TAKES and self._options.empty == "error" else self._options.empty,
         )
-        return import_places(self._format, file.path, options, self.tally)
+        return import_places(self._format, file.path, options, self.tally, check_ids=not is_general)
 
     def _find_format(self) -> str | None:
         """Return the name of the importer that reads this input; None for our own schema."""

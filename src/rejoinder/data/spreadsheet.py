@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import itertools
 import warnings
@@ -35,41 +36,43 @@ def read_first_sheet_rows(path: Path, count: int) -> tuple[list[str], list[dict[
 
 def list_sheets(path: Path, name: str) -> list[str]:
     """Return the names of the sheets."""
-    book = _open_book(path, name)
-    try:
+    with _open_book(path, name) as book:
         return list(book.sheetnames)
-    finally:
-        book.close()
 
 
 def _read_cells(path: Path, name: str, sheet: str | None) -> Iterator[Sequence[Any]]:
-    book = _open_book(path, name)
-    try:
+    with _open_book(path, name) as book:
         if sheet is not None and sheet not in book.sheetnames:
             raise InputError(f"{name}: has no sheet {sheet!r}; {nearest(sheet, book.sheetnames)}")
         chosen = book[sheet] if sheet is not None else book.worksheets[0] if book.worksheets else None
         if chosen is None or not hasattr(chosen, "iter_rows"):
             raise InputError(f"{name}: has no sheet with cells; save the table as a sheet")
         chosen.reset_dimensions()  # some programs write wrong ones
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield from chosen.iter_rows(values_only=True)
-    finally:
-        book.close()
+        yield from chosen.iter_rows(values_only=True)
 
 
-def _open_book(path: Path, name: str) -> Any:
-    try:
-        import openpyxl
-    except ImportError:
-        raise MissingExtraError("openpyxl", "xlsx", f"{name}: reading a spreadsheet") from None
-    try:
+@contextlib.contextmanager
+def _open_book(path: Path, name: str) -> Iterator[Any]:
+    with path.open("rb") as file:
+        if file.read(4) != b"PK\x03\x04":
+            raise InputError(f"{name}: is not a spreadsheet of Excel (.xlsx); save it as one, or as CSV")
+        try:
+            import openpyxl
+        except ImportError:
+            raise MissingExtraError("openpyxl", "xlsx", f"{name}: reading a spreadsheet") from None
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return openpyxl.load_workbook(path.open("rb"), read_only=True, data_only=True)
-    except Exception as error:
-        message = " ".join(str(error).split())[:120] or type(error).__name__
-        raise InputError(f"{name}: cannot be read as a spreadsheet ({message}); save it as CSV and name that") from None
+            warnings.simplefilter("ignore")  # about styles and the like
+            try:
+                book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+            except Exception as error:
+                message = " ".join(str(error).split())[:120] or type(error).__name__
+                raise InputError(
+                    f"{name}: cannot be read as a spreadsheet ({message}); save it as CSV and name that"
+                ) from None
+            try:
+                yield book
+            finally:
+                book.close()
 
 
 def _parse_header(values: list[Any], name: str, number: int) -> list[str]:

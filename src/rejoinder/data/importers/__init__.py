@@ -50,36 +50,41 @@ def _import_any(path: str | Path, options: ImportOptions | None, tally: ImportTa
     """Yield the records of a file whose format is found from its content."""
     from rejoinder.data.inputs import Input  # imported here: it imports this module
 
-    source = Input(path, options=options)
+    source, checker = Input(path, options=options), IdChecker()
     try:
-        for record, _ in source.records(allow_empty=options is not None and options.empty == "keep"):
-            if source.imported_as is None:
-                source.tally.add(record)
-            yield record
+        for record, place in source.records(allow_empty=options is not None and options.empty == "keep"):
+            if checker.add(record, place):
+                if source.imported_as is None:
+                    source.tally.add(record)
+                yield record
         vars(tally).update(vars(source.tally))
     finally:
         source.close()
 
 
 def import_places(
-    name: str, path: str | Path, options: ImportOptions | None = None, tally: ImportTally | None = None
+    name: str,
+    path: str | Path,
+    options: ImportOptions | None = None,
+    tally: ImportTally | None = None,
+    check_ids: bool = True,
 ) -> Iterator[ImportedRecord]:
-    """Yield the records of ``import_``, each with its place."""
+    """Yield the records of ``import_``, each with its place; a caller may check the ids itself."""
     options = options or ImportOptions()
     format_importer = importer(name)
     options.check(name, format_importer.TAKES)
     place = Path(path)
     if str(path) != "-" and not place.exists() and not str(path).startswith("text:"):
         raise InputError(f"{printable(path)}: no such file or folder")
-    return _check_records(format_importer, place, options, tally if tally is not None else ImportTally())
+    checker = IdChecker() if check_ids else None
+    return _check_records(format_importer, place, options, tally if tally is not None else ImportTally(), checker)
 
 
 def _check_records(
-    format_importer: Importer, path: Path, options: ImportOptions, tally: ImportTally
+    format_importer: Importer, path: Path, options: ImportOptions, tally: ImportTally, checker: IdChecker | None
 ) -> Iterator[ImportedRecord]:
-    checker = IdChecker()
     for record, place in format_importer.read(path, options, tally):
-        if not checker.add(record, place):
+        if checker is not None and not checker.add(record, place):
             continue
         if isinstance(record, Item) and options.max_turns is not None:
             record = _shorten_context(record, options.max_turns)
@@ -90,7 +95,7 @@ def _check_records(
         name = options.file.name if options.file else printable(path)
         raise InputError(f"{name}: nothing in it could be imported{why}; is it the right file and importer?")
     # A file of only responses or ratings is read together with the file of their items.
-    if tally.records["item"]:
+    if tally.records["item"] and checker is not None:
         checker.close()
 
 

@@ -30,6 +30,7 @@ FLAGS = {
     "companion": "--with",
 }
 _MAX_NAMES = 12
+_FIRST_FIELDS = {"context": 0, "chosen": 1, "rejected": 2, "response": 3, "system": 4, "reference": 5, "rating": 8}
 
 
 class File(NamedTuple):
@@ -131,9 +132,10 @@ class ImportTally:
 
     def describe_columns(self) -> str:
         """Return what was taken for what, in one line; empty if every column has the name of its field."""
-        parts = [f"{column} -> {field}" for column, field in self.columns.items() if column != field]
+        ordered = sorted(self.columns.items(), key=lambda pair: _FIRST_FIELDS.get(pair[1].partition(":")[0], 9))
+        parts = [f"{column} -> {field}" for column, field in ordered if column != field]
         if self.unnamed is not None:
-            parts.append(f"system: {self.unnamed} (the file names none)")
+            parts.append(f"system = {self.unnamed} (not in the file)")
         return _join_names(parts)
 
     def add(self, record: Record) -> None:

@@ -74,7 +74,7 @@ def _read_rows(file: File, delimiter: str, quotes: bool) -> Iterator[tuple[Place
         except csv.Error as error:
             name = shlex.quote(file.name)
             hint = (
-                "close the quote, or if quotes are part of the text convert it with: rejoinder import csv "
+                "close the quote, or if quotes are part of the text convert it with: rejoinder import "
                 f"{name} --no-quotes -o {shlex.quote(f'{file.stem}.jsonl')}"
                 if quotes
                 else "check the file"

@@ -187,10 +187,10 @@ class RowConverter:
         item: dict[str, Any] = {"kind": "item"}
         if row.layout.context:
             item |= {"context": row.context(), "references": row.references()}
-        if row.has("item") or row.has("id"):
-            item["id"] = row.name("item" if row.has("item") else "id")
         elif row.layout.references and not row.has("item"):
             item |= {"context": [], "references": row.references()}
+        if row.has("item") or row.has("id"):
+            item["id"] = row.name("item" if row.has("item") else "id")
         prompt = row.prompt() if row.layout.context else ""
         if prompt:
             item["meta"] = {"system_prompt": prompt}

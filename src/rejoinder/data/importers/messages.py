@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shlex
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -150,7 +152,8 @@ def _find_bots(messages: list[_Message], named: tuple[str, ...], place: Place) -
     # A role says it for certain; a name may be that of a person.
     bots = frozenset(role for role in roles if _is_bot(role)) or frozenset(name for name in authors if _is_bot(name))
     if messages and (not bots or bots >= roles):
-        option = f"--bot {_quote(next(iter(authors)))}"
+        answers = Counter(later.speaker for later, _ in _pairs_in_order(messages))
+        option = f"--bot {shlex.quote(answers.most_common(1)[0][0] if answers else next(iter(authors)))}"
         which = "no author is a bot by its name" if not bots else "every author is a bot by its name"
         raise InputError(
             f"{place.file}: {which} (found: {brief(', '.join(authors), 120)}); say which one is, for example: "
@@ -159,15 +162,19 @@ def _find_bots(messages: list[_Message], named: tuple[str, ...], place: Place) -
     return bots
 
 
+def _pairs_in_order(messages: list[_Message]) -> Iterator[tuple[_Message, _Message]]:
+    """Yield each message that answers another author's, with the one before it."""
+    last: dict[str, _Message] = {}
+    for message in messages:
+        before = last.get(message.dialogue)
+        if before is not None and before.speaker != message.speaker:
+            yield message, before
+        last[message.dialogue] = message
+
+
 def _is_bot(author: str) -> bool:
     words = re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", author).lower())
     return any(word in _BOT_WORDS or word.endswith("bot") for word in words)
-
-
-def _quote(name: str) -> str:
-    import shlex
-
-    return shlex.quote(name)
 
 
 def _convert_conversation(
