@@ -127,7 +127,7 @@ def test_thumbs_are_ratings_and_a_reply_may_have_several() -> None:
 def test_replies_may_have_references_and_no_context() -> None:
     data = read("quality.csv")
     assert [r.system for r in data.responses.values()] == ["1.2", "1.2"]
-    assert [[one.text for one in item.references] for item in data.items.values()][0] == ["It opens at seven."]
+    assert [item.references[0].text for item in data.items.values()] == ["It opens at seven.", "Yes, we have rye."]
 
 
 def test_messages_are_a_context_without_the_system_prompt() -> None:
@@ -218,7 +218,8 @@ WRONG = {
     "quotes.tsv": ('prompt\tresponse\n"Hi" he said.\tHello.\n', "cannot be read as a row"),
     "notes.txt": ("Hello, you. Yes?\nFine.\n", "is plain text"),
     "mixed.jsonl": (
-        '{"id": "q", "context": ["Hi."]}\n{"item": "q", "system": "a", "text": "x"}\n{"item": "q", "system": "b", "text": "y"}\n',
+        '{"id": "q", "context": ["Hi."]}\n'
+        '{"item": "q", "system": "a", "text": "x"}\n{"item": "q", "system": "b", "text": "y"}\n',
         "several systems",
     ),
 }  # fmt: skip
@@ -286,5 +287,5 @@ def test_import_finds_the_format_and_says_what_it_took(tmp_path: Path, monkeypat
 
 def test_another_command_says_what_it_took_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(program, ["shards", "pack", locate("rows.jsonl"), "-o", "out"])
+    done = CliRunner().invoke(program, ["shards", "write", locate("rows.jsonl"), "-o", "out"])
     assert "read as jsonl; Question -> context, Answer -> response, bot -> system" in done.stderr, done.output

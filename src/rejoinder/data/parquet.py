@@ -92,7 +92,7 @@ def read_first_parquet_rows(path: Path, count: int) -> tuple[list[str], list[dic
     with file:
         batches = file.iter_batches(batch_size=count)
         values = read_valid_batches(batches, lambda one: one.to_pylist(), lambda error: _damaged_file_error("", error))
-        rows = next(values, [])
+        rows: list[dict[str, Any]] = next(values, [])
         return file.schema_arrow.names, [{key: v for key, v in row.items() if v is not None} for row in rows]
 
 

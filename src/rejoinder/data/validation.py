@@ -127,7 +127,7 @@ def _duplicate_hint(response: Response) -> str:
     """Return what to do about a duplicate id of a response; a default id is made from the item and the system."""
     if response.id == f"{response.item}/{response.system}":
         return (
-            "; if these are two versions of a system, give each its own 'system' name (v1=FILE v2=FILE), else give each "
-            "response an 'id' of its own"
+            "; if these are two versions of a system, give each its own 'system' name (v1=FILE v2=FILE), else give "
+            "each response an 'id' of its own"
         )
     return "; give each response an 'id' of its own"

@@ -94,8 +94,10 @@ def parse_texts(value: Any, column: str, place: Place) -> list[str]:
 def parse_turns(value: Any, column: str, place: Place, separator: str | None) -> list[dict[str, str]]:
     """Return the turns of a cell: one text (split at the separator, if any) or a list of texts or messages."""
     if isinstance(value, str):
-        messages = _parse_messages(value)
-        value = messages if messages is not None else value if separator is None else value.split(separator)
+        messages = _parse_messages(value) if value.lstrip().startswith("[{") else None
+        if messages is None and separator is None:
+            return [{"text": value.strip("\r\n")}] if value and not value.isspace() else []
+        value = messages if messages is not None else value.split(separator)
     if isinstance(value, Mapping) and isinstance(value.get("messages"), list):
         value = value["messages"]
     if isinstance(value, Mapping) and value and all(isinstance(v, list) for v in value.values()):
@@ -109,8 +111,6 @@ def parse_turns(value: Any, column: str, place: Place, separator: str | None) ->
 
 def _parse_messages(text: str) -> list[Any] | None:
     """Return the messages that a cell of a text table holds as JSON, or as Python writes a list; None if it is text."""
-    if not text.lstrip().startswith("[{"):
-        return None
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -166,7 +166,7 @@ class RatingValue(NamedTuple):
     by_name: bool
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(slots=True)
 class ForeignRow:
     """The values of a row, and what its columns hold."""
 
@@ -206,7 +206,9 @@ class ForeignRow:
 
     def prompt(self) -> str:
         """Return the system prompt among the messages of a context."""
-        lists = [column for column in self.layout.context if not isinstance(self.values.get(column), str)]
+        lists = [c for c in self.layout.context if not isinstance(text := self.values.get(c), str) or text[:1] == "["]
+        if not lists:
+            return ""
         return "\n".join(turn["text"] for column in lists for turn in self.turns(column) if is_prompt(turn))
 
     def references(self) -> list[Any]:

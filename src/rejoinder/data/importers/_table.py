@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
+
+import orjson
 
 from rejoinder.data.importers import _rows as cells
 from rejoinder.data.importers._base import ImportedRecord, ImportOptions, ImportTally
@@ -14,7 +17,7 @@ from rejoinder.data.importers._ids import IdAssigner, ResponsePlacer, content_di
 from rejoinder.data.importers._rows import ForeignRow
 from rejoinder.data.schema import Place, from_object
 from rejoinder.errors import InputError, SpecError, brief
-from rejoinder.types import Record
+from rejoinder.types import Item, Record, Reference, Response, Turn
 
 
 class ItemPlacement(NamedTuple):
@@ -35,9 +38,11 @@ class ItemIndex:
 
     def place(self, item: Mapping[str, Any], at: Place) -> tuple[str, bool]:
         """Return the id of an item without a reply, and whether it is new."""
-        name, content = item.get("id"), _item_digest(item)
+        name = item.get("id")
         if name is None:
+            content = _item_digest(item)
             return self._names.assign(content.hex()[:12], content)
+        content = _digest([item.get(key) for key in ("context", "references", "dialogue")])
         if name not in self._first_by_id:
             self._first_by_id[name] = (content, at)
             return name, True
@@ -59,10 +64,15 @@ class ItemIndex:
             return ItemPlacement(name, new, is_new)
         # A row without a context only refers to its item, which is in another row or file.
         name, new = self.place(item, at) if "context" in item else (item["id"], False)
-        key = (name, system, reply.get("id"), content_digest(text))
+        key = (name, system, reply.get("id"), _digest(text))
         is_new = key not in self._reply_keys
         self._reply_keys.add(key)
         return ItemPlacement(name, new, is_new)
+
+
+def _digest(value: Any) -> bytes:
+    """Return what tells JSON values apart within one import."""
+    return hashlib.blake2b(orjson.dumps(value), digest_size=16).digest()
 
 
 def _item_digest(item: Mapping[str, Any]) -> bytes:
@@ -70,6 +80,19 @@ def _item_digest(item: Mapping[str, Any]) -> bytes:
     turns = [f"{turn.get('speaker', '')}\0{turn['text']}" for turn in item.get("context", [])]
     references = [str(reference) for reference in item.get("references", [])]
     return content_digest(str(len(turns)), *turns, *references, f"\0{item.get('dialogue')}")
+
+
+def _make_item(item: dict[str, Any], place: Place) -> Record:
+    """Return the item of a row; its cells were checked, and only what the schema must check goes through it."""
+    if "future" in item or not all(isinstance(reference, str) for reference in item["references"]):
+        return from_object(item, place)
+    return Item(
+        item["id"],
+        tuple(Turn(turn["text"], turn.get("speaker")) for turn in item["context"]),
+        tuple(map(Reference, item["references"])),
+        dialogue=item.get("dialogue"),
+        meta=item.get("meta", {}),
+    )
 
 
 TAKES = frozenset({"system", "fields", "separator", "rater", "empty", "max_turns"})
@@ -175,9 +198,10 @@ class RowConverter:
                 reply["id"] = row.name("id")
             placement = self._items.place_reply(item, reply, row.place)
             if placement.new_item:
-                yield from_object({**item, "id": placement.item}, row.place)
+                yield _make_item({**item, "id": placement.item}, row.place)
             if placement.new_reply:
-                yield from_object({**reply, "item": placement.item}, row.place, allow_empty=True)
+                name = reply.get("id", f"{placement.item}/{reply['system']}")
+                yield Response(name, placement.item, reply["system"], reply["text"])
             elif not row.layout.ratings:
                 # With ratings, the row comes from another rater: only the rating is new.
                 self._tally.left_out[_REPEATED_ROWS] += 1

@@ -78,7 +78,7 @@ def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[Imp
 
 
 def _read_messages(file: File, named: Mapping[str, str], options: ImportOptions, tally: ImportTally) -> list[_Message]:
-    messages = []
+    messages: list[_Message] = []
     for place, row in read_rows(file, options):
         columns = {field: name for field, name in {**_find_columns(row, row), **named}.items() if name}
         if not messages:
