@@ -14,9 +14,9 @@ from rejoinder.data.datasets import dataset
 from rejoinder.data.download import FetchError, RetryPolicy, _describe_error, _is_web, dataset_file_url, download_file
 from rejoinder.data.importers import ImportOptions, ImportTally, import_
 from rejoinder.data.importers import _rows as cells
+from rejoinder.data.importers._messages import parse_message
 from rejoinder.data.importers.convokit import Utterance, build_threads
 from rejoinder.data.importers.dstc10 import parse_ratings, parse_response, parse_transcript
-from rejoinder.data.importers.openai import parse_message
 from rejoinder.data.knowledge import KNOWLEDGE, KnowledgeTriple, find_knowledge_files, normalise_persons, read_triples
 from rejoinder.data.questions import find_right_candidates, rank_grades
 from rejoinder.data.reader import LONGEST_LINE, InputFile

@@ -14,6 +14,7 @@ import orjson
 import pytest
 from importing import chat
 
+from rejoinder.data.detection import detect_format, take_sample
 from rejoinder.data.importers import ImportOptions, import_
 from rejoinder.data.schema import Place, from_object
 from rejoinder.data.writer import encode_record
@@ -66,6 +67,24 @@ DOCUMENTS: dict[str, list[Any]] = {
         {"context": "a", "fact": "f", "annotators": ["r"], "responses": [{"response": "b", "model": "m", "Fun": [1]}]},
     ],
 }
+LOGS = ("anthropic", "chatgpt", "claude", "langfuse", "langsmith", "otel")
+SHAPES = [
+    path for path in sorted((Path(__file__).parent / "shapes").iterdir()) if path.name.startswith((*LOGS, "openai"))
+]
+
+
+def read_shape(path: Path) -> list[Any]:
+    """The logs in one of our example files."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".jsonl":
+        return [json.loads(line) for line in text.splitlines()]
+    value = json.loads(text)
+    return value if isinstance(value, list) else [value]
+
+
+for shape in SHAPES:
+    if shape.suffix != ".csv" and shape.name != "otel_console.json":
+        DOCUMENTS.setdefault(shape.name.partition("_")[0], []).extend(read_shape(shape))
 TEXTS = {
     "csv": 'id,context,response,system,good,score,who\n1,"Hello,\n\nyou",Yes.,a,No.,3,ann\n2,Hi,Yo.,b,,,bob\n',
     "tsv": "id\tcontext\tresponse\tsystem\tgood\tscore\twho\n1\tHello\tYes.\ta\tNo.\t3\tann\n2\tHi\tYo.\tb\t\t\tbob\n",
@@ -142,7 +161,7 @@ def options_of(name: str, chance: random.Random) -> ImportOptions:
     if name in TABLES:
         given |= {"fields": FIELDS, "empty": chance.choice(["error", "keep", "drop"])}
         given |= {"separator": chance.choice([None, "\\n", "a"]), "system": chance.choice([None, "x"])}
-    elif name in ("openai", "dstc10"):
+    elif name in (*LOGS, "openai", "dstc10"):
         given |= {"system": chance.choice([None, "x"])}
     else:
         given |= {"form": chance.choice(["dialogues", "items"])}
@@ -172,12 +191,26 @@ def test_broken_json_never_gives_a_traceback(tmp_path: Path, name: str) -> None:
     chance = seeded(name)
     path, file = target(name, tmp_path)
     makers: tuple[Callable[[list[Any]], bytes], ...] = (lines_of, lambda values: json.dumps(values, indent=1).encode())
-    for _ in range(ROUNDS):
-        file.write_bytes(chance.choice(makers)(broken_json(DOCUMENTS[name], chance)))
+    for _ in range(ROUNDS if name not in LOGS else ROUNDS // 3):
+        # A few of many logs, so that what is broken is met.
+        values = DOCUMENTS[name] if name not in LOGS else chance.sample(DOCUMENTS[name], 2)
+        file.write_bytes(chance.choice(makers)(broken_json(values, chance)))
         holds(name, path, options_of(name, chance))
+        if name in LOGS:
+            detect_format(take_sample(file.read_bytes(), file.name))
 
 
-@pytest.mark.parametrize("name", [*DOCUMENTS, *TEXTS])
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+def test_broken_logs_never_give_a_traceback(tmp_path: Path, shape: Path) -> None:
+    name, chance = shape.name.partition("_")[0], seeded(shape.name)
+    for _ in range(25):
+        path = tmp_path / "input"
+        path.write_bytes(broken_bytes(shape.read_bytes(), chance))
+        holds(name, path, options_of(name, chance))
+        detect_format(take_sample(path.read_bytes(), shape.name))
+
+
+@pytest.mark.parametrize("name", [*(name for name in DOCUMENTS if name not in LOGS), *TEXTS])
 def test_broken_bytes_never_give_a_traceback(tmp_path: Path, name: str) -> None:
     chance = seeded(name)
     path, file = target(name, tmp_path)

@@ -230,8 +230,9 @@ def test_logs_with_input_and_output_are_read_too(tmp_path: Path) -> None:
     log = {"id": "r", "model": "m", "instructions": "Be kind.", "input": "Hello!", "output": output}
     tally = ImportTally()
     found = imported("openai", save(tmp_path / "l.json", log), tally)
-    assert found.items["r/1"].meta == {"system_prompt": "Be kind.", "left_out": {"entries that are no messages": 1}}
-    assert found.responses["r/1/m"].text == "Hi."
+    (item,) = found.items.values()
+    assert item.meta == {"system_prompt": "Be kind.", "left_out": {"entries that are no messages": 1}}
+    assert [(r.item, r.system, r.text) for r in found.responses.values()] == [(item.id, "m", "Hi.")]
 
 
 @pytest.mark.parametrize(
@@ -259,18 +260,39 @@ def test_a_log_that_is_none_is_told_in_one_line(tmp_path: Path, log: object, sai
 def test_what_a_log_holds_besides_its_messages_is_counted_as_left_out(tmp_path: Path) -> None:
     said = [
         {"role": "user", "content": "Hi", "name": "", "annotations": []},
-        {"role": "assistant", "content": "Hello", "feedback": "good", "refusal": None},
+        {"role": "assistant", "content": "Hello", "pace": "good", "refusal": None},
         {"role": "tool", "content": "3", "tool_call_id": "t"},
     ]
-    logs = [{"id": str(n), "model": "m", "rating": n, "usage": None, "messages": said} for n in range(3)]
+    logs = [{"id": str(n), "model": "m", "mood": n + 1, "usage": None, "messages": said} for n in range(3)]
     tally = ImportTally()
     found = imported("openai", save(tmp_path / "l.jsonl", logs), tally)
-    counted = {"tool messages": 3, "'rating' of conversations": 3, "'feedback' of messages": 3}
+    counted = {"tool messages": 3, "'mood' of conversations": 3, "'pace' of messages": 3}
     assert tally.left_out == counted
     assert all("left_out" not in item.meta for item in found.items.values())
     read = Input(tmp_path / "l.jsonl")
     assert len(list(read.records())) == 6
     assert read.left_out == counted
+
+
+def test_ratings_in_a_log_become_ratings(tmp_path: Path) -> None:
+    log = chat("Tea?", "Yes.", "Milk?", "No.", model="m", id="c", rating=4)
+    log["messages"][1]["feedback"] = {"rating": "thumbs_up", "comment": "quick"}
+    log["messages"][3]["thumbs"] = "down"
+    alone = chat("Tea?", "Yes.", model="m", id="d", score="2.5", feedback=["up", {"name": "tone", "value": 3}, "odd"])
+    tally = ImportTally()
+    found = imported("openai", save(tmp_path / "l.jsonl", [log, alone]), tally)
+    assert [(r.response or r.dialogue, r.aspect, r.value, r.rater) for r in found.ratings] == [
+        ("c/1/m", "feedback", 1.0, "user"),
+        ("c/3/m", "thumbs", 0.0, "user"),
+        ("c", "rating", 4.0, "user"),
+        ("d/1/m", "score", 2.5, "user"),
+        ("d/1/m", "feedback", 1.0, "user"),
+        ("d/1/m", "tone", 3.0, "user"),
+    ]
+    assert found.ratings[0].meta == {"comment": "quick"}
+    assert tally.left_out == {"ratings that are not numbers": 1}
+    named = imported("openai", tmp_path / "l.jsonl", rater="ann")
+    assert {rating.rater for rating in named.ratings} == {"ann"}
 
 
 def test_a_key_of_its_own_for_each_log_is_counted_under_others(tmp_path: Path) -> None:

@@ -30,7 +30,10 @@ def run(*arguments: str, stdin: str | None = None) -> tuple[int, str, str]:
 
 
 def test_the_importers_that_were_promised_are_there() -> None:
-    promised = "openai csv tsv parquet jsonl huggingface parlai convokit dailydialog dstc10"
+    promised = (
+        "openai anthropic chatgpt claude langfuse langsmith otel "
+        "csv tsv parquet jsonl huggingface parlai convokit dailydialog dstc10"
+    )
     assert set(promised.split()) <= set(NAMES)
 
 
@@ -83,7 +86,8 @@ def test_an_unknown_importer_gets_a_suggestion(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_option_that_an_importer_does_not_take_is_refused(tmp_path: Path, name: str) -> None:
-    given = ImportOptions("x", (("text", "y"),), "|", "r", "items", "drop", "test", ";", False, 3, "Sheet1", ("bot",))
+    more = ("items", "drop", "test", ";", False, 3, "Sheet1", ("bot",), "requests.jsonl")
+    given = ImportOptions("x", (("text", "y"),), "|", "r", *more)
     for field in dataclasses.fields(ImportOptions):
         if field.name in FLAGS and field.name not in importer(name).TAKES:
             with pytest.raises(SpecError, match=f"does not take {FLAGS[field.name]}; it takes --"):

@@ -44,6 +44,11 @@ def locate(name: str) -> str:
     return str(SHAPES / name)
 
 
+def files_of(name: str) -> list[str]:
+    """The files of an input: two that are scored together have a space between them."""
+    return name.removeprefix("text:").replace(",", " ").split()
+
+
 def read(name: str, **options: object) -> Collection:
     require(name)
     return rejoinder.read(locate(name), options=rejoinder.ImportOptions(**options))  # type: ignore[arg-type]
@@ -55,7 +60,8 @@ def test_every_shape_of_the_table_goes_straight_into_score(
 ) -> None:
     require(name)
     monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(program, ["score", locate(name), "-m", "length", "--processes", "1", "-o", "run"])
+    inputs = [locate(part) for part in name.split()]
+    done = CliRunner().invoke(program, ["score", *inputs, "-m", "length", "--processes", "1", "-o", "run"])
     assert done.exit_code == 0, done.output
     format_name = documented()[name]
     if format_name != "rejoinder":
@@ -63,7 +69,7 @@ def test_every_shape_of_the_table_goes_straight_into_score(
 
 
 def test_every_file_of_the_folder_is_in_the_table() -> None:
-    shown = {part for name in documented() for part in name.removeprefix("text:").split(",")}
+    shown = {part for name in documented() for part in files_of(name)}
     assert {path.name for path in SHAPES.iterdir()} <= shown
     assert len(documented()) >= 25
 
@@ -75,7 +81,7 @@ def test_exactly_one_importer_recognises_each_shape(path: Path) -> None:
     names = [name for name in importer_names() if recognises(importer(name), sample)]
     assert len(names) == (0 if path.name in UNCLAIMED else 1), names
     if names:
-        assert documented()[path.name] == names[0]
+        assert names[0] in {format_name for name, format_name in documented().items() if path.name in files_of(name)}
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,12 @@ class _FormatsCommand(click.Command):
 @click.option(
     "--no-quotes", "quotes", flag_value=False, type=bool, default=True, help="Treat quotes as part of the text."
 )
+@click.option(
+    "--with",
+    "companion",
+    metavar="FILE",
+    help="A file that belongs to PATH: the requests of a batch, or message_feedback.json of ChatGPT's export.",
+)
 def command(
     arguments: tuple[str, ...],
     output: str,
@@ -57,6 +63,7 @@ def command(
     split: str | None,
     delimiter: str | None,
     quotes: bool,
+    companion: str | None,
 ) -> None:
     """Convert PATH, a file or folder in the format NAME, to records of rejoinder's schema.
 
@@ -84,6 +91,7 @@ def command(
         max_turns=max_turns,
         sheet=sheet,
         bots=bots,
+        companion=companion,
     )
     write(import_(name, path, options, tally), output)
     click.echo(tally.summary(name or path), err=True)

@@ -27,6 +27,7 @@ FLAGS = {
     "max_turns": "--max-turns",
     "sheet": "--sheet",
     "bots": "--bot",
+    "companion": "--with",
 }
 _MAX_NAMES = 12
 _FIRST_FIELDS = {"context": 0, "chosen": 1, "rejected": 2, "response": 3, "system": 4, "reference": 5, "rating": 8}
@@ -67,6 +68,8 @@ class ImportOptions:
     sheet: str | None = None
     # The authors whose messages are replies, if each row is a message.
     bots: tuple[str, ...] = ()
+    # A file that belongs to the imported one: the requests of a batch, or the ratings of an export.
+    companion: str | None = None
     # The system if neither the file nor ``system`` names one (no flag: for callers).
     unnamed: str | None = None
     # The file to read, if its name is not that of its path (no flag: for callers).

@@ -14,7 +14,7 @@ from typing import Any, cast
 import orjson
 
 from rejoinder.data.detection import find_encoding
-from rejoinder.data.importers._base import EntryPlace, File, ImportTally
+from rejoinder.data.importers._base import EntryPlace, File, ImportOptions, ImportTally
 from rejoinder.data.reader import LONGEST_LINE, BlankLineCounter, InputFile, decode_json_line
 from rejoinder.data.schema import Place
 from rejoinder.data.spool import standard_input
@@ -202,3 +202,13 @@ def _parse_document(file: File, text: bytes) -> Any:
             f"{file.name}: not valid JSON ({error.msg} at line {error.lineno} column {error.colno}); "
             "it must be one JSON value, or one per line"
         ) from None
+
+
+def companion_file(options: ImportOptions) -> list[File]:
+    """Return the file that is named with --with, if any."""
+    if options.companion is None:
+        return []
+    path = Path(options.companion)
+    if not path.is_file():
+        raise InputError(f"{printable(path)}: no such file; --with names the file that belongs to the imported one")
+    return [File(path, printable(path), stem_of(printable(path.name)))]

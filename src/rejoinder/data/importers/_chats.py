@@ -1,0 +1,209 @@
+"""Conversations of chat logs as records: an item per reply, the responses to it, and their ratings."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from rejoinder.data.importers._base import File, ImportedRecord, ImportOptions, ImportTally
+from rejoinder.data.importers._ids import IdAssigner, ResponsePlacer, content_digest
+from rejoinder.data.importers._messages import Message, parse_message
+from rejoinder.data.importers._ratings import USER, LogRating
+from rejoinder.data.schema import Place
+from rejoinder.errors import InputError
+from rejoinder.types import Item, Rating, Reference, Response, Turn
+
+TAKES = frozenset({"system", "rater", "max_turns"})
+OPENING_MESSAGES = "assistant messages that open a conversation"
+REPEATED_RESPONSES = "replies that were read already"
+NO_TURNS = "conversations without a turn"
+
+
+@dataclasses.dataclass(frozen=True)
+class Conversation:
+    """One log: its messages, its id, and the id it gets if another conversation has that one."""
+
+    id: str
+    # Whether logs with this id are the same conversation; otherwise only their contexts are compared.
+    named: bool
+    otherwise: str
+    # What no other log has, if it is not named.
+    key: str
+    model: str | None
+    messages: tuple[Message | None, ...]
+    file: str
+    place: Place
+    left_out: Counter[str]
+    # What had been left out before each message.
+    left_out_before: tuple[Counter[str], ...]
+    ratings: tuple[LogRating, ...] = ()
+    # Whether the log is of one call; its item is then named by the context, the same in every file.
+    is_exchange: bool = False
+    # The conversation that one call belongs to.
+    session: str | None = None
+    # Replies that are known to be good.
+    references: tuple[Reference, ...] = ()
+
+
+class MessageList:
+    """The messages of a log as they are read, with what had been left out before each."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = self._here = place
+        self.messages: list[Message | None] = []
+        self.left_out: Counter[str] = Counter()
+        self.left_out_before: list[Counter[str]] = []
+
+    def move(self, place: Place) -> None:
+        """Say where the next messages are, if not where the first ones were."""
+        self._here = place
+
+    def read(self, values: Iterable[Any], is_context: bool = False) -> None:
+        """Add messages of a log; ``is_context``: none of them is a response."""
+        for value in values:
+            self.left_out_before.append(self.left_out.copy())
+            message = parse_message(value, self._here, len(self.messages) + 1, self.left_out)
+            if message is not None:
+                message = message._replace(place=self._here, is_context=is_context or message.is_context)
+            self.messages.append(message)
+
+    def read_replies(self, values: Iterable[Any]) -> None:
+        """Add replies to what was said before: the first with text is the turn, the further ones are others."""
+        self.left_out_before.append(self.left_out.copy())
+        number = len(self.messages) + 1
+        replies = [m for v in values if (m := parse_message(v, self._here, number, self.left_out)) is not None]
+        first = replies[0]._replace(place=self._here, others=tuple(replies[1:])) if replies else None
+        self.messages.append(first)
+
+    def conversation(self, file: File, log_id: str | None, *, is_exchange: bool = False, **more: Any) -> Conversation:
+        """Return the conversation; ``is_exchange``: its id is that of one call, so it has one reply."""
+        numbered = f"{file.stem}-{self._place.line}"
+        return Conversation(
+            id=numbered.rpartition("/")[2] if log_id is None else log_id,
+            named=log_id is not None and not is_exchange,
+            is_exchange=is_exchange,
+            otherwise=numbered if log_id is None else f"{file.stem}/{log_id}",
+            key=f"{file.stem} {self._place}" if log_id is None else log_id,
+            messages=tuple(self.messages),
+            file=file.stem,
+            place=self._place,
+            left_out=self.left_out,
+            left_out_before=tuple(self.left_out_before),
+            **more,
+        )
+
+
+class ChatConverter:
+    """Turns conversations into records, and remembers the ids, replies and system prompts so far."""
+
+    def __init__(self, options: ImportOptions, tally: ImportTally) -> None:
+        self._options = options
+        self._tally = tally
+        self._dialogues, self._items = IdAssigner(), IdAssigner()
+        self._replies = ResponsePlacer()
+        self._prompts: dict[str, bytes] = {}
+        self._response_ids: Counter[str] = Counter()
+        self._ratings: Counter[tuple[str | None, ...]] = Counter()
+
+    def records(self, log: Conversation) -> Iterator[ImportedRecord]:
+        """Yield each reply as a response to an item whose context is the messages before it, then its ratings."""
+        self._tally.left_out.update(log.left_out)
+        messages = [(n, m) for n, m in enumerate(log.messages) if m is not None and m.role != "system"]
+        turns = tuple(Turn(m.text, m.role) for _, m in messages)
+        if not turns:
+            self._tally.left_out[NO_TURNS] += 1
+            return
+        dialogue = self._name_dialogue(log, turns)
+        responses = []
+        for position, (number, message) in enumerate(messages):
+            if message.role != "assistant" or message.is_context:
+                continue
+            if position == 0:
+                self._tally.left_out[OPENING_MESSAGES] += 1
+                continue
+            for record in self._reply(log, message, number, turns, position, dialogue):
+                yield ImportedRecord(record, message.place or log.place)
+                if isinstance(record, Response):
+                    responses.append(record.id)
+        yield from self._rate_conversation(log, responses, dialogue)
+
+    def _rate_conversation(
+        self, log: Conversation, responses: list[str], dialogue: str | None
+    ) -> Iterator[ImportedRecord]:
+        if not responses:
+            return
+        # A rating of the whole belongs to its only reply, if there is only one; that of a call to its first reply.
+        target = {"response": responses[0]} if len(responses) == 1 or log.is_exchange else {"dialogue": dialogue}
+        for record in self.rate(log.ratings, **target):
+            yield ImportedRecord(record, log.place)
+
+    def _name_dialogue(self, log: Conversation, turns: tuple[Turn, ...]) -> str | None:
+        if log.is_exchange:
+            return log.session
+        # Two logs with one id are the same conversation if they begin with the same turn: systems can be compared.
+        own = content_digest(log.id, turns[:1]) if log.named else content_digest(log.file, str(log.place))
+        return self._dialogues.assign(log.id, own, log.otherwise)[0]
+
+    def _reply(
+        self,
+        log: Conversation,
+        message: Message,
+        number: int,
+        turns: tuple[Turn, ...],
+        position: int,
+        dialogue: str | None,
+    ) -> Iterator[Item | Response | Rating]:
+        system = self.system_of(message.model or log.model, log.place)
+        wanted = f"{dialogue or log.id}/{position}"
+        # Without an id, only the context shows whether two systems answered the same thing.
+        references = [log.references] if log.references else []
+        context_digest = content_digest(wanted if log.named else log.session or "", turns[:position], *references)
+        if log.is_exchange:
+            wanted = context_digest.hex()[:12] if log.session is None else f"{log.id}/{position}"
+        reply_key = message.text if log.named else f"{log.key} {number}"
+        content, is_new = self._replies.place(context_digest, system, reply_key)
+        if not is_new:
+            self._tally.left_out[REPEATED_RESPONSES] += 1
+            return
+        name, new = self._items.assign(wanted, content, None if log.is_exchange else f"{log.file}/{wanted}")
+        prompt = "\n".join(m.text for m in log.messages[:number] if m is not None and m.role == "system")
+        if new:
+            self._prompts[name] = content_digest(prompt)
+            meta: dict[str, Any] = {"system_prompt": prompt} if prompt else {}
+            if log.left_out_before[number]:
+                meta["left_out"] = dict(log.left_out_before[number])
+            yield Item(name, turns[:position], log.references, turns[position + 1 :], dialogue=dialogue, meta=meta)
+        differs = self._prompts[name] != content_digest(prompt)
+        reply_meta = {"system_prompt": prompt} if differs else {}
+        for reply in (message, *message.others):
+            response = self.respond(name, self.system_of(reply.model or system, log.place), reply.text, reply_meta)
+            yield response
+            yield from self.rate(reply.ratings, response=response.id)
+
+    def respond(self, item: str, system: str, text: str, meta: dict[str, Any]) -> Response:
+        """Return a response; a further one of the same system to the same item gets a number."""
+        name = f"{item}/{system}"
+        self._response_ids[name] += 1
+        number = self._response_ids[name]
+        return Response(name if number == 1 else f"{name}~{number}", item, system, text, meta)
+
+    def rate(
+        self, ratings: Iterable[LogRating], response: str | None = None, dialogue: str | None = None
+    ) -> Iterator[Rating]:
+        """Yield the ratings of a response or of a dialogue; a second one by the same rater gets a numbered rater."""
+        for rating in ratings:
+            rater, aspect = self._options.rater or rating.rater or USER, rating.aspect.strip() or "rating"
+            key = (response, dialogue, rater, aspect)
+            self._ratings[key] += 1
+            name = rater if self._ratings[key] == 1 else f"{rater}-{self._ratings[key]}"
+            meta = {"comment": rating.comment} if rating.comment else {}
+            yield Rating(name, aspect, rating.value, response, dialogue, meta)
+
+    def system_of(self, model: str | None, place: Place) -> str:
+        """Return the system that replied: as the user said, else as the log says."""
+        system = self._options.system or model or self._options.unnamed
+        if system is None:
+            raise InputError(f"{place}: the log has no 'model'; name the system that replied with --system NAME")
+        return system
