@@ -36,7 +36,7 @@ def installed(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     monkeypatch.setenv("REJOINDER_THREADS", "1")  # tiny matrices gain nothing from more
     threads = torch.get_num_threads()
     yield
-    opening._open.cache_clear()
+    opening._open_language_model_once.cache_clear()
     torch.set_num_threads(threads)
 
 

@@ -391,7 +391,7 @@ def small(measured: idk.IdkMeasures, monkeypatch: pytest.MonkeyPatch) -> None:
         "open_aptness": lambda: None,
         "load_pair_encoder": Made,
         "read_dataset": lambda _: iter(talks()),
-        "train_all": lambda *_: measured.runs,
+        "train_all_variants": lambda *_: measured.runs,
         "read_model_head": lambda *_: measured.head,
         "measure_masking": lambda *_: measured.masked,
         "read_test_rows": lambda: [made_up_rows(column, i, 12) for i, column in enumerate(FIVE)],

@@ -214,7 +214,7 @@ def test_a_training_that_was_killed_is_not_taken_for_a_scorer(monkeypatch: pytes
 
     scorer = ComparedScorer("ruber", GLOVE)
     with monkeypatch.context() as patch:
-        patch.setattr("rejoinder.training.speaker.trainer.compute_bounds", killed)
+        patch.setattr("rejoinder.training.speaker.trainer.compute_scorer_bounds", killed)
         with pytest.raises(KeyboardInterrupt):
             train_or_load(scorer, dialogues(30), **QUICK)
     found = train_or_load(scorer, dialogues(30), **QUICK)

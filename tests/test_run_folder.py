@@ -128,7 +128,7 @@ def test_a_shard_that_was_cut_is_refused_and_scored_again_once_removed(tmp_path:
 def stopped(chats: Path, target: Path, monkeypatch: pytest.MonkeyPatch, metric: str = "length") -> None:
     """A run without a cache that is stopped when all chunks are there."""
     with monkeypatch.context() as patch:
-        patch.setattr("rejoinder.scoring.run.assemble", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr("rejoinder.scoring.run.assemble_scores", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             run([chats], Plan.of([metric]), target, cache=False)
 
@@ -178,11 +178,11 @@ def test_the_later_of_two_processes_takes_the_run_that_the_first_has_finished(
     def slow_look(place: Path, identity: str) -> dict[str, Any] | None:
         found = look(place, identity)
         if not (place / "run.json").exists():  # we have looked; now the other process writes the whole run
-            monkeypatch.setattr("rejoinder.scoring.run.read_finished", look)
+            monkeypatch.setattr("rejoinder.scoring.run.read_finished_run", look)
             assert run([chats], Plan.of(["length"]), place).fresh
         return found
 
-    monkeypatch.setattr("rejoinder.scoring.run.read_finished", slow_look)
+    monkeypatch.setattr("rejoinder.scoring.run.read_finished_run", slow_look)
     second = run([chats], Plan.of(["length"]), target)
     assert not second.fresh
     assert len(second.scores) == len(rejoinder.load(target)) == 100
@@ -195,7 +195,7 @@ def test_the_later_of_two_processes_leaves_another_run_as_it_is(
     chats, target = write_file(tmp_path / "chats.jsonl", 100), tmp_path / "run"
     run([chats], Plan.of(["length"]), target)
     before = sorted(p.name for p in target.iterdir())
-    monkeypatch.setattr("rejoinder.scoring.run.read_finished", lambda *_: None)
+    monkeypatch.setattr("rejoinder.scoring.run.read_finished_run", lambda *_: None)
     with pytest.raises(RunError, match="holds another run"):
         run([chats], Plan.of(["bleu"]), target)
     assert sorted(p.name for p in target.iterdir()) == before

@@ -147,13 +147,13 @@ def test_a_killed_training_goes_on_to_the_same_files(tmp_path: Path, own_cache: 
         from rejoinder.training.speaker import steps, trainer
         steps._CHECKPOINT_SECONDS = 0.0
         kept = []
-        save = trainer.save_state
+        save = trainer.save_scorer_state
         def kill(path, state, of):
             save(path, state, of)
             kept.append(state.begin)
             if state.epoch == 1 and state.begin == 160:
                 os.kill(os.getpid(), signal.SIGKILL)
-        trainer.save_state = kill
+        trainer.save_scorer_state = kill
         train(Path(sys.argv[1]), quick())
     """
     target = tmp_path / "killed"
@@ -173,7 +173,7 @@ def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path, monkeypatch
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("rejoinder.training.speaker.trainer.compute_bounds", stop)
+        patched.setattr("rejoinder.training.speaker.trainer.compute_scorer_bounds", stop)
         with pytest.raises(KeyboardInterrupt):
             train(tmp_path / "m", quick())
     with pytest.raises(InputError, match="belongs to another training"):
