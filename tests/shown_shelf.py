@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import importlib
 import json
 import shutil
 from pathlib import Path
@@ -100,8 +101,21 @@ def fill(folder: Path) -> None:
     (folder / "crawl-300d-2M.vec").write_text("2 3\nhello 1 2 3\nthere 3 2 1\n")
     (folder / "fasttext").mkdir()
     write(folder / "seeds.jsonl", [_seed(one) for one in seeds(12)])
+    _tables(folder)
     _runs(folder)
     _pilot(folder)
+
+
+def _tables(folder: Path) -> None:
+    """Tables of replies, as people keep them."""
+    for name in ("old.csv", "new.csv"):
+        (folder / name).write_text("prompt,response\nIs it open?,Yes.\nUntil when?,Until six.\n")
+    openpyxl = importlib.import_module("openpyxl")
+    book = openpyxl.Workbook()
+    sheet = book.create_sheet("Answers")
+    for row in (("Frage", "Antwort", "model"), ("Is it open?", "Yes.", "bot")):
+        sheet.append(row)
+    book.save(folder / "survey.xlsx")
 
 
 def _seed(one: Seed) -> dict[str, Any]:

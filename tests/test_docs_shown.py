@@ -17,7 +17,6 @@ import pytest
 from click.testing import CliRunner
 from shown import PAGES, ROOT, Block, blocks, is_synopsis, unknown_options, words
 from shown_shelf import decide, fill, questions
-from test_readme import PENDING
 from tiny_talks import talks
 
 import rejoinder
@@ -81,8 +80,6 @@ def test_every_shown_command_runs(page: Path, workplace: Path) -> None:
 
 
 def type_it(command: str, block: Block) -> None:
-    if command.partition("  #")[0].strip() in PENDING:
-        return
     assert not unknown_options(command), command
     if is_synopsis(command):
         return

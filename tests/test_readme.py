@@ -19,11 +19,6 @@ from rejoinder.errors import InputError
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 JOBS = ["Did my new prompt make it worse?", "Which replies should we read?", "Which metric can we believe?"]
-# Lines whose commands are not there yet; the test below fails as soon as one of them works: take it out then.
-PENDING = {
-    "rejoinder compare runs/old runs/new",
-    "rejoinder show runs/new --worst 10",
-}
 
 
 def lines_of(job: str) -> list[str]:
@@ -46,10 +41,7 @@ def test_the_lines_of_a_job_work_on_a_fresh_machine(
     monkeypatch.chdir(tmp_path)
     for line in ["rejoinder demo", *lines_of(job)]:
         done = CliRunner().invoke(program, shlex.split(line)[1:], prog_name="rejoinder")
-        if line in PENDING:
-            assert done.exit_code != 0, f"it works now; take it out of PENDING: {line}"
-        else:
-            assert done.exit_code == 0, f"{line}: {done.output}"
+        assert done.exit_code == 0, f"{line}: {done.output}"
     if job == JOBS[2]:
         assert (tmp_path / "runs" / "chats.html").stat().st_size > 10_000
 
