@@ -739,7 +739,7 @@ def test_requests_that_failed_and_were_sent_again_are_counted(
         done = score_by_command(chats(tmp_path, 3), tmp_path / "run", "--processes", processes)
         assert len(server.sent) == 7
     assert done.exit_code == 0, done.output
-    assert "; 4 failures (HTTP 429: 2; HTTP 503: 1; unreadable answer: 1), 4 retries\n" in done.stderr
+    assert "4 failures (HTTP 429: 2; HTTP 503: 1; unreadable answer: 1), 4 retries\n" in done.stderr
     timings = json.loads((tmp_path / "run" / "timings.json").read_text())
     assert timings["requests"] == {"HTTP 429": 2, "HTTP 503": 1, "unreadable answer": 1, "retries": 4}
 
@@ -751,7 +751,7 @@ def test_a_run_without_a_readable_answer_says_so_and_fails(tmp_path: Path, monke
         done = score_by_command(chats(tmp_path, 36), tmp_path / "run", "--processes", "1")
         assert len(server.sent) == 72
     assert done.exit_code == 1
-    assert "; 72 failures (unreadable answer: 72), 36 retries\n" in done.stderr
+    assert "72 failures (unreadable answer: 72), 36 retries\n" in done.stderr
     why = "none of 36 replies has a score under judge(model='m') (36 with only unreadable answers)"
     assert done.stderr.endswith(f"rejoinder: {why}\n")
     again = score_by_command(tmp_path / "chats.jsonl", tmp_path / "run")

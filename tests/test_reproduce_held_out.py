@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from rejoinder.cli import program
+from rejoinder.data.inputs import DEFAULT_CORPORA
 from rejoinder.errors import InputError, SpecError
 from rejoinder.metric import NAN, Metric
 from rejoinder.papers.base import Figure, Reproduction
@@ -36,7 +37,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """No published set is read."""
 
     def records(given: Sequence[str]) -> Iterator[Dialogue]:
-        assert given == ()
+        assert given == DEFAULT_CORPORA
         return iter(TALKS)
 
     for module in (held_out, robustness):

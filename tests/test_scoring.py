@@ -188,7 +188,7 @@ def test_the_table_says_means_with_intervals_by_hand() -> None:
 def test_the_impatient_may_give_plain_lists() -> None:
     found = rejoinder.score(["Fine, thanks."], references=[["Fine, thanks."]], contexts=["How are you?"])
     assert found["bleu"][0] == pytest.approx(1, abs=1e-6)
-    with pytest.raises(InputError, match="a file has its own"):
+    with pytest.raises(InputError, match="a file or a table has its own"):
         rejoinder.score(rejoinder.from_lists(["a"]), references=["b"])
     with pytest.raises(InputError, match="no responses"):
         rejoinder.score([])

@@ -109,7 +109,9 @@ def test_a_group_without_scores_has_none() -> None:
 
 def test_systems_stand_by_their_mean_and_rows_say_what_is_whose() -> None:
     scores = scored([("", "low", 1.0), ("", "high", 3.0), ("", "low", 2.0), ("", "none", NAN)])
-    assert scores.table().rows[0][0] == "high"
+    assert [row[0] for row in scores.table().rows] == ["low", "high", "none"]  # length only describes
+    directed = replace(scores, facts={"length": scores.facts["length"]._replace(higher_is_better=True)})
+    assert directed.table().rows[0][0] == "high"
     assert {row[0]: row[1] for row in scores.table().rows} == {"high": 1, "low": 2, "none": 1}
     assert scores.mean("length", "low").value == 1.5
     assert scores.mean("length").value == 2.0
