@@ -12,7 +12,7 @@ import pytest
 
 import rejoinder
 from rejoinder.comparison.next_ratings import find_metric_disagreements, find_uncertain_order, mix_replies
-from rejoinder.comparison.reading import _find_unusual
+from rejoinder.comparison.reading_list import _find_unusual
 from rejoinder.data.collection import collect
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError

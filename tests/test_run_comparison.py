@@ -52,7 +52,7 @@ def test_differences_are_new_minus_old_with_the_replies_that_changed() -> None:
     assert change.difference.low <= change.difference.value <= change.difference.high < 0
     assert change.new - change.old == pytest.approx(change.difference.value)
     assert change.survives
-    assert compared.sentences()[0].startswith("rouge_l: bot got worse by -0.")
+    assert compared.sentences()[0].startswith("rouge_l: bot got worse by 0.")
     worse, better = compared.worse("rouge_l", 3), compared.better("rouge_l")
     assert [one.item for one in worse] == ["i0", "i1", "i2"]
     assert {one.item for one in better} == {"i30", "i31"}
@@ -272,12 +272,12 @@ def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Typed:
 def test_compare_takes_two_runs(typed: Typed) -> None:
     done = typed("compare", "old", "new", "--show", "2")
     assert done.exit_code == 0, done.output
-    assert "rouge_l: bot got worse by -0." in done.output
+    assert "rouge_l: bot got worse by 0." in done.output
     assert done.output.count("I like soup.") == 2
     assert "replies that got worse" not in typed("compare", "old", "new", "--show", "0").output
     tables = json.loads(typed("compare", "old", "new", "--format", "json").output)
     assert [table["title"] for table in tables] == ["Old and new", "Items", "rouge_l: replies that got worse"]
-    assert "rating:helpful: other got worse by -0.500" in typed("compare", "old", "new", "-m", "rating:helpful").output
+    assert "rating:helpful: other got worse by 0.500" in typed("compare", "old", "new", "-m", "rating:helpful").output
     with pytest.raises(SpecError, match="leave out --preferences"):
         raise typed("compare", "old", "new", "--preferences").exception or AssertionError
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from rejoinder.comparison.judgements import AGGREGATE
 from rejoinder.comparison.preferences import rank_by_preference
-from rejoinder.comparison.reading import beaten_shares, choose_replies
+from rejoinder.comparison.reading_list import beaten_shares, choose_replies
 from rejoinder.data.collection import Collection
 from rejoinder.data.inputs import read
 from rejoinder.errors import InputError, nearest

@@ -133,7 +133,8 @@ class RunComparison:
         if not one.survives:
             return f"{subject} changed {by}, which may be chance ({replies})."
         is_up = one.difference.value > 0
-        return f"{subject} got {'better' if is_up == better else 'worse'} {by} ({replies})."
+        size = f"by {format_decimal(abs(one.difference.value), 3)} on {format_count(one.n, 'item')}"
+        return f"{subject} got {'better' if is_up == better else 'worse'} {size} ({replies})."
 
     def worse(self, metric: str, n: int = 5) -> list[ReplyChange]:
         """Return the n replies that lost most under a metric, the greatest loss first."""
