@@ -44,7 +44,7 @@ def run(case: Case, out: Path, engine: list[str]) -> str:
     """What a command says, which ends well."""
     out.mkdir(exist_ok=True)
     process = driver(case.command(out, engine), cwd=out)
-    said, errors = process.communicate(timeout=120)
+    said, errors = process.communicate(timeout=300)
     assert process.returncode == 0, errors
     return said + errors
 
@@ -81,7 +81,7 @@ def test_what_is_killed_loses_and_doubles_nothing(
             time.sleep(0.02)
         assert process.poll() is None, process.communicate()
         assert {"worker": nodes.kill_worker, "node": nodes.kill_node}.get(what, lambda _: killed(process.pid))(0)
-        _, errors = process.communicate(timeout=120)
+        _, errors = process.communicate(timeout=300)
         if what == "driver":
             assert process.returncode == -signal.SIGKILL
             run(case, tmp_path, on(nodes))
@@ -111,7 +111,7 @@ def test_ctrl_c_ends_a_cluster_of_our_own_and_the_command_goes_on(known: dict[st
     (tmp_path / "wait").unlink()
     for out in ("run", "fresh"):
         again = driver([*words, "-o", out, *ONE], cwd=tmp_path)
-        _, errors = again.communicate(timeout=120)
+        _, errors = again.communicate(timeout=300)
         assert again.returncode == 0, errors
     assert outputs(tmp_path / "run") == outputs(tmp_path / "fresh")
 
@@ -167,7 +167,7 @@ def test_workers_get_the_key_that_they_need_and_no_file_of_rays_holds_any(nodes:
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
     mine = {**KEYS, "REJOINDER_CACHE": str(tmp_path / "cache"), "REJOINDER_JUDGE_TRIES": "2", "PYTHONPATH": path}
     command = [sys.executable, "-c", DRIVER, nodes.address]
-    done = subprocess.run(command, env={**os.environ, **mine}, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, env={**os.environ, **mine}, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     for seen in json.loads(done.stdout.splitlines()[-1]):
         assert {name: seen.get(name) for name in mine if name not in ("REJOINDER_TOKEN", "PYTHONPATH")} == {
