@@ -119,9 +119,9 @@ class SliceComparison:
     def differences_table(self) -> Table:
         """One line per slice and pair of systems: the paired difference, and whether it survives correction."""
         rows: list[list[Cell]] = []
-        small = dict.fromkeys(f"{one.slice}: {one.reason}" for one in self.differences if is_too_small(one.reason))
+        small = dict.fromkeys(f"{one.slice}: {one.reason}" for one in self.differences if isdescribe_size(one.reason))
         for one in self.differences:
-            if is_too_small(one.reason):
+            if isdescribe_size(one.reason):
                 continue
             d = one.difference
             verdict = one.reason or ("yes" if one.corrected < ALPHA else "no")
@@ -179,7 +179,7 @@ def compute_slice_differences(
     """Return the differences of systems within each slice; ``compare_pairs`` compares them on some replies."""
     found = [(name, d) for name, mask in slicing.masks.items() for d in compare_pairs(scores.subset(mask))]
     clusters = {name: scores.clusters[mask] for name, mask in slicing.masks.items()}
-    reasons = [d.reason or _too_small(min(d.n, len(np.unique(clusters[name])))) for name, d in found]
+    reasons = [d.reason or describe_size(min(d.n, len(np.unique(clusters[name])))) for name, d in found]
     p_values = [math.nan if reason else d.p for (_, d), reason in zip(found, reasons, strict=True)]
     corrected = holm(p_values).tolist() if p_values else []
     return [SliceDifference(*one, p, why) for one, p, why in zip(found, corrected, reasons, strict=True)]
@@ -196,7 +196,7 @@ def _compute_mean(
     interval = mean_interval(values[inside], clusters[inside])
     mean = Estimate(interval.value, max(interval.low, bounds[0]), min(interval.high, bounds[1]))
     difference = group_difference(values, inside, clusters)
-    reason = "no scores" if not interval.n else _too_small(interval.n_clusters) or difference.reason
+    reason = "no scores" if not interval.n else describe_size(interval.n_clusters) or difference.reason
     if reason is None and difference.clusters_second < MIN_CONVERSATIONS:
         reason = "too few others"
     if interval.n_clusters < MIN_CONVERSATIONS:
@@ -206,13 +206,14 @@ def _compute_mean(
     return SliceMean(name, system, interval.n, interval.n_clusters, mean, estimate, p, math.nan, reason)
 
 
-def _too_small(n_clusters: int) -> str | None:
+def describe_size(n_clusters: int) -> str | None:
+    """Return that a slice is too small to be tested, and how small; None if it is not."""
     if n_clusters >= MIN_CONVERSATIONS:
         return None
     return f"{_TOO_SMALL} ({format_count(n_clusters, 'conversation')})"
 
 
-def is_too_small(reason: str | None) -> bool:
+def isdescribe_size(reason: str | None) -> bool:
     """Whether a reason says that a slice is too small."""
     return reason is not None and reason.startswith(_TOO_SMALL)
 
