@@ -204,6 +204,20 @@ def test_rare_failures_that_few_conversations_could_miss_do_not_pass() -> None:
     assert outcome(few, run_of([0.9] * 104)) != "pass"
 
 
+def test_rare_failures_on_top_of_a_drop_need_more_conversations() -> None:
+    old, texts = run_of([0.9] * 80), [f"Another {i}." for i in range(80)]
+    assert outcome(run_of([0.9 - 0.003] * 80, texts), old) == "pass"
+    (result,) = check(run_of([0.9 - 0.025 + 0.001 * (i % 2) for i in range(80)], texts), older=old)
+    assert result.outcome == "inconclusive"
+    needed = count_conversations_needed(0.05, 0.9, 0.0245)
+    assert f"80 conversations cannot rule out rare failures on top of this drop; {needed} can" in result.reason
+    share = (0.05 - 0.0245) / (0.9 - 0.0245)  # of failures that make up the rest of the margin
+    assert (1 - share) ** needed <= 0.025 < (1 - share) ** (needed - 1)
+    enough = [0.9 - 0.025 + 0.001 * (i % 2) for i in range(needed + 1)]
+    more = [f"Another {i}." for i in range(needed + 1)]
+    assert outcome(run_of(enough, more), run_of([0.9] * (needed + 1))) == "pass"
+
+
 def test_conversations_count_and_not_replies() -> None:
     values = np.repeat(noise(25, spread=0.15), 8).tolist()
     assert outcome(run_of(values), OLD) == "pass"
@@ -279,7 +293,7 @@ def test_assert_no_worse_fails_a_test_with_the_reasons() -> None:
     rejoinder.assert_no_worse(run_of(noise(200, spread=0.6)), OLD, allow_inconclusive=True)
 
 
-@pytest.mark.parametrize("kind", ["noise", "skewed", "binary", "failures"])
+@pytest.mark.parametrize("kind", ["noise", "skewed", "binary", "failures", "drop and failures"])
 def test_a_drop_of_the_margin_passes_in_at_most_a_twentieth(kind: str) -> None:
     random, case = np.random.default_rng(3), GateCase(kind, 80)
     rows = simulate(case, 0.0, random)[2]

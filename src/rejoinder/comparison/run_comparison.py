@@ -179,12 +179,8 @@ class RunComparison:
 
     def _texts(self, system: SystemPair, item: str) -> tuple[str, str, str]:
         """The last turn before a reply, the old reply and the new one."""
-        before, after = self.pair.replies
-        other = self.pair.pairing.new_of_old[item]
-        replies = before[item, system.old], after[other, system.new]
-        old, new = (texts[0] + (f" (and {len(texts) - 1} more)" if len(texts) > 1 else "") for texts in replies)
         context = self.pair.old.data.items[item].context if self.pair.old.data else ()
-        return context[-1].text if context else "", old, new
+        return context[-1].text if context else "", *self.pair.reply_texts(system, item)
 
     def __str__(self) -> str:
         return str(self.table())

@@ -124,6 +124,13 @@ class RunPair:
         """The texts of the old run, and of the new one, by item and system."""
         return _list_replies(self.old), _list_replies(self.new)
 
+    def reply_texts(self, system: SystemPair, item: str) -> tuple[str, str]:
+        """Return the old reply and the new one to an item of the old run; of several, the first."""
+        before, after = self.replies
+        replies = before[item, system.old], after[self.pairing.new_of_old[item], system.new]
+        old, new = (texts[0] + (f" (and {len(texts) - 1} more)" if len(texts) > 1 else "") for texts in replies)
+        return old, new
+
     def is_unchanged(self, system: SystemPair, items: Iterable[str] | None = None) -> bool:
         """Whether a system says the same in both runs, to every item or to some items of the old run."""
         if self.old.data is None or self.new.data is None:

@@ -58,16 +58,31 @@ def make_pandas(scores: Scores, texts: bool = True, references: bool = False) ->
 
 def make_polars(scores: Scores, texts: bool = True, references: bool = False) -> Any:
     """Return a polars DataFrame of scores."""
-    polars = import_library("polars")
-    columns = _read_columns(scores, texts, references)
-    series = {name: column.tolist() if _is_object(column) else column for name, column in columns.items()}
-    return polars.DataFrame(series, nan_to_null=True)
+    import_library("polars")
+    return to_polars(_read_columns(scores, texts, references))
 
 
 def make_arrow(scores: Scores, texts: bool = True, references: bool = False) -> Any:
     """Return a pyarrow Table of scores; a missing score is null."""
     import_arrow("a table in Arrow's form")
     return to_arrow(_read_columns(scores, texts, references))
+
+
+def to_polars(columns: Mapping[str, Any]) -> Any:
+    """Return columns as a polars DataFrame; NaN becomes null."""
+    polars = import_library("polars")
+    series = {
+        name: polars.Series(name, column.tolist() if _is_object(column) else column, _polars_type(name, column, polars))
+        for name, column in columns.items()
+    }
+    return polars.DataFrame(series, nan_to_null=True)
+
+
+def _polars_type(name: str, column: Any, polars: Any) -> Any:
+    """The type of a column of texts, which its values do not show where there are none; None: as the numbers are."""
+    if isinstance(column, np.ndarray) and column.dtype != object:
+        return None
+    return polars.List(polars.String) if name == "references" else polars.String
 
 
 def to_arrow(columns: Mapping[str, Iterable[Any]]) -> Any:
