@@ -119,7 +119,10 @@ def test_preferences_show_an_open_order_too() -> None:
 def test_the_command_writes_data_for_a_project(tmp_path: Path) -> None:
     write(rivals(), tmp_path / "data.jsonl")
     done = run("next", tmp_path / "data.jsonl", "-n", 6, "-o", tmp_path / "next.jsonl")
-    assert "Rate next" in done.stdout
+    assert done.stdout.startswith("Read next\n\nresponse  item  why\n")
+    assert (
+        "rat" not in done.stdout.partition("\n\n")[2].replace("This is not a random sample", "").partition("\nTo ")[0]
+    )
     chosen = rejoinder.read(tmp_path / "next.jsonl")
     assert (len(chosen.items), len(chosen.responses)) == (3, 6)
     run("next", tmp_path / "data.jsonl", "-n", 6, "-o", tmp_path / "next.txt")
@@ -206,7 +209,10 @@ def test_a_mix_works_with_any_metrics_and_any_number(tmp_path: Path) -> None:
     assert sorted(one.response for one in chosen) == [f"r{i}" for i in range(6)]
     assert all(one.why for one in chosen)
     done = run("next", tmp_path / "run", "-n", 50, "-o", tmp_path / "next.jsonl")
-    assert "Rate next" in done.stdout
+    assert done.stdout.startswith("Read next\n\nresponse  item  why\n")
+    assert (
+        "rat" not in done.stdout.partition("\n\n")[2].replace("This is not a random sample", "").partition("\nTo ")[0]
+    )
     assert len(rejoinder.read(tmp_path / "next.jsonl").responses) == 6
     one = [Item("i", (Turn("Hi."),)), Response("r", "i", "s", "Yes.")]
     write(one, tmp_path / "one.jsonl")
@@ -253,3 +259,18 @@ def test_the_mix_can_be_asked_for_with_several_systems(tmp_path: Path) -> None:
     assert "random" in run("next", tmp_path / "run").stdout  # all replies are the same, and no metric has a direction
     with pytest.raises(InputError, match="only a run folder has metrics"):
         run("next", tmp_path / "data.jsonl", "--by", "mix")
+
+
+def test_what_to_read_is_said_as_reading_and_the_command_in_the_note_works(tmp_path: Path) -> None:
+    write(diary(), tmp_path / "data.jsonl")
+    run("score", tmp_path / "data.jsonl", "-m", "chrf", "-o", tmp_path / "run")
+    table = rejoinder.next_(tmp_path / "run", count=5).table()
+    assert (table.title, table.heads) == ("Read next", ["response", "item", "why"])
+    command = table.notes[-1].partition(": ")[2].replace("RUN", str(tmp_path / "run"))
+    first, second = command.replace("ids.txt", str(tmp_path / "ids.txt")).split(", then ")
+    run(*first.split()[1:])
+    assert run(*second.split()[1:]).exit_code == 0
+    rated = [*diary(), Rating("r3", "ann", "good", 4.0)]
+    write(rated, tmp_path / "rated.jsonl")
+    run("score", tmp_path / "rated.jsonl", "-m", "chrf", "-o", tmp_path / "rated")
+    assert rejoinder.next_(tmp_path / "rated").table().title == "Rate next"
