@@ -313,10 +313,10 @@ def test_the_new_run_says_which_slice_an_item_is_in_and_a_change_is_said() -> No
 
 def test_two_runs_are_cut_only_by_what_items_have() -> None:
     old, new = scored(talk()), scored(talk(range(5)))
-    with pytest.raises(InputError, match="no reply has meta.topic"):
+    with pytest.raises(InputError, match=r"no reply has meta\.topic"):
         rejoinder.compare(old, new, by="meta.topic")
     for by in ("system", "length", "rouge_l"):
-        with pytest.raises(InputError, match=f"cannot be cut by '{by}'.*choose turns or meta.KEY"):
+        with pytest.raises(InputError, match=rf"cannot be cut by '{by}'.*choose turns or meta\.KEY"):
             rejoinder.compare(old, new, by=by)
     (sliced,) = rejoinder.compare(old, new, by="turns").slices
     assert [one.slice for one in sliced.changes] == ["1"]
