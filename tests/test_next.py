@@ -41,7 +41,10 @@ def test_where_metrics_disagree_most_comes_first() -> None:
     found = find_metric_disagreements(scores, data, 5)
     assert {found[0].response, found[1].response} == {"r1", "r4"}
     assert [one.worth for one in found] == pytest.approx([0.375, 0.375, 0, 0, 0])  # shares 1/4 and 1
-    assert found[0].why in ("k above 100% of replies, m above 25%", "m above 100% of replies, k above 25%")
+    assert found[0].why in (
+        "k puts it above 100% of replies, m above 25%",
+        "m puts it above 100% of replies, k above 25%",
+    )
 
 
 def test_a_metric_that_is_better_low_is_turned_and_a_missing_score_is_no_disagreement() -> None:
@@ -223,7 +226,7 @@ def test_in_a_mix_disagreements_are_uncertain_and_rated_replies_come_later() -> 
     uncertain = [one for one in chosen if one.why.startswith("uncertain")]
     assert {one.response for one in uncertain} == {"r0", "r39"}
     assert uncertain[0].why in (
-        "uncertain: k above 100% of replies, m above 0%", "uncertain: m above 100% of replies, k above 0%"
+        "uncertain: k puts it above 100% of replies, m above 0%", "uncertain: m puts it above 100% of replies, k above 0%"
     )  # fmt: skip
     assert chosen[0].response == "r1"  # low under both; r0 and r39 are low under one only
     data.add(Rating("a", "apt", 1.0, "r1"))
@@ -265,7 +268,7 @@ def test_what_to_read_is_said_as_reading_and_the_command_in_the_note_works(tmp_p
     first, second = command.replace("ids.txt", str(tmp_path / "ids.txt")).split(", then ")
     run(*first.split()[1:])
     assert run(*second.split()[1:]).exit_code == 0
-    rated = [*diary(), Rating("r3", "ann", "good", 4.0)]
+    rated = [*diary(), Rating("ann", "good", 4.0, "r3")]
     write(rated, tmp_path / "rated.jsonl")
     run("score", tmp_path / "rated.jsonl", "-m", "chrf", "-o", tmp_path / "rated")
     assert rejoinder.next_(tmp_path / "rated").table().title == "Rate next"

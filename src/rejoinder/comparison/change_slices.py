@@ -8,9 +8,9 @@ slices and systems under one metric. A slice with fewer than 8 conversations is 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from rejoinder.table import Cell, Estimate, Probability, Table, format_count, fo
 if TYPE_CHECKING:
     from rejoinder.comparison.run_comparison import SystemChange
 
-CompareScores = Callable[[str, SystemPair, PairedScores], "SystemChange"]
+CompareScores: TypeAlias = Callable[[str, SystemPair, PairedScores], "SystemChange"]
 _NAMED = 3  # slices in a sentence
 
 
@@ -124,16 +124,11 @@ def compare_slices(pair: RunPair, by: str, compare_scores: CompareScores) -> lis
 
 
 class _SliceMembers(NamedTuple):
-    """The slices of the replies to common items, and which reply each row is."""
+    """The slices, and the items of the old run whose reply by a system is in each of them."""
 
     slicing: Slicing
-    rows: Sequence[tuple[SystemPair, str]]
+    items: Mapping[tuple[str, SystemPair], Sequence[str]]
     n_moved: int
-
-    def items(self, name: str, system: SystemPair) -> frozenset[str]:
-        """Return the items of the old run whose reply by a system is in a slice."""
-        mask = self.slicing.masks[name].tolist()
-        return frozenset(item for (one, item), inside in zip(self.rows, mask, strict=True) if inside and one == system)
 
 
 def _cut_items(pair: RunPair, by: str) -> _SliceMembers:
@@ -149,15 +144,20 @@ def _cut_items(pair: RunPair, by: str) -> _SliceMembers:
             value = new or old
             values.append(value[0] if len(value) == 1 else value)
             n_moved += bool(old and new and old != new)
-    column = np.fromiter(values, dtype=object, count=len(values))
-    return _SliceMembers(cut_slices(column, by), rows, n_moved)
+    slicing = cut_slices(np.fromiter(values, dtype=object, count=len(values)), by)
+    items: dict[tuple[str, SystemPair], list[str]] = {}
+    for name, mask in slicing.masks.items():
+        for row in np.flatnonzero(mask).tolist():
+            system, item = rows[row]
+            items.setdefault((name, system), []).append(item)
+    return _SliceMembers(slicing, items, n_moved)
 
 
 def _list_values(pair: RunPair, by: str) -> list[dict[tuple[str, str], list[Any]]]:
     """The different values of the replies by item and system, in the old run and in the new one."""
     if by not in ("turns", "item", "dialogue") and not by.startswith(META):
         raise InputError(
-            f"the items of two runs cannot be cut by {by!r}, which is not of the items; choose turns or meta.KEY"
+            f"the items of two runs cannot be cut by {by!r}, which belongs to the replies; choose turns or meta.KEY"
         )
     runs, problems = [], []
     for scores in (pair.old.scores, pair.new.scores):
@@ -181,10 +181,11 @@ def _compare_metric(
 ) -> Iterator[SliceChange]:
     """What changed under one metric in each slice, not yet corrected."""
     scores = {system: pair.scores(spec, system) for system in pair.systems}
+    places = {system: {item: i for i, item in enumerate(one.items)} for system, one in scores.items()}
     for name in members.slicing.masks:
         for system in pair.systems:
-            inside = members.items(name, system)
-            part = scores[system].subset([item in inside for item in scores[system].items])
+            inside = members.items.get((name, system), ())
+            part = scores[system].take([places[system][item] for item in inside if item in places[system]])
             if not part.items:
                 continue
             change = compare_scores(spec, system, part)

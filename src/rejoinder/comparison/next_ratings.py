@@ -138,7 +138,7 @@ def find_metric_disagreements(scores: Scores, data: Collection, n: int, seed: in
     for i, response in enumerate(scores.responses):
         if known[i] >= 2:
             low, high = int(np.nanargmin(ranks[:, i])), int(np.nanargmax(ranks[:, i]))
-            why = f"{specs[high]} above {ranks[high, i]:.0%} of replies, {specs[low]} above {ranks[low, i]:.0%}"
+            why = f"{specs[high]} puts it above {ranks[high, i]:.0%} of replies, {specs[low]} above {ranks[low, i]:.0%}"
             n_ratings = rated.get(response, 0)
             system = scores.systems[scores.system_codes[i]]
             suggestions.append(

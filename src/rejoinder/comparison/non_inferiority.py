@@ -127,7 +127,7 @@ def check_non_inferiority(
     else:
         outcome, why = _decide(interval, margin.value, loss)
         if margin.value > _LARGE * loss > 0:
-            whole = "the old mean" if floor == 0 and sign > 0 else "what the old run can lose at all"
+            whole = "the old mean" if floor == 0 and sign > 0 else "the most that the old run can lose"
             why += f"; note that the margin is {margin.value / loss:.0%} of {whole}"
     ends = sorted((sign * interval.low, sign * interval.high))
     difference = Estimate(sign * interval.value, *ends)
@@ -150,7 +150,7 @@ def count_conversations_needed(margin: float, loss: float, drop: float = 0.0) ->
 def _decide(interval: Interval, margin: float, loss: float) -> tuple[Outcome, str]:
     low, high, n = interval.low, interval.high, interval.n_clusters
     if math.isnan(low):
-        return "inconclusive", f"{format_count(n, 'conversation')} cannot show it"
+        return "inconclusive", f"{format_count(n, 'conversation')} {'is' if n == 1 else 'are'} too few to tell"
     drop = max(0.0, -interval.value)
     needed = count_conversations_needed(margin, loss, drop)
     if low > -margin and (n >= needed or low > 0):

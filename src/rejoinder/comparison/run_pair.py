@@ -53,15 +53,15 @@ class PairedScores(NamedTuple):
     new: Values
     clusters: Sequence[Hashable]
 
-    def subset(self, mask: Sequence[bool]) -> PairedScores:
-        """Return the scores of some items."""
-        places = np.flatnonzero(np.array(mask, dtype=bool))
-        items, clusters = ([column[i] for i in places.tolist()] for column in (self.items, self.clusters))
-        return PairedScores(items, self.old[places], self.new[places], clusters)
+    def take(self, places: Sequence[int]) -> PairedScores:
+        """Return the scores of the items at some places."""
+        rows = np.array(places, dtype=np.int64)
+        items, clusters = [self.items[i] for i in places], [self.clusters[i] for i in places]
+        return PairedScores(items, self.old[rows], self.new[rows], clusters)
 
     def known(self) -> PairedScores:
         """Return the scores of the items that have one in both runs."""
-        return self.subset((~(np.isnan(self.old) | np.isnan(self.new))).tolist())
+        return self.take(np.flatnonzero(~(np.isnan(self.old) | np.isnan(self.new))).tolist())
 
     @property
     def n_conversations(self) -> int:

@@ -71,18 +71,15 @@ def make_arrow(scores: Scores, texts: bool = True, references: bool = False) -> 
 def to_polars(columns: Mapping[str, Any]) -> Any:
     """Return columns as a polars DataFrame; NaN becomes null."""
     polars = import_library("polars")
-    series = {
-        name: polars.Series(name, column.tolist() if _is_object(column) else column, _polars_type(name, column, polars))
-        for name, column in columns.items()
-    }
-    return polars.DataFrame(series, nan_to_null=True)
-
-
-def _polars_type(name: str, column: Any, polars: Any) -> Any:
-    """The type of a column of texts, which its values do not show where there are none; None: as the numbers are."""
-    if isinstance(column, np.ndarray) and column.dtype != object:
-        return None
-    return polars.List(polars.String) if name == "references" else polars.String
+    series = []
+    for name, column in columns.items():
+        if isinstance(column, np.ndarray) and column.dtype != object:
+            series.append(polars.Series(name, column, nan_to_null=True))
+        elif name == "references":
+            series.append(polars.Series(name, [list(one) for one in column], polars.List(polars.String)))
+        else:
+            series.append(polars.Series(name, list(column), polars.String))
+    return polars.DataFrame(series)
 
 
 def to_arrow(columns: Mapping[str, Iterable[Any]]) -> Any:
