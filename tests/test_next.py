@@ -226,8 +226,9 @@ def test_in_a_mix_disagreements_are_uncertain_and_rated_replies_come_later() -> 
     uncertain = [one for one in chosen if one.why.startswith("uncertain")]
     assert {one.response for one in uncertain} == {"r0", "r39"}
     assert uncertain[0].why in (
-        "uncertain: k puts it above 100% of replies, m above 0%", "uncertain: m puts it above 100% of replies, k above 0%"
-    )  # fmt: skip
+        "uncertain: k puts it above 100% of replies, m above 0%",
+        "uncertain: m puts it above 100% of replies, k above 0%",
+    )
     assert chosen[0].response == "r1"  # low under both; r0 and r39 are low under one only
     data.add(Rating("a", "apt", 1.0, "r1"))
     later = mix_replies(scores, data, 8)
