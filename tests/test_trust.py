@@ -120,7 +120,7 @@ def test_few_dialogues_are_not_to_be_trusted() -> None:
     found = trust(scores, data, resamples=100)
     warning = "There are fewer than 30 dialogues: do not trust the intervals and tests, which need more."
     assert warning in metric_agreement_table(found).notes
-    assert "but with only 20 dialogues this is not reliable" in trust_advice(found)
+    assert "With only 20 dialogues, this is not reliable" in trust_advice(found)
     enough = trust(*planted({"good": 0.3}, dialogues=[f"d{i // 2}" for i in range(60)]), resamples=100)
     assert "do not trust" not in str(metric_agreement_table(enough))
     assert "too few" not in trust_advice(enough)
