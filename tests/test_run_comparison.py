@@ -281,7 +281,10 @@ def test_differences_per_slice_are_corrected_and_small_slices_are_not_tested(on_
     assert compared.sentences()[-1].startswith("rouge_l by meta.topic: surely worse in hours (by 0.")
     table = sliced.table()
     assert table.title == "rouge_l: old and new by meta.topic"
+    assert [row[-1] for row in table.rows] == ["no reply changed", "yes", "too small"]
+    assert "Too small to be tested, with fewer than 8 conversations: rare." in table.notes
     assert "2 replies have no meta.topic." in table.notes
+    assert max(map(len, str(table).splitlines())) <= 100
     assert rejoinder.compare(old, new).slices == ()
 
 

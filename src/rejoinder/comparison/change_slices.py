@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from rejoinder.comparison.run_pair import NO_ITEMS, PairedScores, RunPair, SystemPair
-from rejoinder.comparison.slices import ALPHA, MIN_CONVERSATIONS, Slicing, cut_slices, describe_size
+from rejoinder.comparison.slices import (
+    ALPHA,
+    MIN_CONVERSATIONS,
+    Slicing,
+    cut_slices,
+    describe_size,
+    describe_verdict,
+    note_small_slices,
+)
 from rejoinder.errors import InputError
 from rejoinder.scoring.fields import META, ReplyFields
 from rejoinder.stats.holm import holm
@@ -53,21 +61,21 @@ class SlicedChanges:
     n_moved: int = 0
 
     def table(self) -> Table:
-        """One line per slice (and system): both means, the difference, how many replies got worse and better."""
+        """One line per slice (and system): both means, and whether the difference survives correction."""
         several = len({one.change.system for one in self.changes}) > 1
         rows: list[list[Cell]] = []
         for one in self.changes:
             change = one.change
             names: list[Cell] = [one.slice, *([change.system.name] if several else [])]
-            counts = (None, None) if self.higher_is_better is None else (change.n_worse, change.n_better)
-            values: list[Cell] = [change.n, change.old, change.new, change.difference, *counts]
+            values: list[Cell] = [change.n, change.old, change.new, change.difference]
             p = None if math.isnan(one.corrected) else Probability(one.corrected)
-            rows.append([*names, *values, p, one.reason or ("yes" if one.survives else "no")])
+            rows.append([*names, *values, p, describe_verdict(one.reason, one.survives)])
         heads = [self.slicing.by, *(["system"] if several else []), "items", "old", "new", "difference"]
         tested = sum(not math.isnan(one.corrected) for one in self.changes)
         notes = [
             "difference: new minus old, paired on items, with a 95% bootstrap interval over conversations; p (Holm): "
             f"corrected over {format_count(tested, 'test')}; differ? at {ALPHA:g}.",
+            *note_small_slices([(one.slice, one.reason) for one in self.changes]),
             *self.slicing.notes(),
         ]
         if self.n_moved:
@@ -75,7 +83,7 @@ class SlicedChanges:
             notes.append(f"{moved} had another {self.slicing.by} in the old run; that of the new run counts.")
         return Table(
             f"{self.metric}: old and new by {self.slicing.by}",
-            [*heads, "worse", "better", "p (Holm)", "differ?"],
+            [*heads, "p (Holm)", "differ?"],
             rows,
             notes,
         )

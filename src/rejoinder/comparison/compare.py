@@ -125,6 +125,7 @@ class Comparison:
             real, total = sum(d.survives for d in self.differences), len(self.differences)
             verb = "survives" if real == 1 else "survive"
             which = f"{real} of {total} differences {verb} correction" if real else "no difference survives correction"
+            which = "the difference survives correction" if real == total == 1 else which
             return f"{self.metric}: descriptive, so it ranks no system; {which}."
         best = known[0].system
         beaten = [d.second for d in self.differences if d.first == best and self._ahead(d)]
