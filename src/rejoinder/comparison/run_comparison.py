@@ -205,7 +205,7 @@ def compare_runs(pair: RunPair, resamples: int = 2000, seed: int = 0, by: str | 
         of_metric = [compare_scores(spec, system, pair.scores(spec, system)) for system in pair.systems]
         corrected = holm([one.p for one in of_metric])
         changes += [one._replace(corrected=float(c)) for one, c in zip(of_metric, corrected, strict=True)]
-    return RunComparison(pair, changes, [] if by is None else compare_slices(pair, by, compare_scores))
+    return RunComparison(pair, changes, () if by is None else compare_slices(pair, by, compare_scores))
 
 
 def _compare_scores(
