@@ -86,7 +86,7 @@ def test_dialogues_are_resampled_whole() -> None:
     assert four.high - four.low == pytest.approx(one.high - one.low, rel=0.15)
     p = [t.differences["pooled"][0].p for t in (alone, found)]
     assert p[1] == pytest.approx(p[0], abs=0.03)
-    shown = str(metric_agreement_table(found))
+    shown = " ".join(str(metric_agreement_table(found)).split())
     assert "to 240 items of 60 dialogues, 3 raters; [low, high]: 95% bootstrap over whole dialogues." in shown
     assert "Pooled (bootstrap over dialogues, Holm over 1 pair, 0.05)" in shown
 
