@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
@@ -26,7 +26,11 @@ def write_check_report(
     results: Sequence[CheckResult], junit: Path | None, markdown: Path | None, worse: Sequence[WorseReply] = ()
 ) -> None:
     """Write the results of checks to the files that are named; Markdown also shows replies that got worse."""
-    for path, format_results in ((junit, format_junit), (markdown, partial(format_check_markdown, worse=worse))):
+    formats: list[tuple[Path | None, Callable[[Sequence[CheckResult]], str]]] = [
+        (junit, format_junit),
+        (markdown, partial(format_check_markdown, worse=worse)),
+    ]
+    for path, format_results in formats:
         if path is None:
             continue
         if not path.parent.is_dir():
