@@ -40,7 +40,6 @@ class GateCase(NamedTuple):
     kind: str
     conversations: int
     replies: int = 1  # per conversation
-    promised: bool = True
 
 
 KINDS = {
@@ -58,7 +57,7 @@ def cases() -> Iterator[GateCase]:
     """Every kind with few and with many conversations."""
     for kind in KINDS:
         for n in (20, 80, 200, 500):
-            yield GateCase(kind, n, 3 if kind == "dialogues" else 1, kind != "drop and failures")
+            yield GateCase(kind, n, 3 if kind == "dialogues" else 1)
 
 
 def simulate(case: GateCase, drop: float, random: np.random.Generator) -> tuple[Floats, Floats, Ints]:
@@ -139,14 +138,14 @@ def reaches(entry: dict[str, Any]) -> bool:
     """Whether a cell reaches the bar."""
     if entry["kind"] == "damage":
         return not entry["passes_uncovered"] and not entry["passes_changed_context"]
-    return not entry["promised"] or bool(entry["at_margin"]["pass"] <= FALSE_PASSES)
+    return bool(entry["at_margin"]["pass"] <= FALSE_PASSES)
 
 
 def page(entries: list[dict[str, Any]]) -> str:
     """The results as a table."""
     rows: list[list[Cell]] = [
         [
-            KINDS[one["kind"]] + ("" if one["promised"] else " (not promised)"),
+            KINDS[one["kind"]],
             one["conversations"],
             one["at_margin"]["pass"],
             one["at_margin"]["fail"],
@@ -165,8 +164,9 @@ def page(entries: list[dict[str, Any]]) -> str:
         f"Margin {MARGIN:g}; scores from 0 to 1 with an old mean of {MEAN:g}. Target: at most {FALSE_PASSES:.0%} false "
         "passes.",
         "Without a drop, differences that consist of losses only are replaced by noise, or by no change at all.",
-        "An overall drop together with rare failures is not promised: a small sample can miss the failures, and the "
-        "rest alone is within the margin.",
+        "An overall drop together with rare failures is the hardest kind: a small sample can miss the failures, and "
+        "the rest alone is within the margin. So the drop that a sample shows is taken off the margin before the "
+        "conversations are counted that would show such a failure; that costs some passes near the least number.",
     ]
     for one in entries:
         if one["kind"] == "damage":

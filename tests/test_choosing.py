@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import pytest
 
 from rejoinder.augmentation.filter import choose_references, filter_proposals
@@ -61,9 +63,13 @@ def test_what_is_like_a_reference_comes_later() -> None:
 class Fixed:
     """Aptness by length: longer is apter; without a context nothing can be said."""
 
-    def probabilities(self, contexts: list[list[str]], replies: list[str]) -> object:
+    read: ClassVar[list[str]] = []
+
+    def probabilities(self, contexts: list[list[str]], replies: list[str], model: str = "both") -> object:
         import numpy as np
 
+        if model == "both":
+            self.read.extend(replies)
         return np.array([len(r) / 100 if c else np.nan for c, r in zip(contexts, replies, strict=True)])
 
 
@@ -74,6 +80,14 @@ def test_what_is_less_apt_than_asked_is_left_out_and_counted(monkeypatch: pytest
     bare = Item("bare", ())
     sifted = filter_proposals([ITEM, bare], [proposals, proposals], 0.4)
     assert [(len(one.remaining), one.unapt) for one in sifted] == [(1, 2), (3, 0)]
+
+
+def test_a_text_that_the_bi_encoder_finds_hopeless_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rejoinder.models.aptness.model.open_aptness", Fixed)
+    monkeypatch.setattr(Fixed, "read", [])
+    (one,) = filter_proposals([ITEM], [found("x" * 9, "x" * 11, "x" * 49, "x" * 50)], 0.5)
+    assert [len(text) for text in Fixed.read] == [11, 49, 50]
+    assert ([len(p.text) for p in one.remaining], one.unapt) == ([50], 3)
 
 
 def test_numbers_out_of_range_are_errors() -> None:

@@ -15,6 +15,7 @@ import rejoinder
 from benchmarks.gate_simulation import MARGIN, GateCase, make_scores, run_gate, simulate
 from rejoinder.comparison.check import check, parse_condition
 from rejoinder.comparison.non_inferiority import count_conversations_needed
+from rejoinder.comparison.worse_replies import find_worse_replies
 from rejoinder.data.collection import collect
 from rejoinder.errors import RunError, SpecError
 from rejoinder.reports.check import format_check_markdown, format_junit
@@ -204,6 +205,20 @@ def test_rare_failures_that_few_conversations_could_miss_do_not_pass() -> None:
     assert outcome(few, run_of([0.9] * 104)) != "pass"
 
 
+def test_rare_failures_on_top_of_a_drop_need_more_conversations() -> None:
+    old, texts = run_of([0.9] * 80), [f"Another {i}." for i in range(80)]
+    assert outcome(run_of([0.9 - 0.003] * 80, texts), old) == "pass"
+    (result,) = check(run_of([0.9 - 0.025 + 0.001 * (i % 2) for i in range(80)], texts), older=old)
+    assert result.outcome == "inconclusive"
+    needed = count_conversations_needed(0.05, 0.9, 0.0245)
+    assert f"80 conversations cannot rule out rare failures on top of this drop; {needed} can" in result.reason
+    share = (0.05 - 0.0245) / (0.9 - 0.0245)  # of failures that make up the rest of the margin
+    assert (1 - share) ** needed <= 0.025 < (1 - share) ** (needed - 1)
+    enough = [0.9 - 0.025 + 0.001 * (i % 2) for i in range(needed + 1)]
+    more = [f"Another {i}." for i in range(needed + 1)]
+    assert outcome(run_of(enough, more), run_of([0.9] * (needed + 1))) == "pass"
+
+
 def test_conversations_count_and_not_replies() -> None:
     values = np.repeat(noise(25, spread=0.15), 8).tolist()
     assert outcome(run_of(values), OLD) == "pass"
@@ -279,7 +294,7 @@ def test_assert_no_worse_fails_a_test_with_the_reasons() -> None:
     rejoinder.assert_no_worse(run_of(noise(200, spread=0.6)), OLD, allow_inconclusive=True)
 
 
-@pytest.mark.parametrize("kind", ["noise", "skewed", "binary", "failures"])
+@pytest.mark.parametrize("kind", ["noise", "skewed", "binary", "failures", "drop and failures"])
 def test_a_drop_of_the_margin_passes_in_at_most_a_twentieth(kind: str) -> None:
     random, case = np.random.default_rng(3), GateCase(kind, 80)
     rows = simulate(case, 0.0, random)[2]
@@ -313,3 +328,54 @@ def test_markdown_has_the_verdict_and_a_row_per_check() -> None:
     assert "| fail | apt | bot | -0.1000 [" in failed
     assert "inconclusive: 1 of 1 checks" in format_check_markdown(check(run_of(noise(200, spread=0.6)), older=OLD))
     assert "pass: 1 check passed" in format_check_markdown(check(run_of(noise(200)), older=OLD))
+
+
+def split_fences(text: str) -> tuple[str, list[list[str]]]:
+    """What is outside of blocks of code in Markdown, and the lines of each block."""
+    outside, fences, mark = [], list[list[str]](), ""
+    for line in text.splitlines():
+        opening = re.fullmatch(r"(`{3,})text", line)
+        if not mark and opening:
+            mark = opening[1]
+            fences.append([])
+        elif mark and re.fullmatch(r"`+", line) and len(line) >= len(mark):
+            mark = ""
+        else:
+            (fences[-1] if mark else outside).append(line)
+    return "\n".join(outside), fences
+
+
+def test_markdown_shows_the_replies_that_lost_most_folded_and_harmless() -> None:
+    evil = "</details> <script>alert(1)</script>\n\n# Title\n````\n@everyone [x](http://bad) ![y](z) | a\x1b[0m"
+    old = run_of([0.9] * 100, [f"Good {i}." for i in range(100)], context="Well, {i}?\n@all <b>")
+    values = [0.1 if i < 7 else 0.9 for i in range(100)]
+    values[3] = 0.0
+    new = run_of(values, [evil if i < 7 else f"Good {i}." for i in range(100)], context="Well, {i}?\n@all <b>")
+    results = check(new, older=old)
+    worse = find_worse_replies(new, old, results)
+    assert [one.item for one in worse] == ["i3", "i0", "i1", "i2", "i4"]
+    assert worse[0].scores == [("apt", 0.9, 0.0)]
+    text = format_check_markdown([one._replace(system="@team") for one in results], worse)
+    assert text.count("<details>") == 5
+    assert "<summary>1. <code>bot</code> on <code>i3</code>: <code>apt</code> 0.900 → 0.000</summary>" in text
+    assert "Good 3." in text
+    assert "\x1b" not in text
+    assert "| @<!-- -->team |" in text
+    outside, fences = split_fences(text)
+    assert len(fences) == 15
+    assert fences[2][0].startswith("</details> <script>")
+    assert "````" in fences[2]  # a longer fence is around it
+    assert outside.count("</details>") == 5  # those of the replies are text
+    assert not re.search(r"@\w|http|script|# Title|<b>", outside)
+
+
+def test_worse_replies_are_ranked_by_their_margins_and_cut() -> None:
+    old, new = run_of([0.9, 0.9]), run_of([0.9, 0.7], ["Same.", "word " * 1000])
+    results = [result._replace(margin=0.05) for result in check(new, older=old, allow_inconclusive=True)]
+    (reply,) = find_worse_replies(new, old, results)
+    assert reply.item == "i1"
+    assert len(format_check_markdown(results, [reply])) < 4000
+    assert find_worse_replies(old, old, check(old, older=old)) == []
+    assert find_worse_replies(new, old, check(new, ["apt>=0.1"])) == []
+    lower = [run_of([0.1, 0.5], better=False), run_of([0.3, 0.2], better=False)]
+    assert [one.item for one in find_worse_replies(lower[1], lower[0], check(lower[1], older=lower[0]))] == ["i0"]

@@ -41,7 +41,10 @@ def test_where_metrics_disagree_most_comes_first() -> None:
     found = find_metric_disagreements(scores, data, 5)
     assert {found[0].response, found[1].response} == {"r1", "r4"}
     assert [one.worth for one in found] == pytest.approx([0.375, 0.375, 0, 0, 0])  # shares 1/4 and 1
-    assert found[0].why in ("k above 100% of replies, m above 25%", "m above 100% of replies, k above 25%")
+    assert found[0].why in (
+        "k puts it above 100% of replies, m above 25%",
+        "m puts it above 100% of replies, k above 25%",
+    )
 
 
 def test_a_metric_that_is_better_low_is_turned_and_a_missing_score_is_no_disagreement() -> None:
@@ -206,7 +209,8 @@ def test_a_mix_works_with_any_metrics_and_any_number(tmp_path: Path) -> None:
     assert sorted(one.response for one in chosen) == [f"r{i}" for i in range(6)]
     assert all(one.why for one in chosen)
     done = run("next", tmp_path / "run", "-n", 50, "-o", tmp_path / "next.jsonl")
-    assert "Rate next" in done.stdout
+    assert done.stdout.startswith("Read next\n")
+    assert "ratings so far" not in done.stdout
     assert len(rejoinder.read(tmp_path / "next.jsonl").responses) == 6
     one = [Item("i", (Turn("Hi."),)), Response("r", "i", "s", "Yes.")]
     write(one, tmp_path / "one.jsonl")
@@ -222,8 +226,9 @@ def test_in_a_mix_disagreements_are_uncertain_and_rated_replies_come_later() -> 
     uncertain = [one for one in chosen if one.why.startswith("uncertain")]
     assert {one.response for one in uncertain} == {"r0", "r39"}
     assert uncertain[0].why in (
-        "uncertain: k above 100% of replies, m above 0%", "uncertain: m above 100% of replies, k above 0%"
-    )  # fmt: skip
+        "uncertain: k puts it above 100% of replies, m above 0%",
+        "uncertain: m puts it above 100% of replies, k above 0%",
+    )
     assert chosen[0].response == "r1"  # low under both; r0 and r39 are low under one only
     data.add(Rating("a", "apt", 1.0, "r1"))
     later = mix_replies(scores, data, 8)
@@ -253,3 +258,18 @@ def test_the_mix_can_be_asked_for_with_several_systems(tmp_path: Path) -> None:
     assert "random" in run("next", tmp_path / "run").stdout  # all replies are the same, and no metric has a direction
     with pytest.raises(InputError, match="only a run folder has metrics"):
         run("next", tmp_path / "data.jsonl", "--by", "mix")
+
+
+def test_what_to_read_is_said_as_reading_and_the_command_in_the_note_works(tmp_path: Path) -> None:
+    write(diary(), tmp_path / "data.jsonl")
+    run("score", tmp_path / "data.jsonl", "-m", "chrf", "-o", tmp_path / "run")
+    table = rejoinder.next_(tmp_path / "run", count=5).table()
+    assert (table.title, table.heads) == ("Read next", ["response", "item", "why"])
+    command = table.notes[-1].partition(": ")[2].replace("RUN", str(tmp_path / "run"))
+    first, second = command.replace("ids.txt", str(tmp_path / "ids.txt")).split(", then ")
+    run(*first.split()[1:])
+    assert run(*second.split()[1:]).exit_code == 0
+    rated = [*diary(), Rating("ann", "good", 4.0, "r3")]
+    write(rated, tmp_path / "rated.jsonl")
+    run("score", tmp_path / "rated.jsonl", "-m", "chrf", "-o", tmp_path / "rated")
+    assert rejoinder.next_(tmp_path / "rated").table().title == "Rate next"

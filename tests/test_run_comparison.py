@@ -249,6 +249,82 @@ def test_an_aspect_that_nobody_rated_is_named() -> None:
         rejoinder.compare(replace(scores, data=None), metrics=["rating:helpful"])
 
 
+# ---- slices
+
+
+def topical(records: list[Record], topics: dict[int, str], on_response: bool = False) -> list[Record]:
+    """The records with a topic per item, which the item or its reply holds."""
+    kind = Response if on_response else Item
+    return [
+        replace(one, meta={"topic": topics[number]}) if isinstance(one, kind) and number in topics else one
+        for number, one in ((int(one.id.partition("/")[0][1:]), one) for one in records)  # type: ignore[union-attr]
+    ]
+
+
+TOPICS = {n: "hours" if n < 16 else "prices" if n < 36 else "rare" for n in range(38)}
+
+
+@pytest.mark.parametrize("on_response", [False, True])
+def test_differences_per_slice_are_corrected_and_small_slices_are_not_tested(on_response: bool) -> None:
+    old, new = (scored(topical(talk(worse), TOPICS, on_response)) for worse in (range(0), range(12)))
+    compared = rejoinder.compare(old, new, by="meta.topic")
+    (sliced,) = compared.slices
+    rows = {one.slice: one for one in sliced.changes}
+    assert list(rows) == ["prices", "hours", "rare"]  # the largest first
+    assert rows["hours"].survives
+    assert (rows["hours"].change.n, rows["hours"].change.n_worse) == (16, 12)
+    assert rows["hours"].change.difference.high < 0
+    assert rows["prices"].reason == "no reply changed"
+    assert rows["rare"].reason == "too small (2 conversations)"
+    assert math.isnan(rows["rare"].change.difference.low)
+    assert rows["hours"].corrected == rows["hours"].change.p  # the only slice that is tested
+    assert compared.sentences()[-1].startswith("rouge_l by meta.topic: surely worse in hours (by 0.")
+    table = sliced.table()
+    assert table.title == "rouge_l: old and new by meta.topic"
+    assert [row[-1] for row in table.rows] == ["no reply changed", "yes", "too small"]
+    assert "Too small to be tested, with fewer than 8 conversations: rare." in table.notes
+    assert "2 replies have no meta.topic." in table.notes
+    assert max(map(len, str(table).splitlines())) <= 100
+    assert rejoinder.compare(old, new).slices == ()
+
+
+def test_holm_is_over_slices_and_systems_and_a_chance_difference_is_none() -> None:
+    def both(worse: range) -> Scores:
+        other = [one for one in talk(worse, "other") if isinstance(one, Response)]
+        return scored(topical([*talk(worse), *other], TOPICS))
+
+    (sliced,) = rejoinder.compare(both(range(0)), both(range(14, 18)), by="meta.topic").slices
+    tested = [one for one in sliced.changes if one.reason is None]
+    assert {(one.slice, one.change.system.name) for one in tested} == {
+        (slice_, system) for slice_ in ("hours", "prices") for system in ("bot", "other")
+    }
+    assert not any(one.survives for one in tested)
+    assert min(one.corrected for one in tested) == min(1.0, 4 * min(one.change.p for one in tested))
+    assert sliced.sentence() == "rouge_l by meta.topic: no difference in a slice survives correction."
+    assert "system" in sliced.table().heads
+
+
+def test_the_new_run_says_which_slice_an_item_is_in_and_a_change_is_said() -> None:
+    moved = {**TOPICS, 0: "prices"}
+    old, new = scored(topical(talk(), TOPICS)), scored(topical(talk(range(3)), moved))
+    (sliced,) = rejoinder.compare(old, new, by="meta.topic").slices
+    assert {one.slice: one.change.n for one in sliced.changes} == {"prices": 21, "hours": 15, "rare": 2}
+    assert "1 reply had another meta.topic in the old run; that of the new run counts." in sliced.table().notes
+    (untagged,) = rejoinder.compare(old, scored(talk(range(3))), by="meta.topic").slices
+    assert {one.slice: one.change.n for one in untagged.changes} == {"prices": 20, "hours": 16, "rare": 2}
+
+
+def test_two_runs_are_cut_only_by_what_items_have() -> None:
+    old, new = scored(talk()), scored(talk(range(5)))
+    with pytest.raises(InputError, match=r"no reply has meta\.topic"):
+        rejoinder.compare(old, new, by="meta.topic")
+    for by in ("system", "length", "rouge_l"):
+        with pytest.raises(InputError, match=rf"cannot be cut by '{by}'.*choose turns or meta\.KEY"):
+            rejoinder.compare(old, new, by=by)
+    (sliced,) = rejoinder.compare(old, new, by="turns").slices
+    assert [one.slice for one in sliced.changes] == ["1"]
+
+
 # ---- the commands
 
 Typed = Callable[..., Result]
@@ -278,6 +354,10 @@ def test_compare_takes_two_runs(typed: Typed) -> None:
     tables = json.loads(typed("compare", "old", "new", "--format", "json").output)
     assert [table["title"] for table in tables] == ["Old and new", "Items", "rouge_l: replies that got worse"]
     assert "rating:helpful: other got worse by 0.500" in typed("compare", "old", "new", "-m", "rating:helpful").output
+    sliced = json.loads(typed("compare", "old", "new", "--by", "turns", "--format", "json").output)
+    assert sliced[2]["title"] == "rouge_l: old and new by turns"
+    assert set(sliced[2]["rows"][0]) >= {"turns", "items", "old", "new", "difference", "p (Holm)", "differ?"}
+    assert "rouge_l by turns: surely worse in 1 (" in typed("compare", "old", "new", "--by", "turns").output
     with pytest.raises(SpecError, match="leave out --preferences"):
         raise typed("compare", "old", "new", "--preferences").exception or AssertionError
 
@@ -305,6 +385,10 @@ def test_check_has_an_exit_status_for_each_outcome(typed: Typed) -> None:
     assert "FAIL  rouge_l of bot changed by -0." in worse.output
     assert '<failure message="rouge_l of bot changed by -0.' in Path("j.xml").read_text()
     assert Path("m.md").read_text().startswith("### rejoinder check: fail")
+    assert Path("m.md").read_text().count("<details>") == 5
+    assert "I like soup." in Path("m.md").read_text()
+    assert typed("check", "new", "--min", "rouge_l>=0", "--markdown", "min.md").exit_code == 0
+    assert "<details>" not in Path("min.md").read_text()
     assert "there is no folder no" in str(
         typed("check", "new", "--no-worse-than", "old", "--junit", "no/j.xml").exception
     )

@@ -194,3 +194,18 @@ def test_next_hands_its_replies_to_show(run: Path, tmp_path: Path) -> None:
 def test_conditions_on_the_command_line_are_joined(run: Path) -> None:
     both = invoke("show", run, "--where", "length<5 or length>20", "--where", "system=plain", "--jsonl").stdout
     assert {json.loads(line)["system"] for line in both.splitlines()} == {"plain"}
+
+
+def test_a_listing_goes_to_pandas_polars_and_arrow(run: Path) -> None:
+    listing = rejoinder.show(run, worst=4, references=True, by="turns")
+    frame = listing.to_pandas()
+    assert list(frame.columns) == list(listing.columns)
+    table = listing.to_arrow()
+    assert table.column_names == list(listing.columns)
+    assert table["meteor"].to_pylist() == frame["meteor"].tolist()
+    assert table["references"].to_pylist() == [list(one) for one in listing.columns["references"]]
+    polars = pytest.importorskip("polars")
+    assert listing.to_polars()["reply"].to_list() == frame["reply"].tolist()
+    nothing = rejoinder.show(run, where="meteor>2", references=True)
+    assert nothing.to_polars().schema["references"] == polars.List(polars.String)
+    assert nothing.to_arrow().num_rows == len(nothing.to_pandas()) == 0

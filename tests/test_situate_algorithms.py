@@ -15,7 +15,7 @@ from rejoinder.situation.distractors import (
     logistic_curve,
     score_possible_distractors,
 )
-from rejoinder.situation.overlap import OverlapIndex, find_content_words, overlap_coefficient
+from rejoinder.situation.overlap import OverlapIndex, extract_statement_words, overlap_coefficient
 from rejoinder.situation.seed_vectors import encode_seeds
 from rejoinder.situation.settings import SituationSettings
 
@@ -25,7 +25,7 @@ def test_overlap_is_what_is_shared_over_the_smaller_set() -> None:
     assert overlap_coefficient("Open the window in the kitchen!", "please open a window") == 1.0
     # {open, window} and {close, window, door}: one of two.
     assert overlap_coefficient("Open the window.", "Close the window and the door.") == 0.5
-    assert find_content_words("[user]'s car is in [someone]'s garage.") == {"car", "garage"}
+    assert extract_statement_words("[user]'s car is in [someone]'s garage.") == {"car", "garage"}
 
 
 def test_overlap_without_content_words_is_nothing_but_for_equal_texts() -> None:

@@ -171,7 +171,7 @@ def test_compare_show_and_report_take_by(tmp_path: Path) -> None:
     compared = invoke("compare", run, "--by", "turns").stdout
     assert "meteor by turns" in compared
     assert "meteor: differences by turns" in compared
-    assert "Not compared: 2: too small (6 conversations); 4: too small (3 conversations)." in compared
+    assert "Too small to be tested, with fewer than 8 conversations: 2, 4." in compared
     shown = invoke("show", run, "--by", "turns", "--system", "plain", "-m", "meteor", "-n", 1).stdout
     assert "meteor by turns" in shown
     assert "1 of 48 replies" in shown

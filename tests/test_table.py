@@ -13,7 +13,17 @@ import pytest
 
 from rejoinder import table as module
 from rejoinder.escape import unescape_cell
-from rejoinder.table import FORMATS, Estimate, Table, format_decimal, join_tables, to_csv, to_json
+from rejoinder.table import (
+    FORMATS,
+    Estimate,
+    Table,
+    format_decimal,
+    join_names,
+    join_tables,
+    list_names,
+    to_csv,
+    to_json,
+)
 
 TABLE = Table(
     "A & B",
@@ -141,3 +151,28 @@ def test_what_rounds_to_0_has_no_minus_sign() -> None:
     assert "-0.0," not in to_json(table)
     assert [format_decimal(value, 4, sign="+") for value in (-0.00001, 0.0, -0.1)] == ["+0.0000", "+0.0000", "-0.1000"]
     assert format_decimal(float("inf"), 2) == "inf"
+
+
+def test_notes_are_wrapped_to_100_columns_and_split_no_name() -> None:
+    spec, address = "judge(rubric='is it kind and short', n=3)", "https://example.org/" + "x" * 120
+    note = f"{'It is a long story. ' * 4} under {spec} and {spec}: see {address} for {'more and more ' * 9}"
+    table = Table("T", ["system"], [["a"]], [note, "Short.", "Two\nlines."])
+    lines = str(table).splitlines()
+    assert all(len(line) <= 100 or line == address for line in lines)
+    assert str(table).count(spec) == 2
+    assert address in lines
+    assert " ".join(" ".join(lines[5:-3]).split()) == " ".join(note.split())
+    assert lines[-3:] == ["Short.", "Two", "lines."]
+    assert f"- {' '.join(note.split())}" in " ".join(FORMATS["markdown"](table).split())
+    assert json.loads(FORMATS["json"](table))["notes"] == [note, "Short.", "Two\nlines."]
+
+
+def test_names_in_a_row_and_in_a_sentence() -> None:
+    assert list_names(["a", "b", "c"]) == "a, b, c"
+    assert list_names([*"abcd"], 2) == "a, b and 2 more"
+    assert [join_names(names) for names in (["a"], [*"ab"], [*"abc"], [*"abcdefg"])] == [
+        "a",
+        "a and b",
+        "a, b and c",
+        "7 others",
+    ]

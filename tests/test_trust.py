@@ -86,7 +86,7 @@ def test_dialogues_are_resampled_whole() -> None:
     assert four.high - four.low == pytest.approx(one.high - one.low, rel=0.15)
     p = [t.differences["pooled"][0].p for t in (alone, found)]
     assert p[1] == pytest.approx(p[0], abs=0.03)
-    shown = str(metric_agreement_table(found))
+    shown = " ".join(str(metric_agreement_table(found)).split())
     assert "to 240 items of 60 dialogues, 3 raters; [low, high]: 95% bootstrap over whole dialogues." in shown
     assert "Pooled (bootstrap over dialogues, Holm over 1 pair, 0.05)" in shown
 
@@ -120,7 +120,7 @@ def test_few_dialogues_are_not_to_be_trusted() -> None:
     found = trust(scores, data, resamples=100)
     warning = "There are fewer than 30 dialogues: do not trust the intervals and tests, which need more."
     assert warning in metric_agreement_table(found).notes
-    assert "but with only 20 dialogues this is not reliable" in trust_advice(found)
+    assert "With only 20 dialogues, this is not reliable" in trust_advice(found)
     enough = trust(*planted({"good": 0.3}, dialogues=[f"d{i // 2}" for i in range(60)]), resamples=100)
     assert "do not trust" not in str(metric_agreement_table(enough))
     assert "too few" not in trust_advice(enough)

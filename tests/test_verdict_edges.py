@@ -11,7 +11,7 @@ import pytest
 import rejoinder
 from rejoinder.comparison import aggregation
 from rejoinder.comparison.check import check
-from rejoinder.comparison.compare import _format_ranks, _join_names
+from rejoinder.comparison.compare import _format_ranks
 from rejoinder.comparison.next_ratings import (
     find_metric_disagreements,
     find_uncertain_order,
@@ -24,6 +24,7 @@ from rejoinder.data.collection import collect
 from rejoinder.errors import InputError, RunError
 from rejoinder.scoring.result import Scores
 from rejoinder.stats.aggregation import Aggregated, aggregate
+from rejoinder.table import join_names
 from rejoinder.types import Item, Preference, Rating, Record, Response, Turn
 
 ITEMS = [Item(f"i{i}", (Turn("Well?"),)) for i in range(6)]
@@ -82,7 +83,7 @@ def test_one_item_in_common_shows_nothing_and_has_no_interval() -> None:
     assert found.outcome == "inconclusive"
     assert "changed by -0." in found.reason
     assert "[" not in found.reason
-    assert "on 1 item (margin 0.05, 5% of the range): 1 conversation cannot show it" in found.reason
+    assert "on 1 item (margin 0.05, 5% of the range): 1 conversation is too few to tell" in found.reason
     assert check(overlaps("a b"), [], overlaps("a b"))[0].passed
 
 
@@ -324,10 +325,10 @@ def test_ranks_and_lists_as_they_are_written() -> None:
         None,
         None,
     )
-    assert _join_names(["a"]) == "a"
-    assert _join_names(["a", "b"]) == "a and b"
-    assert _join_names(list("abcdef")) == "a, b, c, d, e and f"
-    assert _join_names(list("abcdefg")) == "7 others"
+    assert join_names(["a"]) == "a"
+    assert join_names(["a", "b"]) == "a and b"
+    assert join_names(list("abcdef")) == "a, b, c, d, e and f"
+    assert join_names(list("abcdefg")) == "7 others"
 
 
 def test_what_has_no_label_is_left_out_of_the_aggregated_and_the_rest_is_there(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,6 +27,8 @@ class Estimate(NamedTuple):
 
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?inf")
+_SPEC = re.compile(r"\w\([^()\n]{1,60}\)")
+_JOINT = "\x00"  # a space that is not the end of a line
 _WIDTH = 100  # characters, where the output is not a terminal
 _FIRST_NAME = 48  # the same, in the first column
 _NAME = 28  # characters: a shorter text is a name, which is not split, and a column of longer ones is no narrower
@@ -106,18 +108,31 @@ def format_count(n: int, singular: str, plural: str | None = None) -> str:
     return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
 
 
+def list_names(names: Sequence[str], most: int = 8) -> str:
+    """Names in a row, as in brackets or after a colon: "a, b, c", or the first ones and how many more there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+
+
+def join_names(names: Sequence[str], most: int = 6) -> str:
+    """Names in a sentence: "a", "a and b", "a, b and c"; where there are many, only their number."""
+    if len(names) > most:
+        return f"{len(names):,} others"
+    return " and ".join([*([", ".join(names[:-1])] if len(names) > 1 else []), *names[-1:]])
+
+
 def to_terminal(table: Table) -> str:
     """The table as plain text, as wide as the terminal, or 100 characters where there is none; nothing is cut off.
 
-    Long texts are wrapped; names and numbers are never split. Columns that do not fit beside the others follow below,
-    in a block that begins with the names of the rows again.
+    Long texts and notes are wrapped; names and numbers are never split. Columns that do not fit beside the others
+    follow below, in a block that begins with the names of the rows again.
     """
     cells = [[escape_terminal(c) for c in row] for row in (table.heads, *map(table.texts, table.rows))]
     numeric = [table.is_numeric(i) for i in range(len(table.heads))]
     max_width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDTH
     blocks = [_format_block(cells, numeric, block, max_width) for block in _split_columns(cells, numeric, max_width)]
     body = "\n\n".join("\n".join(block) for block in blocks)
-    return escape_terminal("\n".join([table.title, "", body, *(["", *table.notes] if table.notes else [])]))
+    notes = [line for note in table.notes for line in _wrap_note(escape_terminal(note), min(max_width, _WIDTH))]
+    return escape_terminal("\n".join([table.title, "", body, *(["", *notes] if notes else [])]))
 
 
 def _format_block(
@@ -141,6 +156,12 @@ def _format_block(
 
 def _wrap(text: str, width: int) -> list[str]:
     return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
+
+
+def _wrap_note(note: str, width: int) -> list[str]:
+    """The lines of a note; a spec with its parameters stays whole, as does a word that is longer than a line."""
+    joined = _SPEC.sub(lambda match: match[0].replace(" ", _JOINT), note)
+    return [line.replace(_JOINT, " ") for part in joined.split("\n") for line in _wrap(part, width)]
 
 
 def _split_columns(cells: Sequence[Sequence[str]], numeric: Sequence[bool], max_width: int) -> list[list[int]]:

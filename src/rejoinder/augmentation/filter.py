@@ -7,10 +7,11 @@ source dominates, and choosing fewer gives the first few of a longer choice.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from rejoinder.augmentation.proposal import Proposal
 from rejoinder.errors import SpecError
@@ -18,6 +19,7 @@ from rejoinder.text.normalise import normalise_text
 from rejoinder.text.similarity import dice_similarity, extract_ngrams
 from rejoinder.types import Item
 
+HOPELESS = 0.2  # of the least aptness: with less by the bi-encoder alone, a text is dropped at once
 RANK_WEIGHT = 0.5  # the weight of the rank in its source vs. being unlike the others
 
 
@@ -96,13 +98,24 @@ def _drop_known(item: Item, proposals: Sequence[Proposal]) -> list[Proposal]:
 def _drop_below_threshold(
     items: Sequence[Item], proposals: Sequence[Sequence[Proposal]], least: float
 ) -> list[list[Proposal]]:
+    """The proposals that are apt enough; those that the bi-encoder finds hopeless are not read by the cross-encoder.
+
+    The cross-encoder takes nearly all of the time, and most proposals are far from apt.
+    """
     from rejoinder.models.aptness.model import open_aptness
 
+    model = open_aptness()
     pairs = [(item, proposal) for item, of_item in zip(items, proposals, strict=True) for proposal in of_item]
     contexts = [[turn.text for turn in item.context] for item, _ in pairs]
-    values = iter(open_aptness().probabilities(contexts, [proposal.text for _, proposal in pairs]).tolist())
-    aptness = [[(proposal, next(values)) for proposal in of_item] for of_item in proposals]
-    return [[proposal for proposal, value in of_item if math.isnan(value) or value >= least] for of_item in aptness]
+    texts = [proposal.text for _, proposal in pairs]
+    first = model.probabilities(contexts, texts, "bi")
+    passed = ~(first < least * HOPELESS)  # NaN passes: without a context aptness is unknown
+    likely = np.flatnonzero(passed).tolist()
+    if likely:
+        values = model.probabilities([contexts[i] for i in likely], [texts[i] for i in likely])
+        passed[likely] = ~(values < least)
+    remaining = iter(passed.tolist())
+    return [[proposal for proposal in of_item if next(remaining)] for of_item in proposals]
 
 
 def _rank_goodness(proposals: Sequence[Proposal]) -> list[float]:

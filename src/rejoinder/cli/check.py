@@ -58,7 +58,10 @@ INCONCLUSIVE = 3  # the exit status
     "--junit", type=OutputPath("JUnit XML", ".xml", path_type=Path), metavar="FILE", help="Also write JUnit XML."
 )
 @click.option(
-    "--markdown", type=OutputPath("Markdown", ".md", path_type=Path), metavar="FILE", help="Also write Markdown."
+    "--markdown",
+    type=OutputPath("Markdown", ".md", path_type=Path),
+    metavar="FILE",
+    help="Also write Markdown, as for a comment on a pull request, with the replies that got worse most.",
 )
 def command(
     run: Path,
@@ -78,6 +81,7 @@ def command(
     one was inconclusive: there are too few data to tell whether RUN is worse by the margin.
     """
     from rejoinder.comparison.check import check
+    from rejoinder.comparison.worse_replies import find_worse_replies
     from rejoinder.reports.check import write_check_report
 
     results = check(
@@ -90,7 +94,8 @@ def command(
         min_coverage=min_coverage,
         allow_inconclusive=allow_inconclusive,
     )
-    write_check_report(results, junit, markdown)
+    worse = find_worse_replies(run, older, results) if older is not None and markdown is not None else []
+    write_check_report(results, junit, markdown, worse)
     for result in results:
         word = result.outcome if result.outcome == "pass" else result.outcome.upper()
         click.echo(f"{word}  {result.reason}")

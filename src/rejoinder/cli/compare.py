@@ -93,10 +93,8 @@ def _compare_two_runs(
 
     if preferences:
         raise SpecError("preferences compare the systems of one run; leave out --preferences, or name one run")
-    if by is not None:
-        raise SpecError("slices are of the replies of one run; leave out --by, or name one run")
-    comparison = compare(run, new, metrics=metrics or None, seed=seed)
-    tables = [comparison.table(), comparison.items_table()]
+    comparison = compare(run, new, metrics=metrics or None, seed=seed, by=by)
+    tables = [comparison.table(), comparison.items_table(), *(one.table() for one in comparison.slices)]
     for spec in comparison.pair.metrics if show else ():
         sides = (comparison.replies_table(spec, show), comparison.replies_table(spec, show, worse=False))
         tables += [table for table in sides if table is not None]

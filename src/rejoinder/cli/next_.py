@@ -1,4 +1,4 @@
-"""``rejoinder next``: which replies to have rated next."""
+"""``rejoinder next``: which replies to read, or to have rated, next."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rejoinder.cli._options import OutputPath, output_option, seed_option, table
 GROUP = _help.PEOPLE
 
 
-@click.command("next", short_help="Choose which replies to have rated next")
+@click.command("next", short_help="Choose which replies to read or rate next")
 @click.argument("source", metavar="RUN")
 @click.option(
     "--by",

@@ -18,8 +18,9 @@ from rejoinder.cli._options import (
 )
 
 if TYPE_CHECKING:
+    from rejoinder.cli._progress import ProgressReporter
     from rejoinder.engines.base import Engine
-    from rejoinder.scoring.run import Plan
+    from rejoinder.scoring.run import Plan, Run
 
 GROUP = _help.SCORING
 COMMON = 1
@@ -87,7 +88,6 @@ def command(
     from rejoinder.engines.factory import open_engine
     from rejoinder.errors import SpecError
     from rejoinder.scoring.run import Plan, run
-    from rejoinder.table import format_tables
 
     plan = Plan.of(metrics, empty, matched)
     options = ImportOptions(system=system, fields=fields, separator=separator, sheet=sheet, bots=bots)
@@ -106,8 +106,28 @@ def command(
         finished = run(
             files, plan, folder, cache=not no_cache, progress=reporter.progress, engine=compute_engine, options=options
         )
+    _print_run(finished, reporter, form, dialogues, report)
+
+
+def _print_run(finished: Run, reporter: ProgressReporter, form: str, dialogues: bool, report: Path | None) -> None:
+    """Print the scores of a run and where they are; exit with status 1 where there are none."""
+    from rejoinder.table import format_tables
+
     tables = [finished.scores.table(), *([finished.scores.dialogue_table()] if dialogues else [])]
     click.echo(format_tables(tables, form))
+    _print_provenance(finished)
+    if report is not None:
+        _write_report(finished.folder, report)
+    if finished.fresh:
+        reporter.print_summary(len(finished.scores), "replies", finished.folder)
+    note = "" if finished.fresh else " (it was already finished; nothing was computed)"
+    click.echo(f"results: {finished.folder}{note}", err=True)
+    if all(missing == len(finished.scores) for missing in (m["missing"] for m in finished.about["metrics"])):
+        _fail_without_scores(finished.folder)
+
+
+def _print_provenance(finished: Run) -> None:
+    """Print what each file was read as, and the signature of each metric."""
     for file in finished.about["inputs"]:
         if "imported_as" in file:
             left_out = ", ".join(f"{reason} ({n:,})" for reason, n in file["left_out"].items()) or "nothing"
@@ -115,17 +135,14 @@ def command(
             click.echo(f"{file['name']}: read as {file['imported_as']}{columns}; left out: {left_out}", err=True)
     for spec, signature in finished.scores.metrics.items():
         click.echo(f"{spec}: {signature}", err=True)
-    if report is not None:
-        from rejoinder.reports.output import render_report, save_report
 
-        save_report(render_report(finished.folder, "html"), report, finished.folder)
-        click.echo(f"report: {report}", err=True)
-    if finished.fresh:
-        reporter.print_summary(len(finished.scores), "replies", finished.folder)
-    note = "" if finished.fresh else " (it was already finished; nothing was computed)"
-    click.echo(f"results: {finished.folder}{note}", err=True)
-    if all(missing == len(finished.scores) for missing in (m["missing"] for m in finished.about["metrics"])):
-        _fail_without_scores(finished.folder)
+
+def _write_report(folder: Path, file: Path) -> None:
+    """Write the HTML report of a run."""
+    from rejoinder.reports.output import render_report, save_report
+
+    save_report(render_report(folder, "html"), file, folder)
+    click.echo(f"report: {file}", err=True)
 
 
 def _fail_without_scores(folder: Path) -> None:

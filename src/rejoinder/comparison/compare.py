@@ -34,7 +34,7 @@ from rejoinder.scoring.run import Run, load
 from rejoinder.stats.holm import holm
 from rejoinder.stats.paired_difference import difference_interval, sign_flip_test
 from rejoinder.stats.rank_range import rank_ranges
-from rejoinder.table import Cell, Estimate, Probability, Table, format_count
+from rejoinder.table import Cell, Estimate, Probability, Table, format_count, join_names
 
 
 class MetricStanding(NamedTuple):
@@ -125,14 +125,15 @@ class Comparison:
             real, total = sum(d.survives for d in self.differences), len(self.differences)
             verb = "survives" if real == 1 else "survive"
             which = f"{real} of {total} differences {verb} correction" if real else "no difference survives correction"
+            which = "the difference survives correction" if real == total == 1 else which
             return f"{self.metric}: descriptive, so it ranks no system; {which}."
         best = known[0].system
         beaten = [d.second for d in self.differences if d.first == best and self._ahead(d)]
         undecided = [s.system for s in known[1:] if s.system not in beaten]
         if not beaten:
             return f"{self.metric}: {best} comes first, but no difference from another system survives correction."
-        rest = f"; the difference from {_join_names(undecided)} may be chance" if undecided else ""
-        return f"{self.metric}: {best} is best, surely ahead of {_join_names(beaten)}{rest}."
+        rest = f"; the difference from {join_names(undecided)} may be chance" if undecided else ""
+        return f"{self.metric}: {best} is best, surely ahead of {join_names(beaten)}{rest}."
 
 
 @overload
@@ -155,6 +156,7 @@ def compare(
     metrics: Sequence[str] | None = None,
     resamples: int = 2000,
     seed: int = 0,
+    by: str | None = None,
 ) -> RunComparison: ...
 
 
@@ -174,7 +176,7 @@ def compare(
     - ``metrics``: only these metrics, by their specs; ``rating:ASPECT`` stands for people's ratings.
     - ``resamples``: how often conversations are resampled for intervals and ranks.
     - ``seed``: the seed of the resamples.
-    - ``by``: also by slices of the replies (``slices`` of each comparison): ``meta.KEY``, or ``turns`` of the context.
+    - ``by``: also by slices of the replies (``slices`` of the comparison): ``meta.KEY``, or ``turns`` of the context.
 
     One run gives one comparison of all its systems per metric, best first; two runs give one ``RunComparison``. What
     people prefer is ranked by ``rank_by_preference``.
@@ -192,9 +194,7 @@ def compare(
     meteor: attentive did not change: its replies to 48 items are the same.
     """
     if new is not None:
-        if by is not None:
-            raise InputError("slices are of the replies of one run; leave out by, or name one run")
-        return compare_runs(pair_runs(run, new, metrics), resamples, seed)
+        return compare_runs(pair_runs(run, new, metrics), resamples, seed, by)
     if metrics is None or not any(map(is_rating, metrics)):
         scores, data = (load_run(run).scores if isinstance(run, Collection) else load(run)), None
     else:
@@ -292,9 +292,3 @@ def _format_ranks(low: float, high: float) -> str | None:
     if math.isnan(low) or math.isnan(high):
         return None
     return f"{low:g}" if low == high else f"{low:g}–{high:g}"
-
-
-def _join_names(names: Sequence[str]) -> str:
-    if len(names) > 6:
-        return f"{len(names)} others"
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

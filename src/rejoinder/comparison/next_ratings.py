@@ -44,14 +44,18 @@ class RatingSuggestion(NamedTuple):
 
 @dataclass(frozen=True)
 class NextRatings:
-    """The replies most worth rating next, best first, and the data that they are in."""
+    """The replies most worth rating next, best first, and the data that they are in.
+
+    ``to_read`` says that there is one system and no rating, so that they are a list of what to read.
+    """
 
     suggestions: Sequence[RatingSuggestion]
     data: Collection
+    to_read: bool = False
 
     def table(self) -> Table:
         """One line per reply, the most valuable first."""
-        return next_table(self.suggestions)
+        return reading_table(self.suggestions) if self.to_read else next_table(self.suggestions)
 
     def records(self) -> list[Item | Response]:
         """The replies with their items, as an annotation project reads them."""
@@ -91,7 +95,8 @@ def next_(
         if scores is None:
             raise InputError("only a run folder has metrics; make one with: rejoinder score FILE -o RUN")
         if by == "mix":
-            return NextRatings(mix_replies(scores, data, count, seed), data)
+            to_read = len(scores.systems) == 1 and not data.ratings
+            return NextRatings(mix_replies(scores, data, count, seed), data, to_read)
         return NextRatings(find_metric_disagreements(scores, data, count, seed), data)
     return NextRatings(find_uncertain_order(data, count, aspect, scores, seed), data)
 
@@ -133,7 +138,7 @@ def find_metric_disagreements(scores: Scores, data: Collection, n: int, seed: in
     for i, response in enumerate(scores.responses):
         if known[i] >= 2:
             low, high = int(np.nanargmin(ranks[:, i])), int(np.nanargmax(ranks[:, i]))
-            why = f"{specs[high]} above {ranks[high, i]:.0%} of replies, {specs[low]} above {ranks[low, i]:.0%}"
+            why = f"{specs[high]} puts it above {ranks[high, i]:.0%} of replies, {specs[low]} above {ranks[low, i]:.0%}"
             n_ratings = rated.get(response, 0)
             system = scores.systems[scores.system_codes[i]]
             suggestions.append(
@@ -268,10 +273,20 @@ def _select_best(suggestions: Sequence[RatingSuggestion], n: int, seed: int) -> 
     return sorted(suggestions, key=lambda one: (-round(one.worth, 9), draw(one), one.response))[:n]
 
 
+def reading_table(suggestions: Sequence[RatingSuggestion]) -> Table:
+    """One line per reply to read and why, in the order to read them in."""
+    rows: list[list[Cell]] = [[one.response, one.item, one.why] for one in suggestions]
+    notes = [
+        "This is not a random sample: do not judge the system by these replies alone.",
+        "To read them: rejoinder next RUN -o ids.txt, then rejoinder show RUN --ids ids.txt",
+    ]
+    return Table("Read next", ["response", "item", "why"], rows, notes)
+
+
 def next_table(suggestions: Sequence[RatingSuggestion]) -> Table:
     """One line per reply, the most valuable first."""
     rows: list[list[Cell]] = [[one.response, one.system, one.rated, one.worth, one.why] for one in suggestions]
-    notes = ["This is not a random sample: a mean over these replies alone is not representative of the system."]
+    notes = ["This is not a random sample: a mean over these replies alone does not stand for the system."]
     return Table("Rate next", ["response", "system", "ratings so far", "worth", "why"], rows, notes)
 
 

@@ -8,9 +8,10 @@ allows for conversations and for skewed differences (``skewed_mean_interval``). 
 - inconclusive, where it holds both 0 and minus the margin: there are too few replies to tell.
 
 A loss may also consist of few replies that fail outright, and a small sample can miss all of them. If a share of the
-replies drops to the lowest score, the mean drops by that share of its distance from the lowest score. So a pass also
-needs as many conversations as would show one of these failures in 97.5% of samples, unless the new run is surely
-better. Replies that did not change at all need no test.
+replies drops to the lowest score, the mean drops by that share of its distance from the lowest score. A drop that the
+sample does show leaves less of the margin for such failures, so fewer of them are enough to exceed it. So a pass also
+needs as many conversations as would show one of the failures that add up to the rest of the margin in 97.5% of
+samples, unless the new run is surely better. Replies that did not change at all need no test.
 
 All systems and metrics must pass. That is an intersection-union test (Berger 1982): the chance that all of several
 tests pass although one should not is at most the chance that this one passes, so the level needs no correction.
@@ -26,7 +27,7 @@ import numpy as np
 
 from rejoinder.comparison.run_pair import RunPair, SystemPair
 from rejoinder.errors import RunError, SpecError
-from rejoinder.stats.interval import skewed_mean_interval
+from rejoinder.stats.interval import Interval, skewed_mean_interval
 from rejoinder.table import Estimate, format_count, format_decimal
 
 Outcome: TypeAlias = Literal["pass", "fail", "inconclusive"]
@@ -124,10 +125,9 @@ def check_non_inferiority(
     elif np.array_equal(old, new) and pair.is_unchanged(system):
         outcome, why = "pass", "no reply changed"
     else:
-        needed = count_conversations_needed(margin.value, loss)
-        outcome, why = _decide(interval.low, interval.high, margin.value, interval.n_clusters, needed)
+        outcome, why = _decide(interval, margin.value, loss)
         if margin.value > _LARGE * loss > 0:
-            whole = "the old mean" if floor == 0 and sign > 0 else "what the old run can lose at all"
+            whole = "the old mean" if floor == 0 and sign > 0 else "the most that the old run can lose"
             why += f"; note that the margin is {margin.value / loss:.0%} of {whole}"
     ends = sorted((sign * interval.low, sign * interval.high))
     difference = Estimate(sign * interval.value, *ends)
@@ -135,34 +135,40 @@ def check_non_inferiority(
     return NonInferiority(outcome, why, reason, difference, len(old), interval.n_clusters, coverage)
 
 
-def count_conversations_needed(margin: float, loss: float) -> int:
+def count_conversations_needed(margin: float, loss: float, drop: float = 0.0) -> int:
     """Return how many conversations show at least one of the outright failures that would add up to the margin.
 
-    ``loss`` is what a reply loses on average if it fails outright. With fewer conversations, a drop of the margin that
-    consists of such failures is missed by chance in more than 2.5% of samples.
+    ``loss`` is what a reply loses on average if it fails outright, ``drop`` what all replies have lost anyway. With
+    fewer conversations, a drop of the margin that consists of this drop and of such failures is missed by chance in
+    more than 2.5% of samples.
     """
-    if not 0 < margin < loss:
+    if not 0 <= drop < margin < loss:
         return 2
-    return max(2, math.ceil(math.log(ALPHA) / math.log1p(-margin / loss)))
+    return max(2, math.ceil(math.log(ALPHA) / math.log1p(-(margin - drop) / (loss - drop))))
 
 
-def _decide(low: float, high: float, margin: float, n: int, needed: int) -> tuple[Outcome, str]:
+def _decide(interval: Interval, margin: float, loss: float) -> tuple[Outcome, str]:
+    low, high, n = interval.low, interval.high, interval.n_clusters
     if math.isnan(low):
-        return "inconclusive", f"{format_count(n, 'conversation')} cannot show it"
+        return "inconclusive", f"{format_count(n, 'conversation')} {'is' if n == 1 else 'are'} too few to tell"
+    drop = max(0.0, -interval.value)
+    needed = count_conversations_needed(margin, loss, drop)
     if low > -margin and (n >= needed or low > 0):
         return "pass", "better" if low > 0 else "worse by less than the margin" + (", if at all" if high >= 0 else "")
     if low > -margin:
-        return "inconclusive", f"{n:,} conversations cannot rule out rare failures; {needed:,} can"
+        besides = " on top of this drop" if n >= count_conversations_needed(margin, loss) else ""
+        return "inconclusive", f"{n:,} conversations cannot rule out rare failures{besides}; {needed:,} can"
     if high < 0:
         return "fail", f"surely worse, {'perhaps' if high > -margin else 'and'} by more than the margin"
-    return "inconclusive", f"too few conversations to tell{_suggest(low, high, margin, n, needed)}"
+    return "inconclusive", f"too few conversations to tell{_suggest(interval, margin, loss)}"
 
 
-def _suggest(low: float, high: float, margin: float, n: int, needed: int) -> str:
+def _suggest(interval: Interval, margin: float, loss: float) -> str:
     """How many conversations would do if nothing got worse: the interval shrinks with the root of their number."""
-    if margin <= 0 or not math.isfinite(high - low):
+    width, n = interval.high - interval.low, interval.n_clusters
+    if margin <= 0 or not math.isfinite(width):
         return ""
-    enough = max(needed, math.ceil(n * ((high - low) / 2 / margin) ** 2))
+    enough = max(count_conversations_needed(margin, loss), math.ceil(n * (width / 2 / margin) ** 2))
     return f" ({n:,}; about {enough:,} are enough if nothing got worse)"
 
 

@@ -14,7 +14,7 @@ from rejoinder.scoring.result import Scores
 from rejoinder.stats.arrays import LARGEST, Floats
 from rejoinder.stats.bradley_terry import POINTS
 from rejoinder.stats.rating_noise import RatingNoise, RatingPlan, estimate_noise, plan_ratings
-from rejoinder.table import Cell, Table, format_count
+from rejoinder.table import Cell, Table, format_count, list_names
 from rejoinder.types import Item, Preference, Rating, Record, Response
 
 Ratings = dict[str, list[float]]  # by item
@@ -116,22 +116,18 @@ def _choose_two_systems(names: Sequence[str], systems: Sequence[str]) -> tuple[s
         _choose_one(name, known, "system")
     chosen = list(dict.fromkeys(names)) or known
     if len(chosen) != 2:
-        raise InputError(f"a comparison needs two systems, found {len(chosen)}; choose two of: {_join_names(known)}")
+        raise InputError(f"a comparison needs two systems, found {len(chosen)}; choose two of: {list_names(known)}")
     return chosen[0], chosen[1]
 
 
 def _choose_one(wanted: str | None, known: Sequence[str], what: str) -> str:
     if wanted is None:
         if len(known) > 1:
-            raise InputError(f"there are several {what}s ({_join_names(known)}); choose one {what}")
+            raise InputError(f"there are several {what}s ({list_names(known)}); choose one {what}")
         return known[0]
     if wanted not in known:
         raise InputError(f"there is no {what} {wanted!r}; {nearest(wanted, known)}")
     return wanted
-
-
-def _join_names(names: Sequence[str]) -> str:
-    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
 
 
 def _check_enough_items(items: Sequence[str], first: str, second: str) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from rejoinder.comparison.judgements import AGGREGATE, check_preferences
 from rejoinder.errors import InputError
 from rejoinder.stats.bradley_terry import POINTS, StrengthRanking, rank_systems
-from rejoinder.table import Cell, Estimate, Table, format_count
+from rejoinder.table import Cell, Estimate, Table, format_count, join_names
 from rejoinder.types import Item, Preference, Record, Response
 
 SHRINKAGE = 0.1
@@ -73,7 +73,7 @@ class PreferenceRanking:
             return f"{self.aspect}: people prefer {best.system}, but its interval overlaps those of all others."
         start = f"{self.aspect}: people prefer {best.system} to {', '.join(beaten)} (the intervals do not overlap)"
         near = [strength.system for strength in strengths[1:] if strength.system not in beaten]
-        return f"{start}, but not surely to {', '.join(near)}." if near else f"{start}."
+        return f"{start}; its lead over {join_names(near)} may be chance." if near else f"{start}."
 
 
 def rank_by_preference(records: Iterable[Record]) -> list[PreferenceRanking]:

@@ -115,7 +115,7 @@ def _find_low(scores: Scores) -> list[ReadingChoice]:
         mean = math.fsum(own.values()) / len(own) if own else 1.0
         if mean < _MAX_LOW:
             lowest = sorted(own, key=lambda spec: own[spec])[:2]
-            parts = (f"{spec} {scores[spec][i]:.3f}, above {own[spec]:.0%} of replies" for spec in lowest)
+            parts = (f"{spec} {scores[spec][i]:.3f}, better than {own[spec]:.0%} of replies" for spec in lowest)
             choices.append(ReadingChoice(i, "low", 1 - mean, f"low: {'; '.join(parts)}"))
     return choices
 
@@ -127,7 +127,7 @@ def _find_uncertain(scores: Scores) -> list[ReadingChoice]:
         own = {spec: float(column[i]) for spec, column in shares.items() if not math.isnan(column[i])}
         high, low = (max(own, key=own.__getitem__), min(own, key=own.__getitem__)) if own else ("", "")
         if own and own[high] - own[low] >= _MIN_GAP:
-            why = f"uncertain: {high} above {own[high]:.0%} of replies, {low} above {own[low]:.0%}"
+            why = f"uncertain: {high} puts it above {own[high]:.0%} of replies, {low} above {own[low]:.0%}"
             choices.append(ReadingChoice(i, "uncertain", own[high] - own[low], why))
     return choices
 

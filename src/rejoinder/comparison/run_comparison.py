@@ -13,12 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rejoinder.comparison.change_slices import SlicedChanges, compare_slices
 from rejoinder.comparison.rating_column import is_rating, make_rating_column
-from rejoinder.comparison.run_pair import RunPair, SystemPair, describe_pairing
+from rejoinder.comparison.run_pair import NO_ITEMS, PairedScores, RunPair, SystemPair, describe_pairing
 from rejoinder.errors import RunError
 from rejoinder.stats.holm import holm
 from rejoinder.stats.paired_difference import difference_interval, sign_flip_test
-from rejoinder.table import Cell, Estimate, Probability, Table, format_count, format_decimal
+from rejoinder.table import Cell, Estimate, Probability, Table, format_count, format_decimal, list_names
 
 ALPHA = 0.05
 UNCHANGED = "no reply changed"
@@ -67,6 +68,7 @@ class RunComparison:
 
     pair: RunPair
     changes: Sequence[SystemChange]
+    slices: Sequence[SlicedChanges] = ()
 
     def table(self) -> Table:
         """One line per metric and system: both means, the difference, how many replies got worse and better."""
@@ -98,8 +100,7 @@ class RunComparison:
             ("references changed: left out where a metric reads them", sorted(pairing.changed_references)),
         ):
             if items:
-                more = f" and {len(items) - _NAMED:,} more" if len(items) > _NAMED else ""
-                rows.append([label, len(items), ", ".join(items[:_NAMED]) + more])
+                rows.append([label, len(items), list_names(items, _NAMED)])
         return Table("Items", ["what", "items", "ids"], rows)
 
     def notes(self) -> list[str]:
@@ -116,8 +117,8 @@ class RunComparison:
         return notes
 
     def sentences(self) -> list[str]:
-        """Return the comparison in one sentence per metric and system."""
-        return [self._sentence(one) for one in self.changes]
+        """Return the comparison in one sentence per metric and system, and one per metric about its slices."""
+        return [*map(self._sentence, self.changes), *(one.sentence() for one in self.slices)]
 
     def _sentence(self, one: SystemChange) -> str:
         subject = f"{one.metric}: {one.system.name}"
@@ -178,12 +179,8 @@ class RunComparison:
 
     def _texts(self, system: SystemPair, item: str) -> tuple[str, str, str]:
         """The last turn before a reply, the old reply and the new one."""
-        before, after = self.pair.replies
-        other = self.pair.pairing.new_of_old[item]
-        replies = before[item, system.old], after[other, system.new]
-        old, new = (texts[0] + (f" (and {len(texts) - 1} more)" if len(texts) > 1 else "") for texts in replies)
         context = self.pair.old.data.items[item].context if self.pair.old.data else ()
-        return context[-1].text if context else "", old, new
+        return context[-1].text if context else "", *self.pair.reply_texts(system, item)
 
     def __str__(self) -> str:
         return str(self.table())
@@ -192,39 +189,41 @@ class RunComparison:
         return self.table()._repr_html_()
 
 
-def compare_runs(pair: RunPair, resamples: int = 2000, seed: int = 0) -> RunComparison:
-    """Return what changed from the old run to the new one, under every metric of the pair."""
+def compare_runs(pair: RunPair, resamples: int = 2000, seed: int = 0, by: str | None = None) -> RunComparison:
+    """Return what changed from the old run to the new one, under every metric of the pair, and by slices."""
     if not pair.pairing.new_of_old:
         raise RunError(
             f"the contexts of all {len(pair.pairing.changed):,} common items changed, so no reply can be compared; "
             "compare replies to the same contexts"
         )
+
+    def compare_scores(spec: str, system: SystemPair, scores: PairedScores) -> SystemChange:
+        return _compare_scores(pair, spec, system, scores, resamples, seed)
+
     changes: list[SystemChange] = []
     for spec in pair.metrics:
-        of_metric = [_compare_system(pair, spec, system, resamples, seed) for system in pair.systems]
+        of_metric = [compare_scores(spec, system, pair.scores(spec, system)) for system in pair.systems]
         corrected = holm([one.p for one in of_metric])
         changes += [one._replace(corrected=float(c)) for one, c in zip(of_metric, corrected, strict=True)]
-    return RunComparison(pair, changes)
+    return RunComparison(pair, changes, () if by is None else compare_slices(pair, by, compare_scores))
 
 
-def _compare_system(pair: RunPair, spec: str, system: SystemPair, resamples: int, seed: int) -> SystemChange:
-    scores = pair.scores(spec, system)
-    known = ~(np.isnan(scores.old) | np.isnan(scores.new))
-    old, new = scores.old[known], scores.new[known]
-    clusters = [cluster for cluster, is_known in zip(scores.clusters, known.tolist(), strict=True) if is_known]
+def _compare_scores(
+    pair: RunPair, spec: str, system: SystemPair, scores: PairedScores, resamples: int, seed: int
+) -> SystemChange:
+    """What changed for one system on some items."""
+    items, old, new, clusters = scores.known()
     interval = difference_interval(new, old, clusters, n_resamples=resamples, seed=seed)
     test = sign_flip_test(new, old, clusters, n_permutations=4999, seed=seed)
-    reason = "no common items" if not len(old) else interval.reason or test.reason
-    if (
-        len(old) and np.array_equal(old, new) and pair.is_unchanged(system)
-    ):  # nothing to test, so nothing to correct for
-        test, reason = test._replace(p=math.nan), UNCHANGED
+    reason = NO_ITEMS if not len(old) else interval.reason or test.reason
+    if len(old) and np.array_equal(old, new) and pair.is_unchanged(system, scores.items):
+        test, reason = test._replace(p=math.nan), UNCHANGED  # nothing to test, so nothing to correct for
     change = (new - old) * (-1.0 if pair.higher_is_better(spec) is False else 1.0)
     return SystemChange(
         spec,
         system,
         len(old),
-        int((~known).sum()),
+        len(scores.items) - len(items),
         float(old.mean()) if len(old) else math.nan,
         float(new.mean()) if len(new) else math.nan,
         Estimate(interval.value, interval.low, interval.high),

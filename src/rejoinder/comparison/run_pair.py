@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +22,7 @@ from rejoinder.scoring.result import Scores, Values
 from rejoinder.scoring.run import Run, load
 from rejoinder.table import format_count
 
+NO_ITEMS = "no common items"
 RunSource = Scores | Run | Collection | str | Path
 
 
@@ -51,6 +52,21 @@ class PairedScores(NamedTuple):
     old: Values
     new: Values
     clusters: Sequence[Hashable]
+
+    def take(self, places: Sequence[int]) -> PairedScores:
+        """Return the scores of the items at some places."""
+        rows = np.array(places, dtype=np.int64)
+        items, clusters = [self.items[i] for i in places], [self.clusters[i] for i in places]
+        return PairedScores(items, self.old[rows], self.new[rows], clusters)
+
+    def known(self) -> PairedScores:
+        """Return the scores of the items that have one in both runs."""
+        return self.take(np.flatnonzero(~(np.isnan(self.old) | np.isnan(self.new))).tolist())
+
+    @property
+    def n_conversations(self) -> int:
+        """How many conversations have a scored item in both runs."""
+        return len(set(self.known().clusters))
 
 
 @dataclass(frozen=True)
@@ -108,14 +124,22 @@ class RunPair:
         """The texts of the old run, and of the new one, by item and system."""
         return _list_replies(self.old), _list_replies(self.new)
 
-    def is_unchanged(self, system: SystemPair) -> bool:
-        """Whether a system says the same to every item in both runs."""
+    def reply_texts(self, system: SystemPair, item: str) -> tuple[str, str]:
+        """Return the old reply and the new one to an item of the old run; of several, the first."""
+        before, after = self.replies
+        replies = before[item, system.old], after[self.pairing.new_of_old[item], system.new]
+        old, new = (texts[0] + (f" (and {len(texts) - 1} more)" if len(texts) > 1 else "") for texts in replies)
+        return old, new
+
+    def is_unchanged(self, system: SystemPair, items: Iterable[str] | None = None) -> bool:
+        """Whether a system says the same in both runs, to every item or to some items of the old run."""
         if self.old.data is None or self.new.data is None:
             return False
         before, after = self.replies
+        new_of_old = self.pairing.new_of_old
         return all(
-            before.get((one, system.old)) == after.get((other, system.new))
-            for one, other in self.pairing.new_of_old.items()
+            before.get((one, system.old)) == after.get((new_of_old[one], system.new))
+            for one in (new_of_old if items is None else items)
         )
 
     def _cluster(self, old: str, new: str) -> Hashable:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,7 +22,7 @@ from rejoinder.scoring.result import Scores
 from rejoinder.stats.group_difference import group_difference
 from rejoinder.stats.holm import holm
 from rejoinder.stats.interval import mean_interval
-from rejoinder.table import Cell, Estimate, Probability, Table, format_count
+from rejoinder.table import Cell, Estimate, Probability, Table, format_count, list_names
 
 if TYPE_CHECKING:
     from rejoinder.comparison.compare import SystemDifference
@@ -103,14 +103,15 @@ class SliceComparison:
         rows: list[list[Cell]] = []
         for row in self.means:
             names: list[Cell] = [row.slice, *([row.system] if with_system else [])]
-            verdict = row.reason or ("yes" if row.survives else "no")
             difference = None if row.reason else row.difference
+            verdict = describe_verdict(row.reason, row.survives)
             rows.append([*names, row.n, row.mean, difference, _as_probability(row.corrected), verdict])
         tested = sum(not math.isnan(row.corrected) for row in self.means)
         others = "the system's other replies" if with_system else "all other replies"
         notes = [
             f"minus the rest: the mean minus that of {others}, with its 95% interval over "
             f"conversations; p (Holm): corrected over {format_count(tested, 'test')}; differs? at {ALPHA:g}.",
+            *note_small_slices([(row.slice, row.reason) for row in self.means]),
             *self.slicing.notes(),
         ]
         heads = [self.slicing.by, *(["system"] if with_system else []), "n", "mean", "minus the rest", "p (Holm)"]
@@ -119,7 +120,6 @@ class SliceComparison:
     def differences_table(self) -> Table:
         """One line per slice and pair of systems: the paired difference, and whether it survives correction."""
         rows: list[list[Cell]] = []
-        small = dict.fromkeys(f"{one.slice}: {one.reason}" for one in self.differences if is_too_small(one.reason))
         for one in self.differences:
             if is_too_small(one.reason):
                 continue
@@ -131,7 +131,7 @@ class SliceComparison:
         notes = [
             "difference: paired on items, with a bootstrap interval over conversations; p (Holm): corrected over "
             f"{format_count(tested, 'test')} (slices and pairs of systems); differ? at {ALPHA:g}.",
-            *([f"Not compared: {'; '.join(small)}."] if small else []),
+            *note_small_slices([(one.slice, one.reason) for one in self.differences]),
         ]
         heads = [self.slicing.by, "system", "minus", "items", "difference", "p (Holm)", "differ?"]
         return Table(f"{self.metric}: differences by {self.slicing.by}", heads, rows, notes, keys={"minus": "less"})
@@ -179,7 +179,7 @@ def compute_slice_differences(
     """Return the differences of systems within each slice; ``compare_pairs`` compares them on some replies."""
     found = [(name, d) for name, mask in slicing.masks.items() for d in compare_pairs(scores.subset(mask))]
     clusters = {name: scores.clusters[mask] for name, mask in slicing.masks.items()}
-    reasons = [d.reason or _too_small(min(d.n, len(np.unique(clusters[name])))) for name, d in found]
+    reasons = [d.reason or describe_size(min(d.n, len(np.unique(clusters[name])))) for name, d in found]
     p_values = [math.nan if reason else d.p for (_, d), reason in zip(found, reasons, strict=True)]
     corrected = holm(p_values).tolist() if p_values else []
     return [SliceDifference(*one, p, why) for one, p, why in zip(found, corrected, reasons, strict=True)]
@@ -196,7 +196,7 @@ def _compute_mean(
     interval = mean_interval(values[inside], clusters[inside])
     mean = Estimate(interval.value, max(interval.low, bounds[0]), min(interval.high, bounds[1]))
     difference = group_difference(values, inside, clusters)
-    reason = "no scores" if not interval.n else _too_small(interval.n_clusters) or difference.reason
+    reason = "no scores" if not interval.n else describe_size(interval.n_clusters) or difference.reason
     if reason is None and difference.clusters_second < MIN_CONVERSATIONS:
         reason = "too few others"
     if interval.n_clusters < MIN_CONVERSATIONS:
@@ -206,7 +206,8 @@ def _compute_mean(
     return SliceMean(name, system, interval.n, interval.n_clusters, mean, estimate, p, math.nan, reason)
 
 
-def _too_small(n_clusters: int) -> str | None:
+def describe_size(n_clusters: int) -> str | None:
+    """Return that a slice is too small to be tested, and how small; None if it is not."""
     if n_clusters >= MIN_CONVERSATIONS:
         return None
     return f"{_TOO_SMALL} ({format_count(n_clusters, 'conversation')})"
@@ -215,6 +216,18 @@ def _too_small(n_clusters: int) -> str | None:
 def is_too_small(reason: str | None) -> bool:
     """Whether a reason says that a slice is too small."""
     return reason is not None and reason.startswith(_TOO_SMALL)
+
+
+def describe_verdict(reason: str | None, survives: bool) -> str:
+    """The verdict on a slice in a word or two, for a table; a note says more about slices that are too small."""
+    return _TOO_SMALL if is_too_small(reason) else reason or ("yes" if survives else "no")
+
+
+def note_small_slices(reasons: Iterable[tuple[str, str | None]]) -> list[str]:
+    """A note that names the slices that are too small to be tested, where there are any."""
+    names = list(dict.fromkeys(name for name, reason in reasons if is_too_small(reason)))
+    fewer = f"with fewer than {MIN_CONVERSATIONS} conversations"
+    return [f"Too small to be tested, {fewer}: {list_names(names)}."] if names else []
 
 
 def _correct(rows: Sequence[SliceMean], slicing: Slicing) -> list[SliceMean]:

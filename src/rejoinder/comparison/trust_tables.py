@@ -1,4 +1,4 @@
-"""The output of ``trust``: its tables, its warnings, and one sentence of plain advice."""
+"""The output of ``trust``: its tables, its warnings, and plain advice."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def _shared_family_notes(trust: Trust) -> list[str]:
 
 
 def trust_advice(trust: Trust) -> str:
-    """One sentence of advice: it recommends no baseline, and names a winner only where a test does."""
+    """Plain advice: it recommends no baseline, and names a winner only where a test does."""
     aspect = repr(trust.evidence.aspect)
     if trust.metrics and not _list_candidates(trust):
         return (
@@ -191,13 +191,13 @@ def trust_advice(trust: Trust) -> str:
     pooled = max(m.levels["pooled"].value for m in usable)
     if several and oracle > pooled:
         advice += (
-            f"; the pooled figures (at most {pooled:.2f}) stay below what the system's name alone gives "
+            f". The pooled figures (at most {pooled:.2f}) stay below what the system's name alone gives "
             f"({oracle:.2f}), so do not read them as the quality of single replies"
         )
     n = trust.evidence.n_dialogues
     if n < FEW:
         count = format_count(n, "dialogue" if trust.evidence.is_clustered else "item")
-        advice += f"; but with only {count} this is not reliable"
+        advice += f". With only {count}, this is not reliable"
     return advice + "."
 
 

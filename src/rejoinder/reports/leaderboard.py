@@ -64,7 +64,7 @@ def metric_leaderboard(comparison: Comparison) -> Leaderboard:
     )
 
 
-def rating_leaderboard(trust: Trust, seed: int = 0) -> Leaderboard:
+def rank_systems_by_rating(trust: Trust, seed: int = 0) -> Leaderboard:
     """The leaderboard by ratings: the mean over each system's replies of their mean rating in one aspect."""
     evidence = trust.evidence
     clusters, systems = evidence.dialogues, np.array(evidence.systems)
@@ -106,7 +106,7 @@ def _board_rows(
             s.n,
             s.n_missing,
             interval_bar(f"{what} of {s.system}", s.mean, axis) if axis and s.n else None,
-            _join_names(ahead.get(s.system, []), len(standings) - 1),
+            _list_beaten(ahead.get(s.system, []), len(standings) - 1),
         )
         for s in standings
     ]
@@ -142,7 +142,7 @@ def _format_ranks(standing: MetricStanding) -> str:
     )
 
 
-def _join_names(names: Sequence[str], others: int) -> str:
+def _list_beaten(names: Sequence[str], others: int) -> str:
     if len(names) > _MAX_NAMES:
         return f"{len(names)} of {others}" if len(names) < others else f"all {others} others"
     return ", ".join(names) or "–"

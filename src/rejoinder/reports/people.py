@@ -12,7 +12,7 @@ from rejoinder.comparison.trust import MetricAgreement, Trust
 from rejoinder.comparison.trust_tables import format_halves_range, metric_agreement_table, trust_advice
 from rejoinder.reports.chart import Markup, axis_labels, interval_bar, make_axis
 from rejoinder.reports.findings import RunFindings
-from rejoinder.reports.leaderboard import Leaderboard, rating_leaderboard
+from rejoinder.reports.leaderboard import Leaderboard, rank_systems_by_rating
 from rejoinder.reports.scatter import MAX_DOTS, ScatterDrawing, draw_scatter
 from rejoinder.stats.interval import interval_estimate
 from rejoinder.stats.levels import Level
@@ -78,7 +78,7 @@ def _make_section(findings: RunFindings, trust: Trust, number: int, max_dots: in
         trust.evidence.aspect,
         trust_advice(trust),
         _list_facts(trust),
-        rating_leaderboard(trust, findings.seed),
+        rank_systems_by_rating(trust, findings.seed),
         "within systems" if level == "within_system" else "on all replies",
         bars,
         labels,

@@ -15,7 +15,7 @@ from rejoinder.comparison.slices import SliceComparison
 from rejoinder.errors import InputError
 from rejoinder.files import atomic_write
 from rejoinder.reports.reply_cards import render_card, terminal_width
-from rejoinder.scoring.frames import import_library, to_arrow
+from rejoinder.scoring.frames import import_library, to_arrow, to_polars
 from rejoinder.table import FORMATS, Cell, Table, format_decimal
 
 Form: TypeAlias = Literal["text", "markdown", "html", "latex", "csv", "json", "jsonl", "parquet"]
@@ -61,6 +61,14 @@ class ReplyListing:
     def to_pandas(self) -> Any:
         """Return the replies as a pandas DataFrame."""
         return import_library("pandas").DataFrame({name: list(column) for name, column in self.columns.items()})
+
+    def to_polars(self) -> Any:
+        """Return the replies as a polars DataFrame; a missing score is null."""
+        return to_polars(self.columns)
+
+    def to_arrow(self) -> Any:
+        """Return the replies as a pyarrow Table; a missing score is null."""
+        return to_arrow(self.columns)
 
     def render(self, form: Form = "text", full: bool = False) -> str:
         """Return the replies in a format of text; ``full`` does not cut long texts."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from rejoinder.comparison import trust_tables
 from rejoinder.reports.findings import RunFindings
-from rejoinder.table import format_count
+from rejoinder.table import format_count, list_names
 
 _SHELL_CHARACTERS = frozenset('"$`\\!')  # what a shell reads within double quotes
 
@@ -38,9 +38,7 @@ _MAX_OPEN = 2  # undecided metrics that get a sentence each
 
 def describe_inputs(findings: RunFindings) -> str:
     """The names of the inputs."""
-    names = [one["name"] for one in findings.about["inputs"]]
-    more = f" and {len(names) - _MAX_INPUTS} more" if len(names) > _MAX_INPUTS else ""
-    return ", ".join(names[:_MAX_INPUTS]) + more
+    return list_names([one["name"] for one in findings.about["inputs"]], _MAX_INPUTS)
 
 
 def describe_records(findings: RunFindings) -> str:

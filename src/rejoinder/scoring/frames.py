@@ -58,16 +58,28 @@ def make_pandas(scores: Scores, texts: bool = True, references: bool = False) ->
 
 def make_polars(scores: Scores, texts: bool = True, references: bool = False) -> Any:
     """Return a polars DataFrame of scores."""
-    polars = import_library("polars")
-    columns = _read_columns(scores, texts, references)
-    series = {name: column.tolist() if _is_object(column) else column for name, column in columns.items()}
-    return polars.DataFrame(series, nan_to_null=True)
+    import_library("polars")
+    return to_polars(_read_columns(scores, texts, references))
 
 
 def make_arrow(scores: Scores, texts: bool = True, references: bool = False) -> Any:
     """Return a pyarrow Table of scores; a missing score is null."""
     import_arrow("a table in Arrow's form")
     return to_arrow(_read_columns(scores, texts, references))
+
+
+def to_polars(columns: Mapping[str, Any]) -> Any:
+    """Return columns as a polars DataFrame; NaN becomes null."""
+    polars = import_library("polars")
+    series = []
+    for name, column in columns.items():
+        if isinstance(column, np.ndarray) and column.dtype != object:
+            series.append(polars.Series(name, column, nan_to_null=True))
+        elif name == "references":
+            series.append(polars.Series(name, [list(one) for one in column], polars.List(polars.String)))
+        else:
+            series.append(polars.Series(name, list(column), polars.String))
+    return polars.DataFrame(series)
 
 
 def to_arrow(columns: Mapping[str, Iterable[Any]]) -> Any:

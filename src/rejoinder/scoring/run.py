@@ -139,7 +139,7 @@ def run(
     >>> finished.folder.name, list(finished.scores.metrics)
     ('lengths', ['length'])
     """
-    start, before, engine = time.time(), request_counts.get_request_counts(), engine or LocalEngine(processes)
+    start, engine = time.time(), engine or LocalEngine(processes)
     sources = [source if isinstance(source, Input) else Input(source, options=options) for source in inputs]
     try:
         if not plan.specs:
@@ -149,29 +149,42 @@ def run(
         finished = read_finished_run(folder, identity)
         if finished is not None:
             return Run(folder, finished, load(folder), fresh=False)
-        traces = trace_files(plan.specs)
-        with claim_run_folder(folder, identity, traces) as finished:
+        with claim_run_folder(folder, identity, trace_files(plan.specs)) as finished:
             if finished is not None:
                 return Run(folder, finished, load(folder), fresh=False)
-            index = index_inputs(sources, folder / DATA, plan.empty == "nan")
-            store = cache_home() / "scores" if cache else folder / CHUNKS
-            job = ScoringJob(folder / DATA, store, plan.specs, plan.matched)
-            done = _compute_all_chunks(job, index, engine, progress)
-            assembly = assemble_scores(folder, job, index, done)
-            write_traces(folder, job, index)
-            about = _describe_run(identity, sources, plan, index, assembly) | {
-                "files": describe_run_files(folder, [*FILES, *traces])
-            }
-            write_json(
-                folder / "timings.json",
-                _describe_timings(start, engine, plan, done, request_counts.get_request_counts() - before),
-            )
-            shutil.rmtree(folder / CHUNKS, ignore_errors=True)
-            write_json(folder / "run.json", about)
-        return Run(folder, about, assembly.scores, fresh=True)
+            scores, about = _compute_run(sources, plan, identity, folder, cache, progress, engine, start)
+            return Run(folder, about, scores, fresh=True)
     finally:
         for source in sources:
             source.close()
+
+
+def _compute_run(
+    sources: Sequence[Input],
+    plan: Plan,
+    identity: str,
+    folder: Path,
+    cache: bool,
+    progress: Progress | None,
+    engine: Engine,
+    start: float,
+) -> tuple[Scores, dict[str, Any]]:
+    """Compute a run in a folder that was claimed for it; its ``run.json`` is written last."""
+    before = request_counts.get_request_counts()
+    index = index_inputs(sources, folder / DATA, plan.empty == "nan")
+    store = cache_home() / "scores" if cache else folder / CHUNKS
+    job = ScoringJob(folder / DATA, store, plan.specs, plan.matched)
+    done = _compute_all_chunks(job, index, engine, progress)
+    assembly = assemble_scores(folder, job, index, done)
+    write_traces(folder, job, index)
+    about = _describe_run(identity, sources, plan, index, assembly) | {
+        "files": describe_run_files(folder, [*FILES, *trace_files(plan.specs)])
+    }
+    requests = request_counts.get_request_counts() - before
+    write_json(folder / "timings.json", _describe_timings(start, engine, plan, done, requests))
+    shutil.rmtree(folder / CHUNKS, ignore_errors=True)
+    write_json(folder / "run.json", about)
+    return assembly.scores, about
 
 
 def _available_parts(inputs: Sequence[Input]) -> tuple[bool, bool]:

@@ -7,6 +7,7 @@ utterance that was accepted (Sato et al. 2020, section 3.2): by people, or by th
 from __future__ import annotations
 
 import dataclasses
+import statistics
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -125,7 +126,7 @@ class QuestionAssembler:
         if not accepted or self.settings.second != ("people" if self.by_people else "model"):
             return None
         if self.by_people:
-            return max(accepted, key=lambda one: (_mean_human_score(get_human_scores(one)), -_pool_place(one)))
+            return max(accepted, key=lambda one: (statistics.fmean(get_human_scores(one)), -_pool_place(one)))
         return max(accepted, key=lambda one: (one.meta[ACCEPTABILITY_KEY], -_pool_place(one)))
 
     def _make_question(self, pool: Question, name: str, truth: Candidate, false: Sequence[Candidate]) -> Question:
@@ -149,10 +150,6 @@ def find_true_reply(pool: Question) -> Candidate:
             "--write-project"
         )
     return true_candidates[0]
-
-
-def _mean_human_score(scores: Sequence[int]) -> float:
-    return sum(scores) / len(scores)
 
 
 def _pool_place(candidate: Candidate) -> int:

@@ -17,8 +17,8 @@ from rejoinder.text.tokens import content_words
 _PLACEHOLDER = re.compile(r"\[\w+\]('s)?")
 
 
-def find_content_words(text: str) -> frozenset[str]:
-    """The content words of a text."""
+def extract_statement_words(text: str) -> frozenset[str]:
+    """The content words of a statement, without placeholders such as ``[user]``."""
     return content_words(_PLACEHOLDER.sub(" ", text))
 
 
@@ -26,7 +26,7 @@ def overlap_coefficient(first: str, second: str) -> float:
     """Shared content words divided by those of the text with fewer; 0 if a text has none, but 1 for equal texts."""
     if _normalise_statement(first) == _normalise_statement(second):
         return 1.0
-    first_words, second_words = find_content_words(first), find_content_words(second)
+    first_words, second_words = extract_statement_words(first), extract_statement_words(second)
     return (
         len(first_words & second_words) / min(len(first_words), len(second_words))
         if first_words and second_words
@@ -38,7 +38,7 @@ class OverlapIndex:
     """An index of texts by word, to compare one text with all of them."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        words = [find_content_words(text) for text in texts]
+        words = [extract_statement_words(text) for text in texts]
         self._sizes: Ints = np.array([len(one) for one in words], np.int64)
         self._same = np.array([_normalise_statement(text) for text in texts], object)
         places: dict[str, list[int]] = {}
@@ -49,7 +49,7 @@ class OverlapIndex:
 
     def overlaps(self, text: str) -> Floats:
         """The overlap of a text with each of the texts."""
-        words = find_content_words(text)
+        words = extract_statement_words(text)
         shared: Floats = np.zeros(len(self._sizes))
         for word in words:
             if word in self._places:

@@ -155,20 +155,14 @@ def train(
     trainer = _find_trainer(model, options)
     folder = _check_folder(model, output, bool(resume))
     names = [files] if isinstance(files, str | Path) else files
-    job = _TrainingJob(
-        model,
-        tuple(map(str, names)),
-        folder,
-        recipe,
-        tuple(corpora),
-        base,
-        tuple(map(str, valid)),
-        device,
-        say or _say_nothing,
-    )
-    card = trainer(job, **options)
-    use = _USES.get(model, f"{model}(folder={str(folder)!r})").format(folder=folder)
-    return TrainedModel(model, folder, use if str(output) else model, card)
+    texts = [tuple(map(str, one)) for one in (names, corpora, valid)]
+    job = _TrainingJob(model, texts[0], folder, recipe, texts[1], base, texts[2], device, say or _say_nothing)
+    return TrainedModel(model, folder, _describe_use(model, folder) if str(output) else model, trainer(job, **options))
+
+
+def _describe_use(model: Trainable, folder: Path) -> str:
+    """The spec, system or option that uses a trained model."""
+    return _USES.get(model, f"{model}(folder={str(folder)!r})").format(folder=folder)
 
 
 def _say_nothing(line: str) -> None:

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple, Protocol, cast
 from rejoinder.data.schema import Place
 from rejoinder.errors import SpecError
 from rejoinder.registry import Registry
+from rejoinder.table import list_names
 from rejoinder.types import Dialogue, Item, Record, Reference, Response
 
 # The options of the library, and how they are typed on the command line.
@@ -136,7 +137,7 @@ class ImportTally:
         parts = [f"{column} -> {field}" for column, field in ordered if column != field]
         if self.unnamed is not None:
             parts.append(f"system = {self.unnamed} (not in the file)")
-        return _join_names(parts)
+        return list_names(parts, _MAX_NAMES)
 
     def add(self, record: Record) -> None:
         """Count a record that came out."""
@@ -151,11 +152,11 @@ class ImportTally:
         if self.describe_columns():
             lines.append(f"columns: {self.describe_columns()}")
         if self.systems:
-            lines.append("systems: " + _join_names([f"{s} ({n:,})" for s, n in self.systems.most_common()]))
+            lines.append("systems: " + list_names([f"{s} ({n:,})" for s, n in self.systems.most_common()], _MAX_NAMES))
         if self.left_out:
             lines.append(f"left out: {self.left_out_as_text()}")
         if self.unused:
-            lines.append("not used: " + _join_names(sorted(self.unused)))
+            lines.append("not used: " + list_names(sorted(self.unused), _MAX_NAMES))
         return "\n".join(lines)
 
     def left_out_as_text(self) -> str:
@@ -166,11 +167,6 @@ class ImportTally:
 
 def _pluralise(kind: str, number: int) -> str:
     return kind if number == 1 else f"{kind}s"
-
-
-def _join_names(names: list[str]) -> str:
-    more = f" and {len(names) - _MAX_NAMES:,} more" if len(names) > _MAX_NAMES else ""
-    return ", ".join(names[:_MAX_NAMES]) + more
 
 
 class Importer(Protocol):
