@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from rejoinder.judges.prompt import NOTHING, Shown
 from rejoinder.types import Choice, Turn
 
 if TYPE_CHECKING:
@@ -16,11 +17,18 @@ POINTS = {"first": 1.0, "tie": 0.5, "second": 0.0}
 
 
 class ResponsePair(NamedTuple):
-    """Two replies to one context."""
+    """Two replies to one context, or two dialogues in ``shown``."""
 
     context: Sequence[Turn]
     first: str
     second: str
+    shown: Shown = NOTHING
+
+    def swap(self) -> ResponsePair:
+        """The same two in the other order."""
+        shown = {_swap_name(name): value for name, value in self.shown.items()}
+        ordered = {name: shown[name] for name in [*(n for n in self.shown if n in shown), *shown]}
+        return ResponsePair(self.context, self.second, self.first, ordered or NOTHING)
 
 
 @dataclass(frozen=True)
@@ -99,6 +107,12 @@ def order_consistency(found: Sequence[PairComparison]) -> OrderConsistency:
     first_wins += [c.backward == "second" for c in both if c.backward != "tie"]
     share = sum(first_wins) / len(first_wins) if first_wins else math.nan
     return OrderConsistency(len(both), same, share)
+
+
+def _swap_name(name: str) -> str:
+    """The name of what is shown of the first as that of the second, and the reverse."""
+    words = {"first": "second", "second": "first"}
+    return " ".join(words.get(word, word) for word in name.split(" "))
 
 
 def _choice_from_advantage(advantage: float) -> Choice:
