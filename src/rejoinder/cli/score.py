@@ -124,7 +124,7 @@ def command(
         reporter.print_summary(len(finished.scores), "replies", finished.folder)
     note = "" if finished.fresh else " (it was already finished; nothing was computed)"
     click.echo(f"results: {finished.folder}{note}", err=True)
-    if all(missing == len(finished.scores) for missing in (m["missing"] for m in finished.about["metrics"])):
+    if all(metric["missing"] == metric["n"] for metric in finished.about["metrics"]):
         _fail_without_scores(finished.folder)
 
 

@@ -85,6 +85,8 @@ class RunPair:
 
     def scores(self, spec: str, system: SystemPair) -> PairedScores:
         """Return the scores of every item that the old system answered and that has a partner in the new run."""
+        if self.is_of_dialogues(spec):
+            return self._dialogue_scores(spec, system)
         reads_references = "references" in self.new.scores.facts[spec].needs
         old, new = (
             _item_means(run.scores, spec, name) for run, name in ((self.old, system.old), (self.new, system.new))
@@ -98,9 +100,22 @@ class RunPair:
             [self._cluster(one, other) for one, other in pairs.items()],
         )
 
+    def is_of_dialogues(self, spec: str) -> bool:
+        """Return whether a metric scores whole dialogues, which are paired by their ids."""
+        return self.new.scores.facts[spec].unit == "dialogue"
+
+    def _dialogue_scores(self, spec: str, system: SystemPair) -> PairedScores:
+        """The scores of every dialogue of the old system that the new run also has."""
+        old = _dialogue_means(self.old.scores, spec, system.old)
+        new = _dialogue_means(self.new.scores, spec, system.new)
+        names = [name for name in old if name in new]
+        values = (np.array([means[name] for name in names], dtype=np.float64) for means in (old, new))
+        return PairedScores(names, *values, names)
+
     def old_items(self, spec: str, system: SystemPair) -> list[str]:
-        """Return the items that have a score of the old system, whether or not the new run has them."""
-        means = _item_means(self.old.scores, spec, system.old)
+        """Return the items (or dialogues) that have a score of the old system, whether or not the new run has them."""
+        find_means = _dialogue_means if self.is_of_dialogues(spec) else _item_means
+        means = find_means(self.old.scores, spec, system.old)
         return [item for item, mean in means.items() if not math.isnan(mean)]
 
     @cached_property
@@ -231,9 +246,20 @@ def _pair_items(old: LoadedRun, new: LoadedRun) -> ItemPairing:
 
 def _item_means(scores: Scores, spec: str, system: str) -> dict[str, float]:
     """The mean score of a system's replies to each item that it answered; NaN where no reply has a score."""
+    return _group_means(scores, spec, system, scores.items)
+
+
+def _dialogue_means(scores: Scores, spec: str, system: str) -> dict[str, float]:
+    """The score of each dialogue that a system took part in; NaN where it has none."""
+    codes = scores.dialogue_codes.tolist()
+    names = [scores.dialogues[code] if code >= 0 else item for code, item in zip(codes, scores.items, strict=True)]
+    return _group_means(scores, spec, system, names)
+
+
+def _group_means(scores: Scores, spec: str, system: str, groups: Sequence[str]) -> dict[str, float]:
     rows = np.flatnonzero(scores.system_codes == list(scores.systems).index(system))
     names: dict[str, int] = {}
-    codes = np.array([names.setdefault(scores.items[row], len(names)) for row in rows.tolist()], dtype=np.int64)
+    codes = np.array([names.setdefault(groups[row], len(names)) for row in rows.tolist()], dtype=np.int64)
     column = scores[spec][rows]
     known = ~np.isnan(column)
     n = np.bincount(codes[known], minlength=len(names))

@@ -56,8 +56,8 @@ def _read_documents(pair: Pair) -> list[dict[str, str]]:
     documents = [_parse_document(one) for one in listed]
     if None in documents:
         raise InputError(
-            f"{_place(pair, 'documents')} is {brief(found)}; it must be a list of texts, or of objects with 'text' and, "
-            "where there is one, 'title'"
+            f"{_place(pair, 'documents')} is {brief(found)}; it must be a list of texts, or of objects with 'text' "
+            "and, where there is one, 'title'"
         )
     return [one for one in documents if one is not None and one["text"].strip()]
 

@@ -47,7 +47,7 @@ NOTHING: Shown = MappingProxyType({})
 def rating_messages(
     rubric: Rubric, context: Sequence[Turn], reply: str, repeat: int = 0, shown: Shown = NOTHING
 ) -> Messages:
-    """The messages that ask for a score of one reply, or of the whole dialogue; ``shown`` is what else the judge sees."""
+    """The messages that ask for a score of one reply or dialogue; ``shown`` is what else the judge sees."""
     anchors = "\n".join(f"{level}: {text}" for level, text in rubric.anchors)
     scale = f"The scale goes from {rubric.low} (worst) to {rubric.high} (best).\n{anchors}".strip()
     data: dict[str, Any] = {**shown, "conversation": format_turns(context)}

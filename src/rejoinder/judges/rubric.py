@@ -111,9 +111,8 @@ def _find_rubric(name: str, beside: Path | None) -> Path:
         return Path(name) if beside is None else beside / name
     known = rubric_names()
     if ALIASES.get(name, name) not in known:
-        raise SpecError(
-            f"no rubric is called {name!r}; {nearest(name, [*known, *ALIASES])}; the path of your own file must end in .toml"
-        )
+        near = nearest(name, [*known, *ALIASES])
+        raise SpecError(f"no rubric is called {name!r}; {near}; the path of your own file must end in .toml")
     return PACKAGED / f"{ALIASES.get(name, name)}.toml"
 
 

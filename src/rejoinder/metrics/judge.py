@@ -62,7 +62,7 @@ class Judge(Metric):
         object.__setattr__(self, "unit", rubric.unit)
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
-        """Return the rating of each response, or of the dialogue that it ends; the mean of the repeats that were read."""
+        """Return the rating of each response, or of the dialogue that it ends; the mean of the repeats."""
         return map_spoken(pairs, self._scores, NAN)
 
     def _scores(self, pairs: Sequence[Pair]) -> list[float]:

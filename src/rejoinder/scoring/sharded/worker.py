@@ -116,8 +116,9 @@ def _summarise_shard(scores: Scores | None) -> dict[str, Any]:
     for code, system in enumerate(scores.systems):
         rows = scores.system_codes == code
         sums[system] = {
-            spec: dataclasses.asdict(compute_moments(column[rows], np.asarray(scores.clusters)[rows]))
+            spec: dataclasses.asdict(compute_moments(column[own], np.asarray(scores.clusters)[own]))
             for spec, column in scores.values.items()
+            for own in [rows & scores.unit_rows(spec)]
         }
     return {"responses": len(scores), "sums": sums, "flags": dict(scores.flags), "cut": dict(scores.cut)}
 
