@@ -110,7 +110,8 @@ class Comparison:
         heads = ["system", "minus", pairs, "difference", "p", "p (Holm)", "differ?"]
         notes = [
             f"difference: paired on {pairs}, with a bootstrap interval over conversations; p: approximate "
-            f"randomisation over conversations; p (Holm): over {format_count(len(rows), 'pair')}; differ? at {ALPHA:g}."
+            "randomisation over conversations; p (Holm): corrected over "
+            f"{format_count(len(rows), 'pair')}; differ? at {ALPHA:g}."
         ]
         return Table(f"{self.metric}: differences", heads, rows, notes, keys={"minus": "less"})
 
