@@ -200,6 +200,18 @@ def test_two_runs_are_compared_by_dialogue(run: Path, tmp_path: Path, server: Se
     assert changes["beta"].difference.value == 0
     result = CliRunner().invoke(program, ["compare", str(run), str(new.folder), "-m", GOAL])
     assert result.exit_code == 0, result.output
+    checked = CliRunner().invoke(program, ["check", str(new.folder), "--no-worse-than", str(run), "-m", GOAL])
+    assert checked.exit_code != 2, checked.output
+    assert GOAL in checked.output
+    other = [
+        {**one, "context": [turn("user", "Hello."), *one["context"][1:]]} if one.get("dialogue") == "talk-3" else one
+        for one in dialogues(better)
+    ]
+    file = write(tmp_path / "other.jsonl", other)
+    changed = rejoinder.run([str(file)], rejoinder.Plan.of([GOAL, "length"]), tmp_path / "other")
+    found = rejoinder.compare(run, changed, metrics=[GOAL])
+    assert {change.n for change in found.changes} == {N - 1}
+    assert any("1 dialogue with another first turn" in note for note in found.notes())
 
 
 def test_systems_that_answered_the_same_last_context_are_named(tmp_path: Path, server: Server) -> None:

@@ -16,6 +16,7 @@ from rejoinder.comparison.item_pairing import ItemPairing, pair_items
 from rejoinder.comparison.rating_column import add_rating_columns, collect_rated_scores, is_rating
 from rejoinder.data.collection import Collection
 from rejoinder.data.inputs import DATASET, read
+from rejoinder.data.parts import split_system_turns
 from rejoinder.errors import InputError, RunError, SpecError, nearest
 from rejoinder.scoring.reader import load_data
 from rejoinder.scoring.result import Scores, Values
@@ -108,9 +109,17 @@ class RunPair:
         """The scores of every dialogue of the old system that the new run also has."""
         old = _dialogue_means(self.old.scores, spec, system.old)
         new = _dialogue_means(self.new.scores, spec, system.new)
-        names = [name for name in old if name in new]
+        names = [name for name in old if name in new and name not in self.changed_dialogues]
         values = (np.array([means[name] for name in names], dtype=np.float64) for means in (old, new))
         return PairedScores(names, *values, names)
+
+    @cached_property
+    def changed_dialogues(self) -> frozenset[str]:
+        """The dialogues of both runs that begin with another turn under the same id."""
+        if self.old.data is None or self.new.data is None:
+            return frozenset()
+        old, new = _find_openings(self.old.data), _find_openings(self.new.data)
+        return frozenset(name for name in old if name in new and old[name] != new[name])
 
     def old_items(self, spec: str, system: SystemPair) -> list[str]:
         """Return the items (or dialogues) that have a score of the old system, whether or not the new run has them."""
@@ -256,6 +265,16 @@ def _dialogue_means(scores: Scores, spec: str, system: str) -> dict[str, float]:
     return _group_means(scores, spec, system, names)
 
 
+def _find_openings(data: Collection) -> dict[str, str]:
+    """The first turn of each dialogue, without a system prompt."""
+    openings: dict[str, str] = {}
+    for item in data.items.values():
+        turns = split_system_turns(item.context)[1]
+        if turns and not item.truncated:
+            openings.setdefault(item.dialogue or item.id, " ".join(turns[0].text.split()))
+    return openings
+
+
 def _group_means(scores: Scores, spec: str, system: str, groups: Sequence[str]) -> dict[str, float]:
     rows = np.flatnonzero(scores.system_codes == list(scores.systems).index(system))
     names: dict[str, int] = {}
@@ -289,5 +308,8 @@ def describe_pairing(pair: RunPair) -> list[str]:
         if names:
             plural = "systems" if len(names) > 1 else "system"
             notes.append(f"Only the {which} run has the {plural} {', '.join(names)}: not compared.")
+    if pair.changed_dialogues and any(map(pair.is_of_dialogues, pair.metrics)):
+        n = format_count(len(pair.changed_dialogues), "dialogue")
+        notes.append(f"Scores of whole dialogues: {n} with another first turn under the same id, left out.")
     notes += [f"Left out: {reason}." for reason in pair.left_out.values()]
     return notes

@@ -58,7 +58,7 @@ def pairs_digest(pairs: Sequence[Pair], needs: Iterable[str], reads: Iterable[st
             content.update(
                 _frame_bytes(orjson.dumps([to_object(pair.item), to_object(pair.response)], option=_SORTED_KEYS))
             )
-            content.update(b"" if pair.is_last else b"not last")
+            content.update(_optional_bytes(pair, optional))
         return content.hexdigest()
     item, prefix, varies = None, b"", not READERS.keys().isdisjoint(parts)  # the response's meta may have them
     for pair in pairs:

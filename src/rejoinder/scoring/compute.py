@@ -137,9 +137,10 @@ class ScoreColumn:
     @property
     def reads(self) -> frozenset[str]:
         """The parts of an item that the values depend on where it has them, and ``DIALOGUE`` for whole dialogues."""
-        if self.metric is None or not is_packaged(self.metric):
+        if self.metric is None:
             return frozenset()
-        return self.metric.reads | ({DIALOGUE} if self.metric.unit == "dialogue" else frozenset())
+        own = self.metric.reads if is_packaged(self.metric) else frozenset[str]()
+        return own | ({DIALOGUE} if self.metric.unit == "dialogue" else frozenset[str]())
 
     def is_final(self, pairs: Sequence[Pair]) -> bool:
         """Whether stored values are complete, so that nothing would be computed again."""
