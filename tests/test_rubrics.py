@@ -284,3 +284,11 @@ def test_the_list_of_rubrics_shows_the_cards() -> None:
     table = rejoinder.list_("rubrics")
     assert [str(row[0]).split(",")[0] for row in table.rows] == NAMES
     assert all(row[6] and row[7] for row in table.rows)
+
+
+def test_the_docs_list_every_rubric() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "judge.md").read_text(encoding="utf-8")
+    for name in NAMES:
+        rubric = load_rubric(name)
+        row = next(line for line in page.splitlines() if line.startswith(f"| `{name}`"))
+        assert f"| {rubric.unit} |" in row

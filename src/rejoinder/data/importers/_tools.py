@@ -80,8 +80,9 @@ def _read_call(call: Mapping[str, Any]) -> ToolEvent:
 def _read_result(result: Mapping[str, Any]) -> ToolEvent:
     content = next((result[key] for key in _RESULTS if result.get(key) is not None), None)
     if isinstance(content, list):
-        texts = [part.get("text") if isinstance(part, Mapping) else part for part in content]
-        content = "\n".join(texts) if all(isinstance(text, str) for text in texts) else content
+        parts = [part.get("text") if isinstance(part, Mapping) else part for part in content]
+        texts = [part for part in parts if isinstance(part, str)]
+        content = "\n".join(texts) if len(texts) == len(parts) else content
     return ToolEvent(True, _find_id(result), _text(result.get("name")), content)
 
 
