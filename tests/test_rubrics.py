@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ import rejoinder
 from rejoinder.data.parts import read_part
 from rejoinder.errors import InputError, SpecError
 from rejoinder.judges.material import build_choice_request, build_rating_request
+from rejoinder.judges.pairs import PairComparison, ResponsePair
 from rejoinder.judges.prompt import choice_messages, rating_messages
 from rejoinder.judges.rubric import CARD, load_rubric, rubric_names
 from rejoinder.metric import parse
@@ -162,6 +165,36 @@ def test_two_replies_share_what_is_the_same_and_have_the_rest_for_themselves() -
     assert swapped.swap() == choice
     _, user = choice_messages(rubric, choice.context, choice.first, choice.second, shown=choice.shown)
     assert taken_apart(user["content"])[1]["documents of the second"] == [{"text": "another"}]
+
+
+class First:
+    """A judge that prefers what it is shown first, and remembers it."""
+
+    def __init__(self, rubric: str) -> None:
+        self.rubric = load_rubric(rubric)
+        self.pairs: list[ResponsePair] = []
+
+    def compare(self, pairs: Sequence[ResponsePair]) -> list[PairComparison]:
+        self.pairs += pairs
+        return [PairComparison.of_choices("first", "first") for _ in pairs]
+
+
+def test_an_item_is_compared_with_all_that_the_rubric_names() -> None:
+    judge, pair = First("faithful"), full_pair()
+    other = Response("q", "i", "t", "No.", {"documents": ["another"]})
+    assert rejoinder.compare_pair(judge, pair.item, pair.response, other).choice == "first"
+    assert judge.pairs == [build_choice_request(judge.rubric, pair, Pair(pair.item, other))]
+    assert rejoinder.compare_pair(judge, pair.item, "Yes.", "No.").choice == "first"
+    with pytest.raises(InputError, match=r"the rubric needs documents \(meta.documents\), which item 'pair' lacks"):
+        rejoinder.compare_pair(judge, ["Well?"], "Yes.", "No.")
+    plain = First("default")
+    rejoinder.compare_pair(plain, ["Well?"], "Yes.", "No.")
+    assert plain.pairs == [ResponsePair((Turn("Well?"),), "Yes.", "No.", {})]
+
+
+def test_a_pair_without_what_the_rubric_needs_is_not_asked_about() -> None:
+    metric = parse("judge(model='m', rubric='faithful')")
+    assert math.isnan(metric.score([Pair(Item("i", CONTEXT), RESPONSE)])[0])
 
 
 def test_two_dialogues_are_shown_whole() -> None:

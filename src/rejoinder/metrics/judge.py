@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+from rejoinder.data.parts import read_part
 from rejoinder.errors import SpecError
 from rejoinder.judges import prompt
 from rejoinder.judges.embedded import VERSION, EmbeddedJudge
@@ -63,7 +64,11 @@ class Judge(Metric):
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the rating of each response, or of the dialogue that it ends; the mean of the repeats."""
-        return map_spoken(pairs, self._scores, NAN)
+        known = [all(read_part(pair, part) for part in self.needs) for pair in pairs]
+        values = iter(
+            map_spoken([pair for pair, has_all in zip(pairs, known, strict=True) if has_all], self._scores, NAN)
+        )
+        return [next(values) if has_all else NAN for has_all in known]
 
     def _scores(self, pairs: Sequence[Pair]) -> list[float]:
         judge, requests = self.judge(), self.to_requests(pairs)
