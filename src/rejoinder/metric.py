@@ -42,7 +42,7 @@ Unit: TypeAlias = Literal["reply", "dialogue"]
 class Metric:
     """A number for how good a response is; subclasses are frozen dataclasses in one file each.
 
-    ``needs``, ``reads``, ``unit`` and ``range`` belong to the class; where a parameter decides them, ``__post_init__``
+    ``needs``, ``reads``, ``whole_dialogues`` and ``range`` belong to the class; where a parameter decides them, ``__post_init__``
     sets them on the instance.
     """
 
@@ -50,8 +50,8 @@ class Metric:
     needs: ClassVar[frozenset[str]] = frozenset()
     # Parts that it also reads where an item has them.
     reads: ClassVar[frozenset[str]] = frozenset()
-    # What a score is of: a reply, or a whole dialogue, which is scored once, at its system's last reply.
-    unit: ClassVar[Unit] = "reply"
+    # Whether a score is of a whole dialogue, which is scored once, at its system's last reply, and not of each reply.
+    whole_dialogues: ClassVar[bool] = False
     # The smallest and the largest possible score (infinite if there is no bound).
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     # Whether a larger score means a better reply; None for a descriptive number such as a length.

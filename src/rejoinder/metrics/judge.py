@@ -60,7 +60,7 @@ class Judge(Metric):
         object.__setattr__(self, "range", (float(rubric.low), float(rubric.high)))
         object.__setattr__(self, "needs", frozenset({"context", *rubric.needs}))
         object.__setattr__(self, "reads", frozenset(rubric.shows) - self.needs)
-        object.__setattr__(self, "unit", rubric.unit)
+        object.__setattr__(self, "whole_dialogues", rubric.unit == "dialogue")
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the rating of each response, or of the dialogue that it ends; the mean of the repeats."""

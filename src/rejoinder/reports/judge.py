@@ -110,7 +110,7 @@ def _remote_judges(folder: Path) -> Iterator[tuple[Judge, list[Pair]]]:
         raise RunError(f"{folder}: no judge at an endpoint was used in this run; score with -m \"judge(model='NAME')\"")
     pairs = list(load_data(folder).pairs())
     return (
-        (metric, [pair for pair in pairs if pair.is_last or metric.unit == "reply"])
+        (metric, [pair for pair in pairs if pair.is_last or not metric.whole_dialogues])
         for metric in judges
         if isinstance(metric.judge(), RemoteJudge)
     )

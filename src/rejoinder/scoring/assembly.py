@@ -110,7 +110,7 @@ def _write_scores(
 
     A metric of whole dialogues is only in the lines of the replies that end one.
     """
-    of_dialogues = {str(c.metric) for c in columns if c.metric is not None and c.metric.unit == "dialogue"}
+    of_dialogues = {str(c.metric) for c in columns if c.metric is not None and c.metric.whole_dialogues}
     is_last = index.dialogue_places.is_last
     counts = dict.fromkeys(MEANINGS, 0)
     matches = [(str(c.metric), iter(stored[c])) for c in columns if c.kind == "match"]

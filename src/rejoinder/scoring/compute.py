@@ -22,7 +22,7 @@ NOT_LAST = "last reply"  # what a pair lacks whose dialogue is scored at another
 
 def missing_part(metric: Metric, pair: Pair) -> str | None:
     """Return what a pair lacks to be scored: "reply", a part of the item, or NOT_LAST; None where it has all."""
-    if metric.unit == "dialogue" and not pair.is_last:
+    if metric.whole_dialogues and not pair.is_last:
         return NOT_LAST
     if not pair.response.text or pair.response.text.isspace():
         return "reply"
@@ -140,7 +140,7 @@ class ScoreColumn:
         if self.metric is None:
             return frozenset()
         own = self.metric.reads if is_packaged(self.metric) else frozenset[str]()
-        return own | ({DIALOGUE} if self.metric.unit == "dialogue" else frozenset[str]())
+        return own | ({DIALOGUE} if self.metric.whole_dialogues else frozenset[str]())
 
     def is_final(self, pairs: Sequence[Pair]) -> bool:
         """Whether stored values are complete, so that nothing would be computed again."""

@@ -51,8 +51,8 @@ class MetricFacts(NamedTuple):
     @classmethod
     def of(cls, metric: Metric, reference_sources: Iterable[str] = ()) -> MetricFacts:
         """Return the facts of a metric whose references come from these sources."""
-        own = metric.range, metric.higher_is_better, metric.needs, metric.unit
-        return cls(signature(metric, reference_sources), *own)
+        unit: Unit = "dialogue" if metric.whole_dialogues else "reply"
+        return cls(signature(metric, reference_sources), metric.range, metric.higher_is_better, metric.needs, unit)
 
 
 @dataclass(frozen=True)

@@ -220,7 +220,7 @@ def _describe_run(
                 "range": [None if abs(bound) == float("inf") else bound for bound in metric.range],
                 "n": int(assembly.scores.unit_rows(spec).sum()),
                 "missing": missing,
-                **({"unit": metric.unit} if metric.unit != "reply" else {}),
+                **({"unit": "dialogue"} if metric.whole_dialogues else {}),
                 **({"cut": assembly.scores.cut[spec]} if spec in assembly.scores.cut else {}),
             }
         )

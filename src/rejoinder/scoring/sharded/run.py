@@ -61,7 +61,7 @@ class ShardedRun:
             missing = sum(by_spec[spec].n_missing for by_spec in self.sums.values())
             if missing:
                 units = sum(by_spec[spec].n + by_spec[spec].n_missing for by_spec in self.sums.values())
-                name = "responses" if parse(spec).unit == "reply" else "dialogues"
+                name = "dialogues" if parse(spec).whole_dialogues else "responses"
                 notes.append(f"{spec}: {missing:,} of {units:,} {name} have no score (NaN, left out of the mean).")
             cut = sum(one["cut"].get(spec, 0) for one in self.shards)
             if cut:

@@ -47,7 +47,7 @@ class ShardWorker:
         metrics = [parse(spec) for spec in specs]
         used = frozenset().union(*(metric.needs | metric.reads for metric in metrics))
         # What is last in a dialogue, and what followed it, is seen from contexts, references and futures.
-        self._without = frozenset() if any(metric.unit == "dialogue" for metric in metrics) else FIELDS - used
+        self._without = frozenset[str]() if any(metric.whole_dialogues for metric in metrics) else FIELDS - used
         self._results = open_sharded_results(where)
         self._table = table
 
