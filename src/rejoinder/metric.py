@@ -42,8 +42,8 @@ Unit: TypeAlias = Literal["reply", "dialogue"]
 class Metric:
     """A number for how good a response is; subclasses are frozen dataclasses in one file each.
 
-    ``needs``, ``reads``, ``whole_dialogues`` and ``range`` belong to the class; where a parameter decides them, ``__post_init__``
-    sets them on the instance.
+    ``needs``, ``reads``, ``whole_dialogues`` and ``range`` belong to the class; where a parameter decides them,
+    ``__post_init__`` sets them on the instance.
     """
 
     # Which parts of the item the score depends on, besides the response's text: a subset of PARTS. Cache keys use it.
