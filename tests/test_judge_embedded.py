@@ -147,6 +147,9 @@ def test_a_whole_dialogue_is_rated_as_one() -> None:
     )
     assert "Reply:" not in prompt
     assert 1 <= parse("judge(rubric='goal_reached')").score([pair])[0] <= 5
+    unnamed = Pair(Item("i", (Turn("how"), Turn("so"), Turn("why"))), Response("r", "i", "s", "yes"))
+    prompt = one._rating_prompts(build_rating_request(one.rubric, unnamed))[0][1].text
+    assert prompt.startswith("Judged speaker:\nspeaker 2\n\nConversation:\nspeaker 1: how\nspeaker 2: so\n")
     other = Pair(pair.item, Response("q", "i", "t", "no"))
     pairs = [build_choice_request(one.rubric, *both) for both in ((pair, other), (other, pair))]
     text = one._choice_prompt(pairs[0])[1].text

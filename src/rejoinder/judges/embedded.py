@@ -18,7 +18,7 @@ import numpy as np
 from rejoinder.errors import SpecError
 from rejoinder.judges.endpoint import RatingRequest
 from rejoinder.judges.pairs import PairComparison, ResponsePair
-from rejoinder.judges.prompt import Shown, to_json_line
+from rejoinder.judges.prompt import Shown, format_turns, to_json_line
 from rejoinder.judges.rubric import Rubric
 from rejoinder.models.language_model.answer_probabilities import Values, answer_log_probabilities
 from rejoinder.models.language_model.model import LanguageModel, open_language_model
@@ -72,7 +72,7 @@ class EmbeddedJudge:
     def cut(self, requests: Sequence[RatingRequest]) -> list[bool]:
         """Which requests have a context, a reply or another part that is cut."""
         return [
-            self._is_long(_format_context(request.context), self._context_tokens)
+            self._is_long(self._format(request.context), self._context_tokens)
             or self._is_long(_join_lines(request.reply))
             or any(self._is_long(_format_part(value)) for value in request.shown.values())
             for request in requests
@@ -88,22 +88,18 @@ class EmbeddedJudge:
         return [self._prompt(self.rubric.rate, self._case(request), self._scale(up)) for up in (True, False)]
 
     def _choice_prompt(self, pair: ResponsePair) -> list[Turn]:
-        if self.rubric.unit == "dialogue":
-            case = self._parts({_use_letters(name): value for name, value in pair.shown.items()}).strip()
-        else:
-            replies = f"Reply A: {self._reply(pair.first)}\n\nReply B: {self._reply(pair.second)}"
-            shown = {_use_letters(name): value for name, value in pair.shown.items()}
-            case = f"{self._parts(shown)}{self._context(pair.context)}\n\n{replies}"
-        return self._prompt(
-            self.rubric.compare, case, f"Which {self._judged} is better? Answer with one letter, A or B."
-        )
+        parts = self._parts({_use_letters(name): value for name, value in pair.shown.items()})
+        replies = f"Reply A: {self._reply(pair.first)}\n\nReply B: {self._reply(pair.second)}"
+        case = f"{parts}{self._context(pair.context)}\n\n{replies}" if self._judged == "reply" else parts.strip()
+        question = f"Which {self._judged} is better? Answer with one letter, A or B."
+        return self._prompt(self.rubric.compare, case, question)
 
     def _prompt(self, task: str, case: str, question: str) -> list[Turn]:
         return [Turn(task, "system"), Turn(f"{case}\n\n{question}", "user")]
 
     def _case(self, request: RatingRequest) -> str:
         case = f"{self._parts(request.shown)}{self._context(request.context)}"
-        return case if self.rubric.unit == "dialogue" else f"{case}\n\nReply: {self._reply(request.reply)}"
+        return f"{case}\n\nReply: {self._reply(request.reply)}" if self._judged == "reply" else case
 
     @property
     def _judged(self) -> str:
@@ -111,7 +107,7 @@ class EmbeddedJudge:
 
     @property
     def _context_tokens(self) -> int:
-        return MAX_DIALOGUE_TOKENS if self.rubric.unit == "dialogue" else MAX_TOKENS
+        return MAX_TOKENS if self._judged == "reply" else MAX_DIALOGUE_TOKENS
 
     def _parts(self, shown: Shown) -> str:
         """What is shown before the conversation: a head and its lines, for each part."""
@@ -132,9 +128,12 @@ class EmbeddedJudge:
         return f"Rate the {self._judged}. {ends}\n{listed}\nAnswer with one number from {rubric.low} to {rubric.high}."
 
     def _context(self, context: Sequence[Turn]) -> str:
-        return "Conversation:\n" + (
-            self._fit(_format_context(context), keep_end=True, limit=self._context_tokens) or _EMPTY
-        )
+        text = self._fit(self._format(context), keep_end=True, limit=self._context_tokens)
+        return f"Conversation:\n{text or _EMPTY}"
+
+    def _format(self, context: Sequence[Turn]) -> str:
+        """One line per turn; in a dialogue, speakers have the names by which the judged one is called."""
+        return _format_context(context) if self._judged == "reply" else _format_part(format_turns(context))
 
     def _reply(self, text: str) -> str:
         return self._fit(_join_lines(text), keep_end=False)
