@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import pytest
 from importing import chat, imported, save
 
 from rejoinder.data.importers import ImportTally, import_
+from rejoinder.data.importers._tools import join_tool_calls, list_tool_events
 from rejoinder.data.inputs import Input
 from rejoinder.errors import InputError
 from rejoinder.types import Turn
@@ -90,7 +92,65 @@ def test_tool_calls_and_tool_messages_are_counted_and_left_out(tmp_path: Path) -
     assert found.items["c/1"].context == (Turn("What is the weather?", "user"),)
     assert found.items["c/1"].meta == {"left_out": {"tool calls without text": 1, "tool messages": 1}}
     assert found.responses["c/1/x"].text == "It rains."
+    assert found.responses["c/1/x"].meta == {"tool_calls": [{"name": "weather", "result": "rain"}]}
     assert tally.left_out == {"tool calls without text": 1, "tool messages": 1}
+
+
+def test_calls_for_earlier_replies_belong_to_the_item(tmp_path: Path) -> None:
+    messages = [
+        {"role": "user", "content": "Rain in Lund and Malmö?"},
+        {"role": "assistant", "tool_calls": [_call("a", "Lund"), _call("b", "Malmö")]},
+        {"role": "tool", "tool_call_id": "b", "content": "dry"},
+        {"role": "tool", "tool_call_id": "a", "content": [{"type": "text", "text": "rain"}]},
+        {"role": "assistant", "content": "Only in Lund."},
+        {"role": "user", "content": "And tomorrow?"},
+        {"role": "assistant", "content": "Let me look.", "tool_calls": [_call("c", "Lund")]},
+    ]
+    found = imported("openai", save(tmp_path / "log.json", {"messages": messages, "id": "c"}), system="x")
+    calls = [
+        {"name": "weather", "arguments": '{"in": "Lund"}', "result": "rain"},
+        {"name": "weather", "arguments": '{"in": "Malmö"}', "result": "dry"},
+    ]
+    assert found.responses["c/1/x"].meta == {"tool_calls": calls}
+    assert found.items["c/3"].meta["tool_calls"] == calls
+    assert found.responses["c/3/x"].meta == {"tool_calls": [{"name": "weather", "arguments": '{"in": "Lund"}'}]}
+
+
+def _call(name: str, where: str) -> dict[str, Any]:
+    return {"id": name, "type": "function", "function": {"name": "weather", "arguments": f'{{"in": "{where}"}}'}}
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "sum", "input": {"of": [1, 2]}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "3"}]},
+        ],
+        [
+            {"type": "function_call", "id": "f", "call_id": "t", "name": "sum", "arguments": {"of": [1, 2]}},
+            {"type": "function_call_output", "call_id": "t", "output": "3"},
+        ],
+        [
+            {"role": "assistant", "content": None, "function_call": {"name": "sum", "arguments": {"of": [1, 2]}}},
+            {"role": "function", "name": "sum", "content": "3"},
+        ],
+        [
+            {"role": "ai", "content": "", "tool_calls": [{"name": "sum", "args": {"of": [1, 2]}, "id": "t"}]},
+            {"role": "tool", "tool_call_id": "t", "content": "3"},
+        ],
+    ],
+)
+def test_calls_of_every_kind_are_read(messages: list[dict[str, Any]]) -> None:
+    events = [event for message in messages for event in list_tool_events(message)]
+    assert join_tool_calls(events) == [{"name": "sum", "arguments": {"of": [1, 2]}, "result": "3"}]
+
+
+def test_a_result_without_its_call_stands_alone() -> None:
+    result = {"role": "tool", "tool_call_id": "t", "name": "sum", "content": "3"}
+    other = {"role": "assistant", "tool_calls": [{"id": "u", "function": {"name": "map"}}, "odd"]}
+    events = [event for message in (other, result, "odd") for event in list_tool_events(message)]
+    assert join_tool_calls(events) == [{"name": "map"}, {"name": "sum", "result": "3"}]
 
 
 def test_a_call_with_words_is_a_turn(tmp_path: Path) -> None:

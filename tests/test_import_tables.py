@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import sys
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from importing import imported, save
 
+import rejoinder
 from rejoinder.data.importers import ImportOptions, ImportTally, import_
 from rejoinder.data.importers._columns import nearest_column
 from rejoinder.errors import InputError, MissingExtraError, SpecError
@@ -474,3 +476,29 @@ def test_each_system_of_a_wide_table_gets_its_own_ratings(tmp_path: Path) -> Non
     ratings = [(one.response, one.aspect, one.value) for one in records if isinstance(one, Rating)]
     item = next(one.id for one in records if isinstance(one, Item))
     assert sorted(ratings) == [(f"{item}/A", "fun", 3.0), (f"{item}/A", "good", 1.0), (f"{item}/B", "good", 2.0)]
+
+
+@pytest.mark.parametrize(
+    ("cell", "documents"),
+    [
+        ("The pool opens at nine.", ["The pool opens at nine."]),
+        ('["At nine.", "Closed on Monday."]', ["At nine.", "Closed on Monday."]),
+        ("['At nine.']", ["At nine."]),
+        ('[{"title": "Hours", "text": "At nine."}]', [{"title": "Hours", "text": "At nine."}]),
+        ("[sic] at nine", ["[sic] at nine"]),
+        ("", None),
+    ],
+)
+def test_documents_and_the_system_prompt_go_to_the_meta_of_the_reply(
+    tmp_path: Path, cell: str, documents: list[Any] | None
+) -> None:
+    path = tmp_path / "rag.csv"
+    with path.open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["question", "contexts", "answer", "system_prompt"])
+        rows.writerow(["When?", cell, "At nine.", "Be brief."])
+    data = rejoinder.read(str(path))
+    (response,) = data.responses.values()
+    expected = {"system_prompt": "Be brief."} | ({"documents": documents} if documents else {})
+    assert response.meta == expected
+    assert not next(iter(data.items.values())).meta

@@ -19,12 +19,13 @@ from rejoinder.errors import InputError, SpecError  # noqa: E402
 from rejoinder.judges import compare_pair, open_judge, order_consistency  # noqa: E402
 from rejoinder.judges.embedded import MAX_TOKENS, EmbeddedJudge  # noqa: E402
 from rejoinder.judges.endpoint import RatingRequest  # noqa: E402
+from rejoinder.judges.material import build_choice_request, build_rating_request  # noqa: E402
 from rejoinder.judges.rubric import load_rubric  # noqa: E402
 from rejoinder.metric import parse, signature  # noqa: E402
 from rejoinder.models.catalog.manifest import ModelMissingError  # noqa: E402
 from rejoinder.models.language_model.answer_probabilities import answer_log_probabilities  # noqa: E402
 from rejoinder.models.language_model.model import LanguageModel  # noqa: E402
-from rejoinder.types import Item, Pair, Response, Turn  # noqa: E402
+from rejoinder.types import Item, Pair, Response, Statement, Turn  # noqa: E402
 
 CONTEXT = [Turn("how do you do", "A"), Turn("fine thanks", "B")]
 REPLIES = ["i think so", "the cat sat on the mat", "no", "maybe we see a dog " * 8]
@@ -121,6 +122,52 @@ def test_long_texts_are_cut_and_said_to_be() -> None:
     assert metric.cut(pairs) == [False, True, True]
     assert len(judge().model.reply_ids(judge()._reply(long))) <= MAX_TOKENS
     assert judge()._fit("begin " + long + " end", keep_end=True).endswith("end")
+
+
+def material_pair(text: str = "x") -> Pair:
+    meta = {"documents": [{"title": "Hours", "text": text}, "b"], "tool_calls": [{"name": "clock", "result": text}]}
+    item = Item("i", tuple(CONTEXT), future=(Turn("bye", "A"),), situation=(Statement(text),), meta=meta)
+    return Pair(item, Response("r", "i", "s", "yes"), is_followed=True)
+
+
+def test_the_parts_that_a_rubric_names_stand_before_the_conversation() -> None:
+    one, pair = EmbeddedJudge(load_rubric("faithful")), material_pair("it is\n\nReply: 5")
+    prompt = one._rating_prompts(build_rating_request(one.rubric, pair))[0][1].text
+    assert prompt.startswith("Documents:\nHours: it is Reply: 5\nb\n\nTool calls:\n")
+    assert prompt.count("\nReply: ") == 1
+    assert "\n\nConversation:\nA: how do you do\nB: fine thanks\n\nReply: yes\n\nRate the reply." in prompt
+    assert 1 <= parse("judge(rubric='faithful')").score([pair])[0] <= 5
+
+
+def test_a_whole_dialogue_is_rated_as_one() -> None:
+    one, pair = EmbeddedJudge(load_rubric("goal_reached")), material_pair()
+    prompt = one._rating_prompts(build_rating_request(one.rubric, pair))[0][1].text
+    assert (
+        "Judged speaker:\nA\n\nConversation:\nA: how do you do\nB: fine thanks\nA: yes\nA: bye\n\nRate the c" in prompt
+    )
+    assert "Reply:" not in prompt
+    assert 1 <= parse("judge(rubric='goal_reached')").score([pair])[0] <= 5
+    unnamed = Pair(Item("i", (Turn("how"), Turn("so"), Turn("why"))), Response("r", "i", "s", "yes"))
+    prompt = one._rating_prompts(build_rating_request(one.rubric, unnamed))[0][1].text
+    assert prompt.startswith("Judged speaker:\nspeaker 2\n\nConversation:\nspeaker 1: how\nspeaker 2: so\n")
+    other = Pair(pair.item, Response("q", "i", "t", "no"))
+    pairs = [build_choice_request(one.rubric, *both) for both in ((pair, other), (other, pair))]
+    text = one._choice_prompt(pairs[0])[1].text
+    assert "Conversation A:\nA: how do you do\nB: fine thanks\nA: yes\nA: bye\n\nJudged speaker A:\nA\n\n" in text
+    assert "Conversation B:\nA: how do you do\nB: fine thanks\nA: no\n\n" in text
+    assert text.endswith("Which conversation is better? Answer with one letter, A or B.")
+    first, second = one.compare(pairs)
+    assert first.advantage == pytest.approx(-second.advantage, abs=1e-4)
+
+
+def test_long_parts_are_cut_and_said_to_be() -> None:
+    long = "xq" * MAX_TOKENS
+    metric = parse("judge(rubric='faithful')")
+    assert metric.cut([material_pair(), material_pair(long)]) == [False, True]
+    whole = parse("judge(rubric='knowledge_kept')")
+    turns = tuple(Turn("xq " * 40, "A") for _ in range(8))
+    pairs = [Pair(Item("i", turns * n), Response("r", "i", "s", "yes")) for n in (1, 40)]
+    assert whole.cut(pairs) == [False, True]
 
 
 def test_the_signature_names_the_weights_and_the_rubric() -> None:

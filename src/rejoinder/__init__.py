@@ -85,9 +85,12 @@ if TYPE_CHECKING:
     from rejoinder.indexes.speaker_similarity import SpeakerReport as SpeakerReport
     from rejoinder.indexes.speaker_similarity import speakers as speakers
     from rejoinder.judges import Judge as Judge
+    from rejoinder.judges import Rubric as Rubric
     from rejoinder.judges import compare_pair as compare_pair
+    from rejoinder.judges import load_rubric as load_rubric
     from rejoinder.judges import open_judge as open_judge
     from rejoinder.judges import order_consistency as order_consistency
+    from rejoinder.judges import rubric_names as rubric_names
     from rejoinder.judges.pairs import PairComparison as PairComparison
     from rejoinder.metric import Metric as Metric
     from rejoinder.metric import Row as Row
@@ -220,7 +223,15 @@ _WHERE = {
     "indexes.sharded.bm25": ("ShardedBm25Index",),
     "indexes.sharded.dense": ("ShardedDenseIndex",),
     "indexes.speaker_similarity": ("SpeakerReport", "speakers"),
-    "judges": ("Judge", "compare_pair", "open_judge", "order_consistency"),
+    "judges": (
+        "Judge",
+        "Rubric",
+        "compare_pair",
+        "load_rubric",
+        "open_judge",
+        "order_consistency",
+        "rubric_names",
+    ),
     "judges.pairs": ("PairComparison",),
     "metric": ("Metric", "Row", "SetMetric", "metric_names", "parse", "signature"),
     "metrics.aptness": ("aptness",),

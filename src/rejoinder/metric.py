@@ -33,19 +33,25 @@ if typing.TYPE_CHECKING:
 
 Statistic: TypeAlias = Any  # anything that JSON can hold: it is written to the score cache
 NAN = math.nan
-PARTS = frozenset({"context", "references", "future", "situation"})
+FIELDS = frozenset({"context", "references", "future", "situation"})  # of an item
+PARTS = FIELDS | {"system_prompt", "documents", "tool_calls", "earlier_turns"}  # see data/parts.py
+Unit: TypeAlias = Literal["reply", "dialogue"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Metric:
     """A number for how good a response is; subclasses are frozen dataclasses in one file each.
 
-    ``needs`` and ``range`` belong to the class; where a parameter decides them, ``__post_init__`` sets them on the
-    instance.
+    ``needs``, ``reads``, ``whole_dialogues`` and ``range`` belong to the class; where a parameter decides them,
+    ``__post_init__`` sets them on the instance.
     """
 
     # Which parts of the item the score depends on, besides the response's text: a subset of PARTS. Cache keys use it.
     needs: ClassVar[frozenset[str]] = frozenset()
+    # Parts that it also reads where an item has them.
+    reads: ClassVar[frozenset[str]] = frozenset()
+    # Whether a score is of a whole dialogue, which is scored once, at its system's last reply, and not of each reply.
+    whole_dialogues: ClassVar[bool] = False
     # The smallest and the largest possible score (infinite if there is no bound).
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     # Whether a larger score means a better reply; None for a descriptive number such as a length.
@@ -78,7 +84,7 @@ class Metric:
         The best is the first reference that gives the highest score on its own.
         """
         single_pairs = [
-            Pair(dataclasses.replace(pair.item, references=(reference,)), pair.response)
+            dataclasses.replace(pair, item=dataclasses.replace(pair.item, references=(reference,)))
             for pair in pairs
             for reference in pair.item.references
         ]
@@ -256,7 +262,7 @@ def signature(metric: Metric, reference_sources: typing.Iterable[str] = ()) -> s
     parts = [name_of(type(metric))]
     parts += [f"{f.name}:{_format_value(getattr(metric, f.name))}" for f in dataclasses.fields(metric)]
     parts += [f"{key}:{value}" for key, value in sorted(metric.details().items())]
-    if "references" in metric.needs and (sources := sorted(set(reference_sources))):
+    if "references" in metric.needs | metric.reads and (sources := sorted(set(reference_sources))):
         parts.append("references:" + "+".join(sources))
     parts.append(f"version:{metric.version}")
     if type(metric) in _digests:

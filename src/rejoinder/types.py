@@ -142,10 +142,16 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """An item and one response to it: what a metric scores."""
+    """An item and one response to it: what a metric scores.
+
+    ``is_last`` says that it is the last reply of its system in the dialogue, at which the whole dialogue is scored;
+    ``is_followed`` that the item's future came after this very reply, and not after another one.
+    """
 
     item: Item
     response: Response
+    is_last: bool = True
+    is_followed: bool = False
 
 
 Record: TypeAlias = Dialogue | Item | Response | Rating | Preference | Question

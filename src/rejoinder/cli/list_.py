@@ -11,6 +11,7 @@ GROUP = _help.MODELS_AND_DATA
 
 DESCRIPTIONS = {
     "metrics": "Every metric: what it needs, what it is, and more on request: parameters, range, citation.",
+    "rubrics": "Every rubric for judges: what it rates and needs, and on request what it was tried on and is not for.",
     "sources": "Every source of candidates.",
     "systems": "Every kind of system that can choose among candidates.",
     "importers": "Every format that can be imported.",
@@ -21,18 +22,7 @@ DESCRIPTIONS = {
 
 @click.group("list", short_help="List metrics, systems, datasets and more")
 def command() -> None:
-    """List metrics, sources, systems, importers, datasets or reproductions."""
-
-
-@command.command("metrics", help=DESCRIPTIONS["metrics"])
-@click.option("--long", "is_long", is_flag=True, help="All columns; formats other than text always have all of them.")
-@table_format_option
-def list_metrics(is_long: bool, form: str) -> None:
-    """Print the metrics, one line each."""
-    from rejoinder.reports.listing import list_, short_metric_table
-    from rejoinder.table import FORMATS
-
-    click.echo(FORMATS[form](list_("metrics") if is_long or form != "text" else short_metric_table()))
+    """List metrics, rubrics, sources, systems, importers, datasets or reproductions."""
 
 
 def _add_list(name: str, description: str) -> None:
@@ -45,6 +35,18 @@ def _add_list(name: str, description: str) -> None:
         click.echo(FORMATS[form](list_(name)))
 
 
+def _add_long_list(name: str, description: str) -> None:
+    @command.command(name, help=description)
+    @click.option(
+        "--long", "is_long", is_flag=True, help="All columns; formats other than text always have all of them."
+    )
+    @table_format_option
+    def show(is_long: bool, form: str) -> None:
+        from rejoinder.reports.listing import SHORT_LISTS, list_
+        from rejoinder.table import FORMATS
+
+        click.echo(FORMATS[form](list_(name) if is_long or form != "text" else SHORT_LISTS[name]()))
+
+
 for _name, _description in DESCRIPTIONS.items():
-    if _name != "metrics":
-        _add_list(_name, _description)
+    (_add_long_list if _name in ("metrics", "rubrics") else _add_list)(_name, _description)

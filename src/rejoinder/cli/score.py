@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -122,8 +123,11 @@ def _print_run(finished: Run, reporter: ProgressReporter, form: str, dialogues: 
         reporter.print_summary(len(finished.scores), "replies", finished.folder)
     note = "" if finished.fresh else " (it was already finished; nothing was computed)"
     click.echo(f"results: {finished.folder}{note}", err=True)
-    if all(missing == len(finished.scores) for missing in (m["missing"] for m in finished.about["metrics"])):
-        _fail_without_scores(finished.folder)
+    metrics = finished.about["metrics"]
+    if empty := [metric["spec"] for metric in metrics if metric["missing"] == metric["n"]]:
+        _explain_without_scores(finished.folder, empty)
+        if len(empty) == len(metrics):
+            raise click.exceptions.Exit(1)
 
 
 def _print_provenance(finished: Run) -> None:
@@ -145,17 +149,16 @@ def _write_report(folder: Path, file: Path) -> None:
     click.echo(f"report: {file}", err=True)
 
 
-def _fail_without_scores(folder: Path) -> None:
-    """Print why no reply of a run has a score, and exit with status 1."""
+def _explain_without_scores(folder: Path, specs: Sequence[str]) -> None:
+    """Print why no reply of a run has a score under some metrics."""
     from rejoinder.reports.findings import load_outcomes
     from rejoinder.reports.missing import explain_missing_scores
     from rejoinder.scoring.reader import load_data
     from rejoinder.scoring.run import load
 
     scores, data, outcomes = load(folder), load_data(folder), load_outcomes(folder)
-    reasons = ", ".join(f"{spec} ({explain_missing_scores(scores, data, spec, outcomes)})" for spec in scores.metrics)
+    reasons = ", ".join(f"{spec} ({explain_missing_scores(scores, data, spec, outcomes)})" for spec in specs)
     click.echo(f"rejoinder: none of {len(scores):,} replies has a score under {reasons}", err=True)
-    raise click.exceptions.Exit(1)
 
 
 def _uses_gpu(plan: Plan) -> bool:
@@ -194,7 +197,8 @@ def _score_shards(
     click.echo(f"results: {redact_address(folder)}", err=True)
     if not any(total.n for by_spec in finished.sums.values() for total in by_spec.values()):
         if not is_remote(folder):
-            _fail_without_scores(Path(folder))
+            _explain_without_scores(Path(folder), plan.specs)
+            raise click.exceptions.Exit(1)
         click.echo(
             f"rejoinder: none of {n:,} replies has a score; copy the run here and see why with: rejoinder report COPY",
             err=True,

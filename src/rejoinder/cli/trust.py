@@ -65,7 +65,7 @@ def command(
     from rejoinder.table import FORMATS, format_tables
 
     scores, data = load(run), load_data(run)
-    wanted: list[str | None] = [aspect] if aspect else [*list_rated_aspects(data)]
+    wanted: list[str | None] = [aspect] if aspect else [*list_rated_aspects(data, scores)]
     computing = choose_engine(engine, processes, address)
     results = []
     with show_progress("resampling", "resamples", computing) as reporter:

@@ -28,6 +28,7 @@ from rejoinder.comparison.slices import (
 )
 from rejoinder.data.collection import Collection
 from rejoinder.errors import InputError
+from rejoinder.metric import Unit
 from rejoinder.scoring.fields import ReplyFields
 from rejoinder.scoring.result import Scores
 from rejoinder.scoring.run import Run, load
@@ -77,6 +78,7 @@ class Comparison:
     differences: Sequence[SystemDifference]
     slices: SliceComparison | None = None
     notes: Sequence[str] = ()
+    unit: Unit = "reply"
 
     def leaderboard(self) -> Table:
         """One line per system: mean with interval, range of ranks."""
@@ -104,10 +106,12 @@ class Comparison:
         for d in self.differences:
             differ = d.reason or ("yes" if d.survives else "no")
             rows.append([d.first, d.second, d.n, d.difference, Probability(d.p), Probability(d.corrected), differ])
-        heads = ["system", "minus", "items", "difference", "p", "p (Holm)", "differ?"]
+        pairs = "items" if self.unit == "reply" else "dialogues"
+        heads = ["system", "minus", pairs, "difference", "p", "p (Holm)", "differ?"]
         notes = [
-            "difference: paired on items, with a bootstrap interval over conversations; p: approximate randomisation "
-            f"over conversations; p (Holm): corrected over {format_count(len(rows), 'pair')}; differ? at {ALPHA:g}."
+            f"difference: paired on {pairs}, with a bootstrap interval over conversations; p: approximate "
+            "randomisation over conversations; p (Holm): corrected over "
+            f"{format_count(len(rows), 'pair')}; differ? at {ALPHA:g}."
         ]
         return Table(f"{self.metric}: differences", heads, rows, notes, keys={"minus": "less"})
 
@@ -242,7 +246,7 @@ def _compare_by_metric(scores: Scores, spec: str, resamples: int, seed: int) -> 
     )
     standings = []
     for rank_range in ranked.ranges:
-        own = scores.system_codes == rank_range.system
+        own = (scores.system_codes == rank_range.system) & scores.unit_rows(spec)
         n = int((~np.isnan(values[own])).sum())
         name = systems[rank_range.system]
         counts = n, int(own.sum()) - n
@@ -257,15 +261,21 @@ def _compare_by_metric(scores: Scores, spec: str, resamples: int, seed: int) -> 
     pairs = [paired.difference(a, b, resamples, seed) for a, b in itertools.combinations(order, 2)]
     corrected = holm([d.p for d in pairs])
     differences = [d._replace(corrected=float(c)) for d, c in zip(pairs, corrected, strict=True)]
-    return Comparison(spec, better, scores.facts[spec].range, standings, differences)
+    notes = scores.dialogue_notes(spec)
+    facts = scores.facts[spec]
+    return Comparison(spec, better, facts.range, standings, differences, notes=notes, unit=facts.unit)
 
 
 class _PairedScores:
-    """The scores of one metric as a table of items by systems; several replies of a system to an item are averaged."""
+    """The scores of one metric as a table of items by systems; several replies of a system to an item are averaged.
+
+    Scores of whole dialogues are paired by dialogue: the systems' last items differ where their replies do.
+    """
 
     def __init__(self, scores: Scores, spec: str) -> None:
-        rows: dict[str, int] = {}
-        items = np.array([rows.setdefault(item, len(rows)) for item in scores.items], dtype=np.int64)
+        rows: dict[str | int, int] = {}
+        names = scores.items if scores.facts[spec].unit == "reply" else scores.clusters.tolist()
+        items = np.array([rows.setdefault(name, len(rows)) for name in names], dtype=np.int64)
         width = len(scores.systems)
         known = ~np.isnan(scores[spec])
         cells = (items * width + scores.system_codes)[known]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from rejoinder.comparison.aggregation import reachable_with_aggregated
 from rejoinder.comparison.judgements import AGGREGATE
 from rejoinder.data.collection import Collection
 from rejoinder.errors import InputError, nearest
-from rejoinder.metric import parse
+from rejoinder.metric import Unit, parse
 from rejoinder.scoring.api import score_pairs
 from rejoinder.scoring.result import Scores
 from rejoinder.stats.ceiling import ReachableCorrelation
@@ -21,6 +21,7 @@ from rejoinder.stats.rating_matrix import RatingMatrix, rating_matrix
 from rejoinder.types import Rating
 
 Values = NDArray[np.float64]
+DIALOGUE = "dialogue:"  # before an aspect in which whole dialogues were rated
 ORACLE = "which system wrote it"
 BASELINES = {"length": "length in words", "context_overlap": "words shared with the context"}
 
@@ -49,6 +50,7 @@ class RatedScores:
     descriptive: frozenset[str]  # the metrics of which neither way is better
     method: str | None = None
     certainty: ReachableCorrelation | None = None
+    unit: Unit = "reply"  # for "dialogue", ``responses`` are the last ones of the rated dialogues
 
     def __len__(self) -> int:
         return len(self.responses)
@@ -66,7 +68,9 @@ class RatedScores:
 
 def collect_rated_scores(scores: Scores, data: Collection, aspect: str | None = None) -> RatedScores:
     """The evidence on one aspect (by default, the only one in the data)."""
-    aspect = _choose_aspect(data, aspect)
+    aspect = _choose_aspect(data, aspect, scores)
+    if aspect.startswith(DIALOGUE):
+        return _collect_rated_dialogues(scores, data, aspect)
     ratings = [r for r in data.ratings if r.aspect == aspect and r.response is not None]
     aggregated = _aggregated_ratings(ratings, aspect)
     matrix = _make_matrix(ratings, aggregated)
@@ -87,13 +91,88 @@ def collect_rated_scores(scores: Scores, data: Collection, aspect: str | None = 
         mean,
         matrix,
         {spec: _orient_upward(scores, spec, column[rows]) for spec, column in scores.values.items()},
-        _compute_baselines(data, matrix.units, systems, mean),
+        {ORACLE: _mean_by_system(systems, mean), **_compute_baselines(data, matrix.units)},
         len(scores) - len(rows),
         frozenset(spec for spec, facts in scores.facts.items() if facts.higher_is_better is False),
         frozenset(spec for spec, facts in scores.facts.items() if facts.higher_is_better is None),
         aggregated[0].rater.removeprefix(AGGREGATE) if aggregated else None,
         reachable_with_aggregated(aggregated) if aggregated else None,
     )
+
+
+def _collect_rated_dialogues(scores: Scores, data: Collection, aspect: str) -> RatedScores:
+    """The evidence on whole dialogues: a score is that of the dialogue, or the mean over the system's replies in it."""
+    ends = join_dialogue_ratings(data, aspect.removeprefix(DIALOGUE))
+    if not ends:
+        raise InputError(
+            f"no rating of {aspect!r} belongs to a dialogue with replies of one system; say which one was rated in the "
+            'meta of the rating: "meta": {"system": "NAME"}'
+        )
+    aggregated = _aggregated_ratings(ends, aspect)
+    matrix = _make_matrix(ends, aggregated)
+    row_of = {response: i for i, response in enumerate(scores.responses)}
+    rows = np.array([row_of[response] for response in matrix.units], dtype=np.int64)
+    groups = scores.clusters * len(scores.systems) + scores.system_codes
+    systems = [scores.systems[code] for code in scores.system_codes[rows]]
+    with np.errstate(invalid="ignore"):
+        mean = (
+            np.array([r.value for r in aggregated])
+            if aggregated
+            else np.nansum(matrix.values, axis=1) / (~np.isnan(matrix.values)).sum(axis=1)
+        )
+    replies = {spec: _orient_upward(scores, spec, column) for spec, column in scores.values.items()}
+    columns = {spec: _group_means(column, groups)[rows] for spec, column in replies.items()}
+    baselines = {
+        name: _group_means(column, groups)[rows] for name, column in _compute_baselines(data, scores.responses).items()
+    }
+    return RatedScores(
+        aspect,
+        list(matrix.units),
+        systems,
+        [str(scores.clusters[row]) for row in rows.tolist()],
+        np.unique(scores.clusters[rows], return_inverse=True)[1].astype(np.int64),
+        mean,
+        matrix,
+        columns,
+        {ORACLE: _mean_by_system(systems, mean), **baselines},
+        len(np.unique(groups)) - len(rows),
+        frozenset(spec for spec, facts in scores.facts.items() if facts.higher_is_better is False),
+        frozenset(spec for spec, facts in scores.facts.items() if facts.higher_is_better is None),
+        aggregated[0].rater.removeprefix(AGGREGATE) if aggregated else None,
+        reachable_with_aggregated(aggregated) if aggregated else None,
+        "dialogue",
+    )
+
+
+def join_dialogue_ratings(data: Collection, aspect: str) -> list[Rating]:
+    """The ratings of whole dialogues, each as a rating of the last reply of the system that was rated.
+
+    The system is the only one in the dialogue, or the one that the meta of the rating or of the dialogue names; other
+    ratings are left out.
+    """
+    ends: dict[str, dict[str, str]] = {}
+    for pair in data.pairs():
+        if pair.is_last:
+            ends.setdefault(pair.item.dialogue or pair.item.id, {}).setdefault(pair.response.system, pair.response.id)
+    joined = []
+    for rating in data.ratings:
+        if rating.dialogue is None or rating.aspect != aspect:
+            continue
+        systems, dialogue = ends.get(rating.dialogue, {}), data.dialogues.get(rating.dialogue)
+        named = rating.meta.get("system") or (dialogue.meta.get("system") if dialogue else None)
+        system = named if named in systems else next(iter(systems)) if len(systems) == 1 and not named else None
+        if system is not None:
+            joined.append(replace(rating, response=systems[system], dialogue=None))
+    return joined
+
+
+def _group_means(column: Values, groups: NDArray[np.int64]) -> Values:
+    """For each row, the mean of the known values of its group; NaN where none is known."""
+    known, codes = ~np.isnan(column), np.unique(groups, return_inverse=True)[1]
+    n = np.bincount(codes[known], minlength=len(groups))
+    sums = np.bincount(codes[known], weights=column[known], minlength=len(groups))
+    means: Values = np.where(n > 0, sums / np.maximum(n, 1), math.nan)[codes]
+    return means
 
 
 def _aggregated_ratings(ratings: Sequence[Rating], aspect: str) -> list[Rating]:
@@ -125,15 +204,29 @@ def _make_matrix(ratings: Sequence[Rating], aggregated: Sequence[Rating]) -> Rat
     return RatingMatrix(np.array([rows.get(unit, missing) for unit in units]), units, matrix.raters)
 
 
-def list_rated_aspects(data: Collection) -> list[str]:
-    """The aspects in which responses were rated, in order of appearance."""
-    return list(dict.fromkeys(r.aspect for r in data.ratings if r.response is not None))
+def list_rated_aspects(data: Collection, scores: Scores | None = None) -> list[str]:
+    """The aspects in which responses were rated, in order of appearance.
+
+    Where a metric of the scores rates whole dialogues, those in which dialogues were rated follow as
+    ``dialogue:ASPECT``.
+    """
+    of_responses = dict.fromkeys(r.aspect for r in data.ratings if r.response is not None)
+    if scores is None or not any(facts.unit == "dialogue" for facts in scores.facts.values()):
+        return list(of_responses)
+    return [*of_responses, *_list_dialogue_aspects(data)]
 
 
-def _choose_aspect(data: Collection, wanted: str | None) -> str:
-    known = list_rated_aspects(data)
+def _list_dialogue_aspects(data: Collection) -> list[str]:
+    return list(dict.fromkeys(DIALOGUE + r.aspect for r in data.ratings if r.dialogue is not None))
+
+
+def _choose_aspect(data: Collection, wanted: str | None, scores: Scores) -> str:
+    known, of_dialogues = list_rated_aspects(data, scores), _list_dialogue_aspects(data)
+    if wanted is not None and wanted in of_dialogues:
+        return wanted
     if not known:
-        raise InputError("there are no ratings of responses in this run; score a file that has ratings")
+        hint = f", or name an aspect of whole dialogues: {', '.join(of_dialogues)}" if of_dialogues else ""
+        raise InputError(f"there are no ratings of responses in this run; score a file that has ratings{hint}")
     if wanted is None:
         if len(known) > 1:
             raise InputError(f"responses were rated in several aspects ({', '.join(known)}); choose one aspect")
@@ -148,16 +241,16 @@ def _orient_upward(scores: Scores, spec: str, column: Values) -> Values:
     return -column if scores.facts[spec].higher_is_better is False else column
 
 
-def _compute_baselines(
-    data: Collection, units: Sequence[str], systems: Sequence[str], mean: Values
-) -> dict[str, Values]:
-    """The trivial predictors of a rating: who wrote the reply, its length, how much of the context it repeats."""
+def _compute_baselines(data: Collection, units: Sequence[str]) -> dict[str, Values]:
+    """The trivial predictors of a rating that read the reply: its length, how much of the context it repeats."""
+    pairs = [data.pair(unit) for unit in units]
+    return {name: score_pairs(parse(spec), pairs) for spec, name in BASELINES.items()}
+
+
+def _mean_by_system(systems: Sequence[str], mean: Values) -> Values:
+    """The mean rating of the system of each row: what one predicts who knows only who wrote the reply."""
     by_system: dict[str, list[float]] = {}
     for system, value in zip(systems, mean, strict=True):
         by_system.setdefault(system, []).append(float(value))
     averages = {system: math.fsum(values) / len(values) for system, values in by_system.items()}
-    baselines = {ORACLE: np.array([averages[system] for system in systems])}
-    pairs = [data.pair(unit) for unit in units]
-    for spec, name in BASELINES.items():
-        baselines[name] = score_pairs(parse(spec), pairs)
-    return baselines
+    return np.array([averages[system] for system in systems])

@@ -163,7 +163,7 @@ class RunComparison:
     def _extremes(self, metric: str, n: int, sign: float) -> list[ReplyChange]:
         spec = self.pair.new.scores.spec(metric)
         better = self.pair.higher_is_better(spec)
-        if better is None or n < 1:
+        if better is None or n < 1 or self.pair.is_of_dialogues(spec):  # a whole dialogue is too long for a table
             return []
         gains: list[tuple[float, SystemPair, str, float, float]] = []
         for system in self.pair.systems:

@@ -16,6 +16,7 @@ from rejoinder.comparison.item_pairing import ItemPairing, pair_items
 from rejoinder.comparison.rating_column import add_rating_columns, collect_rated_scores, is_rating
 from rejoinder.data.collection import Collection
 from rejoinder.data.inputs import DATASET, read
+from rejoinder.data.parts import split_system_turns
 from rejoinder.errors import InputError, RunError, SpecError, nearest
 from rejoinder.scoring.reader import load_data
 from rejoinder.scoring.result import Scores, Values
@@ -101,6 +102,8 @@ class RunPair:
 
     def scores(self, spec: str, system: SystemPair) -> PairedScores:
         """Return the scores of every item that the old system answered and that has a partner in the new run."""
+        if self.is_of_dialogues(spec):
+            return self._dialogue_scores(spec, system)
         reads_references = "references" in self.new.scores.facts[spec].needs
         old, new = (
             _item_means(run.scores, spec, name) for run, name in ((self.old, system.old), (self.new, system.new))
@@ -114,9 +117,30 @@ class RunPair:
             [self._cluster(one, other) for one, other in pairs.items()],
         )
 
+    def is_of_dialogues(self, spec: str) -> bool:
+        """Return whether a metric scores whole dialogues, which are paired by their ids."""
+        return self.new.scores.facts[spec].unit == "dialogue"
+
+    def _dialogue_scores(self, spec: str, system: SystemPair) -> PairedScores:
+        """The scores of every dialogue of the old system that the new run also has."""
+        old = _dialogue_means(self.old.scores, spec, system.old)
+        new = _dialogue_means(self.new.scores, spec, system.new)
+        names = [name for name in old if name in new and name not in self.changed_dialogues]
+        values = (np.array([means[name] for name in names], dtype=np.float64) for means in (old, new))
+        return PairedScores(names, *values, names)
+
+    @cached_property
+    def changed_dialogues(self) -> frozenset[str]:
+        """The dialogues of both runs that begin with another turn under the same id."""
+        if self.old.data is None or self.new.data is None:
+            return frozenset()
+        old, new = _find_openings(self.old.data), _find_openings(self.new.data)
+        return frozenset(name for name in old if name in new and old[name] != new[name])
+
     def old_items(self, spec: str, system: SystemPair) -> list[str]:
-        """Return the items that have a score of the old system, whether or not the new run has them."""
-        means = _item_means(self.old.scores, spec, system.old)
+        """Return the items (or dialogues) that have a score of the old system, whether or not the new run has them."""
+        find_means = _dialogue_means if self.is_of_dialogues(spec) else _item_means
+        means = find_means(self.old.scores, spec, system.old)
         return [item for item, mean in means.items() if not math.isnan(mean)]
 
     @cached_property
@@ -255,9 +279,30 @@ def _pair_items(old: LoadedRun, new: LoadedRun) -> ItemPairing:
 
 def _item_means(scores: Scores, spec: str, system: str) -> dict[str, float]:
     """The mean score of a system's replies to each item that it answered; NaN where no reply has a score."""
+    return _group_means(scores, spec, system, scores.items)
+
+
+def _dialogue_means(scores: Scores, spec: str, system: str) -> dict[str, float]:
+    """The score of each dialogue that a system took part in; NaN where it has none."""
+    codes = scores.dialogue_codes.tolist()
+    names = [scores.dialogues[code] if code >= 0 else item for code, item in zip(codes, scores.items, strict=True)]
+    return _group_means(scores, spec, system, names)
+
+
+def _find_openings(data: Collection) -> dict[str, str]:
+    """The first turn of each dialogue, without a system prompt."""
+    openings: dict[str, str] = {}
+    for item in data.items.values():
+        turns = split_system_turns(item.context)[1]
+        if turns and not item.truncated:
+            openings.setdefault(item.dialogue or item.id, " ".join(turns[0].text.split()))
+    return openings
+
+
+def _group_means(scores: Scores, spec: str, system: str, groups: Sequence[str]) -> dict[str, float]:
     rows = np.flatnonzero(scores.system_codes == list(scores.systems).index(system))
     names: dict[str, int] = {}
-    codes = np.array([names.setdefault(scores.items[row], len(names)) for row in rows.tolist()], dtype=np.int64)
+    codes = np.array([names.setdefault(groups[row], len(names)) for row in rows.tolist()], dtype=np.int64)
     column = scores[spec][rows]
     known = ~np.isnan(column)
     n = np.bincount(codes[known], minlength=len(names))
@@ -287,5 +332,8 @@ def describe_pairing(pair: RunPair) -> list[str]:
         if names:
             plural = "systems" if len(names) > 1 else "system"
             notes.append(f"Only the {which} run has the {plural} {', '.join(names)}: not compared.")
+    if pair.changed_dialogues and any(map(pair.is_of_dialogues, pair.metrics)):
+        n = format_count(len(pair.changed_dialogues), "dialogue")
+        notes.append(f"Scores of whole dialogues: {n} with another first turn under the same id, left out.")
     notes += [f"Left out: {reason}." for reason in pair.left_out.values()]
     return notes

@@ -58,8 +58,12 @@ def trust_notes(trust: Trust) -> list[str]:
     systems, raters = format_count(len(set(evidence.systems)), "system"), len(evidence.matrix.raters)
     items, dialogues = format_count(len(set(evidence.items)), "item"), evidence.n_dialogues
     inside, unit = (f" of {dialogues:,} dialogues", "whole dialogues") if evidence.is_clustered else ("", "items")
+    rated = f"{format_count(len(evidence), 'rated response')} of {systems} to {items}"
+    if evidence.unit == "dialogue":
+        rated = f"{format_count(len(evidence), 'rated dialogue')} of {systems}"
+        unit = "dialogues"
     notes = [
-        f"{format_count(len(evidence), 'rated response')} of {systems} to {items}{inside}, "
+        f"{rated}{inside if evidence.unit == 'reply' else ''}, "
         f"{format_count(raters, 'rater')}; [low, high]: 95% bootstrap over {unit}.",
         "pooled: all rows; within systems and within items: mean of the correlations inside each; between systems: "
         "correlation of their means; pairs right: share of pairs of replies to one item that the metric puts in the "
@@ -70,10 +74,14 @@ def trust_notes(trust: Trust) -> list[str]:
             f"There are fewer than {FEW} {'dialogues' if evidence.is_clustered else 'items'}: do not trust the "
             "intervals and tests, which need more."
         )
-    if evidence.unrated:
+    if evidence.unit == "dialogue":
         notes.append(
-            f"Left out: {format_count(evidence.unrated, 'response')} of the run without a rating in this aspect."
+            "A metric of whole dialogues counts with its one score per dialogue and system, any other with the mean "
+            "over the system's replies in the dialogue; within items: within dialogues of the same id."
         )
+    if evidence.unrated:
+        left_out = format_count(evidence.unrated, "response" if evidence.unit == "reply" else "dialogue")
+        notes.append(f"Left out: {left_out} of the run without a rating in this aspect.")
     notes += [*_undefined_notes(trust), *_people_notes(trust), *_difference_notes(trust), *_shared_family_notes(trust)]
     return notes
 

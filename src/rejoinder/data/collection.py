@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rejoinder.data.dialogue_places import place_responses
 from rejoinder.data.frames import COLUMN_ATTRIBUTES
 from rejoinder.data.reader import InputFile, decode_json_line
 from rejoinder.data.schema import Place, from_object
@@ -66,8 +67,11 @@ class Collection:
 
     def pairs(self) -> Iterator[Pair]:
         """Every response with its item."""
-        for response in self.responses.values():
-            yield Pair(self.items[response.item], response)
+        responses = list(self.responses.values())
+        items = [self.items[response.item] for response in responses]
+        places = place_responses(items, responses)
+        for item, response, is_last, is_followed in zip(items, responses, *places, strict=True):
+            yield Pair(item, response, bool(is_last), bool(is_followed))
 
     def pair(self, response: str) -> Pair:
         """One response with its item."""

@@ -7,7 +7,7 @@
 from rejoinder.errors import JudgeError
 from rejoinder.judges.factory import Judge, open_judge
 from rejoinder.judges.pairs import PairComparison, compare_pair, order_consistency
-from rejoinder.judges.rubric import Rubric, load_rubric
+from rejoinder.judges.rubric import Rubric, load_rubric, rubric_names
 
 __all__ = [
     "Judge",
@@ -18,4 +18,5 @@ __all__ = [
     "load_rubric",
     "open_judge",
     "order_consistency",
+    "rubric_names",
 ]

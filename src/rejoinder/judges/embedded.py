@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from rejoinder.errors import SpecError
 from rejoinder.judges.endpoint import RatingRequest
 from rejoinder.judges.pairs import PairComparison, ResponsePair
+from rejoinder.judges.prompt import Shown, format_turns, to_json_line
 from rejoinder.judges.rubric import Rubric
 from rejoinder.models.language_model.answer_probabilities import Values, answer_log_probabilities
 from rejoinder.models.language_model.model import LanguageModel, open_language_model
@@ -24,7 +26,8 @@ from rejoinder.types import Turn
 
 MODEL_NAME = "smollm2-135m"
 VERSION = 1  # of the prompt's wording, which changes the scores
-MAX_TOKENS = 384  # of the context (its end is kept) and of each reply (its beginning is kept)
+MAX_TOKENS = 384  # of the context (its end is kept), and of each reply and each other part (its beginning is kept)
+MAX_DIALOGUE_TOKENS = 1536  # of a whole dialogue (its end is kept)
 _EMPTY = "N/A"
 
 
@@ -59,11 +62,7 @@ class EmbeddedJudge:
 
     def compare(self, pairs: Sequence[ResponsePair]) -> list[PairComparison]:
         """Which of two replies is better, from the probabilities of both answers in both orders."""
-        prompts = [
-            self._choice_prompt(pair.context, *order)
-            for pair in pairs
-            for order in ((pair.first, pair.second), (pair.second, pair.first))
-        ]
+        prompts = [self._choice_prompt(order) for pair in pairs for order in (pair, pair.swap())]
         if not prompts:
             return []
         log_probabilities = answer_log_probabilities(self.model, prompts, ["A", "B"])
@@ -71,9 +70,11 @@ class EmbeddedJudge:
         return [PairComparison.of_odds(float(forward), -float(backward)) for forward, backward in odds]
 
     def cut(self, requests: Sequence[RatingRequest]) -> list[bool]:
-        """Which requests have a context or a reply that is cut."""
+        """Which requests have a context, a reply or another part that is cut."""
         return [
-            any(self._is_long(text) for text in (_format_context(request.context), _join_lines(request.reply)))
+            self._is_long(self._format(request.context), self._context_tokens)
+            or self._is_long(_join_lines(request.reply))
+            or any(self._is_long(_format_part(value)) for value in request.shown.values())
             for request in requests
         ]
 
@@ -86,15 +87,37 @@ class EmbeddedJudge:
         """The prompts with the scale both ways, after the same case, so that its tokens are computed once."""
         return [self._prompt(self.rubric.rate, self._case(request), self._scale(up)) for up in (True, False)]
 
-    def _choice_prompt(self, context: Sequence[Turn], first: str, second: str) -> list[Turn]:
-        case = f"{self._context(context)}\n\nReply A: {self._reply(first)}\n\nReply B: {self._reply(second)}"
-        return self._prompt(self.rubric.compare, case, "Which reply is better? Answer with one letter, A or B.")
+    def _choice_prompt(self, pair: ResponsePair) -> list[Turn]:
+        parts = self._parts({_use_letters(name): value for name, value in pair.shown.items()})
+        replies = f"Reply A: {self._reply(pair.first)}\n\nReply B: {self._reply(pair.second)}"
+        case = f"{parts}{self._context(pair.context)}\n\n{replies}" if self._judged == "reply" else parts.strip()
+        question = f"Which {self._judged} is better? Answer with one letter, A or B."
+        return self._prompt(self.rubric.compare, case, question)
 
     def _prompt(self, task: str, case: str, question: str) -> list[Turn]:
         return [Turn(task, "system"), Turn(f"{case}\n\n{question}", "user")]
 
     def _case(self, request: RatingRequest) -> str:
-        return f"{self._context(request.context)}\n\nReply: {self._reply(request.reply)}"
+        case = f"{self._parts(request.shown)}{self._context(request.context)}"
+        return f"{case}\n\nReply: {self._reply(request.reply)}" if self._judged == "reply" else case
+
+    @property
+    def _judged(self) -> str:
+        return "conversation" if self.rubric.unit == "dialogue" else "reply"
+
+    @property
+    def _context_tokens(self) -> int:
+        return MAX_TOKENS if self._judged == "reply" else MAX_DIALOGUE_TOKENS
+
+    def _parts(self, shown: Shown) -> str:
+        """What is shown before the conversation: a head and its lines, for each part."""
+        parts = ((name, _format_part(value)) for name, value in shown.items())
+        limits = {"conversation": self._context_tokens}  # of two dialogues, each is one of the parts
+        return "".join(
+            f"{name[0].upper()}{name[1:]}:\n"
+            f"{self._fit(text, name.startswith('conversation'), limits.get(name.split(' ')[0], MAX_TOKENS))}\n\n"
+            for name, text in parts
+        )
 
     def _scale(self, up: bool) -> str:
         rubric = self.rubric
@@ -102,24 +125,29 @@ class EmbeddedJudge:
         best, worst = (rubric.high, rubric.low) if up else (rubric.low, rubric.high)
         listed = "\n".join(f"{level}: {text}" for level, text in sorted(meanings))
         ends = f"{best} is the best, {worst} the worst."
-        return f"Rate the reply. {ends}\n{listed}\nAnswer with one number from {rubric.low} to {rubric.high}."
+        return f"Rate the {self._judged}. {ends}\n{listed}\nAnswer with one number from {rubric.low} to {rubric.high}."
 
     def _context(self, context: Sequence[Turn]) -> str:
-        return "Conversation:\n" + (self._fit(_format_context(context), keep_end=True) or _EMPTY)
+        text = self._fit(self._format(context), keep_end=True, limit=self._context_tokens)
+        return f"Conversation:\n{text or _EMPTY}"
+
+    def _format(self, context: Sequence[Turn]) -> str:
+        """One line per turn; in a dialogue, speakers have the names by which the judged one is called."""
+        return _format_context(context) if self._judged == "reply" else _format_part(format_turns(context))
 
     def _reply(self, text: str) -> str:
         return self._fit(_join_lines(text), keep_end=False)
 
-    def _fit(self, text: str, keep_end: bool) -> str:
-        if not self._is_long(text):
+    def _fit(self, text: str, keep_end: bool, limit: int = MAX_TOKENS) -> str:
+        if not self._is_long(text, limit):
             return text
         ids = self.model.reply_ids(text)
-        kept_ids = ids[-MAX_TOKENS:] if keep_end else ids[:MAX_TOKENS]
+        kept_ids = ids[-limit:] if keep_end else ids[:limit]
         return str(self.model.tokenizer.decode(kept_ids)).strip()
 
-    def _is_long(self, text: str) -> bool:
+    def _is_long(self, text: str, limit: int = MAX_TOKENS) -> bool:
         # A token has at least one byte, so most texts are known to be short without tokenising them.
-        return len(text.encode()) > MAX_TOKENS and len(self.model.reply_ids(text)) > MAX_TOKENS
+        return len(text.encode()) > limit and len(self.model.reply_ids(text)) > limit
 
 
 def _format_context(context: Sequence[Turn]) -> str:
@@ -127,6 +155,31 @@ def _format_context(context: Sequence[Turn]) -> str:
     return "\n".join(
         f"{_join_lines(turn.speaker or 'AB'[i % 2])}: {_join_lines(turn.text)}" for i, turn in enumerate(context)
     )
+
+
+def _format_part(value: Any) -> str:
+    """A part of the item in plain lines: a text is one line, a list has one line per entry."""
+    if isinstance(value, str):
+        return _join_lines(value)
+    entries = value if isinstance(value, list | tuple) else [value]
+    return "\n".join(_format_entry(entry) for entry in entries)
+
+
+def _format_entry(entry: Any) -> str:
+    if isinstance(entry, str):
+        return _join_lines(entry)
+    if isinstance(entry, dict) and isinstance(entry.get("text"), str):
+        head = entry.get("title", entry.get("speaker"))
+        return _join_lines(entry["text"] if head is None else f"{head}: {entry['text']}")
+    return to_json_line(entry)
+
+
+def _use_letters(name: str) -> str:
+    """The name of a part with the letter of the reply or conversation that it belongs to, at its end."""
+    for word, letter in (("first", "A"), ("second", "B")):
+        if word in name.split(" "):
+            return f"{name.replace(f' of the {word}', '').replace(f'{word} ', '')} {letter}"
+    return name
 
 
 def _join_lines(text: str) -> str:

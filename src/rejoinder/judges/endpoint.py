@@ -14,7 +14,7 @@ import orjson
 from rejoinder.judges.answer import TokenUsage, parse_chat_completion, parse_choice_answer, parse_score_answer
 from rejoinder.judges.answer_store import AnswerStore, StoredAnswer
 from rejoinder.judges.pairs import PairComparison, ResponsePair
-from rejoinder.judges.prompt import RETRY_PREFIX, VERSION, Messages, choice_messages, rating_messages
+from rejoinder.judges.prompt import NOTHING, RETRY_PREFIX, VERSION, Messages, Shown, choice_messages, rating_messages
 from rejoinder.judges.requests import EndpointRequest, is_unanswered, send_requests
 from rejoinder.judges.rubric import Rubric
 from rejoinder.judges.settings import read_endpoint_settings, read_max_tries
@@ -27,6 +27,7 @@ class RatingRequest(NamedTuple):
 
     context: Sequence[Turn]
     reply: str
+    shown: Shown = NOTHING
 
 
 class RawAnswer(NamedTuple):
@@ -117,11 +118,11 @@ class RemoteJudge:
 
     def _ratings(self, request: RatingRequest) -> Iterator[EndpointRequest]:
         for repeat in range(self.repeats):
-            yield self._request(rating_messages(self.rubric, request.context, request.reply, repeat))
+            yield self._request(rating_messages(self.rubric, request.context, request.reply, repeat, request.shown))
 
     def _choices(self, pair: ResponsePair) -> Iterator[EndpointRequest]:
-        for first, second in ((pair.first, pair.second), (pair.second, pair.first)):
-            yield self._request(choice_messages(self.rubric, pair.context, first, second))
+        for one in (pair, pair.swap()):
+            yield self._request(choice_messages(self.rubric, one.context, one.first, one.second, shown=one.shown))
 
     def _request(self, messages: Messages) -> EndpointRequest:
         body: dict[str, Any] = {"model": self.model, "messages": messages}

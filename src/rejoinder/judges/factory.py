@@ -8,13 +8,16 @@ from typing import Protocol
 from rejoinder.judges.embedded import EmbeddedJudge
 from rejoinder.judges.endpoint import RemoteJudge
 from rejoinder.judges.pairs import PairComparison, ResponsePair
-from rejoinder.judges.rubric import load_rubric
+from rejoinder.judges.rubric import Rubric, load_rubric
 
 EMBEDDED = "embedded"
 
 
 class Judge(Protocol):
-    """Anything that can say which of two replies is better."""
+    """Anything that can say, by a rubric, which of two replies is better."""
+
+    @property
+    def rubric(self) -> Rubric: ...
 
     def compare(self, pairs: Sequence[ResponsePair]) -> list[PairComparison]:
         """Which of two replies is better, asked in both orders."""

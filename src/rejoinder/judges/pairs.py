@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from rejoinder.types import Choice, Turn
+from rejoinder.data.parts import PART_NAMES, read_part
+from rejoinder.errors import InputError
+from rejoinder.judges.prompt import NOTHING, Shown
+from rejoinder.types import Choice, Item, Pair, Response, Turn
 
 if TYPE_CHECKING:
     from rejoinder.judges.factory import Judge
@@ -16,11 +19,18 @@ POINTS = {"first": 1.0, "tie": 0.5, "second": 0.0}
 
 
 class ResponsePair(NamedTuple):
-    """Two replies to one context."""
+    """Two replies to one context, or two dialogues in ``shown``."""
 
     context: Sequence[Turn]
     first: str
     second: str
+    shown: Shown = NOTHING
+
+    def swap(self) -> ResponsePair:
+        """The same two in the other order."""
+        shown = {_swap_name(name): value for name, value in self.shown.items()}
+        ordered = {name: shown[name] for name in [*(n for n in self.shown if n in shown), *shown]}
+        return ResponsePair(self.context, self.second, self.first, ordered or NOTHING)
 
 
 @dataclass(frozen=True)
@@ -64,12 +74,15 @@ class OrderConsistency(NamedTuple):
     first_position: float  # share of answers without ties that chose the reply shown first; .5 if order does not matter
 
 
-def compare_pair(judge: Judge, context: Sequence[Turn | str], first: str, second: str) -> PairComparison:
+def compare_pair(
+    judge: Judge, context: Sequence[Turn | str] | Item, first: str | Response, second: str | Response
+) -> PairComparison:
     """Which of two replies a judge prefers, asked in both orders.
 
     - ``judge``: a judge, from ``open_judge``.
-    - ``context``: the utterances before the replies, oldest first.
-    - ``first``: a reply.
+    - ``context``: the utterances before the replies, oldest first; or an item, of which the judge sees what its rubric
+      names.
+    - ``first``: a reply, or a response.
     - ``second``: another one.
 
     >>> import rejoinder
@@ -77,8 +90,16 @@ def compare_pair(judge: Judge, context: Sequence[Turn | str], first: str, second
     >>> rejoinder.compare_pair(judge, ["How are you?"], "Fine, and you?", "Bananas.").choice
     'first'
     """
-    turns = [Turn(turn) if isinstance(turn, str) else turn for turn in context]
-    return judge.compare([ResponsePair(turns, first, second)])[0]
+    from rejoinder.judges.material import build_choice_request
+
+    if not isinstance(context, Item):
+        context = Item("pair", tuple(Turn(turn) if isinstance(turn, str) else turn for turn in context))
+    pairs = [Pair(context, _as_response(reply, context.id)) for reply in (first, second)]
+    for part in judge.rubric.needs:
+        if not all(read_part(pair, part) for pair in pairs):
+            needed = PART_NAMES.get(part, part)
+            raise InputError(f"the rubric needs {needed}, which item {context.id!r} lacks; give an item that has it")
+    return judge.compare([build_choice_request(judge.rubric, *pairs)])[0]
 
 
 def order_consistency(found: Sequence[PairComparison]) -> OrderConsistency:
@@ -99,6 +120,16 @@ def order_consistency(found: Sequence[PairComparison]) -> OrderConsistency:
     first_wins += [c.backward == "second" for c in both if c.backward != "tie"]
     share = sum(first_wins) / len(first_wins) if first_wins else math.nan
     return OrderConsistency(len(both), same, share)
+
+
+def _as_response(reply: str | Response, item: str) -> Response:
+    return Response(item, item, "system", reply) if isinstance(reply, str) else reply
+
+
+def _swap_name(name: str) -> str:
+    """The name of what is shown of the first as that of the second, and the reverse."""
+    words = {"first": "second", "second": "first"}
+    return " ".join(words.get(word, word) for word in name.split(" "))
 
 
 def _choice_from_advantage(advantage: float) -> Choice:

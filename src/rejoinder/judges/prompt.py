@@ -12,7 +12,8 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from rejoinder.judges.rubric import Rubric
@@ -39,20 +40,31 @@ _FORMAT_MARKS = re.compile(r"<|\[(?=/?[A-Z_]{2,}\])")
 _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 Messages = list[dict[str, str]]
+Shown = Mapping[str, Any]  # what a judge sees besides the conversation and the reply, by the names that it reads
+NOTHING: Shown = MappingProxyType({})
 
 
-def rating_messages(rubric: Rubric, context: Sequence[Turn], reply: str, repeat: int = 0) -> Messages:
-    """The messages that ask for a score of one reply."""
+def rating_messages(
+    rubric: Rubric, context: Sequence[Turn], reply: str, repeat: int = 0, shown: Shown = NOTHING
+) -> Messages:
+    """The messages that ask for a score of one reply or dialogue; ``shown`` is what else the judge sees."""
     anchors = "\n".join(f"{level}: {text}" for level, text in rubric.anchors)
     scale = f"The scale goes from {rubric.low} (worst) to {rubric.high} (best).\n{anchors}".strip()
-    data = {"conversation": _format_turns(context), "reply": reply}
+    data: dict[str, Any] = {**shown, "conversation": format_turns(context)}
+    data |= {"reply": reply} if rubric.unit == "reply" else {}
     task = _RATING.format(low=rubric.low, high=rubric.high)
     return _build_messages([rubric.rate, scale], data, task, f"rate {repeat} {rubric.digest}")
 
 
-def choice_messages(rubric: Rubric, context: Sequence[Turn], first: str, second: str, repeat: int = 0) -> Messages:
-    """The messages that ask which of two replies is better."""
-    data = {"conversation": _format_turns(context), "first reply": first, "second reply": second}
+def choice_messages(
+    rubric: Rubric, context: Sequence[Turn], first: str, second: str, repeat: int = 0, shown: Shown = NOTHING
+) -> Messages:
+    """The messages that ask which of two replies is better; ``shown`` is what else the judge sees.
+
+    Of whole dialogues everything is in ``shown``.
+    """
+    replies = {"conversation": format_turns(context), "first reply": first, "second reply": second}
+    data: dict[str, Any] = {**shown, **(replies if rubric.unit == "reply" else {})}
     return _build_messages([rubric.compare], data, _CHOICE, f"compare {repeat} {rubric.digest}")
 
 
@@ -77,5 +89,11 @@ def _escape_character(character: str) -> str:
     return json.dumps(character)[1:-1] if ord(character) > 0x7F else f"\\u{ord(character):04x}"
 
 
-def _format_turns(context: Sequence[Turn]) -> list[dict[str, str]]:
-    return [{"speaker": turn.speaker or f"speaker {i % 2 + 1}", "text": turn.text} for i, turn in enumerate(context)]
+def format_turns(turns: Sequence[Turn]) -> list[dict[str, str]]:
+    """Turns as they are shown; those without a speaker are numbered in alternation."""
+    return [{"speaker": name_speaker(turns, i), "text": turn.text} for i, turn in enumerate(turns)]
+
+
+def name_speaker(turns: Sequence[Turn], place: int) -> str:
+    """The name under which the speaker of a turn is shown."""
+    return turns[place].speaker or f"speaker {place % 2 + 1}"

@@ -1,4 +1,4 @@
-"""Judge: a language model rates, by a rubric, how good a reply is in its conversation."""
+"""Judge: a language model rates, by a rubric, how good a reply is in its conversation, or a whole dialogue."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+from rejoinder.data.parts import read_part
 from rejoinder.errors import SpecError
 from rejoinder.judges import prompt
 from rejoinder.judges.embedded import VERSION, EmbeddedJudge
 from rejoinder.judges.endpoint import RatingRequest, RemoteJudge
 from rejoinder.judges.factory import EMBEDDED
+from rejoinder.judges.material import build_rating_request
 from rejoinder.judges.rubric import load_rubric
 from rejoinder.metric import NAN, Metric
 from rejoinder.metrics._context import map_spoken
@@ -24,9 +26,10 @@ class Judge(Metric):
     """The score that a language model gives a reply, on the scale of a rubric (from 1 to 5 by default).
 
     ``model='embedded'`` reads the probabilities of a small model's answers, free of charge; any other model is
-    requested from the endpoint at $REJOINDER_JUDGE_URL. ``rubric`` is a packaged one or a .toml file; ``repeats`` asks
-    several times, to see how consistent the judge is, and takes the mean. NaN without a context, and if no answer can
-    be read.
+    requested from the endpoint at $REJOINDER_JUDGE_URL. ``rubric`` is a packaged one (``rejoinder list rubrics``) or a
+    .toml file; ``repeats`` asks several times, to see how consistent the judge is, and takes the mean. NaN without a
+    context, without what the rubric needs (documents, for example), and if no answer can be read. By a rubric of whole
+    dialogues, each dialogue is rated once, at its system's last reply.
     """
 
     model: str = EMBEDDED
@@ -55,13 +58,20 @@ class Judge(Metric):
             raise SpecError("judge: the embedded model always gives the same answer; leave repeats out")
         rubric = load_rubric(self.rubric)
         object.__setattr__(self, "range", (float(rubric.low), float(rubric.high)))
+        object.__setattr__(self, "needs", frozenset({"context", *rubric.needs}))
+        object.__setattr__(self, "reads", frozenset(rubric.shows) - self.needs)
+        object.__setattr__(self, "whole_dialogues", rubric.unit == "dialogue")
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
-        """Return the rating of each response in its context; the mean of the repeats that could be read."""
-        return map_spoken(pairs, self._scores, NAN)
+        """Return the rating of each response, or of the dialogue that it ends; the mean of the repeats."""
+        known = [all(read_part(pair, part) for part in self.needs) for pair in pairs]
+        values = iter(
+            map_spoken([pair for pair, has_all in zip(pairs, known, strict=True) if has_all], self._scores, NAN)
+        )
+        return [next(values) if has_all else NAN for has_all in known]
 
     def _scores(self, pairs: Sequence[Pair]) -> list[float]:
-        judge, requests = self.judge(), [self.to_request(pair) for pair in pairs]
+        judge, requests = self.judge(), self.to_requests(pairs)
         if isinstance(judge, EmbeddedJudge):
             return judge.rate(requests)
         readable = ([score for score in scores if score is not None] for scores in judge.rate(requests))
@@ -74,28 +84,33 @@ class Judge(Metric):
             return EmbeddedJudge(rubric)
         return RemoteJudge(self.model, rubric, self.repeats, self.temperature, self.max_tokens, self.json_mode)
 
+    def to_requests(self, pairs: Sequence[Pair]) -> list[RatingRequest]:
+        """Return pairs as requests to the judge: what the rubric shows of each."""
+        rubric = load_rubric(self.rubric)
+        return [build_rating_request(rubric, pair) for pair in pairs]
+
     def to_request(self, pair: Pair) -> RatingRequest:
         """Return a pair as a request to the judge."""
-        return RatingRequest(pair.item.context, pair.response.text)
+        return self.to_requests([pair])[0]
 
     def is_open(self, pairs: Sequence[Pair]) -> bool:
         """Whether some pair's answer was refused or unreadable and would be requested again."""
         judge = self.judge()
-        return isinstance(judge, RemoteJudge) and judge.is_open([self.to_request(pair) for pair in pairs])
+        return isinstance(judge, RemoteJudge) and judge.is_open(self.to_requests(pairs))
 
     def trace(self, pairs: Sequence[Pair]) -> Iterator[list[dict[str, Any]]]:
         """Yield every raw answer about each pair and what was read from it; nothing for the embedded model."""
         judge = self.judge()
         if isinstance(judge, EmbeddedJudge):
             return
-        for answers in judge.stored_answers([self.to_request(pair) for pair in pairs]):
+        for answers in judge.stored_answers(self.to_requests(pairs)):
             yield [one.record() for one in answers]
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Return which pairs are too long for the embedded model; the limits of an endpoint are not known here."""
         judge = self.judge()
         if isinstance(judge, EmbeddedJudge):
-            return judge.cut([self.to_request(pair) for pair in pairs])
+            return judge.cut(self.to_requests(pairs))
         return [False] * len(pairs)
 
     def details(self) -> dict[str, str]:

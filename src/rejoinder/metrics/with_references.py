@@ -83,7 +83,7 @@ class WithReferences(Metric):
                 indices = [i for i, r in enumerate(seen) if any(matches_source(r.source, name) for name in names)]
                 references = tuple(seen[i] for i in indices)
             item = dataclasses.replace(pair.item, references=references)
-            restricted.append(_RestrictedPair(Pair(item, pair.response), indices))
+            restricted.append(_RestrictedPair(dataclasses.replace(pair, item=item), indices))
         return restricted
 
 

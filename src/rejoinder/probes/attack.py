@@ -50,7 +50,7 @@ def choose_metrics(metrics: Sequence[Metric], exchanges: Sequence[Exchange]) -> 
     }
     if metrics:
         for metric in metrics:
-            if missing := sorted(part for part in metric.needs if not parts[part]):
+            if missing := sorted(part for part in metric.needs if not parts.get(part)):
                 raise SpecError(_explain_missing(str(metric), missing))
         return MetricChoice(list(dict.fromkeys(metrics)), False, [])
     return _choose_default(parts)
@@ -67,7 +67,7 @@ def _choose_default(parts: dict[str, bool]) -> MetricChoice:
         except RejoinderError as error:
             notes.append(f"{name} is left out: {error}.")
             continue
-        missing = sorted(part for part in metric.needs if not parts[part])
+        missing = sorted(part for part in metric.needs if not parts.get(part))
         if missing:
             without.setdefault(missing[0], []).append(name)
         else:

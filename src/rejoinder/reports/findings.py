@@ -57,7 +57,7 @@ def compute_findings(folder: Path, aspect: str | None = None, seed: int = 0, by:
     about = read_run_about(folder)
     data = load_data(folder)
     scores = replace(load_scores(folder, about), data=data)
-    known = list_rated_aspects(data)
+    known = list_rated_aspects(data, scores)
     if aspect is not None and aspect not in known:
         raise InputError(f"nobody rated responses in the aspect {aspect!r}; {nearest(aspect, known)}")
     wanted = known if aspect is None else [aspect]

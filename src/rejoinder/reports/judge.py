@@ -109,7 +109,11 @@ def _remote_judges(folder: Path) -> Iterator[tuple[Judge, list[Pair]]]:
     if not any(isinstance(metric.judge(), RemoteJudge) for metric in judges):
         raise RunError(f"{folder}: no judge at an endpoint was used in this run; score with -m \"judge(model='NAME')\"")
     pairs = list(load_data(folder).pairs())
-    return ((metric, pairs) for metric in judges if isinstance(metric.judge(), RemoteJudge))
+    return (
+        (metric, [pair for pair in pairs if pair.is_last or not metric.whole_dialogues])
+        for metric in judges
+        if isinstance(metric.judge(), RemoteJudge)
+    )
 
 
 def _read_answers(folder: Path, metric: Judge, pairs: list[Pair]) -> list[list[RawAnswer]]:

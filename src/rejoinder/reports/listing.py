@@ -15,6 +15,9 @@ from rejoinder.paths import data_home
 from rejoinder.table import Cell, Table
 
 _SHORT = 74  # characters of a description in a list of one line each
+_RUBRIC_NOTE = (
+    "Use: rejoinder score chats.jsonl -m \"judge(rubric='NAME')\", or a .toml file of your own; see docs/judge.md"
+)
 _BETTER = {True: "higher", False: "lower", None: "neither"}
 
 
@@ -146,8 +149,35 @@ def reproduction_table() -> Table:
     return Table("Reproductions", ["name", "what it measures"], rows, ["Use: rejoinder reproduce NAME"])
 
 
+def rubric_table() -> Table:
+    """Every rubric for judges: what it rates and needs, and its card."""
+    from rejoinder.judges.rubric import ALIASES, load_rubric, rubric_names
+
+    rows: list[list[Cell]] = []
+    for name in rubric_names():
+        rubric, aliases = load_rubric(name), [alias for alias, target in ALIASES.items() if target == name]
+        parts = (", ".join(part.replace("_", " ") for part in of) or "–" for of in (rubric.needs, rubric.shows))
+        card = (rubric.card.get(key, "–") for key in ("purpose", "tried_on", "not_for"))
+        scale = f"{rubric.low} to {rubric.high}"
+        rows.append([", ".join([name, *aliases]), rubric.unit, *parts, scale, *card])
+    heads = ["rubric", "rates", "needs", "also shows", "scale", "what for", "tried on", "not for"]
+    return Table("Rubrics", heads, rows, [_RUBRIC_NOTE])
+
+
+def short_rubric_table() -> Table:
+    """Every rubric for judges in one line."""
+    whole = rubric_table()
+    rows = [[row[0], row[1], row[2], _shorten(str(row[5]))] for row in whole.rows]
+    notes = [
+        *whole.notes,
+        "What is shown besides, what each was tried on and is not for: rejoinder list rubrics --long",
+    ]
+    return Table(whole.title, ["rubric", "rates", "needs", "what for"], rows, notes)
+
+
 LISTS: dict[str, Callable[[], Table]] = {
     "metrics": metric_table,
+    "rubrics": rubric_table,
     "sources": source_table,
     "systems": system_table,
     "importers": importer_table,
@@ -155,11 +185,13 @@ LISTS: dict[str, Callable[[], Table]] = {
     "reproductions": reproduction_table,
 }
 
+SHORT_LISTS = {"metrics": short_metric_table, "rubrics": short_rubric_table}
+
 
 def list_(what: str) -> Table:
-    """A table of all metrics, sources, systems, importers, published sets or reproductions.
+    """A table of all metrics, rubrics, sources, systems, importers, published sets or reproductions.
 
-    - ``what``: ``metrics``, ``sources``, ``systems``, ``importers``, ``datasets`` or ``reproductions``.
+    - ``what``: ``metrics``, ``rubrics``, ``sources``, ``systems``, ``importers``, ``datasets`` or ``reproductions``.
 
     >>> import rejoinder
     >>> "aptness" in [row[0] for row in rejoinder.list_("metrics").rows]

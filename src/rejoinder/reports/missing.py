@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rejoinder.data.collection import Collection
+from rejoinder.data.parts import PART_NAMES, read_part
 from rejoinder.reports.findings import JudgeOutcomes, RunFindings
 from rejoinder.scoring.flags import MEANINGS
 from rejoinder.scoring.result import Scores
@@ -32,9 +33,10 @@ def missing_table(findings: RunFindings) -> Table:
     """One line per metric: how many replies have a score, how many have none, and why."""
     rows: list[list[Cell]] = []
     for spec, column in findings.scores.values.items():
-        missing = int(np.isnan(column).sum())
+        units = findings.scores.unit_rows(spec)
+        missing = int(np.isnan(column[units]).sum())
         reasons = explain_missing_scores(findings.scores, findings.data, spec, findings.outcomes) or None
-        rows.append([spec, len(column) - missing, missing, reasons])
+        rows.append([spec, int(units.sum()) - missing, missing, reasons])
     return Table("Replies with and without a score", ["metric", "scored", "missing", "why"], rows)
 
 
@@ -42,7 +44,7 @@ def explain_missing_scores(scores: Scores, data: Collection, spec: str, outcomes
     """Why replies have no score under a metric, with numbers; empty where all have one."""
     needs = scores.facts[spec].needs
     reasons: Counter[str] = Counter()
-    for i in np.flatnonzero(np.isnan(scores[spec])).tolist():
+    for i in np.flatnonzero(np.isnan(scores[spec]) & scores.unit_rows(spec)).tolist():
         outcome = outcomes.get((spec, scores.responses[i]))
         judge_reason = f"with only {outcome} answers" if outcome else None
         reasons[judge_reason or _missing_reason(data.pair(scores.responses[i]), needs)] += 1
@@ -53,8 +55,8 @@ def _missing_reason(pair: Pair, needs: frozenset[str]) -> str:
     if not pair.response.text.strip():
         return "empty replies"
     for part in sorted(needs):
-        if not getattr(pair.item, part):
-            return f"without {part}"
+        if not read_part(pair, part):
+            return f"without {PART_NAMES.get(part, part)}"
     return "that the metric does not score"
 
 

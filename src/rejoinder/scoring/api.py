@@ -73,6 +73,7 @@ def score(
         cut={str(m): sum(map(bool, compute.find_cut_pairs(m, pairs))) for m in wanted if not compute.reads_whole(m)},
         matched={str(m): compute.match_references(m, pairs) for m in wanted if matched and "references" in m.needs},
         data=collection,
+        is_last=np.array([pair.is_last for pair in pairs], bool),
     )
     return replace(scores, imported=tuple(collection.imported))
 

@@ -77,7 +77,8 @@ def assemble_scores(
     cut = {str(c.metric): sum(map(bool, stored[c])) for c in columns if c.kind == "cut"}
     scores = _make_scores(columns, values, index, flag_counts, cut, folder)
     _write_dialogues(folder / DIALOGUES, scores)
-    return AssembledScores(scores, {spec: int(np.isnan(column).sum()) for spec, column in values.items()})
+    missing = {spec: int(np.isnan(column[scores.unit_rows(spec)]).sum()) for spec, column in values.items()}
+    return AssembledScores(scores, missing)
 
 
 def _check_signatures(columns: Sequence[ScoreColumn], done: Sequence[ComputedChunk]) -> None:
@@ -105,7 +106,12 @@ def _write_scores(
     values: dict[str, Values],
     index: ResponseIndex,
 ) -> dict[str, int]:
-    """Write one line per response, and return how often each flag was raised."""
+    """Write one line per response, and return how often each flag was raised.
+
+    A metric of whole dialogues is only in the lines of the replies that end one.
+    """
+    of_dialogues = {str(c.metric) for c in columns if c.metric is not None and c.metric.whole_dialogues}
+    is_last = index.dialogue_places.is_last
     counts = dict.fromkeys(MEANINGS, 0)
     matches = [(str(c.metric), iter(stored[c])) for c in columns if c.kind == "match"]
     numbers = [(spec, column.tolist()) for spec, column in values.items()]
@@ -114,7 +120,9 @@ def _write_scores(
             line: dict[str, Any] = {"response": row.response, "item": row.item, "system": row.system}
             if row.dialogue is not None:
                 line["dialogue"] = row.dialogue
-            line["scores"] = {spec: column[i] for spec, column in numbers}  # orjson writes NaN as null
+            line["scores"] = {  # orjson writes NaN as null
+                spec: column[i] for spec, column in numbers if is_last[i] or spec not in of_dialogues
+            }
             if matches:
                 line["matched"] = {spec: next(column) for spec, column in matches}
             if flags:
@@ -146,7 +154,7 @@ def _make_scores(
     for row in index.rows():
         builder.add(*row)
     facts = {str(m): MetricFacts.of(m, index.reference_sources) for m in metrics}
-    return builder.build(facts, values, flags, cut, data=folder)
+    return builder.build(facts, values, flags, cut, data=folder, is_last=index.dialogue_places.is_last)
 
 
 def write_traces(folder: Path, job: ScoringJob, index: ResponseIndex) -> None:

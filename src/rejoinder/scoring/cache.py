@@ -15,11 +15,13 @@ from typing import Any
 import orjson
 
 from rejoinder.data.objects import to_object
+from rejoinder.data.parts import READERS, read_part
 from rejoinder.keyed_store import FileStore
 from rejoinder.types import Pair
 
 _SORTED_KEYS = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 EVERYTHING = frozenset({"everything"})  # what a metric of the user's may read
+DIALOGUE = "dialogue"  # among the parts: the turns of a whole dialogue, and whether this reply is its last
 
 
 class ScoreStore:
@@ -44,29 +46,42 @@ def score_address(signature: str, content: str) -> str:
     return f"{hashlib.blake2b(signature.encode(), digest_size=10).hexdigest()}/{content}"
 
 
-def pairs_digest(pairs: Sequence[Pair], needs: Iterable[str]) -> str:
-    """Return the digest of all that a metric with these needs reads of the pairs."""
-    parts = sorted(needs)
+def pairs_digest(pairs: Sequence[Pair], needs: Iterable[str], reads: Iterable[str] = ()) -> str:
+    """Return the digest of all that a metric with these needs reads of the pairs.
+
+    Parts that it reads only where they are there count only there: without them the digest is that of ``needs``.
+    """
+    parts, optional = sorted(needs), sorted(reads)
     content = hashlib.blake2b(digest_size=20)
     if needs == EVERYTHING:
         for pair in pairs:
             content.update(
                 _frame_bytes(orjson.dumps([to_object(pair.item), to_object(pair.response)], option=_SORTED_KEYS))
             )
+            content.update(_optional_bytes(pair, optional))
         return content.hexdigest()
-    item, prefix = None, b""
+    item, prefix, varies = None, b"", not READERS.keys().isdisjoint(parts)  # the response's meta may have them
     for pair in pairs:
-        if pair.item is not item:
+        if pair.item is not item or varies:
             item, prefix = pair.item, _item_bytes(pair, parts)
         content.update(prefix)
+        content.update(_optional_bytes(pair, optional))
         content.update(_frame_bytes(pair.response.text.encode()))
     return content.hexdigest()
 
 
 def _item_bytes(pair: Pair, parts: Sequence[str]) -> bytes:
     """What the item contributes to the address; dataclasses are serialised field by field."""
-    item = pair.item
-    return _frame_bytes(orjson.dumps([getattr(item, part) for part in parts]))
+    return _frame_bytes(orjson.dumps([read_part(pair, part) for part in parts]))
+
+
+def _optional_bytes(pair: Pair, parts: Sequence[str]) -> bytes:
+    """What the pair contributes in parts that it need not have; nothing where it has none of them."""
+    known: dict[str, Any] = {part: read_part(pair, part) for part in parts if part != DIALOGUE}
+    if DIALOGUE in parts:
+        known |= {"not last": not pair.is_last, "future": pair.item.future if pair.is_followed else None}
+    known = {part: value for part, value in known.items() if value}
+    return _frame_bytes(orjson.dumps(known, option=_SORTED_KEYS)) if known else b""
 
 
 def _frame_bytes(raw: bytes) -> bytes:

@@ -14,7 +14,7 @@ from rejoinder.scoring.cache import ScoreStore
 from rejoinder.scoring.compute import CachedScoreColumn, ScoreColumn, compute_cached, make_score_columns
 from rejoinder.scoring.index import DataFile
 
-ChunkPositions = list[tuple[int, int]]
+ChunkPositions = list[tuple[int, int, int, int]]
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,9 @@ class ChunkWorker:
 
     def compute(self, task: Sequence[Sequence[int]]) -> list[Any]:
         """Compute all columns of one chunk: its size, each address and whether it was cached, seconds, requests."""
-        pairs = self._data.pairs([(response, item) for response, item in task])
+        pairs = self._data.pairs(task)
         columns, seconds = [], []
-        contents: dict[frozenset[str], str] = {}
+        contents: dict[tuple[frozenset[str], frozenset[str]], str] = {}
         report: dict[str, Any] = {}
         with request_counts.fill_request_report(report):
             for column in self._columns:

@@ -9,27 +9,25 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 import rejoinder
+from rejoinder.data.parts import read_part
 from rejoinder.errors import RejoinderError, brief
 from rejoinder.metric import Metric, Rows, SetMetric, Statistic, is_packaged, parse, signature
 from rejoinder.scoring import flags
-from rejoinder.scoring.cache import EVERYTHING, ScoreStore, pairs_digest, score_address
-from rejoinder.types import Item, Pair
+from rejoinder.scoring.cache import DIALOGUE, EVERYTHING, ScoreStore, pairs_digest, score_address
+from rejoinder.types import Pair
 
 Found = TypeVar("Found")
-_ITEM_PARTS: dict[str, Callable[[Item], Sequence[Any]]] = {
-    "context": lambda item: item.context,
-    "references": lambda item: item.references,
-    "future": lambda item: item.future,
-    "situation": lambda item: item.situation,
-}
+NOT_LAST = "last reply"  # what a pair lacks whose dialogue is scored at another one
 
 
 def missing_part(metric: Metric, pair: Pair) -> str | None:
-    """Return why a pair cannot be scored: "reply", or the part of the item that is missing; None where it can."""
+    """Return what a pair lacks to be scored: "reply", a part of the item, or NOT_LAST; None where it has all."""
+    if metric.whole_dialogues and not pair.is_last:
+        return NOT_LAST
     if not pair.response.text or pair.response.text.isspace():
         return "reply"
     for part in sorted(metric.needs):
-        if not _ITEM_PARTS[part](pair.item):
+        if not read_part(pair, part):
             return part
     return None
 
@@ -136,6 +134,14 @@ class ScoreColumn:
             return frozenset({"truncated"})
         return self.metric.needs if is_packaged(self.metric) else EVERYTHING
 
+    @property
+    def reads(self) -> frozenset[str]:
+        """The parts of an item that the values depend on where it has them, and ``DIALOGUE`` for whole dialogues."""
+        if self.metric is None:
+            return frozenset()
+        own = self.metric.reads if is_packaged(self.metric) else frozenset[str]()
+        return own | ({DIALOGUE} if self.metric.whole_dialogues else frozenset[str]())
+
     def is_final(self, pairs: Sequence[Pair]) -> bool:
         """Whether stored values are complete, so that nothing would be computed again."""
         return not (self.kind == "score" and isinstance(self.metric, RequestingMetric) and self.metric.is_open(pairs))
@@ -165,12 +171,16 @@ def make_score_columns(specs: Sequence[str], matched: bool = False) -> list[Scor
 
 
 def compute_cached(
-    column: ScoreColumn, pairs: Sequence[Pair], store: ScoreStore, contents: dict[frozenset[str], str]
+    column: ScoreColumn,
+    pairs: Sequence[Pair],
+    store: ScoreStore,
+    contents: dict[tuple[frozenset[str], frozenset[str]], str],
 ) -> CachedScoreColumn:
     """Compute a column over a chunk unless the store has it already; ``contents`` are digests of the same chunk."""
-    if column.needs not in contents:
-        contents[column.needs] = pairs_digest(pairs, column.needs)
-    target = score_address(column.signature, contents[column.needs])
+    parts = column.needs, column.reads
+    if parts not in contents:
+        contents[parts] = pairs_digest(pairs, *parts)
+    target = score_address(column.signature, contents[parts])
     cached_values = store.get(target)
     if cached_values is not None and len(cached_values) == len(pairs) and column.is_final(pairs):
         return CachedScoreColumn(target, True)

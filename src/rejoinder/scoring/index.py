@@ -6,6 +6,7 @@ files; a response is joined with its item by id when everything is read.
 
 from __future__ import annotations
 
+import functools
 import zlib
 from array import array
 from collections.abc import Iterator, Sequence
@@ -13,8 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import orjson
 
+from rejoinder.data.dialogue_places import DialoguePlaces, ResponseCodes, find_dialogue_places
 from rejoinder.data.inputs import Input
 from rejoinder.data.schema import Place, from_object
 from rejoinder.data.validation import IdChecker
@@ -53,6 +56,8 @@ class ResponseIndex:
     chunk_ends: list[int] = field(default_factory=list)
     items: dict[str, int] = field(default_factory=dict)
     item_at: array[int] = field(default_factory=lambda: array("q"))
+    turns_of_item: array[int] = field(default_factory=lambda: array("q"))
+    future_of_item: array[int] = field(default_factory=lambda: array("q"))  # 1: of turns that may follow a reply
     dialogue_of_item: array[int] = field(default_factory=lambda: array("q"))
     systems: dict[str, int] = field(default_factory=dict)
     dialogues: dict[str, int] = field(default_factory=dict)
@@ -69,6 +74,8 @@ class ResponseIndex:
         if isinstance(record, Item):
             code = self._item_code(record.id)
             self.item_at[code] = position
+            self.turns_of_item[code] = len(record.context)
+            self.future_of_item[code] = bool(record.future) and not record.references
             if record.dialogue is not None:
                 self.dialogue_of_item[code] = self.dialogues.setdefault(record.dialogue, len(self.dialogues))
             self.reference_sources.update(r.source for r in record.references)
@@ -88,9 +95,19 @@ class ResponseIndex:
         """Return the numbers of the responses of each chunk."""
         return [range(a, b) for a, b in zip([0, *self.chunk_ends[:-1]], self.chunk_ends, strict=True)]
 
-    def where(self, chunk: range) -> list[tuple[int, int]]:
-        """Return the positions of each response of a chunk and of its item."""
-        return [(self.response_at[i], self.item_at[self.item_codes[i]]) for i in chunk]
+    def where(self, chunk: range) -> list[tuple[int, int, int, int]]:
+        """Return the positions of each response of a chunk and of its item, and whether it is last and followed."""
+        last, followed = (flags[chunk.start : chunk.stop].tolist() for flags in self.dialogue_places)
+        at = ((self.response_at[i], self.item_at[self.item_codes[i]]) for i in chunk)
+        return [(*one, int(a), int(b)) for one, a, b in zip(at, last, followed, strict=True)]
+
+    @functools.cached_property
+    def dialogue_places(self) -> DialoguePlaces:
+        """The place of each response in its dialogue; read when everything was added."""
+        items = np.array(self.item_codes, np.int64)
+        dialogues, turns = (np.array(column, np.int64)[items] for column in (self.dialogue_of_item, self.turns_of_item))
+        systems, futures = np.array(self.system_codes, np.int64), np.array(self.future_of_item, bool)[items]
+        return find_dialogue_places(ResponseCodes(items, dialogues, systems, turns, futures))
 
     def rows(self) -> Iterator[ResponseRow]:
         """Yield the ids of each response, in the order of the input."""
@@ -102,6 +119,8 @@ class ResponseIndex:
         code = self.items.setdefault(name, len(self.items))
         if code == len(self.item_at):
             self.item_at.append(-1)
+            self.turns_of_item.append(0)
+            self.future_of_item.append(0)
             self.dialogue_of_item.append(-1)
         return code
 
@@ -140,15 +159,15 @@ class DataFile:
         self._file = path.open("rb", buffering=2**18)
         self._place = Place(path.name, 0)
 
-    def pairs(self, where: Sequence[tuple[int, int]]) -> list[Pair]:
-        """Return the pairs at these positions (of the response and of its item)."""
+    def pairs(self, where: Sequence[Sequence[int]]) -> list[Pair]:
+        """Return the pairs at these positions, as ``ResponseIndex.where`` gives them."""
         result, last_item_at, item = [], -1, None
-        for response_at, item_at in where:
+        for response_at, item_at, is_last, is_followed in where:
             if item_at != last_item_at:
                 last_item_at, item = item_at, self._record(item_at)
             response = self._record(response_at)
             if isinstance(item, Item) and isinstance(response, Response):
-                result.append(Pair(item, response))
+                result.append(Pair(item, response, bool(is_last), bool(is_followed)))
         return result
 
     def close(self) -> None:

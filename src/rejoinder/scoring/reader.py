@@ -13,6 +13,7 @@ import orjson
 from rejoinder.data.arrow import arrow_path, import_arrow
 from rejoinder.data.collection import Collection, read_files
 from rejoinder.errors import RunError
+from rejoinder.metric import Unit
 from rejoinder.scoring.folder import DATA, SCORES, check_run_files, read_run_about
 from rejoinder.scoring.result import MetricFacts, Scores, ScoresBuilder
 from rejoinder.scoring.sharded.reader import list_run_parts
@@ -40,11 +41,14 @@ def _load_scores(folder: Path, about: dict[str, Any]) -> Scores:
     specs = [metric["spec"] for metric in about["metrics"]]
     columns: dict[str, list[float]] = {spec: [] for spec in specs}
     matched: dict[str, list[int | None]] = {}
+    of_dialogues = [metric["spec"] for metric in about["metrics"] if metric.get("unit") == "dialogue"]
+    is_last: list[bool] = []
     builder = ScoresBuilder(about["systems"])
     for line in chain.from_iterable(_read_lines(part / SCORES) for part in list_run_parts(folder)):
         builder.add(line["response"], line["item"], line["system"], line.get("dialogue"))
+        is_last.append(all(spec in line["scores"] for spec in of_dialogues))
         for spec in specs:
-            value = line["scores"][spec]
+            value = line["scores"][spec] if is_last[-1] or spec not in of_dialogues else None
             columns[spec].append(math.nan if value is None else value)
         for spec, place in line.get("matched", {}).items():
             matched.setdefault(spec, []).append(place)
@@ -55,13 +59,15 @@ def _load_scores(folder: Path, about: dict[str, Any]) -> Scores:
         cut={metric["spec"]: metric["cut"] for metric in about["metrics"] if "cut" in metric},
         matched=matched,
         data=folder,
+        is_last=np.array(is_last, bool),
     )
 
 
 def _parse_facts(metric: dict[str, Any]) -> MetricFacts:
     low, high = metric["range"]
     bounds = -math.inf if low is None else low, math.inf if high is None else high
-    return MetricFacts(metric["signature"], bounds, metric["higher_is_better"], frozenset(metric["needs"]))
+    unit: Unit = "dialogue" if metric.get("unit") == "dialogue" else "reply"
+    return MetricFacts(metric["signature"], bounds, metric["higher_is_better"], frozenset(metric["needs"]), unit)
 
 
 def _read_lines(path: Path) -> Any:
@@ -97,4 +103,4 @@ def write_score_parquet(folder: Path) -> Path:
 def _make_row(line: dict[str, Any], specs: list[str]) -> dict[str, Any]:
     scores = line["scores"]
     known = {name: line.get(name) for name in ("response", "item", "system", "dialogue")}
-    return {**known, **{spec: scores[spec] for spec in specs}, "flags": line.get("flags", [])}
+    return {**known, **{spec: scores.get(spec) for spec in specs}, "flags": line.get("flags", [])}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import RunError, nearest
-from rejoinder.metric import Metric, parse, signature
+from rejoinder.metric import Metric, Unit, parse, signature
 from rejoinder.scoring.flags import MEANINGS
 from rejoinder.stats.interval import Interval, mean_interval
 from rejoinder.table import Cell, Estimate, Table
@@ -45,19 +46,22 @@ class MetricFacts(NamedTuple):
     range: tuple[float, float]
     higher_is_better: bool | None
     needs: frozenset[str]
+    unit: Unit = "reply"
 
     @classmethod
     def of(cls, metric: Metric, reference_sources: Iterable[str] = ()) -> MetricFacts:
         """Return the facts of a metric whose references come from these sources."""
-        return cls(signature(metric, reference_sources), metric.range, metric.higher_is_better, metric.needs)
+        unit: Unit = "dialogue" if metric.whole_dialogues else "reply"
+        return cls(signature(metric, reference_sources), metric.range, metric.higher_is_better, metric.needs, unit)
 
 
 @dataclass(frozen=True)
 class Scores:
     """One score per response and metric, by column; ``nan`` where there is none.
 
-    ``facts`` says for each spec what the metric is; ``clusters`` which responses belong to one conversation; ``data``
-    what was scored, or the run folder that holds it.
+    ``facts`` says for each spec what the metric is; ``clusters`` which responses belong to one conversation;
+    ``is_last`` which are the last of their system in it, at which whole dialogues are scored (None: not known, because
+    no metric does that); ``data`` what was scored, or the run folder that holds it.
     """
 
     facts: Mapping[str, MetricFacts]
@@ -74,6 +78,7 @@ class Scores:
     cut: Mapping[str, int] = field(default_factory=dict)  # how often a metric could not read a text whole
     data: Collection | Path | None = field(default=None, compare=False, repr=False)
     imported: Sequence[str] = ()  # what was taken for what in data of other formats, one line each
+    is_last: NDArray[np.bool_] | None = field(default=None, compare=False)
 
     @property
     def metrics(self) -> dict[str, str]:
@@ -95,6 +100,16 @@ class Scores:
     def __getitem__(self, spec: str) -> Values:
         """The scores of one metric, in the order of the responses."""
         return self.values[spec]
+
+    def unit_rows(self, spec: str) -> NDArray[np.bool_]:
+        """Which responses a metric scores: all, or the ends of dialogues if it scores whole dialogues."""
+        if self.facts[spec].unit == "reply" or self.is_last is None:
+            return np.ones(len(self), bool)
+        return self.is_last
+
+    def unit_name(self, spec: str) -> str:
+        """What a metric scores, in the plural."""
+        return "responses" if self.facts[spec].unit == "reply" else "dialogues"
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield one plain dictionary per response, for a data frame or a file."""
@@ -120,6 +135,7 @@ class Scores:
             matched={spec: [column[i] for i in places] for spec, column in self.matched.items()},
             flags={},
             cut={},
+            is_last=None if self.is_last is None else self.is_last[places],
         )
 
     def to_pandas(self, texts: bool = True, references: bool = False) -> Any:
@@ -142,7 +158,8 @@ class Scores:
 
     def mean(self, spec: str, system: str | None = None) -> Estimate:
         """Return the mean of a metric (over one system's responses) with its 95% interval, cut to the range."""
-        rows = np.ones(len(self), bool) if system is None else self.system_codes == list(self.systems).index(system)
+        rows = self.unit_rows(spec)
+        rows = rows if system is None else rows & (self.system_codes == list(self.systems).index(system))
         return self._within_range(spec, mean_interval(self.values[spec][rows], self.clusters[rows]))
 
     def table(self) -> Table:
@@ -163,18 +180,31 @@ class Scores:
         """Return the notes under the table: the interval, missing scores, and flags."""
         kind = "conversation" if len(self.dialogues) else "item"
         notes = [f"[low, high]: 95% interval of the mean, clustered by {kind}."]
+        sizes = {spec: f"{self.unit_rows(spec).sum():,} {self.unit_name(spec)}" for spec in self.values}
         for spec, column in self.values.items():
-            missing = int(np.isnan(column).sum())
+            missing = int(np.isnan(column[self.unit_rows(spec)]).sum())
             if missing:
-                notes.append(
-                    f"{spec}: {missing:,} of {len(self):,} responses have no score (NaN, left out of the mean)."
-                )
+                notes.append(f"{spec}: {missing:,} of {sizes[spec]} have no score (NaN, left out of the mean).")
         notes += [
-            f"{spec}: {n:,} of {len(self):,} responses, or what they were read with, were cut: the model reads no more."
+            f"{spec}: {n:,} of {sizes[spec]}, or what they were read with, were cut: the model reads no more."
             for spec, n in self.cut.items()
             if n
         ]
+        notes += [note for spec in self.values for note in self.dialogue_notes(spec)]
         notes += [f"{flag}: {n:,} {MEANINGS[flag]}." for flag, n in self.flags.items() if n]
+        return notes
+
+    def dialogue_notes(self, spec: str) -> list[str]:
+        """Return what a reader must know about scores of whole dialogues; nothing where a metric scores replies."""
+        if self.facts[spec].unit == "reply" or self.is_last is None:
+            return []
+        n = int(self.is_last.sum())
+        notes = [f"{spec}: one score per dialogue and system ({n:,}), at the system's last reply."]
+        if shared := count_shared_ends(self):
+            notes.append(
+                f"{spec}: in {shared:,} of the dialogues several systems answered the same last context, so the "
+                "replies in it cannot all be their own; there the score tells little but of the last reply."
+            )
         return notes
 
     def dialogue_scores(self) -> Iterator[DialogueScore]:
@@ -255,6 +285,7 @@ class ScoresBuilder:
         cut: Mapping[str, int],
         matched: Mapping[str, Sequence[int | None]] | None = None,
         data: Collection | Path | None = None,
+        is_last: NDArray[np.bool_] | None = None,
     ) -> Scores:
         """Return the scores of the responses that were added, in their order."""
         return Scores(
@@ -271,6 +302,7 @@ class ScoresBuilder:
             matched=matched or {},
             cut=cut,
             data=data,
+            is_last=is_last if any(one.unit == "dialogue" for one in facts.values()) else None,
         )
 
     def _clusters(self) -> Codes:
@@ -279,6 +311,19 @@ class ScoresBuilder:
         items = np.array([numbers.setdefault(item, len(numbers)) for item in self._items], dtype=np.int64)
         dialogues = np.array(self._dialogue_codes, dtype=np.int64)
         return np.where(dialogues >= 0, dialogues, len(self._dialogues) + items)
+
+
+def count_shared_ends(scores: Scores) -> int:
+    """Return in how many dialogues several systems, after several replies of their own, answered the same last item."""
+    if scores.is_last is None:
+        return 0
+    replies = Counter(zip(scores.clusters.tolist(), scores.system_codes.tolist(), strict=True))
+    ends: dict[tuple[int, str], set[int]] = {}
+    for i in np.flatnonzero(scores.is_last).tolist():
+        cluster, system = int(scores.clusters[i]), int(scores.system_codes[i])
+        if replies[cluster, system] > 1:
+            ends.setdefault((cluster, scores.items[i]), set()).add(system)
+    return len({cluster for (cluster, _), systems in ends.items() if len(systems) > 1})
 
 
 def _sort_key(cell: Cell, sign: int) -> float:

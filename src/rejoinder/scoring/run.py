@@ -231,8 +231,9 @@ def _describe_run(
                 "higher_is_better": metric.higher_is_better,
                 "needs": sorted(metric.needs),
                 "range": [None if abs(bound) == float("inf") else bound for bound in metric.range],
-                "n": len(index),
+                "n": int(assembly.scores.unit_rows(spec).sum()),
                 "missing": missing,
+                **({"unit": "dialogue"} if metric.whole_dialogues else {}),
                 **({"cut": assembly.scores.cut[spec]} if spec in assembly.scores.cut else {}),
             }
         )

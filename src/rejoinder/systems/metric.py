@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from rejoinder.data.parts import read_part
 from rejoinder.errors import RejoinderError, SpecError, brief
 from rejoinder.metric import NAN, Metric, Row, SetMetric, Statistic, parse, signature
 from rejoinder.systems._base import System
 from rejoinder.systems._texts import distinct_texts, place_scores, spoken_question_turns
 from rejoinder.types import Item, Pair, Question, Response
 
-_UNAVAILABLE = ("references", "future")
+_UNAVAILABLE = ("references", "future", "documents", "tool_calls")
 _MOST_PAIRS = 1024  # that a metric gets at once
 
 
@@ -75,8 +76,7 @@ class Measured(System):
         return {"of": signature(self._metric)}
 
     def _has_all(self, pair: Pair) -> bool:
-        parts = {"context": pair.item.context, "situation": pair.item.situation}
-        return all(parts[need] for need in self._metric.needs)
+        return all(read_part(pair, need) for need in self._metric.needs)
 
     def _statistics(self, pairs: Sequence[Pair]) -> Sequence[Statistic]:
         """Return the score of each pair, or the statistic of a metric of the whole set."""

@@ -8,6 +8,7 @@ from typing import Any
 from rejoinder.data.importers._base import ImportedRecord, ImportTally
 from rejoinder.data.importers._chats import ChatConverter, MessageList
 from rejoinder.data.importers._messages import Message, id_of
+from rejoinder.data.importers._tools import join_tool_calls
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief
 from rejoinder.types import Item, Reference, Turn
@@ -44,6 +45,8 @@ def convert_request(
     meta: dict[str, Any] = {"system_prompt": prompt} if prompt else {}
     if said.left_out:
         meta["left_out"] = dict(said.left_out)
+    if calls := join_tool_calls(event for _, event in said.tools):
+        meta["tool_calls"] = calls
     yield ImportedRecord(Item(name, turns, references, meta=meta), place)
 
 

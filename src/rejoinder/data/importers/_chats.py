@@ -11,6 +11,7 @@ from rejoinder.data.importers._base import File, ImportedRecord, ImportOptions, 
 from rejoinder.data.importers._ids import IdAssigner, ResponsePlacer, content_digest
 from rejoinder.data.importers._messages import Message, parse_message
 from rejoinder.data.importers._ratings import USER, LogRating
+from rejoinder.data.importers._tools import ToolEvent, join_tool_calls, list_tool_events
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError
 from rejoinder.types import Item, Rating, Reference, Response, Turn
@@ -45,6 +46,8 @@ class Conversation:
     session: str | None = None
     # Replies that are known to be good.
     references: tuple[Reference, ...] = ()
+    # The calls of tools and their results, each with the number of its message.
+    tools: tuple[tuple[int, ToolEvent], ...] = ()
 
 
 class MessageList:
@@ -55,6 +58,7 @@ class MessageList:
         self.messages: list[Message | None] = []
         self.left_out: Counter[str] = Counter()
         self.left_out_before: list[Counter[str]] = []
+        self.tools: list[tuple[int, ToolEvent]] = []
 
     def move(self, place: Place) -> None:
         """Say where the next messages are, if not where the first ones were."""
@@ -67,6 +71,7 @@ class MessageList:
             message = parse_message(value, self._here, len(self.messages) + 1, self.left_out)
             if message is not None:
                 message = message._replace(place=self._here, is_context=is_context or message.is_context)
+            self.tools += [(len(self.messages), event) for event in list_tool_events(value)]
             self.messages.append(message)
 
     def read_replies(self, values: Iterable[Any]) -> None:
@@ -91,6 +96,7 @@ class MessageList:
             place=self._place,
             left_out=self.left_out,
             left_out_before=tuple(self.left_out_before),
+            tools=tuple(self.tools),
             **more,
         )
 
@@ -169,14 +175,20 @@ class ChatConverter:
             return
         name, new = self._items.assign(wanted, content, None if log.is_exchange else f"{log.file}/{wanted}")
         prompt = "\n".join(m.text for m in log.messages[:number] if m is not None and m.role == "system")
+        # What was called since the user spoke was called for this reply.
+        asked = max((n for n, m in enumerate(log.messages[:number]) if m is not None and m.role == "user"), default=0)
         if new:
             self._prompts[name] = content_digest(prompt)
             meta: dict[str, Any] = {"system_prompt": prompt} if prompt else {}
             if log.left_out_before[number]:
                 meta["left_out"] = dict(log.left_out_before[number])
+            if earlier := _list_tool_calls(log, 0, asked):
+                meta["tool_calls"] = earlier
             yield Item(name, turns[:position], log.references, turns[position + 1 :], dialogue=dialogue, meta=meta)
         differs = self._prompts[name] != content_digest(prompt)
-        reply_meta = {"system_prompt": prompt} if differs else {}
+        reply_meta: dict[str, Any] = {"system_prompt": prompt} if differs else {}
+        if own := _list_tool_calls(log, asked, number + 1):
+            reply_meta["tool_calls"] = own
         for reply in (message, *message.others):
             response = self.respond(name, self.system_of(reply.model or system, log.place), reply.text, reply_meta)
             yield response
@@ -207,3 +219,8 @@ class ChatConverter:
         if system is None:
             raise InputError(f"{place}: the log has no 'model'; name the system that replied with --system NAME")
         return system
+
+
+def _list_tool_calls(log: Conversation, start: int, end: int) -> list[dict[str, Any]]:
+    """The calls of tools in some messages of a log, with their results."""
+    return join_tool_calls(event for number, event in log.tools if start <= number < end)

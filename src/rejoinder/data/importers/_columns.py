@@ -11,7 +11,8 @@ from typing import Any
 from rejoinder.data.schema import KEYS, Place
 from rejoinder.errors import InputError, SpecError, brief, nearest
 
-_SINGLE_FIELDS = frozenset(key for keys in KEYS.values() for key in keys) - {"context", "references"}
+META_FIELDS = frozenset({"documents", "system_prompt"})  # of a reply: they go to its meta, for judges
+_SINGLE_FIELDS = (frozenset(key for keys in KEYS.values() for key in keys) | META_FIELDS) - {"context", "references"}
 _REPEATABLE_FIELDS = frozenset({"context", "reference", "references", "rating"})
 _FIELD_PREFIXES = ("response:", "rating:")
 _LONGEST_LIST = 300
@@ -25,6 +26,8 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "id": ("id",),
     "dialogue": ("conversation_id", "thread", "ticket", "dialogue"),
     "rating": ("rating", "score", "thumbs", "feedback"),
+    "documents": ("documents", "contexts", "retrieved_contexts"),
+    "system_prompt": ("system_prompt",),
 }
 
 
@@ -80,7 +83,7 @@ class Layout:
         if self.kind == "flat":
             # A row without a context only refers to its item.
             names = {"item", "id"} | ({"dialogue", "future"} if self.context else set())
-            names |= ({"rater"} if self.ratings else set()) | (set() if wide else {"system"})
+            names |= ({"rater"} if self.ratings else set()) | (set() if wide else {"system"}) | META_FIELDS
             names -= {"id"} if wide and "item" in self.single else set()
         else:
             names = set(KEYS[self.kind]) | ({"item"} if self.kind == "item" else set())

@@ -109,15 +109,27 @@ def parse_turns(value: Any, column: str, place: Place, separator: str | None) ->
     return [turn for one in flat if (turn := _parse_turn(one, column, place)) is not None]
 
 
-def _parse_messages(text: str) -> list[Any] | None:
-    """Return the messages that a cell of a text table holds as JSON, or as Python writes a list; None if it is text."""
+def parse_list(text: str) -> list[Any] | None:
+    """Return the texts or objects that a cell holds as a list; a plain text is one, and a blank cell is None."""
+    value = _parse_literal(text) if text.lstrip().startswith("[") else None
+    is_list = isinstance(value, list) and all(isinstance(one, str | dict) for one in value)
+    return value if is_list else [text] if text.strip() else None
+
+
+def _parse_literal(text: str) -> Any:
+    """Return the value that a text holds as JSON, or as Python writes it; None if it is neither."""
     try:
-        value = orjson.loads(text)
+        return orjson.loads(text)
     except orjson.JSONDecodeError:
         try:
-            value = ast.literal_eval(text.strip())
+            return ast.literal_eval(text.strip())
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             return None
+
+
+def _parse_messages(text: str) -> list[Any] | None:
+    """Return the messages that a cell of a text table holds as JSON, or as Python writes a list; None if it is text."""
+    value = _parse_literal(text)
     is_list = isinstance(value, list) and all(
         isinstance(one, dict) and ("content" in one or "text" in one) for one in value
     )
@@ -210,6 +222,17 @@ class ForeignRow:
         if not lists:
             return ""
         return "\n".join(turn["text"] for column in lists for turn in self.turns(column) if is_prompt(turn))
+
+    def reply_meta(self) -> dict[str, Any]:
+        """Return what judges may see of a reply: the documents it is based on, and the system prompt."""
+        meta: dict[str, Any] = {}
+        if self.has("documents"):
+            value = look_up(self.values, self.layout.single["documents"])
+            documents = parse_list(value) if isinstance(value, str) else value if isinstance(value, list) else None
+            meta |= {"documents": documents} if documents else {}
+        if self.has("system_prompt") and (prompt := self.text(self.layout.single["system_prompt"])):
+            meta["system_prompt"] = prompt
+        return meta
 
     def references(self) -> list[Any]:
         """Return the references of all reference columns; blank ones are counted."""

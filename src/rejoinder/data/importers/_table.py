@@ -201,7 +201,7 @@ class RowConverter:
                 yield _make_item({**item, "id": placement.item}, row.place)
             if placement.new_reply:
                 name = reply.get("id", f"{placement.item}/{reply['system']}")
-                yield Response(name, placement.item, reply["system"], reply["text"])
+                yield Response(name, placement.item, reply["system"], reply["text"], row.reply_meta())
             elif not row.layout.ratings:
                 # With ratings, the row comes from another rater: only the rating is new.
                 self._tally.left_out[_REPEATED_ROWS] += 1

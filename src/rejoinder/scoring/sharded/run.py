@@ -60,7 +60,9 @@ class ShardedRun:
         for spec in self.specs:
             missing = sum(by_spec[spec].n_missing for by_spec in self.sums.values())
             if missing:
-                notes.append(f"{spec}: {missing:,} of {total:,} responses have no score (NaN, left out of the mean).")
+                units = sum(by_spec[spec].n + by_spec[spec].n_missing for by_spec in self.sums.values())
+                name = "dialogues" if parse(spec).whole_dialogues else "responses"
+                notes.append(f"{spec}: {missing:,} of {units:,} {name} have no score (NaN, left out of the mean).")
             cut = sum(one["cut"].get(spec, 0) for one in self.shards)
             if cut:
                 notes.append(f"{spec}: {cut:,} of {total:,} responses, or what they were read with, were cut.")

@@ -19,7 +19,7 @@ from rejoinder.data.shards.conversations import item_digests, save_digests, sort
 from rejoinder.data.shards.files import Shard, check_shard, fetch_local
 from rejoinder.engines import request_counts
 from rejoinder.files import write_json
-from rejoinder.metric import PARTS, parse
+from rejoinder.metric import FIELDS, parse
 from rejoinder.scoring.index import NoResponsesError
 from rejoinder.scoring.reader import write_score_parquet
 from rejoinder.scoring.result import Scores
@@ -44,7 +44,10 @@ class ShardWorker:
 
     def __init__(self, specs: Sequence[str], empty: Any, matched: bool, where: str, table: bool = False) -> None:
         self._plan = Plan(tuple(specs), empty, matched)
-        self._without = PARTS - frozenset().union(*(parse(spec).needs for spec in specs))
+        metrics = [parse(spec) for spec in specs]
+        used = frozenset().union(*(metric.needs | metric.reads for metric in metrics))
+        # What is last in a dialogue, and what followed it, is seen from contexts, references and futures.
+        self._without = frozenset[str]() if any(metric.whole_dialogues for metric in metrics) else FIELDS - used
         self._results = open_sharded_results(where)
         self._table = table
 
@@ -113,8 +116,9 @@ def _summarise_shard(scores: Scores | None) -> dict[str, Any]:
     for code, system in enumerate(scores.systems):
         rows = scores.system_codes == code
         sums[system] = {
-            spec: dataclasses.asdict(compute_moments(column[rows], np.asarray(scores.clusters)[rows]))
+            spec: dataclasses.asdict(compute_moments(column[own], np.asarray(scores.clusters)[own]))
             for spec, column in scores.values.items()
+            for own in [rows & scores.unit_rows(spec)]
         }
     return {"responses": len(scores), "sums": sums, "flags": dict(scores.flags), "cut": dict(scores.cut)}
 

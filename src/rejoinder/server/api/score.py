@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from rejoinder.data.parts import PART_NAMES, read_part
 from rejoinder.errors import InputError, SpecError, brief
 from rejoinder.metric import Metric, SetMetric, signature
 from rejoinder.scoring import compute
@@ -46,8 +47,9 @@ async def answer_score(service: ApiService, body: Mapping[str, Any]) -> dict[str
 def _check_needs(metric: Metric, pairs: Sequence[Pair]) -> None:
     """Raise an error if no pair has what a metric needs; if some have it, the others get no score."""
     for part in sorted(metric.needs):
-        if not any(getattr(pair.item, part) for pair in pairs):
-            raise InputError(f"{metric} needs {part}, which no pair has; add it to the pairs, or leave the metric out")
+        if not any(read_part(pair, part) for pair in pairs):
+            name = PART_NAMES.get(part, part)
+            raise InputError(f"{metric} needs {name}, which no pair has; add it to the pairs, or leave the metric out")
 
 
 async def ask_metric(service: ApiService, metric: Metric, pairs: Sequence[Pair], matched: bool = False) -> MetricAnswer:
