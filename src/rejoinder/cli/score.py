@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -115,6 +116,7 @@ def command(
             click.echo(f"{file['name']}: read as {file['imported_as']}{columns}; left out: {left_out}", err=True)
     for spec, signature in finished.scores.metrics.items():
         click.echo(f"{spec}: {signature}", err=True)
+    _print_answers([{one["spec"]: one["answers"] for one in finished.about["metrics"] if "answers" in one}])
     if report is not None:
         from rejoinder.reports.output import render_report, save_report
 
@@ -126,6 +128,17 @@ def command(
     click.echo(f"results: {finished.folder}{note}", err=True)
     if all(missing == len(finished.scores) for missing in (m["missing"] for m in finished.about["metrics"])):
         _fail_without_scores(finished.folder)
+
+
+def _print_answers(parts: Sequence[Mapping[str, Any]]) -> None:
+    """Print which answers of judges could not be read and why; ``parts`` are the summaries of a run's parts."""
+    from rejoinder.judges.answer_summary import add_summaries, describe_summary
+
+    specs = dict.fromkeys(spec for part in parts for spec in part)
+    for spec in specs:
+        name = spec if len(specs) > 1 else spec.partition("(")[0]
+        for sentence in describe_summary(add_summaries([part[spec] for part in parts if spec in part])):
+            click.echo(f"{name}: {sentence}", err=True)
 
 
 def _fail_without_scores(folder: Path) -> None:
@@ -170,6 +183,7 @@ def _score_shards(
     with show_progress("scoring", unit, engine) as reporter:
         finished = score_shards(shards, plan, folder, engine, reporter.progress, parquet)
     click.echo(FORMATS[form](finished.table()))
+    _print_answers([shard.get("answers", {}) for shard in finished.shards])
     n = sum(int(shard["responses"]) for shard in finished.shards)
     fresh = sum(bool(shard["fresh"]) for shard in finished.shards)
     size = sum(int(shard["stored"]) for shard in finished.shards)
