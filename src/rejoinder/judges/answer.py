@@ -44,7 +44,8 @@ _NUMBER = (
 )
 # What may follow a number that is a score; a noun may not ("gives it 3 reasons").
 _AFTER = (
-    r"(?=[*_`\"'\])]{0,9}\s{0,9}(?:$|[.,;:!?)\]\n|—–-]|stars?\b|points?\b|because\b|since\b|as\b|for\b|and\b|but\b))"
+    r"(?=[*_`\"'\])]{0,9}\s{0,9}"
+    r"(?:$|[.,;:!?()\]}\n|—–-]|stars?\b|points?\b|because\b|since\b|as\b|for\b|and\b|but\b))"
 )
 _LABEL = r"(?:score|rating|grade|verdict)"
 _MARKS = r"[*_`\"'\s]{0,20}"
@@ -155,16 +156,23 @@ def _check_scale(number: float, rubric: Rubric) -> Any:
     return float(number) if rubric.low <= number <= rubric.high else "outside the scale"
 
 
+_BEFORE = r"[ \t*_`\"'\[(#>]{0,9}"
+_NUMBER_LINE = re.compile(
+    rf"{_BEFORE}(?:-\s+)?[*_`\"']{{0,9}}{_NUMBER}(?:\s*(?:stars?|points?))?[ \t*_`\"'\])!.]{{0,9}}", re.IGNORECASE
+)
+_NUMBER_FIRST = re.compile(
+    rf"{_BEFORE}{_NUMBER}[*_`\"'\])]{{0,9}}(?=\s*[:,(—–]|\s+-\s|\s+(?:because|since|as)\b)", re.IGNORECASE
+)
+
+
 def _read_score_lines(text: str, rubric: Rubric, words: dict[str, float]) -> Iterator[VerdictCandidate]:
     """The lines that are a score and nothing else, and a score that a first line begins with."""
-    number = re.compile(rf"[ \t*_`\"'\[(#>]*(?:-\s+)?[*_`\"']*{_NUMBER}(?:\s*(?:stars?|points?))?[ \t*_`\"'\])!.]*", re.IGNORECASE)
-    begun = re.compile(rf"[ \t*_`\"'\[(#>]*{_NUMBER}[*_`\"'\])]*(?=\s*[:,(—–]|\s+-\s|\s+(?:because|since|as)\b)", re.I)
     position, is_first = 0, True
     for line in text.splitlines(keepends=True):
         start, position = position, position + len(line)
         if not line.strip():
             continue
-        match = number.fullmatch(line.rstrip()) or (begun.match(line) if is_first else None)
+        match = _NUMBER_LINE.fullmatch(line.rstrip()) or (_NUMBER_FIRST.match(line) if is_first else None)
         word = _plain(line) if _plain(line) in words else _plain(re.split(r"[:.—–]|\s-\s", line)[0])
         if match:
             yield make_candidate(_read_number(match, rubric), (start + match.start("n"), start + match.end("n")))
@@ -174,13 +182,15 @@ def _read_score_lines(text: str, rubric: Rubric, words: dict[str, float]) -> Ite
 
 
 _REPLY = r"(?:reply|response|answer|assistant|option|candidate|model|output|text|one)"
-_OPTION = rf"(?:the\s+)?(?:{_REPLY}\s+)?[*_`\"'\[(]*(?:first|second|1st|2nd|[ab12])\b[*_`\"'\])]*(?:\s+{_REPLY})?"
+_OPTION = (
+    rf"(?:the\s+)?(?:{_REPLY}\s+)?[*_`\"'\[(]{{0,9}}(?:first|second|1st|2nd|[ab12])\b[*_`\"'\])]{{0,9}}(?:\s+{_REPLY})?"
+)
 _CHOICE_PATTERNS = [
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         r"\[\[(?:(?P<tie>c|tie)|(?P<option>[ab]))\]\]",
-        rf"\b(?:better|winner|choice|preferred|preference|verdict|answer|best)\b(?:\s+{_REPLY})?[*_`\"'\s]*"
-        rf"(?:[:=]|->|→|\bis\b)[*_`\"'\s]*(?:(?P<tie>tie|draw|equal|both|neither)\b|(?P<option>{_OPTION}))(?!\w)",
+        rf"\b(?:better|winner|choice|preferred|preference|verdict|answer|best)\b(?:\s+{_REPLY})?[*_`\"'\s]{{0,9}}"
+        rf"(?:[:=]|->|→|\bis\b)[*_`\"'\s]{{0,9}}(?:(?P<tie>tie|draw|equal|both|neither)\b|(?P<option>{_OPTION}))(?!\w)",
         rf"\b(?P<option>(?:the\s+)?(?:{_REPLY}\s+(?:first|second|[ab12])|(?:first|second)(?:\s+{_REPLY})?|(?-i:[AB])))\b"
         r"[*_`\"']*\s+(?:is|was|seems)\s+(?:\w+ly\s+|much\s+|far\s+|the\s+|a\s+bit\s+)*(?:better|best|superior|stronger"
         r"|preferable|preferred|winner)\b",

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-_MAX_BRACES = 100  # looked at in one answer
-_MAX_SIZE = 20_000  # characters of an object that is not JSON
+_MAX_BRACES = 30  # looked at in one answer
+_MAX_SIZE = 5_000  # characters of an object that is not JSON
 _CONSTANTS = re.compile(r"\b(?:true|false|null)\b")
 _UNKNOWN_ESCAPE = re.compile(r"\\(?![\\'\"abfnrtvxuUN0-7\n])")
 _PYTHON = {"true": "True", "false": "False", "null": "None"}
@@ -75,8 +75,10 @@ def _decode_json(text: str, start: int) -> tuple[_Pairs, int] | None:
     decoder = json.JSONDecoder(object_pairs_hook=_Pairs, strict=False)
     try:
         pairs, end = decoder.raw_decode(text, start)
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
+    except RecursionError:  # so deep that it is no answer, and each brace in it would take as long again
+        return _Pairs(), len(text)
     return (pairs, end) if isinstance(pairs, _Pairs) else None
 
 

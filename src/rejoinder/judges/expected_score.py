@@ -11,6 +11,7 @@ is itself among the tokens, which shows that the model writes such numbers as on
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from rejoinder.judges.answer import read_score
 from rejoinder.judges.completion import ChatCompletion
 from rejoinder.judges.rubric import Rubric
 
+_KEY = re.compile(r"(?:score|rating|grade)\W{1,9}\Z", re.IGNORECASE)
 _AROUND_NUMBER = " \t\n\"'*`:Ġ▁"
 
 
@@ -48,8 +50,8 @@ def _number_span(text: str, span: tuple[int, int], written: float) -> tuple[int,
         for place in range(span[0], span[1] - len(number) + 1)
         if text.startswith(number, place) and not (text[place - 1 : place] + text[place + len(number) :][:1]).isalnum()
     ]
-    after_key = [place for place in starts if text[span[0] : place].rstrip(" \t\n\"'*").endswith((":", "="))]
-    starts = starts if len(starts) == 1 else after_key
+    if len(starts) > 1:
+        starts = [place for place in starts if _KEY.search(text[span[0] : place])]
     return (starts[0], starts[0] + len(number)) if len(starts) == 1 else None
 
 
