@@ -25,6 +25,13 @@ def says(content: Any, **more: Any) -> Act:
     return lambda handler, _: handler.give(200, completion(content, **more))
 
 
+def message(*parts: dict[str, Any], **more: Any) -> bytes:
+    """The body of a message in Anthropic's protocol."""
+    usage = {"input_tokens": 90, "cache_read_input_tokens": 10, "output_tokens": 10}
+    whole = {"type": "message", "role": "assistant", "model": "claude-test-1", "stop_reason": "end_turn"}
+    return json.dumps({**whole, "content": list(parts), "usage": usage, **more}).encode()
+
+
 def scores(score: Any, reason: Any = "so") -> Act:
     """Answer with a score."""
     return says(json.dumps({"score": score, "reason": reason}))
@@ -85,6 +92,10 @@ class Handler(BaseHTTPRequestHandler):
         finally:
             self.server.done()
 
+    def do_GET(self) -> None:
+        listed = {"object": "list", "data": [{"id": name} for name in self.server.models]}
+        self.give(200 if self.server.models else 404, json.dumps(listed).encode())
+
     def give(self, status: int, body: bytes, **headers: str) -> None:
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
@@ -108,6 +119,8 @@ class Judge(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.acts, self.delay = acts, delay
         self.sent: list[dict[str, Any]] = []
+        self.paths: list[str] = []
+        self.models: list[str] = []  # that it lists
         self.headers: list[dict[str, str]] = []
         self.times: list[float] = []
         self.at_once = self.most_at_once = 0
@@ -121,6 +134,7 @@ class Judge(ThreadingHTTPServer):
     def received(self, handler: Handler, sent: dict[str, Any]) -> Act:
         with self._lock:
             self.sent.append(sent)
+            self.paths.append(handler.path)
             self.headers.append(dict(handler.headers))
             self.times.append(time.monotonic())
             self.at_once += 1

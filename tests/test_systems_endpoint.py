@@ -14,7 +14,7 @@ from judge_server import Act, Handler, completion, cuts_short, fails, hangs_up, 
 from tiny_systems import QUESTIONS, echo, echoes, log_probability, prefers_long, question, shown
 
 from rejoinder.errors import InputError, SpecError
-from rejoinder.judges import JudgeError
+from rejoinder.judges import JudgeError, negotiation, provider
 from rejoinder.judges.consistency import compute_price
 from rejoinder.judges.settings import EndpointSettings
 from rejoinder.systems import parse_system, system_signature
@@ -30,8 +30,10 @@ N2 = len(Q2.candidates)
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
-        if name.startswith(("REJOINDER_JUDGE_", "OPENAI_")):
+        if name.startswith(("REJOINDER_JUDGE_", "OPENAI_", "ANTHROPIC_", "OLLAMA_")):
             monkeypatch.delenv(name)
+    monkeypatch.setattr(provider, "LOCAL_PORTS", {})
+    negotiation._known_styles.clear()
     init = EndpointSettings.__init__
 
     def hasty(self: EndpointSettings, *given: Any, **named: Any) -> None:
@@ -86,10 +88,10 @@ def test_anything_but_one_letter_is_asked_for_again_and_then_given_up(content: A
     with served(says(content)) as server:
         system = Chat("m", server.url)
         assert all(math.isnan(score) for score in system.score([Q2])[0])
-        assert len(server.sent) == 3 * N2
+        assert len(server.sent) == 2 * N2
         again = [sent for sent in server.sent if "could not be read" in sent["messages"][1]["content"]]
-        assert len(again) == 2 * N2
-        assert system.spent([Q2]).unreadable == 3 * N2
+        assert len(again) == N2
+        assert system.spent([Q2]).unreadable == 2 * N2
         assert system.positions([Q2]) == {}
 
 
@@ -175,6 +177,37 @@ def test_options_of_a_chat_are_sent_or_left_out() -> None:
         assert server.sent[0].keys() == {"model", "messages"}
 
 
+def test_a_model_that_wants_other_parameters_gets_them() -> None:
+    def modern(handler: Handler, sent: dict[str, Any]) -> None:
+        if "max_tokens" in sent:
+            handler.give(400, b'{"error": {"message": "Use \'max_completion_tokens\' instead of \'max_tokens\'."}}')
+        elif "temperature" in sent:
+            handler.give(400, b'{"error": {"message": "Unsupported value", "param": "temperature"}}')
+        else:
+            prefers_long(handler, sent)
+
+    with served(modern) as server:
+        assert Chat("m", server.url).score([Q2]) == [[1.0, 0.0, 0.0, 0.0]]
+        assert len(server.sent) == N2 + 2
+        assert server.sent[-1].keys() == {"model", "messages", "max_completion_tokens"}
+
+
+def test_a_claude_is_asked_in_its_own_protocol_and_has_no_completions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant")
+
+    def chooses(handler: Handler, sent: dict[str, Any]) -> None:
+        line = json.loads(sent["messages"][0]["content"].splitlines()[1])
+        letter = max(line["replies"], key=lambda key: len(line["replies"][key]))
+        handler.give(200, json.dumps({"type": "message", "content": [{"type": "text", "text": letter}]}).encode())
+
+    with served(chooses) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        assert Chat("claude-test").score([Q2]) == [[1.0, 0.0, 0.0, 0.0]]
+        assert server.sent[0].keys() == {"model", "system", "messages", "temperature", "max_tokens"}
+        with pytest.raises(JudgeError, match="Anthropic's API has no completions"):
+            Completion("claude-test").score([Q2])
+
+
 # Where an endpoint is, and its key
 
 
@@ -208,7 +241,7 @@ def test_wrong_endpoints_and_keys_are_told_without_showing_a_secret(monkeypatch:
             Completion("m", url)
     with pytest.raises(SpecError, match="model must name a model"):
         Chat(" ")
-    with pytest.raises(JudgeError, match="no endpoint is named: set REJOINDER_JUDGE_URL"):
+    with pytest.raises(JudgeError, match=r"no endpoint is named: .* set REJOINDER_JUDGE_URL"):
         Chat("m").score([Q2])
     monkeypatch.setenv("REJOINDER_JUDGE_RETRIES", "0")
     with pytest.raises(JudgeError, match=r"chat\(model='m', url='.*'\): the endpoint gave no answer in 1 tries"):
@@ -331,10 +364,10 @@ def test_an_endpoint_that_does_not_echo_is_found_out_at_once(change: Callable[[A
         system = Completion("m", server.url)
         with pytest.raises(JudgeError, match=f"the endpoint cannot be used, since its? .*{why}"):
             system.score(QUESTIONS)
-        assert len(server.sent) == 9, "three requests, three tries each"
+        assert len(server.sent) == 6, "three requests, two tries each"
         with pytest.raises(JudgeError, match="if the endpoint has changed since, delete "):
             system.score(QUESTIONS)
-        assert len(server.sent) == 9
+        assert len(server.sent) == 6
 
 
 def test_one_answer_that_cannot_be_read_is_nan_among_others() -> None:

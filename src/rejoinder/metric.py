@@ -17,7 +17,7 @@ import dataclasses
 import inspect
 import math
 import typing
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
@@ -73,6 +73,8 @@ class Metric:
     is_rule: ClassVar[bool] = False
     # Parameters that, unless left at their default, send texts to an endpoint at the cost of its owner.
     endpoint_parameters: ClassVar[frozenset[str]] = frozenset()
+    # Parameters that the metric no longer has, and what to write instead.
+    replaced_parameters: ClassVar[Mapping[str, str]] = {}
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """Return one score per pair, in order."""
@@ -103,6 +105,10 @@ class Metric:
     def trace(self, pairs: Sequence[Pair]) -> Iterator[list[dict[str, Any]]]:
         """Yield, for each pair, JSON objects that explain its score (a judge's raw answers) and that a run stores."""
         yield from ()
+
+    def summarise_traces(self, records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return what a run's ``run.json`` says about the traces of all its pairs; nothing by default."""
+        return {}
 
     def details(self) -> dict[str, str]:
         """Return what else determines the score: versions of libraries, digests of models, sources of word lists."""

@@ -42,6 +42,8 @@ def construct(cls: type[Value], spec: Spec) -> Value:
     arguments = {}
     for key, value in spec.arguments.items():
         if key not in fields:
+            if instead := getattr(cls, "replaced_parameters", {}).get(key):
+                raise SpecError(f"{spec.name} has no parameter {key!r} any more; write {instead} instead")
             hint = nearest(key, fields) if fields else "it takes none"
             raise SpecError(f"{spec.name} has no parameter {key!r}; {hint}")
         arguments[key] = _convert_argument(value, hints[key], f"{spec.name}: {key}")

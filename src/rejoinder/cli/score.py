@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -139,6 +139,7 @@ def _print_provenance(finished: Run) -> None:
             click.echo(f"{file['name']}: read as {file['imported_as']}{columns}; left out: {left_out}", err=True)
     for spec, signature in finished.scores.metrics.items():
         click.echo(f"{spec}: {signature}", err=True)
+    _print_answers([{one["spec"]: one["answers"] for one in finished.about["metrics"] if "answers" in one}])
 
 
 def _write_report(folder: Path, file: Path) -> None:
@@ -147,6 +148,17 @@ def _write_report(folder: Path, file: Path) -> None:
 
     save_report(render_report(folder, "html"), file, folder)
     click.echo(f"report: {file}", err=True)
+
+
+def _print_answers(parts: Sequence[Mapping[str, Any]]) -> None:
+    """Print which answers of judges could not be read and why; ``parts`` are the summaries of a run's parts."""
+    from rejoinder.judges.answer_summary import add_summaries, describe_summary
+
+    specs = dict.fromkeys(spec for part in parts for spec in part)
+    for spec in specs:
+        name = spec if len(specs) > 1 else spec.partition("(")[0]
+        for sentence in describe_summary(add_summaries([part[spec] for part in parts if spec in part])):
+            click.echo(f"{name}: {sentence}", err=True)
 
 
 def _explain_without_scores(folder: Path, specs: Sequence[str]) -> None:
@@ -190,6 +202,7 @@ def _score_shards(
     with show_progress("scoring", unit, engine) as reporter:
         finished = score_shards(shards, plan, folder, engine, reporter.progress, parquet)
     click.echo(FORMATS[form](finished.table()))
+    _print_answers([shard.get("answers", {}) for shard in finished.shards])
     n = sum(int(shard["responses"]) for shard in finished.shards)
     fresh = sum(bool(shard["fresh"]) for shard in finished.shards)
     size = sum(int(shard["stored"]) for shard in finished.shards)

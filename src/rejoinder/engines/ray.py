@@ -168,6 +168,11 @@ _LETHAL_MESSAGE = (
     "command again, with more memory per process"
 )
 _WORKER_VARIABLES = (
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_BASE_URL",
+    "OLLAMA_HOST",
+    "OPENAI_API_KEY",
+    "OPENAI_BASE_URL",
     "REJOINDER_CACHE",
     "REJOINDER_DATA",
     "REJOINDER_DEVICE",

@@ -16,13 +16,14 @@ AnswerOutcome = Literal["answered", "unreadable", "refused"]
 
 
 class StoredAnswer(NamedTuple):
-    """One answer: the raw body of the HTTP response, and the outcome."""
+    """One answer: the raw body of the HTTP response, the outcome, and how it was asked for ("openai: schema")."""
 
     key: str
     outcome: AnswerOutcome
     status: int
     body: str
     seconds: float
+    style: str = ""
 
 
 class AnswerStore(LineStore[StoredAnswer]):
@@ -39,6 +40,12 @@ class AnswerStore(LineStore[StoredAnswer]):
     def has_answers(self) -> bool:
         """Whether any request was answered."""
         return any(a.outcome != "refused" for answers in self._values.values() for a in answers)
+
+    @property
+    def last_style(self) -> str:
+        """How the last answer that was not a refusal was asked for; empty where there is none."""
+        given = (a for answers in reversed(self._values.values()) for a in reversed(answers))
+        return next((a.style for a in given if a.style and a.outcome != "refused"), "")
 
     def add(self, answer: StoredAnswer) -> None:
         """Append an answer, so that it is on disk before it is used."""

@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 
 from rejoinder.judges.settings import EndpointSettings
 
-CHAT, PLAIN = "/chat/completions", "/completions"
+CHAT, PLAIN, MESSAGES = "/chat/completions", "/completions", "/messages"
+_ANTHROPIC_VERSION = "2023-06-01"
 _MAX_BYTES = 8 << 20  # of one answer
 _STALE = (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError)
 
@@ -36,13 +37,17 @@ class EndpointConnection:
     """A connection that stays open between requests; used by one thread."""
 
     def __init__(self, settings: EndpointSettings, path: str = CHAT) -> None:
-        """Connect to a path below the URL of the settings."""
+        """Connect to a path below the URL of the settings; Anthropic's messages have their own."""
+        path = MESSAGES if settings.is_anthropic else path
         parts = urlsplit(settings.url)
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         self._http = kind(parts.hostname or "", parts.port, timeout=settings.timeout)
         self._path = parts.path.removesuffix(path) + path
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        self._headers |= {"Authorization": f"Bearer {settings.key}"} if settings.key else {}
+        if settings.is_anthropic:
+            self._headers |= {"anthropic-version": _ANTHROPIC_VERSION, "x-api-key": settings.key}
+        elif settings.key:
+            self._headers["Authorization"] = f"Bearer {settings.key}"
         self._timeout = settings.timeout
         self._deadline: float | None = None
         self._late = False

@@ -1,25 +1,30 @@
-"""A judge at an OpenAI-compatible endpoint."""
+"""A judge at an endpoint: a hosted service, or a server on this machine."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import orjson
 
-from rejoinder.judges.answer import TokenUsage, parse_chat_completion, parse_choice_answer, parse_score_answer
+from rejoinder.judges.answer import Problem, read_choice, read_score
 from rejoinder.judges.answer_store import AnswerStore, StoredAnswer
+from rejoinder.judges.completion import ChatCompletion, TokenUsage, parse_chat_completion
+from rejoinder.judges.expected_score import compute_expected_score
 from rejoinder.judges.pairs import PairComparison, ResponsePair
 from rejoinder.judges.prompt import NOTHING, RETRY_PREFIX, VERSION, Messages, Shown, choice_messages, rating_messages
-from rejoinder.judges.requests import EndpointRequest, is_unanswered, send_requests
+from rejoinder.judges.protocol import AnswerForm, EndpointRequest, Format
+from rejoinder.judges.requests import Readable, is_unanswered, send_requests
 from rejoinder.judges.rubric import Rubric
 from rejoinder.judges.settings import read_endpoint_settings, read_max_tries
 from rejoinder.paths import cache_home
 from rejoinder.types import Choice, Turn
+
+AnswerFormat: TypeAlias = Literal["auto", "schema", "tool", "text"]
 
 
 class RatingRequest(NamedTuple):
@@ -31,23 +36,34 @@ class RatingRequest(NamedTuple):
 
 
 class RawAnswer(NamedTuple):
-    """One raw answer, with the score read from it."""
+    """One raw answer, with the score read from it, or why there is none.
+
+    ``weighted`` says whether the score is the expected one under the log-probabilities; None where they were not
+    requested, or there is no score.
+    """
 
     repeat: int
-    score: int | None
+    score: float | None
     usage: TokenUsage
     answer: StoredAnswer
+    problem: Problem | None = None
+    weighted: bool | None = None
 
     def record(self) -> dict[str, Any]:
-        """The answer as a JSON object."""
-        parsed = {"repeat": self.repeat, "score": self.score, "usage": self.usage._asdict()}
+        """The answer as a JSON object; whole scores are whole numbers."""
+        whole = self.score is not None and self.score == int(self.score)
+        score = int(self.score) if whole and self.score is not None else self.score
+        parsed = {"repeat": self.repeat, "score": score, "usage": self.usage._asdict()}
+        parsed |= {"problem": self.problem} if self.problem else {}
+        parsed |= {} if self.weighted is None else {"weighted": self.weighted}
         return {**parsed, **self.answer._asdict()}
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> RawAnswer:
         """The answer that ``record`` wrote."""
-        answer = StoredAnswer(*(record[name] for name in StoredAnswer._fields))
-        return cls(record["repeat"], record["score"], TokenUsage(**record["usage"]), answer)
+        answer = StoredAnswer(**{name: record[name] for name in StoredAnswer._fields if name in record})
+        usage = TokenUsage(**record["usage"])
+        return cls(record["repeat"], record["score"], usage, answer, record.get("problem"), record.get("weighted"))
 
 
 @dataclass(frozen=True)
@@ -59,9 +75,10 @@ class RemoteJudge:
     repeats: int = 1
     temperature: float | None = 0.0  # None: the endpoint's default
     max_tokens: int | None = 512  # None: no limit is sent
-    json_mode: bool = False  # ask the endpoint to return only JSON
+    format: AnswerFormat = "auto"  # in which the answer is requested; auto: the first that the endpoint takes
+    logprobs: bool = False  # take the expected score under the log-probabilities of the score's token
 
-    def rate(self, requests: Sequence[RatingRequest]) -> list[list[int | None]]:
+    def rate(self, requests: Sequence[RatingRequest]) -> list[list[float | None]]:
         """The scores of each reply, one per repeat; None where no answer could be read."""
         self._ask((r for request in requests for r in self._ratings(request)), self._has_score)
         return [[self._rating(r) for r in self._ratings(request)] for request in requests]
@@ -75,7 +92,7 @@ class RemoteJudge:
 
     def compare(self, pairs: Sequence[ResponsePair]) -> list[PairComparison]:
         """Which of two replies is better, asked in both orders."""
-        self._ask((r for pair in pairs for r in self._choices(pair)), lambda c: parse_choice_answer(c) is not None)
+        self._ask((r for pair in pairs for r in self._choices(pair)), _has_choice)
         comparisons = []
         for pair in pairs:
             forward, backward = (self._choice(r) for r in self._choices(pair))
@@ -88,56 +105,77 @@ class RemoteJudge:
         store.refresh()
         for request in requests:
             stored = [(n, answer) for n, r in enumerate(self._ratings(request)) for answer in store.get_all(r.key)]
-            bodies = [parse_chat_completion(answer.body.encode()) for _, answer in stored]
-            yield [RawAnswer(n, self._score(b.content), b.usage, a) for (n, a), b in zip(stored, bodies, strict=True)]
+            yield [self._read_answer(n, answer) for n, answer in stored]
 
-    def _score(self, content: str | None) -> int | None:
-        return parse_score_answer(content, self.rubric)
+    def _read_answer(self, repeat: int, answer: StoredAnswer) -> RawAnswer:
+        completion = parse_chat_completion(answer.body.encode())
+        if answer.outcome == "refused":
+            return RawAnswer(repeat, None, completion.usage, answer)
+        reading = read_score(completion.content, self.rubric, completion.ending)
+        if reading.score is None or not self.logprobs:
+            return RawAnswer(repeat, reading.score, completion.usage, answer, reading.problem)
+        expected = compute_expected_score(completion, self.rubric, reading.score)
+        score = reading.score if expected is None else expected
+        return RawAnswer(repeat, score, completion.usage, answer, weighted=expected is not None)
 
-    def _has_score(self, content: str | None) -> bool:
-        return self._score(content) is not None
+    def _has_score(self, completion: ChatCompletion) -> bool:
+        return read_score(completion.content, self.rubric, completion.ending).score is not None
 
-    def _ask(self, requests: Iterator[EndpointRequest], readable: Callable[[str | None], bool]) -> None:
-        settings, store = read_endpoint_settings(), self._store()
+    def _ask(self, requests: Iterator[EndpointRequest], readable: Readable) -> None:
+        settings, store = read_endpoint_settings(self.model), self._store()
         with store.claim():
             send_requests(requests, settings, store, readable)
 
-    def _rating(self, request: EndpointRequest) -> int | None:
+    def _rating(self, request: EndpointRequest) -> float | None:
         """The score of the first answer that can be read."""
-        scores = (self._score(content) for content in self._contents(request))
+        scores = (self._read_answer(0, answer).score for answer in self._store().get_all(request.key))
         return next((score for score in scores if score is not None), None)
 
     def _choice(self, request: EndpointRequest) -> Choice | None:
-        choices = (parse_choice_answer(content) for content in self._contents(request))
+        """The choice of the first answer that can be read."""
+        paid = (answer for answer in self._store().get_all(request.key) if answer.outcome != "refused")
+        completions = (parse_chat_completion(answer.body.encode()) for answer in paid)
+        choices = (read_choice(completion.content, completion.ending).choice for completion in completions)
         return next((choice for choice in choices if choice is not None), None)
-
-    def _contents(self, request: EndpointRequest) -> Iterator[str | None]:
-        for answer in self._store().get_all(request.key):
-            if answer.outcome != "refused":
-                yield parse_chat_completion(answer.body.encode()).content
 
     def _ratings(self, request: RatingRequest) -> Iterator[EndpointRequest]:
         for repeat in range(self.repeats):
-            yield self._request(rating_messages(self.rubric, request.context, request.reply, repeat, request.shown))
+            messages = rating_messages(self.rubric, request.context, request.reply, repeat, request.shown)
+            yield self._request(messages, {"score": {"type": "integer", "enum": list(self.rubric.levels)}})
 
     def _choices(self, pair: ResponsePair) -> Iterator[EndpointRequest]:
         for one in (pair, pair.swap()):
-            yield self._request(choice_messages(self.rubric, one.context, one.first, one.second, shown=one.shown))
+            messages = choice_messages(self.rubric, one.context, one.first, one.second, shown=one.shown)
+            yield self._request(messages, {"better": {"type": "string", "enum": ["first", "second", "tie"]}})
 
-    def _request(self, messages: Messages) -> EndpointRequest:
+    def _request(self, messages: Messages, verdict: dict[str, Any]) -> EndpointRequest:
         body: dict[str, Any] = {"model": self.model, "messages": messages}
         body |= {} if self.temperature is None else {"temperature": self.temperature}
         body |= {} if self.max_tokens is None else {"max_tokens": self.max_tokens}
-        body |= {"response_format": {"type": "json_object"}} if self.json_mode else {}
-        raw = orjson.dumps(body)
+        body |= {"logprobs": True} if self.logprobs else {}
+        asked = body if self.format == "auto" else {**body, "format": self.format}
+        key = hashlib.blake2b(orjson.dumps(asked), digest_size=16).hexdigest()
         retry_messages = [*messages[:-1], {**messages[-1], "content": messages[-1]["content"] + "\n" + RETRY_PREFIX}]
-        key = hashlib.blake2b(raw, digest_size=16).hexdigest()
-        return EndpointRequest(key, raw, orjson.dumps({**body, "messages": retry_messages}))
+        properties = {**verdict, "reason": {"type": "string"}}
+        schema = {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+        form = AnswerForm(schema, self._formats)
+        return EndpointRequest(key, body, {**body, "messages": retry_messages}, form)
+
+    @property
+    def _formats(self) -> tuple[Format, ...]:
+        """The formats to try, best first; the tokens of a tool call mostly come without log-probabilities."""
+        if self.format != "auto":
+            return (self.format,)
+        return ("schema", "text") if self.logprobs else ("schema", "tool", "text")
 
     def _store(self) -> AnswerStore:
-        identity = [VERSION, self.model, self.rubric.digest, self.temperature, self.max_tokens, self.json_mode]
-        name = hashlib.blake2b(orjson.dumps(identity), digest_size=10).hexdigest()
+        identity = [VERSION, self.model, self.rubric.digest, self.temperature, self.max_tokens, self.format]
+        name = hashlib.blake2b(orjson.dumps([*identity, self.logprobs]), digest_size=10).hexdigest()
         return _open_store(cache_home() / "judge" / f"{name}.jsonl")
+
+
+def _has_choice(completion: ChatCompletion) -> bool:
+    return read_choice(completion.content, completion.ending).choice is not None
 
 
 def swap_choice(choice: Choice | None) -> Choice | None:

@@ -9,35 +9,27 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import TypeAlias
-
-import orjson
 
 from rejoinder.engines import request_counts
 from rejoinder.errors import JudgeError, brief
-from rejoinder.judges.answer import parse_chat_completion
 from rejoinder.judges.answer_store import AnswerOutcome, AnswerStore, StoredAnswer
+from rejoinder.judges.completion import ChatCompletion, parse_chat_completion
 from rejoinder.judges.connection import CHAT, PLAIN, BrokenConnectionError, EndpointConnection, HttpAnswer
-from rejoinder.judges.settings import KEY, URL, EndpointSettings
+from rejoinder.judges.negotiation import StyleNegotiation
+from rejoinder.judges.protocol import EndpointRequest, RequestStyle, read_error_message
+from rejoinder.judges.settings import EndpointSettings
 
 _RETRYABLE = frozenset({408, 409, 425, 429})  # and 5xx: a retry may succeed
 _REFUSED = frozenset({400, 413, 422})  # this request will never be answered; others may
+_OUT_OF_MONEY = ("insufficient_quota", "credit balance")  # no retry helps, and no other request either
 _MAX_REFUSED = 3  # at the start: then something is wrong with all of them
 _LONGEST_RETRY_AFTER = 3600.0
 _TICK = 0.2  # seconds between two checks of the time limits
 _RESUME_HINT = "every answer so far is stored: run the same command again to continue"
 
-
-@dataclass(frozen=True)
-class EndpointRequest:
-    """What to send first, and what to send after an unreadable answer; the key is the digest of the first."""
-
-    key: str
-    body: bytes
-    again: bytes
-
-
-Readable: TypeAlias = Callable[[str | None], bool]
+Readable: TypeAlias = Callable[[ChatCompletion], bool]
 ChatConverter: TypeAlias = Callable[[bytes, bytes], bytes]
 _Event: TypeAlias = StoredAnswer | JudgeError | None  # None: a worker is done
 
@@ -55,7 +47,8 @@ def send_requests(
     """
     unanswered = _find_unanswered(requests, settings.tries, store, readable)
     # If any request was answered before, a refusal concerns only its own request.
-    pool = _RequestPool(settings, unanswered, readable, plain, only_refusals=not store.has_answers)
+    negotiation = StyleNegotiation(settings, plain is not None, store.last_style)
+    pool = _RequestPool(settings, unanswered, readable, plain, negotiation, only_refusals=not store.has_answers)
     try:
         pool.start()
         for event in pool.events():
@@ -73,9 +66,7 @@ def send_requests(
 def is_unanswered(stored: Sequence[StoredAnswer], tries: int, readable: Readable) -> bool:
     """Whether a request still needs an answer: no stored answer can be read, and tries are left."""
     paid = [answer for answer in stored if answer.outcome != "refused"]
-    return len(paid) < tries and not any(
-        readable(parse_chat_completion(answer.body.encode()).content) for answer in paid
-    )
+    return len(paid) < tries and not any(readable(parse_chat_completion(answer.body.encode())) for answer in paid)
 
 
 def _find_unanswered(
@@ -97,12 +88,14 @@ class _RequestPool:
     """The workers of one call of ``send_requests``: threads that send requests and return the answers.
 
     They stop by themselves after the first refusals if nothing else has arrived, because the reader may be slower.
+    Where it is not known how the endpoint wants its requests, one worker finds out before the others begin.
     """
 
     settings: EndpointSettings
     todo: Iterator[tuple[EndpointRequest, int]]
     readable: Readable
     plain: ChatConverter | None
+    negotiation: StyleNegotiation
     only_refusals: bool  # only refusals so far
     _refused: list[StoredAnswer] = field(default_factory=list)
     _events: queue.SimpleQueue[_Event] = field(default_factory=queue.SimpleQueue)
@@ -118,10 +111,13 @@ class _RequestPool:
             first = self._next()
             if first is None:
                 return
+            if not self._workers:
+                self.negotiation.choose(first[0].form)
             connection = EndpointConnection(self.settings, CHAT if self.plain is None else PLAIN)
             self._connections.append(connection)
             # Daemons: a program that is stopped does not wait for the endpoint.
-            worker = threading.Thread(target=self._work, args=(first, connection), daemon=True)
+            arguments = (first, connection, not self._workers)
+            worker = threading.Thread(target=self._work, args=arguments, daemon=True)
             worker.start()
             self._workers.append(worker)
 
@@ -155,6 +151,7 @@ class _RequestPool:
     def stop(self) -> None:
         """Stop all workers; requests in flight are lost."""
         self._stopped.set()
+        self.negotiation.ready.set()
         for connection in self._connections:
             connection.abort()
         for worker in self._workers:
@@ -164,8 +161,10 @@ class _RequestPool:
         with self._lock:
             return next(self.todo, None)
 
-    def _work(self, task: tuple[EndpointRequest, int] | None, connection: EndpointConnection) -> None:
+    def _work(self, task: tuple[EndpointRequest, int] | None, connection: EndpointConnection, is_first: bool) -> None:
         try:
+            if not is_first:
+                self.negotiation.ready.wait()
             while task is not None and not self._stopped.is_set():
                 self._answer_request(*task, connection)
                 task = self._next()
@@ -174,6 +173,8 @@ class _RequestPool:
         except Exception as error:  # a bug must not leave the reader waiting
             self._events.put(JudgeError(f"the request to the judge failed: {type(error).__name__}: {error}"))
         finally:
+            if is_first:
+                self.negotiation.ready.set()
             connection.close()
             self._events.put(None)
 
@@ -181,14 +182,16 @@ class _RequestPool:
         """Send a request until an answer can be read or the tries are used up."""
         while unreadable < self.settings.tries:
             started = time.monotonic()
-            response = self._send_with_retries(request.again if unreadable else request.body, connection)
-            if response is None:
+            sent = self._send_in_style(request, bool(unreadable), connection)
+            if sent is None:
                 return
-            readable = response.status == 200 and self.readable(parse_chat_completion(response.body).content)
+            response, style = sent
+            readable = response.status == 200 and self.readable(parse_chat_completion(response.body))
             outcome: AnswerOutcome = "answered" if readable else "unreadable" if response.status == 200 else "refused"
             body = self.settings.without_key(response.body.decode(errors="replace"))
+            seconds = round(time.monotonic() - started, 3)
             self._report(
-                StoredAnswer(request.key, outcome, response.status, body, round(time.monotonic() - started, 3))
+                StoredAnswer(request.key, outcome, response.status, body, seconds, self.negotiation.describe(style))
             )
             if outcome == "answered":
                 return
@@ -211,8 +214,25 @@ class _RequestPool:
                 self._stopped.set()
         self._events.put(answer)
 
-    def _send_with_retries(self, body: bytes, connection: EndpointConnection) -> HttpAnswer | None:
-        """An answer with status 200, or a refusal of this request; None if the pool was stopped."""
+    def _send_in_style(
+        self, request: EndpointRequest, again: bool, connection: EndpointConnection
+    ) -> tuple[HttpAnswer, RequestStyle] | None:
+        """An answer and the style in which it was asked for; None if the pool was stopped."""
+        while True:
+            style = self.negotiation.style
+            raw = self.negotiation.write(request, again, style)
+            response = self._send_with_retries(raw, connection, partial(self.negotiation.refuses, request, style))
+            if response is None:
+                return None
+            if response.status == 200:
+                self.negotiation.confirm(style)
+            if response.status == 200 or not self.negotiation.adapt(request, style, response):
+                return response, style
+
+    def _send_with_retries(
+        self, body: bytes, connection: EndpointConnection, is_final: Callable[[HttpAnswer], bool]
+    ) -> HttpAnswer | None:
+        """An answer with status 200, a refusal of this request or a final one; None if the pool was stopped."""
         why = ""
         for attempt in range(self.settings.retries + 1):
             self._stopped.wait(max(0.0, self._not_before - time.monotonic()))
@@ -230,7 +250,12 @@ class _RequestPool:
             else:
                 if response.status == 200 and self.plain is not None:
                     return response._replace(body=self.plain(body, response.body))
-                if response.status == 200 or response.status in _REFUSED:
+                if response.status == 200:
+                    return response
+                message = read_error_message(response.body.decode(errors="replace"))
+                if any(mark in message[:1000] for mark in _OUT_OF_MONEY):
+                    raise _http_error(response, self.settings)
+                if is_final(response) or response.status in _REFUSED:
                     return response
                 why = f"HTTP {response.status}"
                 request_counts.count_request(why)
@@ -263,15 +288,17 @@ def _parse_retry_after(header: str | None) -> float:
 
 
 def _http_error(response: HttpAnswer, settings: EndpointSettings) -> JudgeError:
-    remedies = {
-        401: f"set {KEY}",
-        403: f"set {KEY}",
-        404: f"set {URL} (usually ending in /v1) and use a model that it has",
-    }
+    remedy = f"set {settings.url_name}"
+    if response.status in (401, 403):
+        remedy = f"set {settings.key_name}"
+    elif response.status in (400, 402, 429):
+        remedy = f"add credit to the account, then continue: {_RESUME_HINT}"
+    elif response.status == 404 and settings.provider == "ollama":
+        remedy = f"run: ollama pull {settings.model}"
+    elif response.status == 404:
+        remedy += " (usually ending in /v1) and use a model that it has"
     message = _error_message(response.body.decode(errors="replace"), settings)
-    return JudgeError(
-        f"the judge's endpoint answered HTTP {response.status}{message}; {remedies.get(response.status, f'set {URL}')}"
-    )
+    return JudgeError(f"the judge's endpoint answered HTTP {response.status}{message}; {remedy}")
 
 
 def _refusal_error(answer: StoredAnswer, settings: EndpointSettings) -> JudgeError:
@@ -281,9 +308,5 @@ def _refusal_error(answer: StoredAnswer, settings: EndpointSettings) -> JudgeErr
 
 def _error_message(body: str, settings: EndpointSettings) -> str:
     """The endpoint's own error message."""
-    try:
-        message = orjson.loads(body)["error"]["message"]
-    except (ValueError, KeyError, TypeError, IndexError):
-        message = body
-    text = " ".join(settings.without_key(str(message)).split())
+    text = " ".join(settings.without_key(read_error_message(body)).split())
     return f" and says {brief(text, 200)}" if text else ""

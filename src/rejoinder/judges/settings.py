@@ -9,28 +9,35 @@ from __future__ import annotations
 import math
 import os
 import re
-from dataclasses import dataclass, field
-from urllib.parse import urlsplit
+from dataclasses import dataclass, field, replace
 
-from rejoinder.errors import JudgeError, SpecError, brief
+from rejoinder.errors import SpecError, brief
+from rejoinder.judges.provider import KEY, URL, Provider, find_endpoint
 
-URL, KEY = "REJOINDER_JUDGE_URL", "REJOINDER_JUDGE_KEY"
-_OTHER_URL, _OTHER_KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
 _PREFIX = "REJOINDER_JUDGE_"
 
 
 @dataclass(frozen=True)
 class EndpointSettings:
-    """An OpenAI-compatible endpoint and the limits for requests; never printed."""
+    """An endpoint, the model there, and the limits for requests; never printed."""
 
     url: str = field(repr=False)  # up to /v1, as in the OpenAI libraries
     key: str = field(default="", repr=False)
     in_flight: int = 32
     timeout: float = 60.0  # seconds for one whole answer
     retries: int = 6  # after status 429 or 5xx, a timeout or a broken connection
-    tries: int = 3  # to get an answer that can be read
+    tries: int = 2  # to get an answer that can be read
     first_wait: float = 0.5  # seconds, doubled at every retry
     longest_wait: float = 60.0
+    model: str | None = None  # the endpoint's name for the model; None: the one in the request
+    provider: Provider = "endpoint"
+    url_name: str = URL  # the variables to set where it fails
+    key_name: str = KEY
+
+    @property
+    def is_anthropic(self) -> bool:
+        """Whether the endpoint speaks Anthropic's protocol."""
+        return self.provider == "anthropic"
 
     def without_key(self, text: str) -> str:
         """A text from the endpoint with the key replaced where it appears, plain or escaped in JSON."""
@@ -41,26 +48,25 @@ class EndpointSettings:
         return re.compile("".join(rf"\\*(?:{re.escape(c)}|u(?i:{ord(c):04x}))" for c in self.key))
 
 
-def read_endpoint_settings() -> EndpointSettings:
-    """The settings from the environment."""
-    url = os.environ.get(URL) or os.environ.get(_OTHER_URL) or ""
-    if not url:
-        raise JudgeError(
-            f"no judge is reachable: set {URL} to an OpenAI-compatible endpoint (e.g. http://localhost:8000/v1) and "
-            f"{KEY} to its key if it has one, or use judge(model='embedded')"
+def read_endpoint_settings(model: str) -> EndpointSettings:
+    """The endpoint of a model, and the limits, from the environment."""
+    address = find_endpoint(model)
+    return read_limits(
+        EndpointSettings(
+            address.url,
+            address.key,
+            model=address.model,
+            provider=address.provider,
+            url_name=address.url_name,
+            key_name=address.key_name,
         )
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
-        raise JudgeError(
-            f"the judge's URL must be http:// or https:// with a host, without user name, password or query; set {URL}"
-        )
-    # A key belongs to its endpoint: the general key must not be sent to a URL from our own variable.
-    key = os.environ.get(KEY) or ("" if os.environ.get(URL) else os.environ.get(_OTHER_KEY) or "")
-    if any(not 33 <= ord(c) <= 126 for c in key):
-        raise JudgeError(f"the judge's key must consist of visible ASCII characters; set {KEY} again")
-    return EndpointSettings(
-        url.rstrip("/"),
-        key,
+    )
+
+
+def read_limits(settings: EndpointSettings) -> EndpointSettings:
+    """The settings with the limits of the environment."""
+    return replace(
+        settings,
         in_flight=int(_read_number("IN_FLIGHT", 32, 1, 1024)),
         timeout=_read_number("TIMEOUT", 60.0, 0.01, 3600),
         retries=int(_read_number("RETRIES", 6, 0, 100)),
@@ -70,7 +76,7 @@ def read_endpoint_settings() -> EndpointSettings:
 
 def read_max_tries() -> int:
     """How many answers to pay for if none can be read."""
-    return int(_read_number("TRIES", 3, 1, 100))
+    return int(_read_number("TRIES", 2, 1, 100))
 
 
 def read_token_prices() -> tuple[float, float] | None:

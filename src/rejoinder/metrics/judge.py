@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
+from typing import Any, ClassVar
 
 from rejoinder.data.parts import read_part
 from rejoinder.errors import SpecError
-from rejoinder.judges import prompt
+from rejoinder.judges import answer, prompt
+from rejoinder.judges.answer_summary import summarise_answers
 from rejoinder.judges.embedded import VERSION, EmbeddedJudge
-from rejoinder.judges.endpoint import RatingRequest, RemoteJudge
+from rejoinder.judges.endpoint import AnswerFormat, RatingRequest, RemoteJudge
 from rejoinder.judges.factory import EMBEDDED
 from rejoinder.judges.material import build_rating_request
 from rejoinder.judges.rubric import load_rubric
 from rejoinder.metric import NAN, Metric
 from rejoinder.metrics._context import map_spoken
-from rejoinder.spec import check_between
+from rejoinder.spec import check_between, check_choice
 from rejoinder.types import Pair
 
 
@@ -26,10 +27,12 @@ class Judge(Metric):
     """The score that a language model gives a reply, on the scale of a rubric (from 1 to 5 by default).
 
     ``model='embedded'`` reads the probabilities of a small model's answers, free of charge; any other model is
-    requested from the endpoint at $REJOINDER_JUDGE_URL. ``rubric`` is a packaged one (``rejoinder list rubrics``) or a
-    .toml file; ``repeats`` asks several times, to see how consistent the judge is, and takes the mean. NaN without a
-    context, without what the rubric needs (documents, for example), and if no answer can be read. By a rubric of whole
-    dialogues, each dialogue is rated once, at its system's last reply.
+    requested from the endpoint that the environment sets. ``rubric`` is a packaged one (``rejoinder list rubrics``) or
+    a .toml file; ``repeats`` asks several times, to see how consistent the judge is, and takes the mean. ``format``
+    says how the answer is requested; ``logprobs`` takes the expected score under the log-probabilities of the score's
+    token, where the endpoint returns them. NaN without a context, without what the rubric needs (documents, for
+    example), and if no answer can be read. By a rubric of whole dialogues, each dialogue is rated once, at its system's
+    last reply.
     """
 
     model: str = EMBEDDED
@@ -37,7 +40,8 @@ class Judge(Metric):
     repeats: int = 1
     temperature: float | None = 0.0
     max_tokens: int | None = 512
-    json_mode: bool = False
+    format: AnswerFormat = "auto"
+    logprobs: bool = False
 
     needs = frozenset({"context"})
     range = (1.0, 5.0)
@@ -45,6 +49,7 @@ class Judge(Metric):
     decimals = 4
     large = True
     endpoint_parameters = frozenset({"model"})
+    replaced_parameters: ClassVar[Mapping[str, str]] = {"json_mode": "format='schema'"}
 
     def __post_init__(self) -> None:
         check_between("judge", "repeats", self.repeats, 1, 100)
@@ -56,6 +61,9 @@ class Judge(Metric):
             check_between("judge", "max_tokens", self.max_tokens, 1, 100_000)
         if self.model == EMBEDDED and self.repeats > 1:
             raise SpecError("judge: the embedded model always gives the same answer; leave repeats out")
+        check_choice("judge", "format", self.format, AnswerFormat)
+        if self.model == EMBEDDED and (self.logprobs or self.format != "auto"):
+            raise SpecError("judge: the embedded model writes no text; leave format and logprobs out")
         rubric = load_rubric(self.rubric)
         object.__setattr__(self, "range", (float(rubric.low), float(rubric.high)))
         object.__setattr__(self, "needs", frozenset({"context", *rubric.needs}))
@@ -82,7 +90,9 @@ class Judge(Metric):
         rubric = load_rubric(self.rubric)
         if self.model == EMBEDDED:
             return EmbeddedJudge(rubric)
-        return RemoteJudge(self.model, rubric, self.repeats, self.temperature, self.max_tokens, self.json_mode)
+        return RemoteJudge(
+            self.model, rubric, self.repeats, self.temperature, self.max_tokens, self.format, self.logprobs
+        )
 
     def to_requests(self, pairs: Sequence[Pair]) -> list[RatingRequest]:
         """Return pairs as requests to the judge: what the rubric shows of each."""
@@ -106,6 +116,10 @@ class Judge(Metric):
         for answers in judge.stored_answers(self.to_requests(pairs)):
             yield [one.record() for one in answers]
 
+    def summarise_traces(self, records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return how many answers there are, how they were asked for, and why some could not be read."""
+        return summarise_answers(records)
+
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Return which pairs are too long for the embedded model; the limits of an endpoint are not known here."""
         judge = self.judge()
@@ -119,4 +133,4 @@ class Judge(Metric):
         own = {"rubric_digest": judge.rubric.digest[:12]}
         if isinstance(judge, EmbeddedJudge):
             return {**own, "wording": f"embedded {VERSION}", "weights": judge.model.digest[:12]}
-        return {**own, "wording": f"chat {prompt.VERSION}"}
+        return {**own, "wording": f"chat {prompt.VERSION}", "reading": str(answer.VERSION)}

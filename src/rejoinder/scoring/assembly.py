@@ -168,6 +168,22 @@ def write_traces(folder: Path, job: ScoringJob, index: ResponseIndex) -> None:
             file.writelines(chain([first], lines))
 
 
+def summarise_traces(folder: Path, specs: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """What each metric says about its traces, for ``run.json``; metrics that say nothing are left out."""
+    summaries = {
+        str(metric): metric.summarise_traces(_read_traces(folder / name, str(metric)))
+        for name, of_name in _tracing_metrics(specs).items()
+        for metric in of_name
+    }
+    return {spec: summary for spec, summary in summaries.items() if summary}
+
+
+def _read_traces(path: Path, spec: str) -> Iterator[dict[str, Any]]:
+    if path.is_file():
+        with path.open("rb") as file:
+            yield from (record for record in map(orjson.loads, file) if record["metric"] == spec)
+
+
 def trace_files(specs: Sequence[str]) -> list[str]:
     """The names of the files of traces that metrics may write."""
     return list(_tracing_metrics(specs))

@@ -31,7 +31,7 @@ from rejoinder.files import sha256_of_bytes, write_json
 from rejoinder.metric import parse, signature
 from rejoinder.paths import cache_home
 from rejoinder.scoring.api import default_metrics
-from rejoinder.scoring.assembly import AssembledScores, assemble_scores, trace_files, write_traces
+from rejoinder.scoring.assembly import AssembledScores, assemble_scores, summarise_traces, trace_files, write_traces
 from rejoinder.scoring.chunks import ComputedChunk, ScoringJob, compute_chunks
 from rejoinder.scoring.folder import (
     CHUNKS,
@@ -177,9 +177,10 @@ def _compute_run(
     done = _compute_all_chunks(job, index, engine, progress)
     assembly = assemble_scores(folder, job, index, done)
     write_traces(folder, job, index)
-    about = _describe_run(identity, sources, plan, index, assembly) | {
-        "files": describe_run_files(folder, [*FILES, *trace_files(plan.specs)])
-    }
+    about = _describe_run(identity, sources, plan, index, assembly)
+    for spec, summary in summarise_traces(folder, plan.specs).items():
+        about["metrics"][plan.specs.index(spec)]["answers"] = summary
+    about["files"] = describe_run_files(folder, [*FILES, *trace_files(plan.specs)])
     requests = request_counts.get_request_counts() - before
     write_json(folder / "timings.json", _describe_timings(start, engine, plan, done, requests))
     shutil.rmtree(folder / CHUNKS, ignore_errors=True)

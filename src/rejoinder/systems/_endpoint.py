@@ -11,7 +11,7 @@ import functools
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,16 +20,17 @@ from urllib.parse import urlsplit
 import orjson
 
 from rejoinder.errors import JudgeError, SpecError
-from rejoinder.judges.answer import ChatCompletion, parse_chat_completion
 from rejoinder.judges.answer_store import AnswerStore, StoredAnswer
+from rejoinder.judges.completion import ChatCompletion, parse_chat_completion
 from rejoinder.judges.consistency import AnswerCounts, count_answers
 from rejoinder.judges.endpoint import RawAnswer
-from rejoinder.judges.requests import ChatConverter, EndpointRequest, Readable, send_requests
-from rejoinder.judges.settings import KEY, URL, EndpointSettings, _read_number, read_endpoint_settings, read_max_tries
+from rejoinder.judges.protocol import EndpointRequest
+from rejoinder.judges.provider import KEY, OPENAI_KEY, OPENAI_URL, URL
+from rejoinder.judges.requests import ChatConverter, send_requests
+from rejoinder.judges.settings import EndpointSettings, read_endpoint_settings, read_limits
 from rejoinder.paths import cache_home
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_OTHERS = (("OPENAI_BASE_URL", "OPENAI_API_KEY"),)
 
 
 @dataclass(frozen=True)
@@ -37,16 +38,24 @@ class SystemEndpoint:
     """An endpoint and one system's answers from it; ``whole`` is all that decides them besides the request."""
 
     system: str  # for errors
+    model: str
     url: str  # empty: from the environment
     key: str | None  # the environment variable that holds the key
     whole: tuple[Any, ...]
 
-    def ask(self, requests: Iterable[EndpointRequest], readable: Readable, plain: ChatConverter | None = None) -> None:
+    def ask(
+        self,
+        requests: Iterable[EndpointRequest],
+        readable: Callable[[str | None], bool],
+        plain: ChatConverter | None = None,
+    ) -> None:
         """Send every unanswered request; with ``plain``, send them to /completions and convert the answers."""
         try:
-            settings, store = _endpoint_settings(self.url, self.key), self.store
+            settings, store = _endpoint_settings(self.model, self.url, self.key), self.store
+            if plain is not None and settings.is_anthropic:
+                raise JudgeError("Anthropic's API has no completions; set url to an endpoint that has them")
             with store.claim():
-                send_requests(requests, settings, store, readable, plain)
+                send_requests(requests, settings, store, lambda completion: readable(completion.content), plain)
         except JudgeError as error:
             raise JudgeError(f"{self.system}: {_reword_error(str(error), bool(self.url))}") from None
 
@@ -79,7 +88,7 @@ def make_endpoint_request(body: dict[str, Any], again: dict[str, Any] | None = N
     """Return a request whose key is the digest of its body."""
     raw = orjson.dumps(body)
     key = hashlib.blake2b(raw, digest_size=16).hexdigest()
-    return EndpointRequest(key, raw, raw if again is None else orjson.dumps({**body, **again}))
+    return EndpointRequest(key, body, body if again is None else {**body, **again})
 
 
 def check_endpoint(system: str, model: str, url: str, key: str | None) -> None:
@@ -97,17 +106,10 @@ def check_endpoint(system: str, model: str, url: str, key: str | None) -> None:
         raise SpecError(f"{system}: key must name the environment variable that holds the key, not be the key itself")
 
 
-def _endpoint_settings(url: str, key: str | None) -> EndpointSettings:
+def _endpoint_settings(model: str, url: str, key: str | None) -> EndpointSettings:
     if not url:
-        return read_endpoint_settings()
-    return EndpointSettings(
-        url.rstrip("/"),
-        _endpoint_key(url.rstrip("/"), key),
-        in_flight=int(_read_number("IN_FLIGHT", 32, 1, 1024)),
-        timeout=_read_number("TIMEOUT", 60.0, 0.01, 3600),
-        retries=int(_read_number("RETRIES", 6, 0, 100)),
-        tries=read_max_tries(),
-    )
+        return read_endpoint_settings(model)
+    return read_limits(EndpointSettings(url.rstrip("/"), _endpoint_key(url.rstrip("/"), key)))
 
 
 def _endpoint_key(url: str, variable: str | None) -> str:
@@ -117,7 +119,9 @@ def _endpoint_key(url: str, variable: str | None) -> str:
         if not key:
             raise JudgeError(f"the environment variable {variable} is not set; set it to the endpoint's key")
     else:
-        sources = ((os.environ.get(place, "").rstrip("/"), name) for place, name in ((URL, KEY), *_OTHERS))
+        sources = (
+            (os.environ.get(place, "").rstrip("/"), name) for place, name in ((URL, KEY), (OPENAI_URL, OPENAI_KEY))
+        )
         key = next((os.environ.get(name, "") for endpoint, name in sources if endpoint == url), "")
     if any(not 33 <= ord(c) <= 126 for c in key):
         raise JudgeError("the endpoint's key must consist of visible ASCII characters; set it again")

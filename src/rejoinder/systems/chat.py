@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from rejoinder.errors import InputError, SpecError
 from rejoinder.judges.consistency import AnswerCounts
 from rejoinder.judges.prompt import RETRY_PREFIX, Messages, to_json_line
-from rejoinder.judges.requests import EndpointRequest
+from rejoinder.judges.protocol import EndpointRequest
 from rejoinder.spec import check_between
 from rejoinder.systems._base import System
 from rejoinder.systems._endpoint import SystemEndpoint, check_endpoint, make_endpoint_request
@@ -176,7 +176,7 @@ class Chat(System):
 
     def _endpoint(self) -> SystemEndpoint:
         whole = ("chat", VERSION, self.model, self.temperature, self.max_tokens)
-        return SystemEndpoint(str(self), self.url, self.key, whole)
+        return SystemEndpoint(str(self), self.model, self.url, self.key, whole)
 
 
 def _is_readable(number: int, content: str | None) -> bool:

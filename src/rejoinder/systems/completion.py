@@ -14,7 +14,7 @@ import orjson
 
 from rejoinder.errors import JudgeError
 from rejoinder.judges.consistency import AnswerCounts
-from rejoinder.judges.requests import EndpointRequest
+from rejoinder.judges.protocol import EndpointRequest
 from rejoinder.metric import NAN
 from rejoinder.models.language_model.prompt_format import clean_turn_text
 from rejoinder.spec import check_between
@@ -217,7 +217,9 @@ class Completion(System):
             )
 
     def _endpoint(self) -> SystemEndpoint:
-        return SystemEndpoint(str(self), self.url, self.key, ("completion", VERSION, self.model, self.max_tokens))
+        return SystemEndpoint(
+            str(self), self.model, self.url, self.key, ("completion", VERSION, self.model, self.max_tokens)
+        )
 
 
 def _is_readable(content: str | None) -> bool:

@@ -98,14 +98,17 @@ class ShardWorker:
         return summary
 
     def _make(self, source: Input, folder: Path, is_whole: bool) -> None:
-        scores = run([source], self._plan, folder, cache=False).scores
+        finished = run([source], self._plan, folder, cache=False)
+        scores = finished.scores
         save_digests(sort_digests(_scored_conversations(scores)), folder / CONVERSATIONS)
         items = item_digests(_read_items(folder / "data.jsonl"), self._without, is_whole)
         save_digests(items, folder / ITEMS)
         if self._table:
             write_score_parquet(folder)
         stored = sum(p.stat().st_size for p in folder.rglob("*") if p.is_file() and p.name != "timings.json")
-        write_json(folder / SUMS, {**_summarise_shard(scores), "items": len(items), "stored": stored})
+        answers = {one["spec"]: one["answers"] for one in finished.about["metrics"] if "answers" in one}
+        summary = {**_summarise_shard(scores), "items": len(items), "stored": stored}
+        write_json(folder / SUMS, summary | ({"answers": answers} if answers else {}))
 
 
 def _summarise_shard(scores: Scores | None) -> dict[str, Any]:
