@@ -126,8 +126,8 @@ class RunPair:
         old = _dialogue_means(self.old.scores, spec, system.old)
         new = _dialogue_means(self.new.scores, spec, system.new)
         names = [name for name in old if name in new and name not in self.changed_dialogues]
-        values = (np.array([means[name] for name in names], dtype=np.float64) for means in (old, new))
-        return PairedScores(names, *values, names)
+        before, after = (np.array([means[name] for name in names], dtype=np.float64) for means in (old, new))
+        return PairedScores(names, before, after, names)
 
     @cached_property
     def changed_dialogues(self) -> frozenset[str]:
