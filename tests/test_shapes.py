@@ -14,8 +14,7 @@ from click.testing import CliRunner
 import rejoinder
 from rejoinder.cli import program
 from rejoinder.data.collection import Collection
-from rejoinder.data.detection import recognises, sample_file
-from rejoinder.data.importers import importer, importer_names
+from rejoinder.data.detection import list_claims, sample_file
 from rejoinder.errors import RejoinderError
 
 SHAPES = Path(__file__).parent / "shapes"
@@ -78,7 +77,7 @@ def test_every_file_of_the_folder_is_in_the_table() -> None:
 def test_exactly_one_importer_recognises_each_shape(path: Path) -> None:
     require(path.name)
     sample = sample_file(path, path.name)
-    names = [name for name in importer_names() if recognises(importer(name), sample)]
+    names = list_claims(sample)
     assert len(names) == (0 if path.name in UNCLAIMED else 1), names
     if names:
         assert names[0] in {format_name for name, format_name in documented().items() if path.name in files_of(name)}

@@ -33,7 +33,7 @@ _OTHER_KINDS = (
 def choose_format(sample: Sample, name: str, options: ImportOptions) -> str | None:
     """Return the importer that reads a file; None if it is in our schema, or if reading it so gives the best error."""
     has_fields = bool(options.fields or options.separator)
-    if not has_fields and _is_own(sample):
+    if not has_fields and is_own(sample):
         return None
     chosen = detect_format(sample)
     if has_fields and (chosen is None or "fields" not in importer(chosen).TAKES):
@@ -51,7 +51,7 @@ def reads_any_table(name: str) -> bool:
     return getattr(importer(name), "IS_GENERAL", False) or name in ("preferences", "messages")
 
 
-def _is_own(sample: Sample) -> bool:
+def is_own(sample: Sample) -> bool:
     """Whether a file is in our schema, or is meant to be."""
     if sample.container == "parquet":
         if sample.values:

@@ -6,6 +6,8 @@ import codecs
 import contextlib
 import gzip
 import io
+import json
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,6 +23,7 @@ from rejoinder.data.spool import standard_input
 from rejoinder.errors import InputError
 from rejoinder.paths import printable
 
+_LAST_COMMA = re.compile(rb",\s*\]\s*\Z")  # of a list that was written entry by entry
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -103,12 +106,12 @@ def read_beginning(file: File, size: int) -> bytes:
 
 def _find_encoding(stream: io.BufferedIOBase) -> str:
     """Return the encoding of a whole stream, which is then at its beginning again."""
-    beginning = stream.read(4)
+    beginning = stream.read(2**10)
     encoding = find_encoding(beginning)
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         block = beginning
-        while encoding != "utf-16" and block:
+        while not encoding.startswith("utf-16") and block:
             decoder.decode(block)
             block = stream.read(2**20)
         decoder.decode(b"", final=True)
@@ -164,8 +167,8 @@ def read_json_values(file: File) -> Iterator[tuple[Place, Any]]:
     lines = InputFile(file.path, file.name, file.place).lines()
     first = next(lines)
     try:
-        value = orjson.loads(first.text)
-    except orjson.JSONDecodeError:
+        value = _parse_line(first.text)
+    except ValueError:
         rest = b"".join(line.text for line in lines)
         yield from _list_entries(file, _parse_document(file, first.text + rest))
         return
@@ -176,7 +179,34 @@ def read_json_values(file: File) -> Iterator[tuple[Place, Any]]:
         return
     yield first.place, value
     for line in lines:
-        yield line.place, decode_json_line(line)
+        try:
+            yield line.place, _parse_line(line.text)
+        except ValueError:
+            yield line.place, decode_json_line(line)  # says what is wrong
+
+
+def _parse_line(text: bytes) -> Any:
+    """Return the JSON value of a line, which may end in a comma and may have NaN, as Python's json writes it."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        text = text.strip().removesuffix(b",")
+        if text[:1] not in (b"{", b"["):
+            raise
+        return _parse_with_constants(text)
+
+
+def _parse_with_constants(text: bytes) -> Any:
+    """Return a JSON value in which NaN and Infinity are empty."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        if b"NaN" not in text and b"Infinity" not in text:
+            raise
+    try:
+        return json.loads(text, parse_constant=lambda _: None)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
 
 
 def _list_entries(file: File, value: Any) -> Iterator[tuple[Place, Any]]:
@@ -190,6 +220,10 @@ def _list_entries(file: File, value: Any) -> Iterator[tuple[Place, Any]]:
 
 
 def _parse_document(file: File, text: bytes) -> Any:
+    try:
+        return _parse_with_constants(_LAST_COMMA.sub(b"]", text))
+    except ValueError:
+        pass
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
