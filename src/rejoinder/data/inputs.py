@@ -24,6 +24,8 @@ from rejoinder.data.importers._base import FLAGS
 from rejoinder.data.importers._columns import suggest_score
 from rejoinder.data.importers._files import stem_of
 from rejoinder.data.importers.text import PREFIX, is_text_input, split_names
+from rejoinder.data.input_folder import find_input_folder
+from rejoinder.data.input_options import input_options
 from rejoinder.data.json_rows import read_row_list
 from rejoinder.data.parquet import is_parquet
 from rejoinder.data.reader import InputFile, decode_json_line
@@ -50,14 +52,17 @@ class Input:
         without: frozenset[str] = frozenset(),
         called: str | None = None,
         options: ImportOptions | None = None,
+        name: str | None = None,
     ) -> None:
         """Of a Parquet file, the columns in ``without`` are skipped as if empty; errors name the input ``called``.
+
+        A run calls it ``name``, by default the name of the file.
 
         The source is a file, ``NAME=FILE`` where NAME is the system that replied, ``text:CONTEXTS,REPLIES``, ``-``,
         ``dataset:NAME`` or a table in memory; ``options`` say how to read one in another format than ours.
         """
         self._without = without
-        self._options = options or ImportOptions()
+        self._options = options or (ImportOptions() if is_table(source) else input_options(source))
         self._place: type[Place] = Place
         self._spool: Path | None = None
         self._copy: Path | None = None  # what is read instead: rows as JSONL, or a text in UTF-8
@@ -69,7 +74,7 @@ class Input:
         elif isinstance(source, str | os.PathLike):
             system, self._source = split_system(str(source))
             self._options = replace(self._options, system=system) if system else self._options
-            self.name = self._name()
+            self.name = name or self._name()
             self.called = called or (self.name if self._source == "-" else printable(self._source))
             if self._source == "-" or is_pipe(self._source):
                 self._spool = spool_input(self._source)
@@ -285,11 +290,29 @@ def split_system(source: str) -> tuple[str | None, str]:
     return name.strip(), file
 
 
+def open_inputs(sources: Sequence[Any], options: ImportOptions | None = None) -> list[Input]:
+    """Return the inputs, and those of the files of a folder or pattern of tables in its place."""
+    inputs: list[Input] = []
+    for source in sources:
+        if isinstance(source, Input):
+            inputs.append(source)
+            continue
+        system, place = split_system(str(source)) if isinstance(source, str | os.PathLike) else (None, "")
+        folder = find_input_folder(place) if place else None
+        if folder is None:
+            inputs.append(Input(source, options=options))
+            continue
+        chosen = replace(options or ImportOptions(), system=system) if system else options
+        _LOG.info("%s", folder.describe())
+        inputs += [Input(path, options=chosen, name=name) for name, path in folder.files.items()]
+    return inputs
+
+
 def read(*given: Any, allow_empty: bool = False, options: ImportOptions | None = None) -> Collection:
     """Read files or tables (or ``dataset:NAME``), check the records, and return them as one collection.
 
-    - ``given``: files in our schema, tables and chat logs in other formats, ``NAME=FILE`` to name the system that
-      replied, ``text:CONTEXTS,REPLIES``, ``-`` for standard input, ``dataset:NAME``, or tables in memory: DataFrames,
+    - ``given``: files in our schema, tables and chat logs in other formats, folders of these, ``NAME=FILE`` to name
+      the system that replied, ``text:CONTEXTS,REPLIES``, ``-`` for standard input, ``dataset:NAME``, or tables in memory: DataFrames,
       Arrow tables, datasets, lists of dictionaries.
     - ``allow_empty``: whether an empty reply is allowed; it is an error otherwise.
     - ``options``: how to read files in other formats: columns, system, sheet.
@@ -304,8 +327,7 @@ def read(*given: Any, allow_empty: bool = False, options: ImportOptions | None =
     ['<list>: read as jsonl; question -> context, answer -> response, model -> system']
     """
     checker, collection = IdChecker(), Collection()
-    for one in given:
-        source = Input(one, options=options)
+    for source in open_inputs(given, options):
         try:
             for record, place in source.records(allow_empty):
                 if checker.add(record, place):
