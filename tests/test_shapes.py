@@ -248,9 +248,9 @@ def test_a_wrong_file_is_told_the_command_that_works(
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"PK\x03\x04conversations.json", "is a ZIP archive, .* unpack it with: unzip"),
+        (b"PK\x03\x04conversations.json", "is a ZIP archive, .* unpack it with: python3 -m zipfile -e"),
         (b"%PDF-1.7\n", "is a PDF"),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1", "is a spreadsheet of Excel 97, .*; save it as .xlsx or .csv"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1", "is a file of Office 97, such as .xls, .*; save it as .xlsx or .csv"),
         (b"<!DOCTYPE html><p>Hi.", "is a web page"),
         (b"SQLite format 3\x00", "is a SQLite database"),
     ],

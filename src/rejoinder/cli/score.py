@@ -76,9 +76,9 @@ def command(
 
     FILE is a table (CSV, TSV, XLSX, JSON, JSONL, Parquet) with columns such as prompt, response and model, a chat log,
     text:CONTEXTS,REPLIES for two text files line by line, records in rejoinder's schema, - for standard input, or
-    dataset:NAME for a published set. NAME=FILE names the system that replied: v1=old.csv v2=new.csv. A folder or pattern
-    of tables means all of them in one run, each a system of that name unless its rows name one. One of records or logs
-    in JSONL or Parquet, or an address of an object store, means many files, each scored on its own. If a run is
+    dataset:NAME for a published set. NAME=FILE names the system that replied: v1=old.csv v2=new.csv. A folder or
+    pattern of tables means all of them in one run, each a system of that name unless its rows name one. One of records
+    or logs in JSONL or Parquet, or an address of an object store, means many files, each scored on its own. If a run is
     stopped, run the same command again to continue.
     """
     from rejoinder.cli._progress import show_progress

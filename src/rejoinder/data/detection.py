@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.data.excel import read_first_sheet_rows
+from rejoinder.data.header import find_header_row
 from rejoinder.data.importers._base import Importer, importer, importer_names
 from rejoinder.data.parquet import read_first_parquet_rows
 from rejoinder.errors import RejoinderError
@@ -40,7 +41,7 @@ class Sample:
     - ``name``: the file's name, without its folder.
     - ``suffix``: its ending in lower case, such as ``.csv``; that of ``x.csv.gz`` is ``.csv``.
     - ``encoding``: utf-8, utf-8-sig, utf-16 (with a byte order mark), utf-16-le, utf-16-be or cp1252.
-    - ``text``: the decoded beginning.
+    - ``text``: the decoded beginning; ``beginning``: its first bytes.
     - ``is_document``: whether it is one JSON value (a list or an object) and not one value per line.
     - ``values``: the first complete JSON values: lines, or entries of the list.
     - ``keys``: the keys of the first JSON object, also if it is longer than the beginning.
@@ -62,6 +63,7 @@ class Sample:
     delimiter: str = ","
     header: tuple[str, ...] = ()
     container: str = "text"
+    beginning: bytes = b""
 
 
 def detect_format(sample: Sample) -> str | None:
@@ -133,7 +135,7 @@ def take_sample(beginning: bytes, name: str) -> Sample:
             name, suffix, encoding, text, is_document, (), frozenset(cut), _first_entries(text, cut), container="json"
         )
     delimiter, header = find_header(text)
-    return Sample(name, suffix, encoding, text, delimiter=delimiter, header=header)
+    return Sample(name, suffix, encoding, text, delimiter=delimiter, header=header, beginning=beginning[:512])
 
 
 def read_decompressed(path: Path) -> bytes:
@@ -206,7 +208,7 @@ def _first_keys(text: str) -> Iterator[str]:
 def _first_keys_with_ends(text: str) -> Iterator[tuple[str, int]]:
     """Yield the keys of the first object of a JSON text that may be cut, each with where its value begins."""
     depth, position = 0, text.find("{")
-    while 0 <= position and (mark := _MARK.search(text, position)):
+    while position >= 0 and (mark := _MARK.search(text, position)):
         position = mark.end()
         if mark[0] == '"':
             match = _STRING.match(text, mark.start())
@@ -236,6 +238,7 @@ def find_header(text: str) -> tuple[str, tuple[str, ...]]:
         except csv.Error:
             continue
         rows = [row for row in rows if any(cell.strip() for cell in row)]
+        rows = rows[find_header_row(rows) :]
         if not rows or len(rows[0]) < 2:
             continue
         share = sum(len(row) == len(rows[0]) for row in rows) / len(rows)

@@ -312,8 +312,8 @@ def read(*given: Any, allow_empty: bool = False, options: ImportOptions | None =
     """Read files or tables (or ``dataset:NAME``), check the records, and return them as one collection.
 
     - ``given``: files in our schema, tables and chat logs in other formats, folders of these, ``NAME=FILE`` to name
-      the system that replied, ``text:CONTEXTS,REPLIES``, ``-`` for standard input, ``dataset:NAME``, or tables in memory: DataFrames,
-      Arrow tables, datasets, lists of dictionaries.
+      the system that replied, ``text:CONTEXTS,REPLIES``, ``-`` for standard input, ``dataset:NAME``, or tables in
+      memory: DataFrames, Arrow tables, datasets, lists of dictionaries.
     - ``allow_empty``: whether an empty reply is allowed; it is an error otherwise.
     - ``options``: how to read files in other formats: columns, system, sheet.
 

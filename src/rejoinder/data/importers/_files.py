@@ -8,6 +8,7 @@ import gzip
 import io
 import json
 import re
+import shlex
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,7 +18,7 @@ import orjson
 
 from rejoinder.data.detection import find_encoding
 from rejoinder.data.importers._base import EntryPlace, File, ImportOptions, ImportTally
-from rejoinder.data.reader import LONGEST_LINE, BlankLineCounter, InputFile, decode_json_line
+from rejoinder.data.reader import LONGEST_LINE, BlankLineCounter, InputFile, decode_json_line, suggest_utf8
 from rejoinder.data.schema import Place
 from rejoinder.data.spool import standard_input
 from rejoinder.errors import InputError
@@ -38,7 +39,10 @@ def files(path: Path, endings: tuple[str, ...], tally: ImportTally) -> list[File
     paths = sorted(p for p in path.rglob("*") if p.is_file() and not _is_hidden(p.relative_to(path)))
     matching = [p for p in paths if p.name.lower().endswith(endings)]
     if not matching:
-        raise InputError(f"{path}: no file in this folder ends with {' or '.join(endings)}; name a file or a folder")
+        raise InputError(
+            f"{path}: no file in this folder ends with {' or '.join(endings)}; see what is in it with: ls "
+            f"{shlex.quote(str(path))}"
+        )
     if len(paths) > len(matching):
         tally.left_out[f"files that do not end with {' or '.join(endings)}"] += len(paths) - len(matching)
     return [File(p, printable(p), stem_of(printable(p.relative_to(path).as_posix()))) for p in matching]
@@ -62,7 +66,7 @@ def read_text_lines(file: File) -> Iterator[tuple[Place, str]]:
         place = Place(file.name, number)
         if number == 1:
             if line.startswith(_UTF16):
-                raise InputError(f"{place}: the file is UTF-16; save it as UTF-8")
+                raise InputError(f"{place}: the file is UTF-16; {suggest_utf8(file.name, 'UTF-16')}")
             line = line.removeprefix(_BOM)
         if b"\0" in line:
             raise InputError(f"{place}: has a NUL byte, so the file is damaged or not text; save it as UTF-8 text")
@@ -71,7 +75,7 @@ def read_text_lines(file: File) -> Iterator[tuple[Place, str]]:
         except UnicodeDecodeError as bad:
             byte = f"0x{line[bad.start]:02x}"
             raise InputError(
-                f"{place}: not UTF-8 at byte {bad.start + 1} (found {byte}); save the file as UTF-8"
+                f"{place}: not UTF-8 at byte {bad.start + 1} (found {byte}); {suggest_utf8(file.name)}"
             ) from None
     if number == 0:
         raise InputError(f"{file.name}: is empty")
@@ -230,8 +234,9 @@ def _parse_document(file: File, text: bytes) -> Any:
         try:
             text.decode("utf-8")
         except UnicodeDecodeError:
-            hint = "UTF-16" if text.startswith(_UTF16) else "not UTF-8"
-            raise InputError(f"{file.name}: the file is {hint}; save it as UTF-8") from None
+            is_utf16 = text.startswith(_UTF16)
+            what, encoding = ("UTF-16", "UTF-16") if is_utf16 else ("not UTF-8", "WINDOWS-1252")
+            raise InputError(f"{file.name}: the file is {what}; {suggest_utf8(file.name, encoding)}") from None
         raise InputError(
             f"{file.name}: not valid JSON ({error.msg} at line {error.lineno} column {error.colno}); "
             "it must be one JSON value, or one per line"
