@@ -182,7 +182,7 @@ def test_tsv_keeps_quotes_when_told_to(tmp_path: Path) -> None:
         ("context,response\na\n", r"line 2: has 1 cells but the header has 2"),
         ("context,response\na,b\n\na,b,c\n", r"line 4: has 3 cells but the header has 2"),
         ('context,response\n"a,b\n', r"line 2: cannot be read as a row \(unexpected end of data\)"),
-        ("context,context\na,b\n", "the header names the column 'context' twice"),
+        ("context,context,response\na,b,c\n", "2 columns could hold the context: context, context.1"),
         ("said,response\na,b\n", r"line 2: no column holds the context \(found: 'said, response'\); .*context=said"),
         ("a,b\na,b\n", "no column holds the context or the reply"),
         ("context,response\n ,b\n", r"line 2: the context in 'context' is empty"),
