@@ -280,7 +280,7 @@ def test_a_wrong_file_is_told_the_command_that_works(
 def run_suggestion(problem: str) -> None:
     """Run the command at the end of an error: one of ours, or one of the shell."""
     assert "\n" not in problem
-    found = re.search(r"(rejoinder (?:score|import|list) .*|(?:sed|iconv|python3|sqlite3|tar|ls) .*)$", problem)
+    found = re.search(r".*: ((?:rejoinder (?:score|import|list)|sed|iconv|python3|sqlite3|tar|ls) .*)$", problem)
     assert found, problem
     if not found[1].startswith("rejoinder "):
         if shutil.which(found[1].split()[0]) is None:
@@ -311,6 +311,16 @@ def test_a_file_of_another_kind_is_told(tmp_path: Path, content: bytes, said: st
     with pytest.raises(RejoinderError, match=said) as caught:
         rejoinder.read(path)
     assert "\n" not in str(caught.value)
+
+
+def test_a_table_with_a_column_per_system_is_told_how_to_name_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("wide.csv").write_text("prompt,old bot,new\nHi.,Hello.,Hey.\n", encoding="utf-8")
+    done = CliRunner().invoke(program, ["score", "wide.csv", "-m", "length", "--processes", "1"])
+    assert "no responses to score" in str(done.exception)
+    run_suggestion(str(done.exception))
 
 
 def test_a_binary_file_is_told_a_command_that_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

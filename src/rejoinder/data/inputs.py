@@ -39,6 +39,7 @@ from rejoinder.types import Dialogue, Item, Preference, Rating, Record, Response
 
 DATASET = "dataset:"
 _FIRST_ITEMS = 1000
+_MOST_SYSTEMS = 5
 _ENDINGS = (".jsonl", ".json", ".ndjson", ".parquet", ".csv", ".tsv", ".xlsx", ".txt")
 _LOG = logging.getLogger(__name__)
 
@@ -238,6 +239,14 @@ class Input:
         self._copy, self._place, self._has_list = write_rows(around.rows), RowPlace, True
         self._notes.append(f"rows = {around.where}")
         return sample_file(self._copy, self.name)
+
+    def suggest_replies(self) -> str:
+        """Return what to type about a table without replies: its other columns may be systems; empty if it has none."""
+        if self.imported_as is None or not self.tally.unused:
+            return ""
+        columns = sorted(self.tally.unused)[:_MOST_SYSTEMS]
+        options = " ".join(f"--field {shlex.quote(f'response:{column}={column}')}" for column in columns)
+        return f"name the columns that hold replies: {suggest_score(Place(self.called, 1), options)}"
 
     def first_items(self) -> Iterator[Item]:
         """The first items, to see which fields they have."""
