@@ -28,9 +28,9 @@ _SHAPES = (
 ).split()
 _SHAPE_CASES = (
     *(Case(f"score {name} -m length -o out --no-cache --empty nan --format json {_ONE}", f"shapes/{name}:{name}") for name in _SHAPES),
-    Case(f"score tables -m length -o out --no-cache --empty nan {_ONE}", "shapes/comma.csv:tables/old.csv shapes/tabs.tsv:tables/new.tsv shapes/array.json:tables/list.json"),
+    Case(f"score tables -m length -o out --no-cache --empty nan {_ONE}", "shapes/quality.csv:tables/old.csv shapes/cp1252.csv:tables/new.csv shapes/history.jsonl:tables/list.json"),
     Case(f"score text:contexts.txt,replies.txt -m length -o out --no-cache --empty nan {_ONE}", "shapes/contexts.txt:contexts.txt shapes/replies.txt:replies.txt"),
-    Case("agreement thumbs.csv --resamples 100 --field rating:fun=thumbs --format json", "shapes/thumbs.csv:thumbs.csv"),
+    Case("agreement thumbs.csv --resamples 100 --system a --format json", "shapes/thumbs.csv:thumbs.csv"),
     Case("explain semicolon.csv --response 1 -m length --system a", "shapes/semicolon.csv:semicolon.csv", refusal="1"),
 )  # fmt: skip
 CASES = (

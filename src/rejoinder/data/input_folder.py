@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from rejoinder.data.detection import detect_format, sample_file
 from rejoinder.data.formats import is_own, reads_any_table
+from rejoinder.data.importers import ImportOptions
 from rejoinder.data.remote import is_remote
 from rejoinder.data.shards import manifest
 from rejoinder.errors import InputError
@@ -93,7 +94,7 @@ def _is_read(path: Path) -> bool:
     if is_own(sample) or detect_format(sample) is not None:
         return True
     try:
-        return read_row_list(path, printable(path), sample) is not None
+        return read_row_list(path, printable(path), sample, ImportOptions()) is not None
     except InputError:  # several lists: reading it says so
         return True
 

@@ -232,7 +232,7 @@ class Input:
             self._copy = path = spool_as_utf8(path, sample.encoding)
             self._notes.append(f"encoding {sample.encoding}")
             sample = sample_file(path, self.name)
-        around = read_row_list(path, self.called, sample, self._options.sheet)
+        around = read_row_list(path, self.called, sample, self._options)
         if around is None:
             return sample
         self._remove_copy()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rejoinder.data.detection import Sample, detect_format, read_decompressed
+from rejoinder.data.importers._base import ImportOptions
 from rejoinder.data.importers._columns import holds_replies
 from rejoinder.data.schema import is_record
 from rejoinder.errors import InputError, brief, nearest
@@ -25,11 +26,15 @@ class RowList(NamedTuple):
     rows: list[dict[str, Any]]
 
 
-def read_row_list(path: Path, name: str, sample: Sample, key: str | None = None) -> RowList | None:
+def read_row_list(path: Path, name: str, sample: Sample, options: ImportOptions) -> RowList | None:
     """Return the rows of a file that is one JSON object around them; None if the file is anything else.
 
-    ``key`` names the list of rows; without it, there must be only one list of objects.
+    ``options.sheet`` names the list of rows; without it, there must be only one list of objects. A field that the user
+    took from the object itself makes the object a row.
     """
+    key = options.sheet
+    if any(column.partition(".")[0] in sample.keys for _, column in options.fields if column):
+        return None
     if sample.container != "json" or not sample.text.lstrip().startswith("{") or len(sample.values) > 1:
         return None
     first = sample.values[0] if sample.values else None

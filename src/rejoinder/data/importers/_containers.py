@@ -42,7 +42,7 @@ def read_json_rows(file: File, options: ImportOptions) -> Iterator[tuple[Place, 
     around = None
     if options.file is None:  # else the caller has looked for it
         sample = take_sample(read_beginning(file, BEGINNING), file.name)
-        around = read_row_list(file.path, file.name, sample, options.sheet)
+        around = read_row_list(file.path, file.name, sample, options)
     if around is not None:
         yield from ((RowPlace(file.name, number), row) for number, row in enumerate(around.rows, start=1))
         return
