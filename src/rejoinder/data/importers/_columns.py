@@ -15,6 +15,7 @@ _SINGLE_FIELDS = frozenset(key for keys in KEYS.values() for key in keys) - {"co
 _REPEATABLE_FIELDS = frozenset({"context", "reference", "references", "rating"})
 _FIELD_PREFIXES = ("response:", "rating:")
 _LONGEST_LIST = 300
+_LONGEST_NAME = 100  # of a column that a suggested command names
 _REPEATED = re.compile(r"\.\d+\Z")  # a second column of one name
 
 # What people call the columns of a field. Case, spaces, hyphens and underscores make no difference.
@@ -302,6 +303,7 @@ def _explain_missing(parts: Mapping[str, bool], place: Place, columns: tuple[str
     missing = [field for field in ("context", "response") if not parts[field]]
     known = {column for found in find_aliases(columns).values() for column in found}
     others = [str(column) for column in columns if column not in known and str(column).strip()]
+    others = [column for column in others if len(column) <= _LONGEST_NAME]
     words = " or ".join({"context": "the context", "response": "the reply"}[field] for field in missing)
     problem = f"{place}: no column holds {words} (found: {brief(', '.join(map(str, columns)) or 'none', 120)})"
     others += [column for column in find_aliases(columns).get("system", ()) if len(others) < len(missing)]

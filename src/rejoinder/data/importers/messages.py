@@ -83,7 +83,7 @@ def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[Imp
 
 def _read_messages(file: File, named: Mapping[str, str], options: ImportOptions, tally: ImportTally) -> list[_Message]:
     messages: list[_Message] = []
-    html = 0
+    html: Counter[str] = Counter()
     for place, row in read_rows(file, options):
         columns = {field: name for field, name in {**_find_columns(row, row), **named}.items() if name}
         if not messages:
@@ -99,20 +99,21 @@ def _read_messages(file: File, named: Mapping[str, str], options: ImportOptions,
         }
         dialogue, speaker = texts.get("dialogue"), texts.get("speaker")
         if dialogue is None or speaker is None:
-            column = columns["dialogue" if dialogue is None else "speaker"]
+            field = "dialogue" if dialogue is None else "speaker"
+            column = columns.get(field, field)
             raise InputError(f"{place}: {column!r} is empty; fill it or remove the row")
         text = texts.get("text")
         plain = strip_html(text) if text is not None and holds_html(columns["text"]) else None
         if plain is not None:
-            html, text = html + 1, plain or None
+            html[columns["text"]] += 1
+            text = plain or None
         if text is None:
             tally.left_out[EMPTY_MESSAGES] += 1
             continue
         time = look_up(row, columns["time"]) if "time" in columns else None
         role = texts.get("role") or speaker
         messages.append(_Message(place, dialogue, role, speaker, text.strip("\r\n"), time, texts.get("system")))
-    if html:
-        tally.notes.append(f"HTML tags removed from {html:,} texts of {columns['text']}")
+    tally.notes += [f"HTML tags removed from {number:,} texts of {column}" for column, number in html.items()]
     return messages
 
 
