@@ -70,7 +70,7 @@ def spool_as_utf8(path: Path, encoding: str) -> Path:
             with path.open("rb") as raw:
                 is_gzip = raw.read(2) == b"\x1f\x8b"
                 raw.seek(0)
-                source = gzip.GzipFile(fileobj=raw) if is_gzip else raw
+                source: IO[bytes] | gzip.GzipFile = gzip.GzipFile(fileobj=raw) if is_gzip else raw
                 decoder = codecs.getincrementaldecoder(encoding)()
                 while block := source.read(2**20):
                     file.write(decoder.decode(block).encode())
