@@ -108,7 +108,8 @@ def fill(folder: Path) -> None:
 
 def _tables(folder: Path) -> None:
     """Tables of replies, as people keep them."""
-    for name in ("old.csv", "new.csv"):
+    (folder / "replies").mkdir(exist_ok=True)
+    for name in ("old.csv", "new.csv", "replies/old.csv", "replies/new.csv"):
         (folder / name).write_text("prompt,response\nIs it open?,Yes.\nUntil when?,Until six.\n")
     openpyxl = importlib.import_module("openpyxl")
     book = openpyxl.Workbook()

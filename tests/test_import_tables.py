@@ -184,7 +184,7 @@ def test_tsv_keeps_quotes_when_told_to(tmp_path: Path) -> None:
         ("context,response\na\n", r"line 2: has 1 cells but the header has 2"),
         ("context,response\na,b\n\na,b,c\n", r"line 4: has 3 cells but the header has 2"),
         ('context,response\n"a,b\n', r"line 2: cannot be read as a row \(unexpected end of data\)"),
-        ("context,context\na,b\n", "the header names the column 'context' twice"),
+        ("context,context,response\na,b,c\n", "2 columns could hold the context: context, context.1"),
         ("said,response\na,b\n", r"line 2: no column holds the context \(found: 'said, response'\); .*context=said"),
         ("a,b\na,b\n", "no column holds the context or the reply"),
         ("context,response\n ,b\n", r"line 2: the context in 'context' is empty"),
@@ -226,7 +226,7 @@ def test_a_wrong_field_is_told(tmp_path: Path, fields: Any, said: str) -> None:
 
 
 def test_a_system_must_be_said_somewhere(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="line 2: the system that replied is unknown; give --system NAME"):
+    with pytest.raises(InputError, match="line 2: the system that replied is unknown; .*: rejoinder import .* --system NAME"):
         imported("csv", csv_of(tmp_path, "context,response\na,b\n"))
 
 
@@ -387,7 +387,7 @@ def test_a_split_is_chosen_where_there_are_several(tmp_path: Path) -> None:
     for split, row in zip(("train", "test"), ROWS, strict=True):
         saved_dataset(both / split, [row])
     save(both / "dataset_dict.json", {"splits": ["train", "test"]})
-    with pytest.raises(InputError, match="holds the splits train, test; choose one with --split"):
+    with pytest.raises(InputError, match="holds the splits train, test; choose one: rejoinder import huggingface .* --split test"):
         imported("huggingface", both, fields=ARROW_FIELDS)
     with pytest.raises(InputError, match="has no split 'tset'; did you mean 'test'"):
         imported("huggingface", both, fields=ARROW_FIELDS, split="tset")

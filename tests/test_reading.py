@@ -48,7 +48,7 @@ DAMAGE = {
     "cut": (ITEM + RESPONSE[:20], "line 2: the last line is cut off"),
     "not json": (ITEM + b"hello\n" + RESPONSE, "line 2: not valid JSON"),
     "bad utf-8": (ITEM + RESPONSE.replace(b"Hi", b"\xff\xfe"), "line 2: not UTF-8 at byte"),
-    "utf-16": (("{}\n").encode("utf-16"), "line 1: not UTF-8 at byte 1 (found 0xff); the file may be UTF-16"),
+    "utf-16": (b"\xff\xfe{}\n", "line 1: not UTF-8 at byte 1 (found 0xff); the file may be UTF-16"),
     "lone surrogate": (b'{"item": "i", "system": "s", "text": "\\ud800"}\n', "line 1: not valid JSON"),
     "list": (b"[\n" + ITEM, "not valid JSON"),
     "NaN": (b'{"response": "r", "rater": "a", "aspect": "b", "value": NaN}\n', "line 1: not valid JSON"),

@@ -118,3 +118,12 @@ def test_the_signature_says_everything_that_decides_the_number() -> None:
     found = rejoinder.signature(rejoinder.parse("bleu(n=2)"), {"human", "bm25"})
     for part in ("bleu|n:2", "|lowercase:yes", "|references:bm25+human", "|version:"):
         assert part in found
+
+
+def test_a_folder_is_listed_again_only_when_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rejoinder.data.detection import detect_format, take_sample
+
+    sample = take_sample(b"prompt,response\nHi.,Hello.\n", "replies.csv")
+    assert detect_format(sample) == "csv"
+    monkeypatch.setattr("pkgutil.iter_modules", lambda folder: pytest.fail("listed again"))
+    assert detect_format(sample) == "csv"

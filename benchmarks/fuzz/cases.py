@@ -18,6 +18,21 @@ class Case(NamedTuple):
 
 _ONE = "--processes 1"
 _FIELDS = "--field reference=good --field rating:fun=score"
+# The files of tests/shapes by what reads them; all go into score.
+_SHAPES = (
+    "utf16.csv cp1252.csv semicolon.csv excel.csv zipped.csv.gz titled.csv table.md sheet.xlsx rows.parquet array.json "
+    "utf16.jsonl utf16_plain.json wrapped.json pandas_columns.json pandas_split.json commas.jsonl conversations.json "
+    "help_desk.csv intercom.jsonl chat_table.tsv thumbs.csv preferences.jsonl preferences.csv transcripts.jsonl "
+    "chats.parquet openai_responses.jsonl anthropic_calls.jsonl chatgpt_conversations.json claude_conversations.json "
+    "langfuse_traces.csv langsmith_runs.jsonl otel_otlp.json otel_console.json"
+).split()
+_SHAPE_CASES = (
+    *(Case(f"score {name} -m length -o out --no-cache --empty nan --format json {_ONE}", f"shapes/{name}:{name}") for name in _SHAPES),
+    Case(f"score tables -m length -o out --no-cache --empty nan {_ONE}", "shapes/quality.csv:tables/old.csv shapes/cp1252.csv:tables/new.csv shapes/history.jsonl:tables/list.json"),
+    Case(f"score text:contexts.txt,replies.txt -m length -o out --no-cache --empty nan {_ONE}", "shapes/contexts.txt:contexts.txt shapes/replies.txt:replies.txt"),
+    Case("agreement thumbs.csv --resamples 100 --system a --format json", "shapes/thumbs.csv:thumbs.csv"),
+    Case("explain semicolon.csv --response 1 -m length --system a", "shapes/semicolon.csv:semicolon.csv", refusal="1"),
+)  # fmt: skip
 CASES = (
     Case(f"score chats.jsonl -m bleu -m length -m distinct -o out --no-cache --matched --dialogues --format json {_ONE}", "chats.jsonl"),
     Case(f"score openai.jsonl -m length -m context_overlap -o out --no-cache --format json {_ONE}", "openai.jsonl"),
@@ -25,6 +40,7 @@ CASES = (
     Case(f"score shards-in -m length -o out --no-cache --format json {_ONE}", "parquet-shards:shards-in"),
     Case(f"score chats.jsonl -m judge(rubric='rubric.toml') -o out --no-cache {_ONE}", "chats.jsonl rubric.toml", "rubric.toml", "rejoinder models get"),
     Case(f"score - -m chrf -o out --no-cache --empty nan --format json {_ONE} <chats.jsonl", "chats.jsonl"),
+    *_SHAPE_CASES,
     Case("compare run --format json", "run"),
     Case("compare chats.jsonl --preferences --format json", "chats.jsonl"),
     Case(f"trust run --resamples 100 --format json {_ONE}", "run"),

@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import os
+import shutil
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -38,6 +39,9 @@ META: dict[str, Any] = {
     "text": 'tab\t, line\n, quote ", nul \x00, escape \x1b[31m, turn \u202e, face 👍',
 }
 _THINGS = ("window", "tea", "garden", "piano", "letter", "bicycle", "carpet", "ladder", "candle", "basket")
+
+
+_SHAPES = Path(__file__).parents[2] / "tests" / "shapes"
 
 
 class Ending(NamedTuple):
@@ -274,6 +278,7 @@ def make_inputs(folder: Path) -> None:
         write(of, folder / name)
     write_seeds(seeds(), folder / "seeds.jsonl")
     (folder / "corpus").mkdir()
+    shutil.copytree(_SHAPES, folder / "shapes")
     texts = {**_TEXTS, "openai.jsonl": _lines(_OPENAI), "rows.jsonl": _lines(_ROWS), "dstc10.json": json.dumps(_DSTC10)}
     for name, text in {**texts, "corpus/utterances.jsonl": _lines(_UTTERANCES)}.items():
         (folder / name).write_text(text, encoding="utf-8")

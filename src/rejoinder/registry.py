@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 from collections.abc import Callable
 from types import ModuleType
@@ -42,6 +43,7 @@ class Registry(Generic[T]):
         self._package, self._kind, self._packages = package, kind, packages
         self._from_module, self._typed = from_module, typed
         self._from_entry_point, self._from_file = from_entry_point, from_file
+        self._listed: tuple[tuple[Any, ...], dict[str, str]] = ((), {})
 
     def packaged_names(self) -> list[str]:
         """The names of what comes with rejoinder, sorted."""
@@ -74,13 +76,17 @@ class Registry(Generic[T]):
         return sorted(entry_points(group=self._package), key=lambda entry: entry.name)
 
     def _modules(self) -> dict[str, str]:
-        """The module behind each name of the folder."""
+        """The module behind each name of the folder, which is listed again only when it changes."""
         folder = importlib.import_module(self._package).__path__
-        return {
-            self._typed(m.name): m.name
-            for m in pkgutil.iter_modules(folder)
-            if (m.ispkg if self._packages else not m.name.startswith("_"))
-        }
+        state = tuple((path, os.stat(path).st_mtime_ns if os.path.isdir(path) else None) for path in folder)
+        if self._listed[0] != state:
+            modules = {
+                self._typed(m.name): m.name
+                for m in pkgutil.iter_modules(folder)
+                if (m.ispkg if self._packages else not m.name.startswith("_"))
+            }
+            self._listed = (state, modules)
+        return self._listed[1]
 
 
 def with_dashes(module: str) -> str:

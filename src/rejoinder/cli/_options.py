@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
@@ -145,33 +146,64 @@ def _parse_fields(ctx: click.Context, param: click.Parameter, options: tuple[str
     return tuple(pairs)
 
 
-def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
+_TABLE_OPTIONS = {
+    "bots": click.option(
+        "--bot",
+        "bots",
+        multiple=True,
+        metavar="NAME",
+        help="An author whose messages are replies, if each row is a message [found by the name]; may be repeated.",
+    ),
+    "sheet": click.option(
+        "--sheet", metavar="NAME", help="The sheet of a spreadsheet [the first], or the list in a JSON object."
+    ),
+    "separator": click.option(
+        "--separator", metavar="TEXT", help=r"The text between the turns of a context in one cell, e.g. '\n'."
+    ),
+    "fields": click.option(
+        "--field",
+        "fields",
+        multiple=True,
+        callback=_parse_fields,
+        metavar="KEY=COLUMN",
+        help="The column or key of the file that holds KEY: context, reference, response (or response:SYSTEM), "
+        "system, item, dialogue or rating:ASPECT [found by its name]; may be repeated.",
+    ),
+    "system": click.option("--system", metavar="NAME", help="The system that wrote the replies [as the file says]."),
+}
+
+
+def table_options(command: Callable[..., Any], without: tuple[str, ...] = ()) -> Callable[..., Any]:
     """Add the options that say how to read a file in another format: --system, --field, --separator, --sheet, --bot."""
-    for option in (
-        click.option(
-            "--bot",
-            "bots",
-            multiple=True,
-            metavar="NAME",
-            help="An author whose messages are replies, if each row is a message [found by the name]; may be repeated.",
-        ),
-        click.option("--sheet", metavar="NAME", help="The sheet of a spreadsheet [the first]."),
-        click.option(
-            "--separator", metavar="TEXT", help=r"The text between the turns of a context in one cell, e.g. '\n'."
-        ),
-        click.option(
-            "--field",
-            "fields",
-            multiple=True,
-            callback=_parse_fields,
-            metavar="KEY=COLUMN",
-            help="The column or key of the file that holds KEY: context, reference, response (or response:SYSTEM), "
-            "system, item, dialogue or rating:ASPECT [found by its name]; may be repeated.",
-        ),
-        click.option("--system", metavar="NAME", help="The system that wrote the replies [as the file says]."),
-    ):
-        command = option(command)
+    for name, option in _TABLE_OPTIONS.items():
+        command = command if name in without else option(command)
     return command
+
+
+def input_options(*without: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add ``table_options`` for the files that the arguments of a command name; the command itself does not see them.
+
+    An option of the command that has the same name is named in ``without``.
+    """
+
+    def add_options(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def run_with_options(**parameters: Any) -> Any:
+            from rejoinder.data.importers import ImportOptions
+            from rejoinder.data.input_options import use_input_options
+
+            options = ImportOptions(**{name: parameters.pop(name) for name in _TABLE_OPTIONS if name not in without})
+            if options == ImportOptions():
+                return command(**parameters)
+            arguments = [param for param in click.get_current_context().command.params if param.name in parameters]
+            values = [parameters[str(one.name)] for one in arguments if isinstance(one, click.Argument)]
+            names = [name for value in values for name in (value if isinstance(value, tuple) else (value,))]
+            with use_input_options(options, [str(name) for name in names if name is not None]):
+                return command(**parameters)
+
+        return table_options(run_with_options, without)
+
+    return add_options
 
 
 def engine_options(usual: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

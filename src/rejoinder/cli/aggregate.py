@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from rejoinder.cli import _help
-from rejoinder.cli._options import records_output_option, source_argument, without_option
+from rejoinder.cli._options import input_options, records_output_option, source_argument, without_option
 
 GROUP = _help.PEOPLE
 
@@ -25,6 +25,7 @@ GROUP = _help.PEOPLE
 @click.option(
     "--all", "everything", is_flag=True, help="Also write all other records of FILE, so that the result is complete."
 )
+@input_options()
 def command(
     source: str, output: str, method: str, aspect: str | None, without: tuple[str, ...], everything: bool
 ) -> None:

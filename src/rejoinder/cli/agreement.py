@@ -7,7 +7,7 @@ from typing import Literal
 import click
 
 from rejoinder.cli import _help
-from rejoinder.cli._options import seed_option, source_argument, table_format_option, without_option
+from rejoinder.cli._options import input_options, seed_option, source_argument, table_format_option, without_option
 
 GROUP = _help.PEOPLE
 
@@ -32,6 +32,7 @@ GROUP = _help.PEOPLE
 )
 @seed_option
 @table_format_option
+@input_options()
 def command(
     source: str,
     aspect: str | None,

@@ -11,6 +11,7 @@ from rejoinder.cli._options import (
     OutputPath,
     choose_engine,
     engine_options,
+    input_options,
     output_option,
     seed_option,
     table_format_option,
@@ -44,6 +45,7 @@ _EXAMPLES = 5  # the fewest worst cases of each trial that a file holds
 )
 @engine_options("1 on this machine, all of a cluster")
 @table_format_option
+@input_options()
 def command(
     files: tuple[str, ...],
     metrics: tuple[str, ...],

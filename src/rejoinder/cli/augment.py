@@ -12,6 +12,7 @@ from rejoinder.cli import _help
 from rejoinder.cli._options import (
     choose_engine,
     engine_options,
+    input_options,
     records_output_option,
     seed_option,
     sheet_output,
@@ -73,6 +74,7 @@ RESUMABLE = "with output"
 @seed_option
 @engine_options("1 on this machine, all of a cluster")
 @table_format_option
+@input_options()
 def command(
     items: str,
     output: str,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import click
 
 from rejoinder.cli import _help
-from rejoinder.cli._options import by_option, seed_option, table_format_option
+from rejoinder.cli._options import by_option, input_options, seed_option, table_format_option
 
 if TYPE_CHECKING:
     from rejoinder.table import Table
@@ -41,6 +41,7 @@ COMMON = 2
 )
 @seed_option
 @table_format_option
+@input_options()
 def command(
     run: str,
     new: str | None,

@@ -8,7 +8,7 @@ from typing import Literal
 import click
 
 from rejoinder.cli import _help
-from rejoinder.cli._options import choose_engine, engine_options, output_option
+from rejoinder.cli._options import choose_engine, engine_options, input_options, output_option
 
 GROUP = _help.MODELS_AND_DATA
 RESUMABLE = "always"
@@ -26,6 +26,7 @@ RESUMABLE = "always"
     help="How vectors are stored.",
 )
 @engine_options("1 on this machine, all of a cluster")
+@input_options()
 def command(
     file: str,
     output: Path,

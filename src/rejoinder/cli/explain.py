@@ -7,7 +7,7 @@ import sys
 import click
 
 from rejoinder.cli import _help
-from rejoinder.cli._options import table_format_option
+from rejoinder.cli._options import input_options, table_format_option
 
 GROUP = _help.SCORING
 
@@ -21,6 +21,7 @@ GROUP = _help.SCORING
 @click.option("--reply", metavar="TEXT", help="The reply, if no FILE is given.")
 @click.option("-m", "--metric", default="aptness", show_default=True, metavar="SPEC", help="The metric to explain.")
 @table_format_option
+@input_options()
 def command(
     file: str | None, response: str | None, context: tuple[str, ...], reply: str | None, metric: str, form: str
 ) -> None:

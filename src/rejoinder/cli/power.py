@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from rejoinder.cli import _help
-from rejoinder.cli._options import table_format_option
+from rejoinder.cli._options import input_options, table_format_option
 
 GROUP = _help.SCORING
 
@@ -34,6 +34,7 @@ GROUP = _help.SCORING
     "--pairs", is_flag=True, help="Without a pilot: raters compare pairs; a difference of 0.1 is 60 of 100 points."
 )
 @table_format_option
+@input_options("system")
 def command(
     pilot: str | None,
     difference: float | None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from rejoinder.cli import _help
-from rejoinder.cli._options import records_output_option, seed_option
+from rejoinder.cli._options import input_options, records_output_option, seed_option
 
 GROUP = _help.TEST_SETS
 
@@ -19,6 +19,7 @@ GROUP = _help.TEST_SETS
 @click.option("-k", type=click.IntRange(min=1), default=5, show_default=True, help="The most candidates per item.")
 @records_output_option(required=False)
 @seed_option
+@input_options()
 def command(items: str, corpus: str, spec: str, k: int, output: str, seed: int) -> None:
     """Propose candidates from a source for every item in ITEMS, and write questions (items with candidates).
 

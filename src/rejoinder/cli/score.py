@@ -78,12 +78,15 @@ def command(
 
     FILE is a table (CSV, TSV, XLSX, JSON, JSONL, Parquet) with columns such as prompt, response and model, a chat log,
     text:CONTEXTS,REPLIES for two text files line by line, records in rejoinder's schema, - for standard input, or
-    dataset:NAME for a published set. NAME=FILE names the system that replied: v1=old.csv v2=new.csv. A folder, a
-    pattern or an address of an object store means many files, each scored on its own. If a run is stopped, run the same
-    command again to continue.
+    dataset:NAME for a published set. NAME=FILE names the system that replied: v1=old.csv v2=new.csv. A folder or
+    pattern of tables means all of them in one run, each a system of that name unless its rows name one. One of records
+    or logs in JSONL or Parquet, or an address of an object store, means many files, each scored on its own. If a run is
+    stopped, run the same command again to continue.
     """
     from rejoinder.cli._progress import show_progress
     from rejoinder.data.importers import ImportOptions
+    from rejoinder.data.input_folder import find_input_folder
+    from rejoinder.data.inputs import split_system
     from rejoinder.data.remote import is_remote
     from rejoinder.data.shards.files import is_sharded
     from rejoinder.engines.factory import open_engine
@@ -95,7 +98,8 @@ def command(
     if processes is None and engine == "local" and _uses_gpu(plan):
         processes = 1  # several would each start CUDA and wait for the same GPU
     compute_engine = open_engine(engine, processes, address)
-    if any(is_sharded(file) for file in files):
+    folders = [find_input_folder(split_system(file)[1]) for file in files]
+    if any(folder is None and is_sharded(file) for file, folder in zip(files, folders, strict=True)):
         if options != ImportOptions():
             raise SpecError("--system, --field, --separator, --sheet and --bot are for single files; name the files")
         _score_shards(files, plan, output, compute_engine, form, parquet)
@@ -107,6 +111,8 @@ def command(
         finished = run(
             files, plan, folder, cache=not no_cache, progress=reporter.progress, engine=compute_engine, options=options
         )
+    for folder_input in filter(None, folders):
+        click.echo(folder_input.describe(), err=True)
     _print_run(finished, reporter, form, dialogues, report)
 
 

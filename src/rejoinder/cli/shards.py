@@ -7,7 +7,7 @@ from typing import Literal
 import click
 
 from rejoinder.cli import _help
-from rejoinder.cli._options import OutputPath, engine_options, output_option
+from rejoinder.cli._options import OutputPath, engine_options, input_options, output_option
 
 GROUP = _help.MODELS_AND_DATA
 
@@ -40,6 +40,7 @@ def command() -> None:
     help="Records per shard; a shard that is full still gets the rest of its conversation.",
 )
 @click.option("--gather", is_flag=True, help="First sort the records so that each conversation is together (on disk).")
+@input_options()
 def write(
     files: tuple[str, ...], output: str, form: Literal["parquet", "jsonl", "jsonl.gz"], records: int, gather: bool
 ) -> None:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import codecs
 import csv
+import gzip
 import io
 import itertools
 import json
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rejoinder.data.excel import read_first_sheet_rows
+from rejoinder.data.header import find_header_row
 from rejoinder.data.importers._base import Importer, importer, importer_names
 from rejoinder.data.parquet import read_first_parquet_rows
 from rejoinder.errors import RejoinderError
@@ -22,10 +24,14 @@ from rejoinder.errors import RejoinderError
 BEGINNING = 2**18  # bytes of a file that are looked at
 _MOST_VALUES = 20
 _MOST_ROWS = 20
+_GZIP = b"\x1f\x8b"
+_NUL_SAMPLE, _NUL_SHARE = 1024, 0.4  # the bytes that are looked at for NULs; their share in UTF-16
 _DELIMITERS = (",", "\t", ";", "|")
 _SPACE = re.compile(r"[\s,]*")
 _SEPARATOR_LINE = re.compile(r'\A"?sep=([,;|\t])"?\r?\n', re.IGNORECASE)  # as Excel writes it
-_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"\s*(:?)', re.DOTALL)
+_STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"\s*(:?)', re.DOTALL)
+_LIST_OF_OBJECTS = re.compile(r"\s*\[\s*\{")
+_MARK = re.compile(r'["{}\[\]]')
 
 
 @dataclass(frozen=True)
@@ -34,11 +40,13 @@ class Sample:
 
     - ``name``: the file's name, without its folder.
     - ``suffix``: its ending in lower case, such as ``.csv``; that of ``x.csv.gz`` is ``.csv``.
-    - ``encoding``: utf-8, utf-8-sig, utf-16 or cp1252.
-    - ``text``: the decoded beginning.
+    - ``encoding``: utf-8, utf-8-sig, utf-16 (with a byte order mark), utf-16-le, utf-16-be or cp1252.
+    - ``text``: the decoded beginning; ``beginning``: its first bytes.
     - ``is_document``: whether it is one JSON value (a list or an object) and not one value per line.
     - ``values``: the first complete JSON values: lines, or entries of the list.
     - ``keys``: the keys of the first JSON object, also if it is longer than the beginning.
+    - ``entries``: of an object that is longer than the beginning, its first key with a list of objects, and the first
+      of these.
     - ``delimiter``, ``header``: of a text table; an empty header if it is not one. Parquet and spreadsheets have a
       header, and their first rows as ``values``, if the libraries that read them are installed.
     - ``container``: text, json, parquet or xlsx.
@@ -51,31 +59,42 @@ class Sample:
     is_document: bool = False
     values: tuple[Any, ...] = ()
     keys: frozenset[str] = frozenset()
+    entries: tuple[str, tuple[Any, ...]] = ("", ())
     delimiter: str = ","
     header: tuple[str, ...] = ()
     container: str = "text"
+    beginning: bytes = b""
 
 
 def detect_format(sample: Sample) -> str | None:
     """Return the name of the importer that recognises a file; None if no importer does."""
-    names = [name for name in importer_names() if recognises(importer(name), sample)]
+    names = list_claims(sample)
     if len(names) > 1:
         raise RuntimeError(f"{sample.name}: several importers claim it: {', '.join(names)}")
     return names[0] if names else None
 
 
-def recognises(reader: Importer, sample: Sample) -> bool:
-    """Whether an importer claims a file; one without ``recognise`` never does.
+def list_claims(sample: Sample) -> list[str]:
+    """Return the importers that recognise a file; there should be one at most.
 
-    An importer of tables with any columns (``IS_GENERAL``) claims only what no importer of a certain format does.
+    An importer of tables with any columns (``IS_GENERAL``) is only asked where no importer of a certain format claims
+    the file; one without ``recognise`` is never asked.
     """
+    readers = {name: importer(name) for name in importer_names()}
+    for is_general in (False, True):
+        names = [
+            name
+            for name, reader in readers.items()
+            if getattr(reader, "IS_GENERAL", False) == is_general and _recognises(reader, sample)
+        ]
+        if names:
+            return names
+    return []
+
+
+def _recognises(reader: Importer, sample: Sample) -> bool:
     recognise = getattr(reader, "recognise", None)
-    if recognise is None or not recognise(sample):
-        return False
-    if not getattr(reader, "IS_GENERAL", False):
-        return True
-    others = (importer(name) for name in importer_names())
-    return not any(recognises(one, sample) for one in others if not getattr(one, "IS_GENERAL", False))
+    return recognise is not None and bool(recognise(sample))
 
 
 def sample_file(path: Path, name: str) -> Sample:
@@ -94,7 +113,7 @@ def sample_file(path: Path, name: str) -> Sample:
 
 def take_sample(beginning: bytes, name: str) -> Sample:
     """Return the sample of a file from its first bytes, which may be compressed."""
-    if beginning[:2] == b"\x1f\x8b":
+    if beginning.startswith(_GZIP):
         try:
             beginning = zlib.decompressobj(wbits=31).decompress(beginning, BEGINNING)
         except zlib.error:  # reading it will say what is wrong
@@ -108,10 +127,21 @@ def take_sample(beginning: bytes, name: str) -> Sample:
         return Sample(name, suffix, encoding, text, container=container)
     if text.lstrip()[:1] in ("{", "["):
         is_document, values = _parse_values(text.lstrip())
-        keys = frozenset(values[0]) if values and isinstance(values[0], dict) else frozenset(_first_keys(text))
-        return Sample(name, suffix, encoding, text, is_document, values, keys, container="json")
+        if values:
+            keys = frozenset(values[0]) if isinstance(values[0], dict) else frozenset(_first_keys(text))
+            return Sample(name, suffix, encoding, text, is_document, values, keys, container="json")
+        cut = dict(_first_keys_with_ends(text))
+        return Sample(
+            name, suffix, encoding, text, is_document, (), frozenset(cut), _first_entries(text, cut), container="json"
+        )
     delimiter, header = find_header(text)
-    return Sample(name, suffix, encoding, text, delimiter=delimiter, header=header)
+    return Sample(name, suffix, encoding, text, delimiter=delimiter, header=header, beginning=beginning[:512])
+
+
+def read_decompressed(path: Path) -> bytes:
+    """Return all bytes of a file, decompressed."""
+    content = path.read_bytes()
+    return gzip.decompress(content) if content.startswith(_GZIP) else content
 
 
 def _find_container(beginning: bytes) -> str:
@@ -123,11 +153,19 @@ def _find_container(beginning: bytes) -> str:
 
 
 def find_encoding(beginning: bytes) -> str:
-    """Return the encoding of a text: by its byte order mark, else UTF-8 if it is valid, else cp1252."""
+    """Return the encoding of a text: by its byte order mark, else UTF-8 if it is valid, else cp1252.
+
+    UTF-16 without a mark has a NUL as every first or every second byte of most characters.
+    """
     if beginning.startswith(codecs.BOM_UTF8):
         return "utf-8-sig"
     if beginning.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
+    start = beginning[:_NUL_SAMPLE]
+    if len(start) >= 2 and b"\0" in start:
+        zeros = [start[offset::2].count(0) / (len(start) // 2) for offset in (0, 1)]
+        if min(zeros) == 0 and max(zeros) > _NUL_SHARE:
+            return "utf-16-be" if zeros[0] else "utf-16-le"
     try:
         codecs.getincrementaldecoder("utf-8")().decode(beginning)  # incremental: the last character may be cut
     except UnicodeDecodeError:
@@ -154,22 +192,35 @@ def _parse_values(text: str) -> tuple[bool, tuple[Any, ...]]:
     return is_list or "\n" in text[:first_end].rstrip(), tuple(values)
 
 
+def _first_entries(text: str, keys: Mapping[str, int]) -> tuple[str, tuple[Any, ...]]:
+    """Return the first of the keys whose value is a list of objects, and the first of these objects."""
+    for key, end in keys.items():
+        if match := _LIST_OF_OBJECTS.match(text, end):
+            return key, _parse_values(text[match.start() :].lstrip())[1]
+    return "", ()
+
+
 def _first_keys(text: str) -> Iterator[str]:
     """Yield the keys of the first object of a JSON text that may be cut."""
+    return (key for key, _ in _first_keys_with_ends(text))
+
+
+def _first_keys_with_ends(text: str) -> Iterator[tuple[str, int]]:
+    """Yield the keys of the first object of a JSON text that may be cut, each with where its value begins."""
     depth, position = 0, text.find("{")
-    while 0 <= position < len(text):
-        if text[position] == '"':
-            match = _STRING.match(text, position)
+    while position >= 0 and (mark := _MARK.search(text, position)):
+        position = mark.end()
+        if mark[0] == '"':
+            match = _STRING.match(text, mark.start())
             if match is None:
                 return
             if match[2] and depth == 1:
-                yield match[1]
+                yield match[1], match.end()
             position = match.end()
             continue
-        depth += (text[position] in "{[") - (text[position] in "}]")
+        depth += 1 if mark[0] in "{[" else -1
         if depth == 0:
             return
-        position += 1
 
 
 def find_header(text: str) -> tuple[str, tuple[str, ...]]:
@@ -187,6 +238,7 @@ def find_header(text: str) -> tuple[str, tuple[str, ...]]:
         except csv.Error:
             continue
         rows = [row for row in rows if any(cell.strip() for cell in row)]
+        rows = rows[find_header_row(rows) :]
         if not rows or len(rows[0]) < 2:
             continue
         share = sum(len(row) == len(rows[0]) for row in rows) / len(rows)

@@ -10,19 +10,24 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from rejoinder.errors import InputError, MissingExtraError, brief, nearest
+from rejoinder.data.header import find_header_row, name_columns
+from rejoinder.errors import InputError, MissingExtraError, nearest
+
+_MOST_TITLES = 8  # rows above the header
 
 
 def read_sheet_rows(path: Path, name: str, sheet: str | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the rows of a sheet (by default the first) by column, each with its number; the first names the columns."""
-    header: list[str] = []
-    for number, cells in enumerate(_read_cells(path, name, sheet), start=1):
-        values = [_convert_cell(cell) for cell in cells]
-        if all(value is None or value == "" for value in values):
-            continue
-        if not header:
-            header = _parse_header(values, name, number)
-            continue
+    cells = enumerate(_read_cells(path, name, sheet), start=1)
+    rows = (
+        (number, list(map(_convert_cell, row))) for number, row in cells if any(cell not in (None, "") for cell in row)
+    )
+    first = list(itertools.islice(rows, _MOST_TITLES + 1))
+    above = find_header_row([values for _, values in first])
+    header = name_columns(first[above][1]) if first else []
+    while header and not header[-1]:
+        header.pop()
+    for number, values in itertools.chain(first[above + 1 :], rows):
         if any(value not in (None, "") for value in values[len(header) :]):
             raise InputError(f"{name} row {number}: has a cell to the right of the header; name that column")
         yield number, {column: value for column, value in zip(header, values, strict=False) if column}
@@ -73,16 +78,6 @@ def _open_book(path: Path, name: str) -> Iterator[Any]:
                 yield book
             finally:
                 book.close()
-
-
-def _parse_header(values: list[Any], name: str, number: int) -> list[str]:
-    while values and values[-1] in (None, ""):
-        values.pop()
-    header = ["" if value is None else str(value).strip() for value in values]
-    repeated = {column for column in header if column and header.count(column) > 1}
-    if repeated:
-        raise InputError(f"{name} row {number}: the header names the column {brief(min(repeated))} twice; rename one")
-    return header
 
 
 def _convert_cell(value: Any) -> Any:

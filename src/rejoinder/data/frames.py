@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from rejoinder.data.json_rows import find_columns, find_list
 from rejoinder.data.spool import register_spool, remove_spool
 from rejoinder.errors import InputError, brief
 
@@ -79,6 +80,11 @@ def _iterate_mapping(data: Mapping[Any, Any]) -> Iterator[Mapping[str, Any]]:
             )
         yield from _iterate_rows(next(iter(data.values())))
         return
+    if sum(isinstance(value, list | tuple) for value in data.values()) <= 1:
+        around = find_columns(data) or find_list(data, name_table(data))
+        if around is not None:  # not columns, but an object around rows, as services return it
+            yield from around.rows
+            return
     columns = {name: _as_list(name, values) for name, values in data.items()}
     lengths = {len(values) for values in columns.values()}
     if len(lengths) != 1:

@@ -16,18 +16,21 @@ import orjson
 
 from rejoinder.data import parquet
 from rejoinder.data.collection import Collection
-from rejoinder.data.detection import sample_file
-from rejoinder.data.formats import choose_format, reads_any_table
+from rejoinder.data.detection import Sample, sample_file
+from rejoinder.data.formats import choose_format, is_own, reads_any_table
 from rejoinder.data.frames import is_table, name_table, write_rows
 from rejoinder.data.importers import File, ImportOptions, ImportTally, import_places, importer
 from rejoinder.data.importers._base import FLAGS
 from rejoinder.data.importers._columns import suggest_score
 from rejoinder.data.importers._files import stem_of
 from rejoinder.data.importers.text import PREFIX, is_text_input, split_names
+from rejoinder.data.input_folder import find_input_folder
+from rejoinder.data.input_options import input_options
+from rejoinder.data.json_rows import read_row_list
 from rejoinder.data.parquet import is_parquet
 from rejoinder.data.reader import InputFile, decode_json_line
 from rejoinder.data.schema import Place, RowPlace, from_object
-from rejoinder.data.spool import has_pipe_name, is_pipe, remove_spool, spool_input
+from rejoinder.data.spool import has_pipe_name, is_pipe, remove_spool, spool_as_utf8, spool_input
 from rejoinder.data.validation import IdChecker
 from rejoinder.errors import InputError
 from rejoinder.files import sha256_of_bytes
@@ -36,6 +39,7 @@ from rejoinder.types import Dialogue, Item, Preference, Rating, Record, Response
 
 DATASET = "dataset:"
 _FIRST_ITEMS = 1000
+_MOST_SYSTEMS = 5
 _ENDINGS = (".jsonl", ".json", ".ndjson", ".parquet", ".csv", ".tsv", ".xlsx", ".txt")
 _LOG = logging.getLogger(__name__)
 
@@ -49,17 +53,21 @@ class Input:
         without: frozenset[str] = frozenset(),
         called: str | None = None,
         options: ImportOptions | None = None,
+        name: str | None = None,
     ) -> None:
         """Of a Parquet file, the columns in ``without`` are skipped as if empty; errors name the input ``called``.
+
+        A run calls it ``name``, by default the name of the file.
 
         The source is a file, ``NAME=FILE`` where NAME is the system that replied, ``text:CONTEXTS,REPLIES``, ``-``,
         ``dataset:NAME`` or a table in memory; ``options`` say how to read one in another format than ours.
         """
         self._without = without
-        self._options = options or ImportOptions()
+        self._options = options or (ImportOptions() if is_table(source) else input_options(source))
         self._place: type[Place] = Place
         self._spool: Path | None = None
-        self._rows: Path | None = None  # a table that is read by an importer of JSON
+        self._copy: Path | None = None  # what is read instead: rows as JSONL, or a text in UTF-8
+        self._notes: list[str] = []
         if is_table(source):
             self.name, self._place = name_table(source), RowPlace
             self._spool = write_rows(source)
@@ -67,7 +75,7 @@ class Input:
         elif isinstance(source, str | os.PathLike):
             system, self._source = split_system(str(source))
             self._options = replace(self._options, system=system) if system else self._options
-            self.name = self._name()
+            self.name = name or self._name()
             self.called = called or (self.name if self._source == "-" else printable(self._source))
             if self._source == "-" or is_pipe(self._source):
                 self._spool = spool_input(self._source)
@@ -80,7 +88,7 @@ class Input:
         self.digest, self.size = self._measure()
         self.imported_as: str | None = None
         self._format: str | None = None
-        self._is_known = self._is_announced = False
+        self._is_known = self._is_announced = self._has_list = False
         self.tally = ImportTally()
 
     @property
@@ -101,7 +109,7 @@ class Input:
     @property
     def columns(self) -> str:
         """Which column was taken for what, in one line; known once the records have been read."""
-        return self.tally.describe_columns()
+        return self.tally.describe_columns() if self.imported_as is not None else ""
 
     @property
     def left_out(self) -> dict[str, int]:
@@ -112,6 +120,7 @@ class Input:
         """Yield the records with their places."""
         self.tally = ImportTally()
         converted = self._convert()
+        self.tally.notes[:] = self._notes
         if converted is not None:
             for record, place in converted:
                 if not allow_empty and isinstance(record, Response) and not record.text.strip():
@@ -133,10 +142,10 @@ class Input:
             yield from parquet.read_parquet_records(self._source, self.called, self._without, allow_empty)
             self._check_digest(self._measure()[0])
             return
-        source = InputFile(self._source, self.called, self._place)
+        source = InputFile(self._copy or self._source, self.called, self._place)
         for line in source.lines():
             yield from_object(decode_json_line(line), line.place, allow_empty), line.place
-        self._check_digest(source.sha256)
+        self._check_digest(source.sha256 if self._copy is None else self._measure()[0])
 
     def _rename_system(self, records: Iterator[tuple[Record, Place]]) -> Iterator[tuple[Record, Place]]:
         """Yield the records with another name for their one system; ids that are made from it follow."""
@@ -189,9 +198,10 @@ class Input:
         reader = importer(self._format)
         is_general = getattr(reader, "IS_GENERAL", False)
         stem = stem_of(self.name.strip("<>")) if self._place is Place else "system"
-        file = File(self._rows or Path(self._source), self.called, stem, self._place)
+        file = File(self._copy or Path(self._source), self.called, stem, self._place)
         options = replace(
             self._options,
+            sheet=self._options.sheet if not self._has_list else None,
             unnamed=stem if is_general else None if self._format == "text" else "assistant",
             file=file,
             empty="keep" if "empty" in reader.TAKES and self._options.empty == "error" else self._options.empty,
@@ -204,14 +214,39 @@ class Input:
             return "text"
         with InputFile(self._source, self.called).open():  # an error if there is no such file
             pass
-        sample = sample_file(Path(self._source), self.name)
+        sample = self._copy_rows(sample_file(Path(self._source), self.name))
         name = choose_format(sample, self.called, self._options)
         if name is not None and sample.container in ("parquet", "xlsx") and not reads_any_table(name):
             from rejoinder.data.importers._containers import read_rows
 
             file = File(Path(self._source), self.called, self.stem)
-            self._rows, self._place = write_rows([row for _, row in read_rows(file, self._options)]), RowPlace
+            self._copy, self._place = write_rows([row for _, row in read_rows(file, self._options)]), RowPlace
         return name
+
+    def _copy_rows(self, sample: Sample) -> Sample:
+        """Copy JSON that is not in UTF-8, or whose rows are in an object, to JSONL; return the sample of the copy."""
+        path = Path(self._source)
+        if sample.container != "json":
+            return sample
+        if not sample.encoding.startswith("utf-8") and not (sample.encoding == "cp1252" and is_own(sample)):
+            self._copy = path = spool_as_utf8(path, sample.encoding)
+            self._notes.append(f"encoding {sample.encoding}")
+            sample = sample_file(path, self.name)
+        around = read_row_list(path, self.called, sample, self._options)
+        if around is None:
+            return sample
+        self._remove_copy()
+        self._copy, self._place, self._has_list = write_rows(around.rows), RowPlace, True
+        self._notes.append(f"rows = {around.where}")
+        return sample_file(self._copy, self.name)
+
+    def suggest_replies(self) -> str:
+        """Return what to type about a table without replies: its other columns may be systems; empty if it has none."""
+        if self.imported_as is None or not self.tally.unused:
+            return ""
+        columns = sorted(self.tally.unused)[:_MOST_SYSTEMS]
+        options = " ".join(f"--field {shlex.quote(f'response:{column}={column}')}" for column in columns)
+        return f"name the columns that hold replies: {suggest_score(Place(self.called, 1), options)}"
 
     def first_items(self) -> Iterator[Item]:
         """The first items, to see which fields they have."""
@@ -220,9 +255,13 @@ class Input:
 
     def close(self) -> None:
         """Delete the file that standard input, a pipe or a table was copied to."""
-        for path in (self._spool, self._rows):
-            if path is not None:
-                remove_spool(path)
+        self._remove_copy()
+        if self._spool is not None:
+            remove_spool(self._spool)
+
+    def _remove_copy(self) -> None:
+        if self._copy is not None:
+            remove_spool(self._copy)
 
     def _name(self) -> str:
         """The name a run uses, wherever the file is."""
@@ -260,12 +299,30 @@ def split_system(source: str) -> tuple[str | None, str]:
     return name.strip(), file
 
 
+def open_inputs(sources: Sequence[Any], options: ImportOptions | None = None) -> list[Input]:
+    """Return the inputs, and those of the files of a folder or pattern of tables in its place."""
+    inputs: list[Input] = []
+    for source in sources:
+        if isinstance(source, Input):
+            inputs.append(source)
+            continue
+        system, place = split_system(str(source)) if isinstance(source, str | os.PathLike) else (None, "")
+        folder = find_input_folder(place) if place else None
+        if folder is None:
+            inputs.append(Input(source, options=options))
+            continue
+        chosen = replace(options or ImportOptions(), system=system) if system else options
+        _LOG.info("%s", folder.describe())
+        inputs += [Input(path, options=chosen, name=name) for name, path in folder.files.items()]
+    return inputs
+
+
 def read(*given: Any, allow_empty: bool = False, options: ImportOptions | None = None) -> Collection:
     """Read files or tables (or ``dataset:NAME``), check the records, and return them as one collection.
 
-    - ``given``: files in our schema, tables and chat logs in other formats, ``NAME=FILE`` to name the system that
-      replied, ``text:CONTEXTS,REPLIES``, ``-`` for standard input, ``dataset:NAME``, or tables in memory: DataFrames,
-      Arrow tables, datasets, lists of dictionaries.
+    - ``given``: files in our schema, tables and chat logs in other formats, folders of these, ``NAME=FILE`` to name
+      the system that replied, ``text:CONTEXTS,REPLIES``, ``-`` for standard input, ``dataset:NAME``, or tables in
+      memory: DataFrames, Arrow tables, datasets, lists of dictionaries.
     - ``allow_empty``: whether an empty reply is allowed; it is an error otherwise.
     - ``options``: how to read files in other formats: columns, system, sheet.
 
@@ -279,8 +336,7 @@ def read(*given: Any, allow_empty: bool = False, options: ImportOptions | None =
     ['<list>: read as jsonl; question -> context, answer -> response, model -> system']
     """
     checker, collection = IdChecker(), Collection()
-    for one in given:
-        source = Input(one, options=options)
+    for source in open_inputs(given, options):
         try:
             for record, place in source.records(allow_empty):
                 if checker.add(record, place):

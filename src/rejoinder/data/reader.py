@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import hashlib
 import io
+import shlex
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -97,7 +98,8 @@ class InputFile:
         path = Path(self._path)
         if path.is_dir():
             raise InputError(
-                f"{self.name}: is a folder, not a file; name a file, or import a folder of logs with: rejoinder import"
+                f"{self.name}: is a folder, not a file; name a file of it, or score its tables with: rejoinder score "
+                f"{shlex.quote(self.name)}"
             )
         try:
             return path.open("rb")
@@ -123,7 +125,7 @@ class InputFile:
                 empty = False
                 yield InputLine(self._place(self.name, number), line, not line.endswith(b"\n"))
         if empty:
-            raise EmptyError(f"{self.name}: is empty; it must hold one JSON record per line")
+            raise EmptyError(f"{self.name}: is empty; it must hold a table, a log, or one JSON record per line")
 
     def _next_line(self, read: Callable[[int], bytes], number: int) -> bytes:
         try:
@@ -172,6 +174,12 @@ class _HashingStream(io.RawIOBase):
         return len(block)
 
 
+def suggest_utf8(name: str, encoding: str = "WINDOWS-1252") -> str:
+    """Return what to do about a text in another encoding."""
+    source, target = shlex.quote(name), shlex.quote(f"{Path(name).stem}-utf8{Path(name).suffix}")
+    return f"save it as UTF-8: iconv -f {encoding} -t UTF-8 {source} > {target}"
+
+
 def decode_json_line(line: InputLine) -> object:
     """Return the JSON value of a line."""
     try:
@@ -184,20 +192,23 @@ def _explain_line_error(line: InputLine, error: orjson.JSONDecodeError) -> Input
     try:
         line.text.decode("utf-8")
     except UnicodeDecodeError as bad:
-        hint = "; the file may be UTF-16" if line.text[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
+        is_utf16 = line.text[:2] in (b"\xff\xfe", b"\xfe\xff")
+        hint, encoding = ("; the file may be UTF-16", "UTF-16") if is_utf16 else ("", "WINDOWS-1252")
         return InputError(
             f"{line.place}: not UTF-8 at byte {bad.start + 1} (found 0x{line.text[bad.start]:02x}){hint}; "
-            "save the file as UTF-8"
+            f"{suggest_utf8(line.place.file, encoding)}"
         )
     if line.text.lstrip()[:1] == b"[":
         return InputError(
-            f"{line.place}: this is a JSON list, not one record per line; convert it with: rejoinder import jsonl FILE"
+            f"{line.place}: this is a JSON list, not one record per line; convert it with: rejoinder import jsonl "
+            f"{shlex.quote(line.place.file)}"
         )
     if line.cut:
         return InputError(f"{line.place}: the last line is cut off ({error.msg}); remove it or get the file again")
     beginning = brief(line.text[:80].decode("utf-8", "replace").strip())
     ending = line.place.file.removesuffix(".gz").rpartition(".")[2].lower()
-    hint = f"; convert it with: rejoinder import {ending} FILE" if ending in ("csv", "tsv", "parquet") else ""
+    is_table, file = ending in ("csv", "tsv", "parquet"), shlex.quote(line.place.file)
+    hint = f"; convert it with: rejoinder import {ending} {file}" if is_table else ""
     return InputError(f"{line.place}: not valid JSON ({error.msg} at column {error.colno}), found {beginning}{hint}")
 
 

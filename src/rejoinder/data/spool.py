@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import atexit
+import codecs
 import contextlib
+import gzip
 import os
 import shutil
 import signal
@@ -12,6 +14,7 @@ import sys
 import tempfile
 import threading
 import time
+import zlib
 from pathlib import Path
 from types import FrameType
 from typing import IO
@@ -56,6 +59,25 @@ def spool_input(path: str | Path) -> Path:
         except BaseException:
             remove_spool(Path(file.name))
             raise
+    return Path(file.name)
+
+
+def spool_as_utf8(path: Path, encoding: str) -> Path:
+    """Copy a text, compressed or not, to a file in UTF-8, which is deleted when the process ends."""
+    with tempfile.NamedTemporaryFile(prefix="rejoinder-text-", delete=False) as file:
+        register_spool(Path(file.name))
+        try:
+            with path.open("rb") as raw:
+                is_gzip = raw.read(2) == b"\x1f\x8b"
+                raw.seek(0)
+                source: IO[bytes] | gzip.GzipFile = gzip.GzipFile(fileobj=raw) if is_gzip else raw
+                decoder = codecs.getincrementaldecoder(encoding)()
+                while block := source.read(2**20):
+                    file.write(decoder.decode(block).encode())
+                file.write(decoder.decode(b"", final=True).encode())
+        except (UnicodeError, EOFError, OSError, zlib.error) as error:
+            remove_spool(Path(file.name))
+            raise InputError(f"{printable(path)}: is not valid {encoding} ({error}); save it as UTF-8") from None
     return Path(file.name)
 
 

@@ -146,7 +146,10 @@ def index_inputs(inputs: Sequence[Input], target: Path, allow_empty: bool) -> Re
         counts = ", ".join(f"{n:,} {kind}{'' if n == 1 else 's'}" for kind, n in index.counts.items())
         raise NoResponsesError(
             f"{', '.join(i.called for i in inputs)}: no responses to score (found {counts}); "
-            "add lines with 'item', 'system' and 'text' (docs/formats.md shows them)"
+            + next(
+                (advice for one in inputs if (advice := one.suggest_replies())),
+                "add lines with 'item', 'system' and 'text' (docs/formats.md shows them)",
+            )
         )
     return index
 

@@ -22,7 +22,7 @@ import orjson
 
 import rejoinder
 from rejoinder.data.importers import ImportOptions
-from rejoinder.data.inputs import Input
+from rejoinder.data.inputs import Input, open_inputs
 from rejoinder.engines import request_counts
 from rejoinder.engines.base import Engine
 from rejoinder.engines.local import LocalEngine
@@ -123,7 +123,7 @@ def run(
 ) -> Run:
     """Score every response of the inputs and store everything in a run folder.
 
-    - ``inputs``: what ``read`` takes: files, tables in memory, or ``dataset:NAME``.
+    - ``inputs``: what ``read`` takes: files, folders of tables, tables in memory, or ``dataset:NAME``.
     - ``plan``: the metrics; without any, the default ones that suit the input.
     - ``folder``: the run folder; by default ``runs/NAME-IDENTITY``.
     - ``processes``: how many processes compute, where no engine is given.
@@ -140,7 +140,7 @@ def run(
     ('lengths', ['length'])
     """
     start, engine = time.time(), engine or LocalEngine(processes)
-    sources = [source if isinstance(source, Input) else Input(source, options=options) for source in inputs]
+    sources = open_inputs(inputs, options)
     try:
         if not plan.specs:
             plan = replace(plan, specs=tuple(default_metrics(*_available_parts(sources))))

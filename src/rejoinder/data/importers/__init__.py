@@ -93,7 +93,9 @@ def _check_records(
     if not tally.records:
         why = f" (left out: {tally.left_out_as_text()})" if tally.left_out else ""
         name = options.file.name if options.file else printable(path)
-        raise InputError(f"{name}: nothing in it could be imported{why}; is it the right file and importer?")
+        raise InputError(
+            f"{name}: nothing in it could be imported{why}; see the formats with: rejoinder list importers"
+        )
     # A file of only responses or ratings is read together with the file of their items.
     if tally.records["item"] and checker is not None:
         checker.close()

@@ -120,6 +120,8 @@ class ImportTally:
     unused: set[str] = dataclasses.field(default_factory=set)
     # Columns, or keys, that were used, with the field that each one holds.
     columns: dict[str, str] = dataclasses.field(default_factory=dict)
+    # What else was done to read the file, such as "rows = the list data".
+    notes: list[str] = dataclasses.field(default_factory=list)
     # The system of replies for which the file names none.
     unnamed: str | None = None
 
@@ -132,12 +134,12 @@ class ImportTally:
         self.unnamed = name
 
     def describe_columns(self) -> str:
-        """Return what was taken for what, in one line; empty if every column has the name of its field."""
+        """Return what was taken for what, in one line; empty if there is nothing to say."""
         ordered = sorted(self.columns.items(), key=lambda pair: _FIRST_FIELDS.get(pair[1].partition(":")[0], 9))
         parts = [f"{column} -> {field}" for column, field in ordered if column != field]
         if self.unnamed is not None:
             parts.append(f"system = {self.unnamed} (not in the file)")
-        return list_names(parts, _MAX_NAMES)
+        return list_names(parts + self.notes, _MAX_NAMES)
 
     def add(self, record: Record) -> None:
         """Count a record that came out."""

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rejoinder.data.importers._base import File, ImportedRecord, ImportOptions, ImportTally
+from rejoinder.data.importers._columns import suggest_import
 from rejoinder.data.importers._ids import IdAssigner, ResponsePlacer, content_digest
 from rejoinder.data.importers._messages import Message, parse_message
 from rejoinder.data.importers._ratings import USER, LogRating
@@ -217,7 +218,10 @@ class ChatConverter:
         """Return the system that replied: as the user said, else as the log says."""
         system = self._options.system or model or self._options.unnamed
         if system is None:
-            raise InputError(f"{place}: the log has no 'model'; name the system that replied with --system NAME")
+            raise InputError(
+                f"{place}: the log has no 'model'; name the system that replied: "
+                f"{suggest_import(place, '--system NAME')}"
+            )
         return system
 
 

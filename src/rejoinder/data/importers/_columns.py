@@ -16,10 +16,12 @@ _SINGLE_FIELDS = (frozenset(key for keys in KEYS.values() for key in keys) | MET
 _REPEATABLE_FIELDS = frozenset({"context", "reference", "references", "rating"})
 _FIELD_PREFIXES = ("response:", "rating:")
 _LONGEST_LIST = 300
+_LONGEST_NAME = 100  # of a column that a suggested command names
+_REPEATED = re.compile(r"\.\d+\Z")  # a second column of one name
 
 # What people call the columns of a field. Case, spaces, hyphens and underscores make no difference.
 ALIASES: dict[str, tuple[str, ...]] = {
-    "context": ("prompt", "question", "input", "query", "context", "history", "messages"),
+    "context": ("prompt", "question", "input", "query", "context", "history", "messages", "instruction"),
     "response": ("response", "answer", "output", "completion", "reply", "prediction"),
     "system": ("model", "system", "bot", "version"),
     "reference": ("reference", "expected", "ground_truth", "ideal"),
@@ -44,7 +46,7 @@ def find_aliases(columns: Iterable[str]) -> dict[str, list[str]]:
     """Return the columns that hold each of our fields by their names."""
     columns_by_field: dict[str, list[str]] = {}
     for column in columns:
-        name = fold_name(column)
+        name = fold_name(_REPEATED.sub("", str(column)))
         field = _FIELD_BY_ALIAS.get(name) or _OWN_NAMES.get(name)
         if field is not None:
             columns_by_field.setdefault(field, []).append(column)
@@ -189,8 +191,8 @@ class Columns:
             if len(found) < 2 or settled or field == "rating":
                 continue
             choice = [_choose(field, found)]
-            if field == "context" and fold_name(found[0]) == "history":
-                choice = found[:2]  # what was said earlier, and the last turn
+            if field == "context" and fold_name(found[0]) in ("history", "instruction"):
+                choice = found[:2]  # what was said or told earlier, and the last turn
             options = " ".join(f"--field {shlex.quote(f'{field}={column}')}" for column in choice)
             raise InputError(
                 f"{place.file}: {len(found)} columns could hold the {field}: {', '.join(found)} "
@@ -232,6 +234,12 @@ def suggest_score(place: Place, options: str) -> str:
     """Return the command that reads a file with further options."""
     name = "-" if place.file == "<stdin>" else shlex.quote(place.file)
     return f"rejoinder score {name} {options}"
+
+
+def suggest_import(place: Place, options: str, name: str = "") -> str:
+    """Return the command that converts a file with further options."""
+    file = "-" if place.file == "<stdin>" else shlex.quote(place.file)
+    return f"rejoinder import {name + ' ' if name else ''}{file} {options}"
 
 
 def has_column(column: str, row: Mapping[str, Any]) -> bool:
@@ -298,10 +306,13 @@ def _explain_missing(parts: Mapping[str, bool], place: Place, columns: tuple[str
     missing = [field for field in ("context", "response") if not parts[field]]
     known = {column for found in find_aliases(columns).values() for column in found}
     others = [str(column) for column in columns if column not in known and str(column).strip()]
+    others = [column for column in others if len(column) <= _LONGEST_NAME]
     words = " or ".join({"context": "the context", "response": "the reply"}[field] for field in missing)
     problem = f"{place}: no column holds {words} (found: {brief(', '.join(map(str, columns)) or 'none', 120)})"
+    others += [column for column in find_aliases(columns).get("system", ()) if len(others) < len(missing)]
     if len(others) < len(missing):
-        return f"{problem}; name it with --field {missing[0]}=COLUMN, or add such a column"
+        name = "prompt" if missing[0] == "context" else "response"
+        return f"{problem}; add a column {name!r}; see what can be read with: rejoinder list importers"
     options = " ".join(
         f"--field {shlex.quote(f'{field}={column}')}" for field, column in zip(missing, others, strict=False)
     )

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import csv
+import itertools
+import re
 import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
 
 from rejoinder.data.detection import BEGINNING, find_encoding, find_header
+from rejoinder.data.header import find_header_row, name_columns
 from rejoinder.data.importers._base import File, ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._files import files, read_beginning, read_decoded_lines
 from rejoinder.data.importers._table import RowConverter
 from rejoinder.data.reader import LONGEST_LINE
 from rejoinder.data.schema import Place
 from rejoinder.data.spool import spool_input
-from rejoinder.errors import InputError, brief
+from rejoinder.errors import InputError
+
+_MOST_TITLES = 8  # rows above the header
+_RULE = re.compile(r":?-{3,}:?")
 
 
 def read_delimited(
@@ -49,14 +55,17 @@ def read_delimited_rows(
     place, names = next(rows)
     if len(names) <= 2 and names[0].lower().startswith("sep="):  # Excel's way of naming the delimiter
         place, names = next(rows, (place, names))
-    header = [name.strip() for name in names]
-    _check_header(header, place)
+    first = [(place, names), *itertools.islice(rows, _MOST_TITLES)]
+    above = find_header_row([cells for _, cells in first])
+    header = name_columns(first[above][1])
     expect(header, file.name)
-    for place, row in rows:
+    for place, row in itertools.chain(first[above + 1 :], rows):
+        if len(row) > len(header) and not any(cell.strip() for cell in row[len(header) :]):
+            row = row[: len(header)]  # empty columns at the right edge of a spreadsheet
         if len(row) != len(header):
             raise InputError(
-                f"{place}: has {len(row)} cells but the header has {len(header)}; "
-                "quote cells that hold the delimiter, or check --delimiter"
+                f"{place}: has {len(row)} cells but the header has {len(header)}; quote cells that hold the "
+                f"delimiter ({delimiter!r}); see the line with: sed -n {place.line}p {shlex.quote(file.name)}"
             )
         yield place, dict(zip(header, row, strict=True))
 
@@ -82,7 +91,9 @@ def _read_rows(file: File, delimiter: str, quotes: bool) -> Iterator[tuple[Place
             raise InputError(f"{Place(file.name, first)}: cannot be read as a row ({error}); {hint}") from None
         if row is None:
             break
-        if any(cell.strip() for cell in row):
+        if delimiter == "|":
+            row = [cell.strip() for cell in row]
+        if any(cell.strip() for cell in row) and not (delimiter == "|" and _is_rule(row)):
             has_rows = True
             yield Place(file.name, first), row
         first = reader.line_num + 1
@@ -90,7 +101,6 @@ def _read_rows(file: File, delimiter: str, quotes: bool) -> Iterator[tuple[Place
         raise InputError(f"{file.name}: has no rows; the first must name the columns")
 
 
-def _check_header(header: list[str], place: Place) -> None:
-    repeated = {name for name in header if name and header.count(name) > 1}
-    if repeated:
-        raise InputError(f"{place}: the header names the column {brief(min(repeated))} twice; rename one of the two")
+def _is_rule(row: list[str]) -> bool:
+    """Whether a row is the line under the header of a table in Markdown."""
+    return all(_RULE.fullmatch(cell) for cell in row if cell)

@@ -6,6 +6,9 @@ import codecs
 import contextlib
 import gzip
 import io
+import json
+import re
+import shlex
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,12 +18,13 @@ import orjson
 
 from rejoinder.data.detection import find_encoding
 from rejoinder.data.importers._base import EntryPlace, File, ImportOptions, ImportTally
-from rejoinder.data.reader import LONGEST_LINE, BlankLineCounter, InputFile, decode_json_line
+from rejoinder.data.reader import LONGEST_LINE, BlankLineCounter, InputFile, decode_json_line, suggest_utf8
 from rejoinder.data.schema import Place
 from rejoinder.data.spool import standard_input
 from rejoinder.errors import InputError
 from rejoinder.paths import printable
 
+_LAST_COMMA = re.compile(rb",\s*\]\s*\Z")  # of a list that was written entry by entry
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -35,7 +39,10 @@ def files(path: Path, endings: tuple[str, ...], tally: ImportTally) -> list[File
     paths = sorted(p for p in path.rglob("*") if p.is_file() and not _is_hidden(p.relative_to(path)))
     matching = [p for p in paths if p.name.lower().endswith(endings)]
     if not matching:
-        raise InputError(f"{path}: no file in this folder ends with {' or '.join(endings)}; name a file or a folder")
+        raise InputError(
+            f"{path}: no file in this folder ends with {' or '.join(endings)}; see what is in it with: ls "
+            f"{shlex.quote(str(path))}"
+        )
     if len(paths) > len(matching):
         tally.left_out[f"files that do not end with {' or '.join(endings)}"] += len(paths) - len(matching)
     return [File(p, printable(p), stem_of(printable(p.relative_to(path).as_posix()))) for p in matching]
@@ -59,7 +66,7 @@ def read_text_lines(file: File) -> Iterator[tuple[Place, str]]:
         place = Place(file.name, number)
         if number == 1:
             if line.startswith(_UTF16):
-                raise InputError(f"{place}: the file is UTF-16; save it as UTF-8")
+                raise InputError(f"{place}: the file is UTF-16; {suggest_utf8(file.name, 'UTF-16')}")
             line = line.removeprefix(_BOM)
         if b"\0" in line:
             raise InputError(f"{place}: has a NUL byte, so the file is damaged or not text; save it as UTF-8 text")
@@ -68,7 +75,7 @@ def read_text_lines(file: File) -> Iterator[tuple[Place, str]]:
         except UnicodeDecodeError as bad:
             byte = f"0x{line[bad.start]:02x}"
             raise InputError(
-                f"{place}: not UTF-8 at byte {bad.start + 1} (found {byte}); save the file as UTF-8"
+                f"{place}: not UTF-8 at byte {bad.start + 1} (found {byte}); {suggest_utf8(file.name)}"
             ) from None
     if number == 0:
         raise InputError(f"{file.name}: is empty")
@@ -103,12 +110,12 @@ def read_beginning(file: File, size: int) -> bytes:
 
 def _find_encoding(stream: io.BufferedIOBase) -> str:
     """Return the encoding of a whole stream, which is then at its beginning again."""
-    beginning = stream.read(4)
+    beginning = stream.read(2**10)
     encoding = find_encoding(beginning)
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         block = beginning
-        while encoding != "utf-16" and block:
+        while not encoding.startswith("utf-16") and block:
             decoder.decode(block)
             block = stream.read(2**20)
         decoder.decode(b"", final=True)
@@ -164,8 +171,8 @@ def read_json_values(file: File) -> Iterator[tuple[Place, Any]]:
     lines = InputFile(file.path, file.name, file.place).lines()
     first = next(lines)
     try:
-        value = orjson.loads(first.text)
-    except orjson.JSONDecodeError:
+        value = _parse_line(first.text)
+    except ValueError:
         rest = b"".join(line.text for line in lines)
         yield from _list_entries(file, _parse_document(file, first.text + rest))
         return
@@ -176,7 +183,34 @@ def read_json_values(file: File) -> Iterator[tuple[Place, Any]]:
         return
     yield first.place, value
     for line in lines:
-        yield line.place, decode_json_line(line)
+        try:
+            yield line.place, _parse_line(line.text)
+        except ValueError:
+            yield line.place, decode_json_line(line)  # says what is wrong
+
+
+def _parse_line(text: bytes) -> Any:
+    """Return the JSON value of a line, which may end in a comma and may have NaN, as Python's json writes it."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        text = text.strip().removesuffix(b",")
+        if text[:1] not in (b"{", b"["):
+            raise
+        return _parse_with_constants(text)
+
+
+def _parse_with_constants(text: bytes) -> Any:
+    """Return a JSON value in which NaN and Infinity are empty."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        if b"NaN" not in text and b"Infinity" not in text:
+            raise
+    try:
+        return json.loads(text, parse_constant=lambda _: None)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
 
 
 def _list_entries(file: File, value: Any) -> Iterator[tuple[Place, Any]]:
@@ -191,13 +225,18 @@ def _list_entries(file: File, value: Any) -> Iterator[tuple[Place, Any]]:
 
 def _parse_document(file: File, text: bytes) -> Any:
     try:
+        return _parse_with_constants(_LAST_COMMA.sub(b"]", text))
+    except ValueError:
+        pass
+    try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
         try:
             text.decode("utf-8")
         except UnicodeDecodeError:
-            hint = "UTF-16" if text.startswith(_UTF16) else "not UTF-8"
-            raise InputError(f"{file.name}: the file is {hint}; save it as UTF-8") from None
+            is_utf16 = text.startswith(_UTF16)
+            what, encoding = ("UTF-16", "UTF-16") if is_utf16 else ("not UTF-8", "WINDOWS-1252")
+            raise InputError(f"{file.name}: the file is {what}; {suggest_utf8(file.name, encoding)}") from None
         raise InputError(
             f"{file.name}: not valid JSON ({error.msg} at line {error.lineno} column {error.colno}); "
             "it must be one JSON value, or one per line"

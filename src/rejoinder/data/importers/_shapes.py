@@ -12,14 +12,16 @@ if TYPE_CHECKING:
 
 # Keys of our own schema: a file that has them is ours, or a table.
 _OUR_KEYS = frozenset({"kind", "context", "turns", "item", "rater", "candidates"})
+_MESSAGE_KEYS = frozenset({"role", "from", "content", "value"})
 _BLOCKS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use"})
 
 
 def first_object(sample: Sample) -> dict[str, Any] | None:
-    """Return the first JSON object of a file; if it is longer than the sample, its keys without values."""
+    """Return the first JSON object of a file; if it is longer than the sample, its keys, mostly without values."""
     if sample.values:
         return sample.values[0] if isinstance(sample.values[0], dict) else None
-    return dict.fromkeys(sample.keys) if sample.keys else None
+    key, entries = sample.entries
+    return (dict.fromkeys(sample.keys) | ({key: list(entries)} if key else {})) if sample.keys else None
 
 
 def column_names(sample: Sample) -> frozenset[str]:
@@ -32,6 +34,8 @@ def is_chat(value: Mapping[str, Any]) -> bool:
     messages = value.get("messages", value.get("conversations"))
     if messages is not None and not isinstance(messages, list):
         return False
+    if messages and isinstance(messages[0], dict) and not _MESSAGE_KEYS & messages[0].keys():
+        return False  # a list of conversations, or of rows
     if _OUR_KEYS & value.keys() or {"chosen", "rejected"} <= value.keys():
         return False
     # A text beside the messages is the reply to them, so each object is a row of a table.

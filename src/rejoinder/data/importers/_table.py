@@ -12,7 +12,7 @@ import orjson
 
 from rejoinder.data.importers import _rows as cells
 from rejoinder.data.importers._base import ImportedRecord, ImportOptions, ImportTally
-from rejoinder.data.importers._columns import Columns, Layout, has_column, nearest_column, suggest_score
+from rejoinder.data.importers._columns import Columns, Layout, has_column, nearest_column, suggest_import, suggest_score
 from rejoinder.data.importers._ids import IdAssigner, ResponsePlacer, content_digest
 from rejoinder.data.importers._rows import ForeignRow
 from rejoinder.data.schema import Place, from_object
@@ -50,7 +50,7 @@ class ItemIndex:
         if first_content != content:
             raise InputError(
                 f"{at}: item {brief(name)} has a different context or references than in {first_place}; "
-                "make the rows of one item agree, or ignore the ids with --field id="
+                f"make the rows of one item agree, or ignore the ids: {suggest_score(at, '--field id= --field item=')}"
             )
         return name, False
 
@@ -190,8 +190,8 @@ class RowConverter:
                 continue
             if text is None and self._options.empty == "error":
                 raise InputError(
-                    f"{row.place}: the reply in {column!r} is empty; fill it, or use --empty drop to leave such "
-                    "replies out, or --empty keep to keep them"
+                    f"{row.place}: the reply in {column!r} is empty; fill it, keep such replies with --empty keep, or "
+                    f"leave them out with: {suggest_import(row.place, '--empty drop')}"
                 )
             reply = {"kind": "response", "system": system or self._system(row), "text": text or ""}
             if row.has("item") and row.has("id") and system is None:
@@ -232,8 +232,9 @@ class RowConverter:
             return self._options.unnamed
         if not row.has("system"):
             raise InputError(
-                f"{row.place}: the system that replied is unknown; give --system NAME, or --field system=COLUMN, "
-                "or one column per system with --field response:NAME=COLUMN"
+                f"{row.place}: the system that replied is unknown; name its column with --field system=COLUMN, one "
+                "column per system with --field response:NAME=COLUMN, or the system itself: "
+                f"{suggest_import(row.place, '--system NAME')}"
             )
         name = row.name("system")
         if len(name) > _LONGEST_SYSTEM or "\n" in name:

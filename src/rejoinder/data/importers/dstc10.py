@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from rejoinder.data.importers import _rows as cells
 from rejoinder.data.importers._base import ImportedRecord, ImportOptions, ImportTally
+from rejoinder.data.importers._columns import suggest_import
 from rejoinder.data.importers._files import files, read_json_values
 from rejoinder.data.importers._ids import IdAssigner, ResponsePlacer, content_digest
 from rejoinder.data.schema import Place
@@ -136,7 +137,10 @@ class _Reader:
                 continue
             system = self.options.system or _first_text(entry, _SYSTEM, place)
             if system is None:
-                raise InputError(f"{place}: neither 'model' nor 'system' says who wrote the reply; give --system NAME")
+                raise InputError(
+                    f"{place}: neither 'model' nor 'system' says who wrote the reply; name the system: "
+                    f"{suggest_import(place, '--system NAME', 'dstc10')}"
+                )
             # A second reply of one system gets its own item, even with the same text: it has its own ratings.
             own, _ = self.replies.place(content, system, f"{stem} {place.line} {number}")
             name, new = self.items.assign(f"{stem}-{place.line}", own)
@@ -151,8 +155,8 @@ class _Reader:
         text = parse_response(entry.get("response"), "response", place, context)
         if text is None and self.options.empty == "error":
             raise InputError(
-                f"{place}: the response is empty; use --empty drop to leave such responses out, "
-                "or --empty keep to keep them"
+                f"{place}: the response is empty; keep such responses with --empty keep, or leave them out with: "
+                f"{suggest_import(place, '--empty drop', 'dstc10')}"
             )
         if text is None and self.options.empty == "drop":
             self.tally.left_out["empty replies"] += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -46,10 +47,12 @@ def _find_split(path: Path, wanted: str | None) -> Path:
         if not (path / "state.json").is_file():
             raise InputError(
                 f"{path}: is not a dataset saved with save_to_disk (it has no state.json and no dataset_dict.json); "
-                "for files from a hub use: rejoinder import parquet"
+                f"for Parquet files from a hub use: rejoinder import parquet {shlex.quote(str(path))}"
             )
         if wanted is not None:
-            raise InputError(f"{path}: has no splits; leave out --split")
+            raise InputError(
+                f"{path}: has no splits; leave out --split: rejoinder import huggingface {shlex.quote(str(path))}"
+            )
         return path
     listed_splits = _read_object(path / "dataset_dict.json").get("splits")
     names = listed_splits if isinstance(listed_splits, list) else []
@@ -57,7 +60,10 @@ def _find_split(path: Path, wanted: str | None) -> Path:
     if wanted is None and len(splits) == 1:
         wanted = splits[0]
     if wanted is None:
-        raise InputError(f"{path}: holds the splits {', '.join(splits) or 'none'}; choose one with --split NAME")
+        raise InputError(
+            f"{path}: holds the splits {', '.join(splits) or 'none'}; choose one: rejoinder import huggingface "
+            f"{shlex.quote(str(path))} --split {shlex.quote(splits[-1] if splits else 'NAME')}"
+        )
     if wanted not in splits:
         raise InputError(f"{path}: has no split {wanted!r}; {nearest(wanted, splits)}")
     return path / wanted

@@ -1,4 +1,4 @@
-"""JSON objects with other keys than ours: one per line, or one list of them."""
+"""JSON objects with other keys than ours: one per line, one list of them, or an object around such a list."""
 
 from __future__ import annotations
 
@@ -9,23 +9,21 @@ from rejoinder.data.detection import Sample
 from rejoinder.data.importers import _table
 from rejoinder.data.importers._base import ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._columns import holds_replies
-from rejoinder.data.importers._files import files, read_json_values
+from rejoinder.data.importers._containers import read_json_rows
+from rejoinder.data.importers._files import files
 from rejoinder.data.importers._table import RowConverter
 from rejoinder.data.schema import is_record
-from rejoinder.errors import InputError, brief
 
 IS_GENERAL = True
 SUMMARY = "JSON objects, one per line or in one list; --field says which key holds what (a.b for nested ones)"
-TAKES = _table.TAKES
+TAKES = _table.TAKES | {"sheet"}
 
 
 def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[ImportedRecord]:
     """Yield the records of a JSON or JSONL file, or of all in a folder."""
     table = RowConverter(options, tally)
     for file in [options.file] if options.file else files(path, (".jsonl", ".json", ".ndjson"), tally):
-        for place, value in read_json_values(file):
-            if not isinstance(value, dict):
-                raise InputError(f"{place}: expected a JSON object, found {brief(value)}")
+        for place, value in read_json_rows(file, options):
             yield from table.records(value, place, file.stem)
     table.close()
 

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 from rejoinder.data.detection import Sample
 from rejoinder.data.importers._base import File, ImportedRecord, ImportOptions, ImportTally
-from rejoinder.data.importers._columns import fold_name, holds_replies, suggest_score
+from rejoinder.data.importers._columns import fold_name, holds_replies, suggest_import, suggest_score
 from rejoinder.data.importers._containers import ENDINGS, read_rows
 from rejoinder.data.importers._files import files
+from rejoinder.data.importers._html import holds_html, strip_html
 from rejoinder.data.importers._rows import look_up, parse_text
 from rejoinder.data.importers._times import sort_keys
 from rejoinder.data.schema import Place
@@ -34,7 +35,10 @@ _NAMES = {
         "author", "author_name", "sender", "sender_name", "from", "speaker", "user", "username", "name", "author_id",
         "sender_id", "author.name",
     ),
-    "text": ("text", "body", "message", "content", "comment", "plain_body", "message_text", "utterance"),
+    "text": (
+        "text", "plain_body", "body", "message", "content", "comment", "message_text", "utterance", "html_body",
+        "comment_body", "message_body",
+    ),
     "time": (
         "time", "timestamp", "created_at", "date", "created", "sent_at", "datetime", "created_time", "position", "turn",
         "message_index",
@@ -79,6 +83,7 @@ def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[Imp
 
 def _read_messages(file: File, named: Mapping[str, str], options: ImportOptions, tally: ImportTally) -> list[_Message]:
     messages: list[_Message] = []
+    html: Counter[str] = Counter()
     for place, row in read_rows(file, options):
         columns = {field: name for field, name in {**_find_columns(row, row), **named}.items() if name}
         if not messages:
@@ -94,15 +99,21 @@ def _read_messages(file: File, named: Mapping[str, str], options: ImportOptions,
         }
         dialogue, speaker = texts.get("dialogue"), texts.get("speaker")
         if dialogue is None or speaker is None:
-            column = columns["dialogue" if dialogue is None else "speaker"]
+            field = "dialogue" if dialogue is None else "speaker"
+            column = columns.get(field, field)
             raise InputError(f"{place}: {column!r} is empty; fill it or remove the row")
         text = texts.get("text")
+        plain = strip_html(text) if text is not None and holds_html(columns["text"]) else None
+        if plain is not None:
+            html[columns["text"]] += 1
+            text = plain or None
         if text is None:
             tally.left_out[EMPTY_MESSAGES] += 1
             continue
         time = look_up(row, columns["time"]) if "time" in columns else None
         role = texts.get("role") or speaker
         messages.append(_Message(place, dialogue, role, speaker, text.strip("\r\n"), time, texts.get("system")))
+    tally.notes += [f"HTML tags removed from {number:,} texts of {column}" for column, number in html.items()]
     return messages
 
 
@@ -130,9 +141,11 @@ def _check_fields(fields: tuple[tuple[str, str], ...]) -> dict[str, str]:
 def _check_columns(columns: Mapping[str, str], row: Mapping[str, Any], place: Place) -> None:
     for field in ("dialogue", "speaker", "text"):
         if field not in columns:
+            other = next((name for name in row if name not in columns.values()), "COLUMN")
+            option = f"--field {shlex.quote(f'{field}={other}')}"
             raise InputError(
-                f"{place}: no column holds the {field} of a message (found: {brief(', '.join(row), 120)}); name it "
-                f"with --field {field}=COLUMN"
+                f"{place}: no column holds the {field} of a message (found: {brief(', '.join(row), 120)}); name it, "
+                f"for example: {suggest_import(place, option, 'messages')}"
             )
     for column in columns.values():
         if column not in row and column.partition(".")[0] not in row:

@@ -54,7 +54,10 @@ def shards_of(given: str, listed: bool = True) -> list[Shard]:
     shards = _list_remote(given, listed) if remote.is_remote(given) else _list_local(given, listed)
     if not shards:
         what = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
-        raise InputError(f"{remote.redact_address(given)}: holds no shards; shards are files that end in {what}")
+        raise InputError(
+            f"{remote.redact_address(given)}: holds no shards; shards are files that end in {what}, and tables "
+            "are read too: rejoinder list importers"
+        )
     return sorted(shards)
 
 
