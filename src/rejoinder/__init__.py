@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from rejoinder.comparison.check import check as check
     from rejoinder.comparison.compare import Comparison as Comparison
     from rejoinder.comparison.compare import compare as compare
+    from rejoinder.comparison.estimate import PoweredEstimate as PoweredEstimate
+    from rejoinder.comparison.estimate import PoweredEstimates as PoweredEstimates
+    from rejoinder.comparison.estimate import estimate as estimate
     from rejoinder.comparison.next_ratings import NextRatings as NextRatings
     from rejoinder.comparison.next_ratings import RatingSuggestion as RatingSuggestion
     from rejoinder.comparison.next_ratings import next_ as next_
@@ -192,6 +195,7 @@ _WHERE = {
     "comparison.aggregation": ("AggregatedAspect",),
     "comparison.check": ("CheckResult", "assert_no_worse", "check"),
     "comparison.compare": ("Comparison", "compare"),
+    "comparison.estimate": ("PoweredEstimate", "PoweredEstimates", "estimate"),
     "comparison.next_ratings": ("NextRatings", "RatingSuggestion", "next_"),
     "comparison.preferences": ("PreferenceRanking", "rank_by_preference"),
     "comparison.run_comparison": ("RunComparison",),

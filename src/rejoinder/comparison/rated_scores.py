@@ -66,7 +66,7 @@ class RatedScores:
 
 def collect_rated_scores(scores: Scores, data: Collection, aspect: str | None = None) -> RatedScores:
     """The evidence on one aspect (by default, the only one in the data)."""
-    aspect = _choose_aspect(data, aspect)
+    aspect = choose_aspect(data, aspect)
     ratings = [r for r in data.ratings if r.aspect == aspect and r.response is not None]
     aggregated = _aggregated_ratings(ratings, aspect)
     matrix = _make_matrix(ratings, aggregated)
@@ -130,7 +130,8 @@ def list_rated_aspects(data: Collection) -> list[str]:
     return list(dict.fromkeys(r.aspect for r in data.ratings if r.response is not None))
 
 
-def _choose_aspect(data: Collection, wanted: str | None) -> str:
+def choose_aspect(data: Collection, wanted: str | None) -> str:
+    """The aspect that a user named, or the only one."""
     known = list_rated_aspects(data)
     if not known:
         raise InputError("there are no ratings of responses in this run; score a file that has ratings")
