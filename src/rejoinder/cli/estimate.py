@@ -37,7 +37,9 @@ GROUP = _help.SCORING
     help="The mean over these replies, or over future replies in conversations like these.",
 )
 @click.option("--lambda", "tuning", type=float, metavar="L", help="How far the metric is used; 1 is PPI [the best].")
-@click.option("--assume-random", is_flag=True, help="Take the rated replies for a random sample, whatever they look like.")
+@click.option(
+    "--assume-random", is_flag=True, help="Take the rated replies for a random sample, whatever they look like."
+)
 @table_format_option
 def command(
     run: Path,

@@ -266,9 +266,7 @@ class _Frame:
         ]
         for quantity, name, score in quantities:
             alone = _mean(score(predicted[0] - predicted[1]))
-            estimates.append(
-                self._estimate(quantity, name, rows, score(y[0] - y[1]), alone, x[0] - x[1], inclusion)
-            )
+            estimates.append(self._estimate(quantity, name, rows, score(y[0] - y[1]), alone, x[0] - x[1], inclusion))
         return estimates
 
     def _rows(self, systems: Sequence[str]) -> Ints:

@@ -1,4 +1,4 @@
-"""The rated replies as a sample of all replies of a run: their ratings, how they were drawn, and whether it was at random.
+"""The rated replies as a sample of all replies of a run: their ratings, how they were drawn, whether at random.
 
 A reply that was drawn with a known probability has it in its ``meta`` (or in that of its ratings) as ``probability``,
 beside ``drawn``: what was drawn together, ``reply``, ``item`` or ``dialogue``. ``rejoinder next --for estimate`` writes
@@ -185,9 +185,7 @@ def encode_units(scores: Scores, drawn: Drawn) -> Ints:
     return np.asarray(groups, dtype=np.int64)
 
 
-def find_differences(
-    scores: Scores, data: Collection, rated: Bools, drawn: Drawn, specs: Sequence[str]
-) -> list[str]:
+def find_differences(scores: Scores, data: Collection, rated: Bools, drawn: Drawn, specs: Sequence[str]) -> list[str]:
     """In what rated and unrated replies of the same systems differ: place in the file, length, time, scores.
 
     Ranks inside each system are compared, and so are their distances from the middle; units that were drawn together
