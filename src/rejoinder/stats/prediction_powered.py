@@ -179,7 +179,7 @@ def _encode(labels: Labels, name: str, n: int) -> Ints:
 
 
 def _fill_missing(x: Floats) -> Floats:
-    """Scores with the mean of the known ones where one is missing: any value is valid that does not depend on ratings."""
+    """Scores with the mean of the known ones where one is missing: valid, as no rating decides it."""
     known = np.isfinite(x)
     if known.all():
         return x
