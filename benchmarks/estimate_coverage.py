@@ -262,7 +262,8 @@ def page(entries: list[dict[str, Any]]) -> str:
         "replies, the mean of the process that they come from, clustered by dialogue.",
         "Ratings are whole numbers from 1 to 5, 500 dialogues have four items each, and the metric correlates .7 with "
         "the ratings. Clusters: replies of one dialogue share half of the variance. A biased judge is lenient, most so "
-        "to one system and to long dialogues, and gives whole numbers up to 5; it correlates less. Unequal: the largest probability is three times the smallest.",
+        "to one system and to long dialogues, and gives whole numbers up to 5; it correlates less. Unequal "
+        "probabilities: the largest is three times the smallest.",
         "Command: `python -m benchmarks.estimate_coverage`.",
     ]
     second = ["100 ratings are taken as labels, the others are hidden; aptness scores all replies."]

@@ -167,8 +167,8 @@ def _refuse_chosen(sample: RatedSample, run: object, specs: Sequence[str], assum
         folder = run.folder if isinstance(run, Run) else run if isinstance(run, str | Path) else "RUN"
         raise InputError(
             f"{folder}: the rated replies are no random sample of the run, they differ from the others in "
-            f"{' and '.join(sample.differences)}, so an estimate for all would be wrong; draw some with: rejoinder next "
-            f"{folder} --for estimate -n 100 -o next.jsonl (or, if they were drawn at random, add --assume-random)"
+            f"{' and '.join(sample.differences)}, so an estimate for all would be wrong; draw some with: rejoinder "
+            f"next {folder} --for estimate -n 100 -o next.jsonl (or, if they were drawn at random, add --assume-random)"
         )
 
 
