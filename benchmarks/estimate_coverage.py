@@ -39,6 +39,8 @@ class Condition(NamedTuple):
     is_biased: bool = False
     drawn: str = "reply"
     population: Population = "these"
+    metrics: int = 1
+    has_strata: bool = False
 
 
 CONDITIONS = (
@@ -49,6 +51,8 @@ CONDITIONS = (
     Condition("clusters, biased judge, future replies", icc=0.5, is_biased=True, population="future"),
     Condition("whole dialogues drawn, biased judge", icc=0.5, is_biased=True, drawn="dialogue"),
     Condition("known unequal probabilities, biased judge", icc=0.5, is_biased=True, drawn="unequal"),
+    Condition("three metrics, clusters, biased judge", icc=0.5, is_biased=True, metrics=3),
+    Condition("four strata by the metric, clusters", icc=0.5, has_strata=True),
 )
 
 
@@ -109,11 +113,15 @@ def measure(condition: Condition, rounds: int) -> Iterator[dict[str, Any]]:
                 y, x = rows[name]
                 hidden = np.full(N, np.nan)
                 hidden[rated] = y[rated]
+                strata = np.argsort(np.argsort(x)) * 4 // N if condition.has_strata else None
+                if condition.metrics > 1:  # each with noise of its own
+                    x = x[:, None] + random.normal(size=(N, condition.metrics)) * x.std()
                 result = powered_mean(
                     hidden,
                     x,
                     conversations=DIALOGUES,
                     units=DIALOGUES if condition.drawn == "dialogue" else None,
+                    strata=strata,
                     probabilities=probabilities,
                     population=condition.population,
                     is_share=name in ("win rate", "share"),
@@ -263,7 +271,8 @@ def page(entries: list[dict[str, Any]]) -> str:
         "Ratings are whole numbers from 1 to 5, 500 dialogues have four items each, and the metric correlates .7 with "
         "the ratings. Clusters: replies of one dialogue share half of the variance. A biased judge is lenient, most so "
         "to one system and to long dialogues, and gives whole numbers up to 5; it correlates less. Unequal "
-        "probabilities: the largest is three times the smallest.",
+        "probabilities: the largest is three times the smallest. Three metrics: each with noise of its own. With strata "
+        "by the metric, the ratings alone use it too, so less is left to gain.",
         "Command: `python -m benchmarks.estimate_coverage`.",
     ]
     second = ["100 ratings are taken as labels, the others are hidden; aptness scores all replies."]
