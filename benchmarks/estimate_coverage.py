@@ -234,7 +234,7 @@ def measure_set(published: PublishedSet, rounds: int) -> Iterator[dict[str, Any]
             result = powered_mean(hidden, rows.x, is_share=rows.is_share, **options)
             found[i] = result.both.low, result.both.high, result.alone.low, result.alone.high
             show_progress(f"{published.title}, {rows.what}", i + 1, rounds, begun)
-        about = {"condition": f"{published.title}, drawn by {rows.drawn}", "quantity": rows.what}
+        about: dict[str, Any] = {"condition": f"{published.title}, drawn by {rows.drawn}", "quantity": rows.what}
         about |= {
             "rated": n_rated,
             "of": len(rows.y),
@@ -271,8 +271,8 @@ def page(entries: list[dict[str, Any]]) -> str:
         "Ratings are whole numbers from 1 to 5, 500 dialogues have four items each, and the metric correlates .7 with "
         "the ratings. Clusters: replies of one dialogue share half of the variance. A biased judge is lenient, most so "
         "to one system and to long dialogues, and gives whole numbers up to 5; it correlates less. Unequal "
-        "probabilities: the largest is three times the smallest. Three metrics: each with noise of its own. With strata "
-        "by the metric, the ratings alone use it too, so less is left to gain.",
+        "probabilities: the largest is three times the smallest. Three metrics: each with noise of its own. With "
+        "strata by the metric, the ratings alone use it too, so less is left to gain.",
         "Command: `python -m benchmarks.estimate_coverage`.",
     ]
     second = ["100 ratings are taken as labels, the others are hidden; aptness scores all replies."]

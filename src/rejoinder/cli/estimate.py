@@ -13,7 +13,7 @@ from rejoinder.cli._options import table_format_option
 GROUP = _help.SCORING
 
 
-@click.command(short_help="Estimate people's ratings of all replies from few ratings and a metric")
+@click.command(short_help="Estimate what people would say, from few ratings")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option(
     "-m",

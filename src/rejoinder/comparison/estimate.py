@@ -285,7 +285,7 @@ class _Frame:
         if p is None:
             return None
         both = [np.array([p[side[item][0]] for item in items]) for side in sides]
-        return both[0] * both[1] if self.sample.drawn == "reply" else np.minimum(both[0], both[1])
+        return np.asarray(both[0] * both[1] if self.sample.drawn == "reply" else np.minimum(both[0], both[1]))
 
     def _estimate(
         self,

@@ -73,7 +73,7 @@ def _to_records(results: ProjectResults, answer: FieldAnswer) -> Iterator[Rating
     if seconds := round(judgement.seconds, 3):  # 0: imported without a time
         meta["seconds"] = seconds
     shown = answer.unit.hidden.get("replies", {}).values()
-    drawn = next((reply for reply in shown if reply["response"] == answer.response), {})
+    drawn: dict[str, Any] = next((reply for reply in shown if reply["response"] == answer.response), {})
     meta |= {key: drawn[key] for key in DRAW_KEYS if key in drawn}
     if FORMS[answer.unit.form].asks == "preference" and answer.field.kind == "choice":
         replies = answer.unit.hidden["replies"]
