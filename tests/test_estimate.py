@@ -353,3 +353,21 @@ def test_a_plan_keeps_its_promise() -> None:
         found = powered_mean(y, x).both
         widths.append((found.high - found.low) / 2)
     assert np.mean(widths) == pytest.approx(0.25, rel=0.06)
+
+
+def test_a_run_of_only_the_drawn_replies_is_refused(folder: Path, tmp_path: Path) -> None:
+    records = rejoinder.next_for_estimate(folder / "run", 60).records()
+    ratings = [rating_of(one) for one in records if isinstance(one, Response)]
+    write([*records, *ratings], tmp_path / "drawn.jsonl")
+    scores = rejoinder.score(rejoinder.read(tmp_path / "drawn.jsonl"), "length")
+    with pytest.raises(InputError, match="score all replies that they were drawn from"):
+        rejoinder.estimate(replace(scores, data=rejoinder.read(tmp_path / "drawn.jsonl")), "length")
+
+
+def test_missing_scores_are_counted(folder: Path) -> None:
+    scores, data = rejoinder.load(folder / "run"), read_files([folder / "replies.jsonl"])
+    gaps = np.where(np.arange(len(scores)) % 7 == 0, np.nan, scores["length"])
+    ratings = collect([*data, *rejoinder.stream(sample_ratings(folder, 80))])
+    found = rejoinder.estimate(replace(scores, values={**scores.values, "length": gaps}), "length", ratings)
+    assert any("69 replies have no score" in warning for warning in found.warnings)
+    assert found.estimates[0].powered.both.low < truth(folder, "old") < found.estimates[0].powered.both.high

@@ -9,41 +9,24 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rejoinder.comparison.rated_sample import RatedSample, encode_units, read_ratings, take_sample
-from rejoinder.comparison.sample_strata import label_strata, merge_small_strata
+from rejoinder.comparison.estimate_frame import EstimateFrame, PoweredEstimate
+from rejoinder.comparison.rated_sample import RatedSample, read_ratings, take_sample
 from rejoinder.data.collection import Collection
 from rejoinder.errors import InputError, nearest
 from rejoinder.scoring.reader import load_data
 from rejoinder.scoring.result import Scores
 from rejoinder.scoring.run import Run, load
-from rejoinder.stats.arrays import Floats, Ints
 from rejoinder.stats.interval import interval_estimate
-from rejoinder.stats.prediction_powered import Population, PoweredMean, powered_mean
+from rejoinder.stats.prediction_powered import Population
 from rejoinder.table import Cell, Table, format_count
 
-Quantity: TypeAlias = Literal["mean", "difference", "win rate", "share"]
 _MANY = 4  # systems: of more, only means are estimated unless the user names systems
-
-
-class PoweredEstimate(NamedTuple):
-    """One quantity of one system or two: by the metric alone, and by the ratings alone and both (``powered``)."""
-
-    quantity: Quantity
-    name: str
-    metric_alone: float
-    powered: PoweredMean
-
-    @property
-    def bias(self) -> float:
-        """How far the metric alone is from the estimate by both."""
-        return self.metric_alone - self.powered.both.value
 
 
 @dataclass(frozen=True)
@@ -54,6 +37,7 @@ class PoweredEstimates:
     metrics: Sequence[str]
     estimates: Sequence[PoweredEstimate]
     population: Population
+    level: float
     is_mapped: bool  # whether the metric was put on the scale of the ratings
     warnings: Sequence[str]
 
@@ -129,7 +113,7 @@ def estimate(
     records = None if ratings is None else list(ratings) if isinstance(ratings, Collection) else read_ratings(ratings)
     sample = take_sample(scores, data, records, aspect, specs)
     _refuse_chosen(sample, run, specs, assume_random)
-    frame = _Frame(scores, data, sample, specs, strata, population, tuning, level, [])
+    frame = EstimateFrame(scores, data, sample, specs, strata, population, tuning, level, [])
     chosen = _choose_systems(scores, sample, systems)
     estimates = [frame.estimate_system(system) for system in chosen]
     if above is not None:
@@ -141,8 +125,11 @@ def estimate(
             estimates += frame.estimate_pair(a, b)
     else:
         frame.warnings.append(f"Differences of more than {_MANY} systems are left out; name two or more with --system.")
+    for spec in specs:
+        if missing := int((~np.isfinite(scores[spec])).sum()):
+            frame.warnings.append(f"{spec}: {missing:,} replies have no score; the mean of the others stands for it.")
     warnings = [*_warn_of_sample(sample, assume_random), *dict.fromkeys(frame.warnings)]
-    return PoweredEstimates(sample, specs, estimates, population, frame.is_mapped, warnings)
+    return PoweredEstimates(sample, specs, estimates, population, level, frame.is_mapped, warnings)
 
 
 def _find_data(run: Scores | Run | str | Path, scores: Scores) -> Collection:
@@ -186,184 +173,17 @@ def _warn_of_sample(sample: RatedSample, assume_random: bool) -> list[str]:
     ]
 
 
-@dataclass(frozen=True)
-class _Frame:
-    """The replies of a run with ratings, scores and strata, from which each quantity takes its rows."""
-
-    scores: Scores
-    data: Collection
-    sample: RatedSample
-    specs: Sequence[str]
-    strata: str | None
-    population: Population
-    tuning: float | None
-    level: float
-    warnings: list[str]
-
-    @property
-    def is_mapped(self) -> bool:
-        """Whether the metric's scores are not on the scale of the ratings."""
-        facts, (least, most) = self.scores.facts[self.specs[0]], self.sample.range
-        low, high = facts.range
-        is_same = math.isfinite(low) and math.isfinite(high) and low <= least and most <= high
-        wide = is_same and 2 * (most - least) >= high - low
-        return len(self.specs) > 1 or facts.higher_is_better is False or not wide
-
-    @property
-    def columns(self) -> Floats:
-        """The scores, one column per metric."""
-        return np.stack([self.scores[spec] for spec in self.specs], axis=1)
-
-    @property
-    def predicted(self) -> Floats:
-        """What the metric alone says, on the scale of the ratings: its score, or one line through all rated replies."""
-        x, y = self.columns, self.sample.ratings
-        if not self.is_mapped:
-            return x[:, 0]
-        known = ~np.isnan(y) & np.isfinite(x).all(axis=1)
-        if known.sum() < len(self.specs) + 2:
-            return np.full(len(y), math.nan)
-        design = np.concatenate([np.ones((len(x), 1)), x], axis=1)
-        fitted = np.linalg.lstsq(design[known], y[known], rcond=None)[0]
-        return np.asarray(design @ fitted)
-
-    def estimate_system(self, system: str) -> PoweredEstimate:
-        """The mean rating of a system's replies."""
-        rows = self._rows([system])
-        return self._estimate("mean", system, rows, self.sample.ratings[rows], _mean(self.predicted[rows]))
-
-    def estimate_share(self, system: str, above: float) -> PoweredEstimate:
-        """The share of a system's replies that are rated so high."""
-        rows = self._rows([system])
-        y, predicted = self.sample.ratings[rows], self.predicted[rows]
-        values = np.where(np.isnan(y), math.nan, (y >= above).astype(np.float64))
-        alone = _mean(np.where(np.isnan(predicted), math.nan, predicted >= above))
-        return self._estimate("share", f"{system}: share rated {above:g} or more", rows, values, alone)
-
-    def estimate_all(self, systems: Sequence[str]) -> PoweredEstimate:
-        """The mean rating over the replies of all systems."""
-        rows = self._rows(systems)
-        return self._estimate("mean", "all systems", rows, self.sample.ratings[rows], _mean(self.predicted[rows]))
-
-    def estimate_pair(self, first: str, second: str) -> list[PoweredEstimate]:
-        """How much better the first is rated for the same items, and how often."""
-        sides = [self._by_item(system) for system in (first, second)]
-        items = [item for item in sides[0] if item in sides[1]]
-        if not any(all(_is_rated(self.sample.ratings[side[item]]) for side in sides) for item in items):
-            self.warnings.append(f"No item has ratings of both {first} and {second}: they are not compared.")
-            return []
-        rows = np.array([sides[0][item][0] for item in items], dtype=np.int64)
-        y, predicted = (
-            [np.array([_mean(values[side[item]], strict=strict) for item in items]) for side in sides]
-            for values, strict in ((self.sample.ratings, True), (self.predicted, False))
-        )
-        x = [np.array([_column_means(self.columns[side[item]]) for item in items]) for side in sides]
-        inclusion = self._pair_inclusion(sides, items)
-        estimates = []
-        quantities: list[tuple[Quantity, str, Callable[[Floats], Floats]]] = [
-            ("difference", f"{first} − {second}", lambda difference: difference),
-            ("win rate", f"{first} beats {second}", lambda difference: np.sign(difference) / 2 + 0.5),
-        ]
-        for quantity, name, score in quantities:
-            alone = _mean(score(predicted[0] - predicted[1]))
-            estimates.append(self._estimate(quantity, name, rows, score(y[0] - y[1]), alone, x[0] - x[1], inclusion))
-        return estimates
-
-    def _rows(self, systems: Sequence[str]) -> Ints:
-        codes = [list(self.scores.systems).index(system) for system in systems]
-        return np.flatnonzero(np.isin(self.scores.system_codes, codes))
-
-    def _by_item(self, system: str) -> dict[str, list[int]]:
-        places: dict[str, list[int]] = {}
-        for i in self._rows([system]).tolist():
-            places.setdefault(self.scores.items[i], []).append(i)
-        return places
-
-    def _pair_inclusion(self, sides: Sequence[dict[str, list[int]]], items: Sequence[str]) -> Floats | None:
-        """The probability that both replies were drawn: together with their item, or each by itself."""
-        p = self.sample.probabilities
-        if p is None:
-            return None
-        both = [np.array([p[side[item][0]] for item in items]) for side in sides]
-        return np.asarray(both[0] * both[1] if self.sample.drawn == "reply" else np.minimum(both[0], both[1]))
-
-    def _estimate(
-        self,
-        quantity: Quantity,
-        name: str,
-        rows: Ints,
-        y: Floats,
-        alone: float,
-        x: Floats | None = None,
-        inclusion: Floats | None = None,
-    ) -> PoweredEstimate:
-        sample = self.sample
-        if x is None:
-            x = self.columns[rows]
-            inclusion = None if sample.probabilities is None else sample.probabilities[rows]
-        if inclusion is not None:
-            inclusion = self._allow_for_unrated(inclusion, y, name)
-        is_pair = quantity in ("difference", "win rate")
-        units = encode_units(self.scores, "item" if is_pair and sample.drawn == "reply" else sample.drawn)[rows]
-        strata = None
-        if self.strata is not None and not (self.strata == "system" and name != "all systems"):
-            labels = label_strata(self.scores, self.data, self.strata)[rows]
-            strata, merged = merge_small_strata(labels, units, ~np.isnan(y))
-            if merged:
-                self.warnings.append(f"{name}: {merged} strata had fewer than 2 ratings and were put with others.")
-        powered = powered_mean(
-            y,
-            x,
-            units=units,
-            conversations=self.scores.clusters[rows],
-            strata=strata,
-            probabilities=inclusion,
-            tuning=self.tuning,
-            calibrate=self.tuning is None or self.is_mapped,
-            population=self.population,
-            is_share=quantity in ("win rate", "share"),
-            level=self.level,
-        )
-        if powered.reason:
-            self.warnings.append(f"{name}: {powered.reason}.")
-        return PoweredEstimate(quantity, name, alone, powered)
-
-    def _allow_for_unrated(self, inclusion: Floats, y: Floats, name: str) -> Floats:
-        """The probabilities of being drawn and rated, where some that were drawn are not rated."""
-        rated = ~np.isnan(y)
-        share = float((1 / inclusion[rated]).sum()) / len(y) if rated.any() else 1.0
-        if share < 0.9:
-            self.warnings.append(
-                f"{name}: about {1 - share:.0%} of the replies that were drawn are not rated; the others stand for "
-                "them, which is right only if what is missing is missing by chance."
-            )
-        return np.asarray(inclusion * min(1.0, share))
-
-
-def _is_rated(values: Floats) -> bool:
-    return bool((~np.isnan(values)).all())
-
-
-def _mean(values: Floats, strict: bool = False) -> float:
-    """The mean of the known values; ``strict``: of all, and NaN where one is missing."""
-    known = values if strict else values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else math.nan
-
-
-def _column_means(values: Floats) -> Floats:
-    return np.array([_mean(column) for column in values.T])
-
-
 def _make_notes(result: PoweredEstimates) -> list[str]:
     """What a reader of the table must know."""
     sample, alone = result.sample, [one.powered for one in result.estimates if one.quantity == "mean"]
     n = int((~np.isnan(sample.ratings)).sum())
     estimand = (
-        "the mean over these replies, had all been rated as the rated ones were; [low, high]: 95% interval with "
+        "the mean over these replies, had all been rated as the rated ones were; [low, high]: "
+        f"{result.level:.0%} interval with "
         f"finite-population correction, drawn by {sample.drawn}"
         if result.population == "these"
-        else "the mean over future replies in conversations like these; [low, high]: 95% interval, clustered by "
-        "conversation"
+        else "the mean over future replies in conversations like these; [low, high]: "
+        f"{result.level:.0%} interval, clustered by conversation"
     )
     notes = [
         f"{n:,} rated of {format_count(len(sample.ratings), 'reply', 'replies')}. Estimand: {estimand}.",
