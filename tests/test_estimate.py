@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import rejoinder
+from benchmarks import estimate_coverage
 from rejoinder.annotation.exports import export_judgements
 from rejoinder.annotation.store import open_store
 from rejoinder.annotation.units import make_units
@@ -371,3 +372,30 @@ def test_missing_scores_are_counted(folder: Path) -> None:
     found = rejoinder.estimate(replace(scores, values={**scores.values, "length": gaps}), "length", ratings)
     assert any("69 replies have no score" in warning for warning in found.warnings)
     assert found.estimates[0].powered.both.low < truth(folder, "old") < found.estimates[0].powered.both.high
+
+
+def test_the_measured_coverage_reaches_the_target() -> None:
+    entries = json.loads(estimate_coverage.TARGET.read_text("utf-8"))
+    assert len(entries) > 100
+    assert min(one["rounds"] for one in entries) >= 4000
+    assert not [one for one in entries if not estimate_coverage.reaches(one)]
+    assert estimate_coverage.TARGET.with_suffix(".md").read_text("utf-8") == estimate_coverage.page(entries)
+
+
+def test_the_simulation_runs() -> None:
+    for condition in estimate_coverage.CONDITIONS:
+        entries = list(estimate_coverage.measure(condition, 3))
+        assert len(entries) == 12
+        assert all(0 < one["width"] < 1.3 for one in entries)
+
+
+def test_the_table_of_a_draw_can_be_filled_in_by_hand(folder: Path, tmp_path: Path) -> None:
+    assert run("next", folder / "run", "--for", "estimate", "-n", 100, "-o", tmp_path / "next.csv").exit_code == 0
+    data = read_files([folder / "replies.jsonl"])
+    head, *lines = (tmp_path / "next.csv").read_text().splitlines()
+    filled = [f"{line},{rating_of(data.responses[line.partition(',')[0]]).value:g}" for line in lines]
+    (tmp_path / "filled.csv").write_text("\n".join([f"{head},rating", *filled]) + "\n")
+    found = rejoinder.estimate(folder / "run", "length", tmp_path / "filled.csv")
+    assert found.sample.is_marked
+    assert found.sample.drawn == "item"
+    assert found.estimates[0].powered.alone.n == 50
