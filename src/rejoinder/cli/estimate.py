@@ -10,7 +10,7 @@ import click
 from rejoinder.cli import _help
 from rejoinder.cli._options import table_format_option
 
-GROUP = _help.SCORING
+GROUP = _help.PEOPLE
 
 
 @click.command(short_help="Estimate what people would say, from few ratings")
