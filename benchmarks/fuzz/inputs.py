@@ -208,6 +208,7 @@ _TEXTS = {
     "rubric.toml": _RUBRIC,
     "keywords.toml": _KEYWORDS,
     "atomic.tsv": _ATOMIC,
+    "ratings.csv": "response,rating,probability\ni0/a,4,0.5\ni1/b,2,0.5\ni1/a,3,0.5\ni2/a,1,0.5\n",
     "said.csv": "task,worker,label\ni0/a,ann,4\ni1/b,bob,2\n",
 }
 _OPENAI: list[Any] = [

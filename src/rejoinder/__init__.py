@@ -44,9 +44,15 @@ if TYPE_CHECKING:
     from rejoinder.comparison.check import check as check
     from rejoinder.comparison.compare import Comparison as Comparison
     from rejoinder.comparison.compare import compare as compare
+    from rejoinder.comparison.estimate import PoweredEstimates as PoweredEstimates
+    from rejoinder.comparison.estimate import estimate as estimate
+    from rejoinder.comparison.estimate_frame import PoweredEstimate as PoweredEstimate
+    from rejoinder.comparison.metric_power import MetricPower as MetricPower
+    from rejoinder.comparison.metric_power import power_with_metric as power_with_metric
     from rejoinder.comparison.next_ratings import NextRatings as NextRatings
     from rejoinder.comparison.next_ratings import RatingSuggestion as RatingSuggestion
     from rejoinder.comparison.next_ratings import next_ as next_
+    from rejoinder.comparison.next_ratings import next_for_estimate as next_for_estimate
     from rejoinder.comparison.preferences import PreferenceRanking as PreferenceRanking
     from rejoinder.comparison.preferences import rank_by_preference as rank_by_preference
     from rejoinder.comparison.run_comparison import RunComparison as RunComparison
@@ -195,7 +201,10 @@ _WHERE = {
     "comparison.aggregation": ("AggregatedAspect",),
     "comparison.check": ("CheckResult", "assert_no_worse", "check"),
     "comparison.compare": ("Comparison", "compare"),
-    "comparison.next_ratings": ("NextRatings", "RatingSuggestion", "next_"),
+    "comparison.estimate": ("PoweredEstimates", "estimate"),
+    "comparison.estimate_frame": ("PoweredEstimate",),
+    "comparison.metric_power": ("MetricPower", "power_with_metric"),
+    "comparison.next_ratings": ("NextRatings", "RatingSuggestion", "next_", "next_for_estimate"),
     "comparison.preferences": ("PreferenceRanking", "rank_by_preference"),
     "comparison.run_comparison": ("RunComparison",),
     "comparison.trust": ("Trust", "trust"),

@@ -18,18 +18,22 @@ from rejoinder.errors import InputError, brief
 from rejoinder.seeded import stable_hash, stable_shuffle
 from rejoinder.types import Item, Question, Statement, Turn
 
+DRAW_KEYS = ("probability", "drawn")
+
 
 @dataclass(frozen=True, slots=True)
 class ShownReply:
     """A text that is shown, the id under which it is rated, and its system.
 
     ``made`` means that the id is ours: in the data the text is not a response but a candidate or a reference.
+    ``draw`` says how the reply was drawn, if it was (``rejoinder next --for estimate``); its ratings say so too.
     """
 
     text: str
     response: str
     system: str
     made: bool = False
+    draw: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __str__(self) -> str:
         return self.response
@@ -68,7 +72,8 @@ def _split_draft(project: Project, draft: UnitDraft, replies: list[ShownReply]) 
 def _group_by_item(collection: Collection) -> dict[str, list[ShownReply]]:
     replies: dict[str, list[ShownReply]] = {}
     for response in collection.responses.values():
-        replies.setdefault(response.item, []).append(ShownReply(response.text, response.id, response.system))
+        draw = {key: response.meta[key] for key in DRAW_KEYS if key in response.meta}
+        replies.setdefault(response.item, []).append(ShownReply(response.text, response.id, response.system, draw=draw))
     return replies
 
 
@@ -196,7 +201,7 @@ def _make_unit(project: Project, draft: UnitDraft) -> Unit:
     if draft.initial:
         payload["initial"] = {name: redact_text(text, kinds) for name, text in draft.initial.items()}
     replies = {
-        f"r{n}": {"response": r.response, "system": r.system} | ({"made": True} if r.made else {})
+        f"r{n}": {"response": r.response, "system": r.system} | ({"made": True} if r.made else {}) | dict(r.draw)
         for n, r in enumerate(draft.replies, start=1)
     }
     hidden: dict[str, Any] = {"item": draft.item, "replies": replies}

@@ -33,6 +33,15 @@ GROUP = _help.SCORING
 @click.option(
     "--pairs", is_flag=True, help="Without a pilot: raters compare pairs; a difference of 0.1 is 60 of 100 points."
 )
+@click.option(
+    "--with-metric",
+    is_flag=True,
+    help="Plan for rejoinder estimate: ratings needed with a metric's scores and without.",
+)
+@click.option("--half-width", type=float, metavar="W", help="With --with-metric: half of the interval of a mean.")
+@click.option("--correlation", type=float, metavar="R", help="With --with-metric, without a pilot: metric with people.")
+@click.option("--ratings", metavar="FILE", help="With --with-metric: the pilot's ratings [those in the run].")
+@click.option("--replies", type=click.IntRange(min=4), metavar="N", help="With --with-metric: replies of a system.")
 @table_format_option
 @input_options("system")
 def command(
@@ -48,6 +57,11 @@ def command(
     sd_items: float | None,
     sd_ratings: float | None,
     pairs: bool,
+    with_metric: bool,
+    half_width: float | None,
+    correlation: float | None,
+    ratings: str | None,
+    replies: int | None,
     form: str,
 ) -> None:
     """Plan a comparison of two systems: its power, or the items and raters that a difference needs.
@@ -55,9 +69,35 @@ def command(
     PILOT is JSONL with responses and ratings (or preferences), dataset:NAME or a run folder; without one, give the
     variation with --sd-items and --sd-ratings. Give --difference for the number of items, --items for the difference
     that they can detect, both for the power; with a pilot alone, the difference that as many items can detect.
+
+    With --with-metric, PILOT is a run folder with ratings, and the plan is for rejoinder estimate: give --half-width or
+    --difference; without a pilot also --correlation and --sd-items.
     """
     from rejoinder.annotation.power import power
+    from rejoinder.comparison.metric_power import power_with_metric
     from rejoinder.table import FORMATS
+
+    if with_metric:
+        if items or raters or pairs or sd_ratings is not None:
+            raise click.UsageError("leave out --items, --raters, --pairs and --sd-ratings with --with-metric")
+        plan = power_with_metric(
+            pilot,
+            half_width=half_width,
+            difference=difference,
+            metric=metric,
+            correlation=correlation,
+            sd=sd_items,
+            replies=replies,
+            ratings=ratings,
+            aspect=aspect,
+            systems=systems,
+            power=wanted,
+            alpha=alpha,
+        )
+        click.echo(FORMATS[form](plan.table()))
+        return
+    if half_width is not None or correlation is not None or ratings or replies:
+        raise click.UsageError("--half-width, --correlation, --ratings and --replies need --with-metric")
 
     analysis = power(
         pilot,

@@ -18,6 +18,7 @@ import numpy as np
 
 from rejoinder.comparison.judgements import AGGREGATE
 from rejoinder.comparison.preferences import rank_by_preference
+from rejoinder.comparison.random_draw import Together, draw_replies, mark_drawn
 from rejoinder.comparison.reading_list import beaten_shares, choose_replies
 from rejoinder.data.collection import Collection
 from rejoinder.data.inputs import read
@@ -51,11 +52,12 @@ class NextRatings:
 
     suggestions: Sequence[RatingSuggestion]
     data: Collection
-    to_read: bool = False
+    purpose: Literal["rate", "read", "estimate"] = "rate"  # for an estimate, ``worth`` is the probability
 
     def table(self) -> Table:
         """One line per reply, the most valuable first."""
-        return reading_table(self.suggestions) if self.to_read else next_table(self.suggestions)
+        tables = {"rate": next_table, "read": reading_table, "estimate": draw_table}
+        return tables[self.purpose](self.suggestions)
 
     def records(self) -> list[Item | Response]:
         """The replies with their items, as an annotation project reads them."""
@@ -95,8 +97,8 @@ def next_(
         if scores is None:
             raise InputError("only a run folder has metrics; make one with: rejoinder score FILE -o RUN")
         if by == "mix":
-            to_read = len(scores.systems) == 1 and not data.ratings
-            return NextRatings(mix_replies(scores, data, count, seed), data, to_read)
+            purpose: Literal["rate", "read"] = "read" if len(scores.systems) == 1 and not data.ratings else "rate"
+            return NextRatings(mix_replies(scores, data, count, seed), data, purpose)
         return NextRatings(find_metric_disagreements(scores, data, count, seed), data)
     return NextRatings(find_uncertain_order(data, count, aspect, scores, seed), data)
 
@@ -281,6 +283,53 @@ def reading_table(suggestions: Sequence[RatingSuggestion]) -> Table:
         "To read them: rejoinder next RUN -o ids.txt, then rejoinder show RUN --ids ids.txt",
     ]
     return Table("Read next", ["response", "item", "why"], rows, notes)
+
+
+def next_for_estimate(
+    run: str | Path,
+    count: int = 100,
+    *,
+    together: Together = "item",
+    strata: str | None = None,
+    by_uncertainty: bool = False,
+    seed: int = 0,
+) -> NextRatings:
+    """A random sample of a run's replies, drawn with probabilities that ``estimate`` uses.
+
+    - ``run``: a run folder.
+    - ``count``: how many replies.
+    - ``together``: what is drawn: each ``item`` with all replies to it, or each whole ``dialogue``.
+    - ``strata``: draw the same share of each ``meta.KEY``, or of four equal parts by a metric's scores.
+    - ``by_uncertainty``: draw more often where the metrics disagree.
+    - ``seed``: the seed of the draw.
+
+    >>> import rejoinder
+    >>> drawn = rejoinder.next_for_estimate("RUN", 40)
+    >>> drawn.records()[-1].meta["drawn"]
+    'item'
+    """
+    scores, data = load(run), load_data(run)
+    drawn = draw_replies(
+        scores, data, count, together=together, strata=strata, by_uncertainty=by_uncertainty, seed=seed
+    )
+    rated, suggestions = _ratings_by_response(data, None), []
+    for place, probability in drawn:
+        response, system = scores.responses[place], scores.systems[scores.system_codes[place]]
+        why = f"drawn at random with its {together}"
+        suggestions.append(
+            RatingSuggestion(response, scores.items[place], system, probability, rated.get(response, 0), why)
+        )
+    return NextRatings(suggestions, mark_drawn(data, scores, drawn, together), "estimate")
+
+
+def draw_table(suggestions: Sequence[RatingSuggestion]) -> Table:
+    """One line per reply that was drawn."""
+    rows: list[list[Cell]] = [[one.response, one.system, one.rated, one.worth] for one in suggestions]
+    notes = [
+        "A random sample: the written replies have their probabilities in meta, and rejoinder annotate passes them on "
+        "to the ratings, where rejoinder estimate reads them. Have all of them rated, and add none by hand."
+    ]
+    return Table("Rate these for an estimate", ["response", "system", "ratings so far", "probability"], rows, notes)
 
 
 def next_table(suggestions: Sequence[RatingSuggestion]) -> Table:

@@ -68,7 +68,7 @@ class RatedScores:
 
 def collect_rated_scores(scores: Scores, data: Collection, aspect: str | None = None) -> RatedScores:
     """The evidence on one aspect (by default, the only one in the data)."""
-    aspect = _choose_aspect(data, aspect, scores)
+    aspect = choose_aspect(data, aspect, scores)
     if aspect.startswith(DIALOGUE):
         return _collect_rated_dialogues(scores, data, aspect)
     ratings = [r for r in data.ratings if r.aspect == aspect and r.response is not None]
@@ -220,7 +220,8 @@ def _list_dialogue_aspects(data: Collection) -> list[str]:
     return list(dict.fromkeys(DIALOGUE + r.aspect for r in data.ratings if r.dialogue is not None))
 
 
-def _choose_aspect(data: Collection, wanted: str | None, scores: Scores) -> str:
+def choose_aspect(data: Collection, wanted: str | None, scores: Scores | None = None) -> str:
+    """The aspect that a user named, or the only one."""
     known, of_dialogues = list_rated_aspects(data, scores), _list_dialogue_aspects(data)
     if wanted is not None and wanted in of_dialogues:
         return wanted

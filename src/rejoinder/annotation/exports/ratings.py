@@ -25,6 +25,7 @@ from rejoinder.annotation.results import (
 )
 from rejoinder.annotation.store.base import Store
 from rejoinder.annotation.unit import Unit
+from rejoinder.annotation.units import DRAW_KEYS
 from rejoinder.data.reader import InputLine, decode_json_line
 from rejoinder.data.schema import Place, from_object
 from rejoinder.data.writer import encode_record
@@ -71,6 +72,9 @@ def _to_records(results: ProjectResults, answer: FieldAnswer) -> Iterator[Rating
     meta: dict[str, Any] = {"unit": answer.unit.id}
     if seconds := round(judgement.seconds, 3):  # 0: imported without a time
         meta["seconds"] = seconds
+    shown = answer.unit.hidden.get("replies", {}).values()
+    drawn: dict[str, Any] = next((reply for reply in shown if reply["response"] == answer.response), {})
+    meta |= {key: drawn[key] for key in DRAW_KEYS if key in drawn}
     if FORMS[answer.unit.form].asks == "preference" and answer.field.kind == "choice":
         replies = answer.unit.hidden["replies"]
         first, second = (
