@@ -26,7 +26,10 @@ RULES = (
     (r"dataset:|rejoinder (reproduce|data (get|write|show))|papers\.\w+\.jobs|read_dataset\(|\.reproduce\(", DATA),
     (r"rejoinder (annotate .*--raters|annotate project\.toml *(#|$)|serve)", PEOPLE),
     (r"import (parquet|huggingface)", "rejoinder[arrow]"),
-    (r"--people \S|--from said\.jsonl|score chats\.jsonl ratings\.jsonl|estimate RUN .*--ratings ratings\.jsonl", ANSWERS),
+    (
+        r"--people \S|--from said\.jsonl|score chats\.jsonl ratings\.jsonl|estimate RUN .*--ratings ratings\.jsonl",
+        ANSWERS,
+    ),
     (r"rejoinder train (aptness|nup|generator|comet|ranker|statements)|--writer|delorean|float_networks", TORCH),
     (r"generator:|new-aptness|ranker\(folder|(folder|FOLDER)='mine'", TRAINED),
     (r"(grade|dynaeval)\(folder|write_rarity", CHECKPOINT),
