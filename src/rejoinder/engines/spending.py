@@ -21,6 +21,7 @@ from rejoinder.keyed_store import MOVE_CACHE, lock_file
 from rejoinder.paths import cache_home
 
 RESUME_HINT = "every answer so far is stored: run the same command with a larger --budget to continue"
+_ROUNDING = 1 + 1e-9  # sums of the same costs in another order differ in their last digits
 _TICK = 0.2  # seconds between two checks whether the sender was stopped
 
 
@@ -102,7 +103,7 @@ class Ledger:
         """
         with self._changed:
             while not is_stopped():
-                if self._spent + sum(self._in_flight.values()) + most <= self._limit.amount:
+                if self._spent + sum(self._in_flight.values()) + most <= self._limit.amount * _ROUNDING:
                     reservation = uuid.uuid4().hex
                     self._in_flight[reservation] = most
                     self._write(reservation, most)

@@ -110,16 +110,23 @@ class RemoteJudge:
             stored = [(n, answer) for n, r in enumerate(self._ratings(request)) for answer in store.get_all(r.key)]
             yield [self._read_answer(n, answer) for n, answer in stored]
 
-    def preview(self, requests: Sequence[RatingRequest]) -> Iterator[RequestPreview]:
+    def preview(self, ratings: Sequence[RatingRequest]) -> Iterator[RequestPreview]:
         """The requests about some replies, and whether they are answered; nothing is sent."""
+        return self._preview((r for rating in ratings for r in self._ratings(rating)), self._has_score)
+
+    def preview_pairs(self, pairs: Sequence[ResponsePair]) -> Iterator[RequestPreview]:
+        """The requests about some pairs, in both orders, and whether they are answered; nothing is sent."""
+        return self._preview((r for pair in pairs for r in self._choices(pair)), _has_choice)
+
+    def _preview(self, requests: Iterator[EndpointRequest], readable: Readable) -> Iterator[RequestPreview]:
         store, max_tries = self._store(), read_max_tries()
         store.refresh()
-        for request in (one for rating in requests for one in self._ratings(rating)):
+        for request in requests:
             stored = store.get_all(request.key)
             paid = [answer for answer in stored if answer.outcome != "refused"]
             usage = parse_chat_completion(paid[-1].body.encode()).usage if paid else TokenUsage(None, None)
             size = estimate_tokens(*(str(message["content"]) for message in request.body["messages"]))
-            yield RequestPreview(request.key, size, not is_unanswered(stored, max_tries, self._has_score), *usage)
+            yield RequestPreview(request.key, size, not is_unanswered(stored, max_tries, readable), *usage)
 
     def _read_answer(self, repeat: int, answer: StoredAnswer) -> RawAnswer:
         completion = parse_chat_completion(answer.body.encode())

@@ -28,6 +28,7 @@ _OUT_OF_MONEY = ("insufficient_quota", "credit balance")  # no retry helps, and 
 _MAX_REFUSED = 3  # at the start: then something is wrong with all of them
 _LONGEST_RETRY_AFTER = 3600.0
 _TICK = 0.2  # seconds between two checks of the time limits
+_SLOW_HINT = ": for a slow model set REJOINDER_JUDGE_TIMEOUT higher, or REJOINDER_JUDGE_IN_FLIGHT lower"
 _RESUME_HINT = "every answer so far is stored: run the same command again to continue"
 
 Readable: TypeAlias = Callable[[ChatCompletion], bool]
@@ -280,8 +281,10 @@ class _RequestPool:
                     self._not_before = max(self._not_before, time.monotonic() + pause)
             if attempt < self.settings.retries:
                 self._stopped.wait(wait)
+        slow = _SLOW_HINT if "complete answer within" in why else ""
         raise JudgeError(
-            f"the judge's endpoint gave no answer in {self.settings.retries + 1} tries (last: {why}); {_RESUME_HINT}"
+            f"the judge's endpoint gave no answer in {self.settings.retries + 1} tries (last: {why}{slow}); "
+            f"{_RESUME_HINT}"
         )
 
 

@@ -215,7 +215,10 @@ def _finish(tally: RequestTally) -> CostEstimate:
 def cost_table(estimates: Sequence[CostEstimate]) -> Table:
     """One line per metric that sends requests."""
     rows: list[list[Cell]] = []
-    notes = ["An estimate; nothing was sent. Requests that were answered before cost nothing."]
+    if not estimates:
+        notes = ["No metric here sends requests to an endpoint, so nothing has to be paid."]
+    else:
+        notes = ["An estimate; nothing was sent. Requests that were answered before cost nothing."]
     for one in estimates:
         money = [None if value is None else format_money(value) for value in (one.cost, one.most)]
         rows.append([one.metric, one.requests, one.answered, one.to_send, one.input_tokens, one.output_tokens, *money])
@@ -231,5 +234,14 @@ def cost_table(estimates: Sequence[CostEstimate]) -> Table:
         )
     if len(estimates) > 1 and all(one.cost is not None for one in estimates):
         notes.append(f"Together about {format_money(sum(one.cost or 0.0 for one in estimates))}.")
-    heads = ["metric", "requests", "answered before", "to send", "input tokens", "output tokens", "cost", "with longest answers"]
+    heads = [
+        "metric",
+        "requests",
+        "answered before",
+        "to send",
+        "input tokens",
+        "output tokens",
+        "cost",
+        "with longest answers",
+    ]
     return Table("Estimated cost", heads, rows, list(dict.fromkeys(notes)))
