@@ -58,6 +58,43 @@ def cuts_short(handler: Handler, _: dict[str, Any]) -> None:
     handler.close_connection = True
 
 
+def cuts_chunks(handler: Handler, _: dict[str, Any]) -> None:
+    """Begin a body in chunks, and hang up before its end."""
+    handler.send_response(200)
+    handler.send_header("Transfer-Encoding", "chunked")
+    handler.end_headers()
+    part = completion('{"score": 5, "reason": "so"}')[:40]
+    handler.wfile.write(f"{len(part):x}\r\n".encode() + part + b"\r\n")
+    handler.wfile.flush()
+    handler.close_connection = True
+
+
+def trickles(handler: Handler, _: dict[str, Any]) -> None:
+    """Send a whole answer, slowly: byte by byte."""
+    body = completion('{"score": 3, "reason": "so"}')
+    handler.send_response(200)
+    handler.send_header("Content-Length", str(len(body)))
+    handler.end_headers()
+    for at in range(len(body)):
+        handler.wfile.write(body[at : at + 1])
+        handler.wfile.flush()
+        time.sleep(0.001)
+
+
+def shows_page(status: int) -> Act:
+    """Answer with the HTML page of a proxy."""
+    page = b"<!doctype html><html><head><title>Bad gateway</title></head><body>nginx</body></html>"
+
+    def act(handler: Handler, _: dict[str, Any]) -> None:
+        handler.send_response(status)
+        handler.send_header("Content-Type", "text/html")
+        handler.send_header("Content-Length", str(len(page)))
+        handler.end_headers()
+        handler.wfile.write(page)
+
+    return act
+
+
 def stalls(handler: Handler, _: dict[str, Any]) -> None:
     """Say nothing until the server ends."""
     handler.server.ended.wait(30)  # type: ignore[attr-defined]

@@ -337,8 +337,10 @@ def test_without_log_probabilities_the_written_score_counts_and_that_is_said(
         assert len(server.sent) == 4
     assert "judge: 3 of 3 scores are as written, because the log-probabilities of their tokens did not" in done.stderr
     answers = json.loads((tmp_path / "run" / "run.json").read_text())["metrics"][0]["answers"]
+    tokens = {"requests": 3, "input_tokens": 300, "output_tokens": 30, "uncounted": 0}
     assert answers == {
-        **{"paid": 3, "refused": 0, "styles": {"endpoint: schema, 0 logprobs": 3}, "scores": {"as written": 3}}
+        **tokens,
+        **{"paid": 3, "refused": 0, "styles": {"endpoint: schema, 0 logprobs": 3}, "scores": {"as written": 3}},
     }
 
 

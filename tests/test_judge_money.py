@@ -79,7 +79,8 @@ def test_a_price_is_found_by_name_without_provider_and_date(monkeypatch: pytest.
     monkeypatch.undo()
     for name in ("gpt-4o-mini", "openai/gpt-4o-mini", "gpt-4o-mini-2024-07-18", "openrouter/openai/gpt-4o-mini"):
         found = find_price(name)
-        assert found is not None and (found.input, found.output) == (0.15, 0.60), name
+        assert found is not None, name
+        assert (found.input, found.output) == (0.15, 0.60), name
     assert find_price("claude-sonnet-4-5-20250929") == find_price("claude-sonnet-4-5")
     for unknown in ("gpt-5-pro", "gpt-4o-audio", "my-model"):  # a family's name is not a price
         assert find_price(unknown) is None, unknown
