@@ -213,7 +213,9 @@ def test_an_endpoint_that_stays_busy_ends_the_run_and_keeps_what_came(monkeypatc
     monkeypatch.setenv("REJOINDER_JUDGE_RETRIES", "2")
     with served(scores(4), scores(4), fails(503)) as server:
         reach(server, monkeypatch)
-        with pytest.raises(JudgeError, match=r"no answer in 3 tries \(last: HTTP 503\); every answer so far is stored"):
+        with pytest.raises(
+            JudgeError, match=r"no answer in 3 tries \(last: HTTP 503 and says 'no'\); every answer so far is stored"
+        ):
             judged(5)
         assert len(server.sent) == 5
     with served(scores(1)) as server:

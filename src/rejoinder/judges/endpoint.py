@@ -143,9 +143,13 @@ class RemoteJudge:
         return read_score(completion.content, self.rubric, completion.ending).score is not None
 
     def _ask(self, requests: Iterator[EndpointRequest], readable: Readable) -> None:
-        settings, store = read_endpoint_settings(self.model), self._store()
+        asked, store, max_tries = list(requests), self._store(), read_max_tries()
+        store.refresh()
+        if not any(is_unanswered(store.get_all(request.key), max_tries, readable) for request in asked):
+            return  # nothing is sent, so no endpoint is needed
+        settings = read_endpoint_settings(self.model)
         with claim_budget(settings, self.model) as budget, store.claim():
-            send_requests(requests, settings, store, readable, budget=budget)
+            send_requests(asked, settings, store, readable, budget=budget)
 
     def _rating(self, request: EndpointRequest) -> float | None:
         """The score of the first answer that can be read."""

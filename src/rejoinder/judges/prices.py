@@ -118,7 +118,7 @@ def _parse_prices(path: Path, changed: int) -> tuple[PriceEntry, ...]:
     for name, prices in table.items():
         if name in _GENERAL:
             continue
-        numbers = [prices.get(key) for key in ("input", "output")] if isinstance(prices, dict) else []
+        numbers: list[Any] = [prices.get(key) for key in ("input", "output")] if isinstance(prices, dict) else []
         valid = [isinstance(n, int | float) and not isinstance(n, bool) and 0 <= n < 1e6 for n in numbers]
         if valid != [True, True]:
             raise InputError(

@@ -270,8 +270,8 @@ class _RequestPool:
                     raise _http_error(response, self.settings)
                 if is_final(response) or response.status in _REFUSED:
                     return response
-                why = f"HTTP {response.status}"
-                request_counts.count_request(why)
+                request_counts.count_request(f"HTTP {response.status}")
+                why = f"HTTP {response.status}{_error_message(message, self.settings)}"
                 if response.status not in _RETRYABLE and response.status < 500:
                     raise _http_error(response, self.settings)
                 pause = _parse_retry_after(response.retry_after)
@@ -324,4 +324,4 @@ def _refusal_error(answer: StoredAnswer, settings: EndpointSettings) -> JudgeErr
 def _error_message(body: str, settings: EndpointSettings) -> str:
     """The endpoint's own error message."""
     text = " ".join(settings.without_key(read_error_message(body)).split())
-    return f" and says {brief(text, 200)}" if text else ""
+    return f" and says {brief(text, 200)}" if text and not text.startswith("<") else ""  # no page of a proxy
