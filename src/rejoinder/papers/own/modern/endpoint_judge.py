@@ -141,7 +141,8 @@ def _win_rate_figures(one: JudgedSet) -> list[Figure]:
         ]
     )
     labels: Floats = np.full(len(duels), NAN)
-    drawn = stable_shuffle(range(len(duels)), SEED)[: min(LABELS, len(duels) // 2)]
+    labelled = set(stable_shuffle(range(len(one.sample.duels)), SEED)[:LABELS])
+    drawn = [k for k, place in enumerate(places) if place in labelled]
     labels[drawn] = points[drawn]
     mean = powered_mean(labels, judged, conversations=[duel.item.id for duel in duels], is_share=True)
     column = f"{system} ({len(duels)} pairs, {len(drawn)} of them labelled)"
