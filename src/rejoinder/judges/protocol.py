@@ -61,7 +61,7 @@ class RequestStyle(NamedTuple):
     alternatives: int = ALTERNATIVES
 
     def __str__(self) -> str:
-        parts = [self.format, *([] if self.limit == "max_tokens" else [self.limit])]
+        parts: list[str] = [self.format, *([] if self.limit == "max_tokens" else [self.limit])]
         parts += [] if self.temperature else ["no temperature"]
         return ", ".join(parts + ([] if self.alternatives == ALTERNATIVES else [f"{self.alternatives} logprobs"]))
 
