@@ -7,7 +7,7 @@ from typing import Literal
 import click
 
 from rejoinder.cli import _help
-from rejoinder.cli._options import OutputPath, output_option, seed_option, table_format_option
+from rejoinder.cli._options import OutputPath, input_options, output_option, seed_option, table_format_option
 
 GROUP = _help.PEOPLE
 
@@ -37,6 +37,7 @@ GROUP = _help.PEOPLE
 )
 @seed_option
 @table_format_option
+@input_options()
 def command(
     source: str,
     by: Literal["mix", "metrics", "ranking"] | None,

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import orjson
 
-from rejoinder.judges.answer import Problem, read_choice, read_score
+from rejoinder.judges.answer import read_choice, read_score
 from rejoinder.judges.answer_store import AnswerStore, StoredAnswer
 from rejoinder.judges.completion import ChatCompletion, TokenUsage, parse_chat_completion
 from rejoinder.judges.expected_score import compute_expected_score
@@ -21,6 +21,7 @@ from rejoinder.judges.protocol import AnswerForm, EndpointRequest, Format
 from rejoinder.judges.requests import Readable, is_unanswered, send_requests
 from rejoinder.judges.rubric import Rubric
 from rejoinder.judges.settings import read_endpoint_settings, read_max_tries
+from rejoinder.judges.verdict import Problem
 from rejoinder.paths import cache_home
 from rejoinder.types import Choice, Turn
 
@@ -53,7 +54,7 @@ class RawAnswer(NamedTuple):
         """The answer as a JSON object; whole scores are whole numbers."""
         whole = self.score is not None and self.score == int(self.score)
         score = int(self.score) if whole and self.score is not None else self.score
-        parsed = {"repeat": self.repeat, "score": score, "usage": self.usage._asdict()}
+        parsed: dict[str, Any] = {"repeat": self.repeat, "score": score, "usage": self.usage._asdict()}
         parsed |= {"problem": self.problem} if self.problem else {}
         parsed |= {} if self.weighted is None else {"weighted": self.weighted}
         return {**parsed, **self.answer._asdict()}
