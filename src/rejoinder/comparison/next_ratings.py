@@ -26,6 +26,7 @@ from rejoinder.errors import InputError, nearest
 from rejoinder.scoring.reader import load_data
 from rejoinder.scoring.result import Scores
 from rejoinder.scoring.run import load
+from rejoinder.scoring.texts import format_context
 from rejoinder.stats.arrays import Floats
 from rejoinder.stats.order_uncertainty import order_uncertainty, strength_uncertainty
 from rejoinder.table import Cell, Table
@@ -47,7 +48,7 @@ class RatingSuggestion(NamedTuple):
 class NextRatings:
     """The replies most worth rating next, best first, and the data that they are in.
 
-    ``to_read`` says that there is one system and no rating, so that they are a list of what to read.
+    With one system and no rating, they are a list of what to read.
     """
 
     suggestions: Sequence[RatingSuggestion]
@@ -58,6 +59,20 @@ class NextRatings:
         """One line per reply, the most valuable first."""
         tables = {"rate": next_table, "read": reading_table, "estimate": draw_table}
         return tables[self.purpose](self.suggestions)
+
+    def rating_sheet(self) -> Table:
+        """The replies with their contexts and an empty column for ratings, to be filled in in a spreadsheet."""
+        rows: list[list[Cell]] = [
+            [
+                one.response,
+                format_context(self.data.items[one.item].context),
+                self.data.responses[one.response].text,
+                "",
+                one.worth,
+            ]
+            for one in self.suggestions
+        ]
+        return Table("Rate these", ["response", "context", "reply", "rating", "probability"], rows, [])
 
     def records(self) -> list[Item | Response]:
         """The replies with their items, as an annotation project reads them."""
