@@ -16,6 +16,7 @@ import numpy as np
 
 from benchmarks.encoding import made_up
 from benchmarks.synthetic import sentences
+from rejoinder.models.aptness.card import read_aptness_card
 from rejoinder.models.aptness.encoder import AptnessEncoder
 from rejoinder.models.aptness.model import AptnessModel, open_aptness
 from rejoinder.models.device import count_threads, silence_transformers
@@ -95,7 +96,8 @@ class Rivals:
                 network.trunk.save_pretrained(scratch / name)
                 _tokenizer(folder).save_pretrained(scratch / name)
             width = int(bi.trunk.config.hidden_size)
-            utterances: Any = Transformer(str(scratch / "bi"), max_seq_length=128)
+            longest = read_aptness_card(folder).limits.utterance_tokens
+            utterances: Any = Transformer(str(scratch / "bi"), max_seq_length=longest)
             self.bi: Any = SentenceTransformer(modules=[utterances, Pooling(width, "mean")], device="cpu")
             self.cross: Any = CrossEncoder(modules=[Transformer(str(scratch / "cross")), Head()], device="cpu")
         self._raw = torch.nn.Identity()

@@ -101,7 +101,7 @@ class AptnessModel:
 
     @cached_property
     def _bi(self) -> BiScorer:
-        return BiScorer(self.folder, self.card)
+        return BiScorer(self.folder, self.card, self._tokenizer)
 
     @cached_property
     def _cross(self) -> CrossScorer:

@@ -40,7 +40,7 @@ from rejoinder.training.tokens import CorpusTokens, check_corpus_splits, read_co
 from rejoinder.types import Dialogue
 
 # Training reads as much as scoring later; an utterance has two special tokens around it.
-LIMITS = AptnessLimits(UTTERANCES, UTTERANCE_TOKENS + 2, CONTEXT_TOKENS, REPLY_TOKENS)
+LIMITS = AptnessLimits(UTTERANCES, UTTERANCE_TOKENS + 2, CONTEXT_TOKENS, REPLY_TOKENS, windows=True)
 
 
 def train_aptness(
