@@ -46,7 +46,7 @@ def prepare_model(model: CatalogModel, published: Path, whole: Path) -> None:
         if model.preparation == "bert":
             _write_bert_weights(published / _BERT_GRAPH, published / "model.safetensors")
             _link_or_copy(published / "model.safetensors", whole / "model.safetensors")
-            (whole / _BERT_GRAPH).unlink()  # its weights are in the other file now
+            shutil.rmtree((whole / _BERT_GRAPH).parent)  # its weights are in the other file now
         if model.preparation in ("onnx", "bert"):
             from rejoinder.models.encoder.export import export_encoder
 
@@ -65,15 +65,17 @@ def _write_bert_weights(graph: Path, target: Path) -> None:
     model = onnx.load(str(graph))
     constants = {constant.name: numpy_helper.to_array(constant) for constant in model.graph.initializer}
     consumers = {name: node for node in model.graph.node for name in node.input}
+    words = "embeddings.word_embeddings.weight"
+    prefix = next(name for name in constants if name.endswith(words)).removesuffix(words)  # of all names
     weights = {
-        name: values
+        name.removeprefix(prefix): values
         for name, values in constants.items()
-        if name.startswith(("embeddings.", "encoder.")) and not name.endswith("position_ids")
+        if name.startswith((f"{prefix}embeddings.", f"{prefix}encoder.")) and not name.endswith("position_ids")
     }
     for node in model.graph.node:
         if node.op_type == "MatMul" and node.input[1] in constants:
             bias = next(name for name in consumers[node.output[0]].input if name in constants)
-            weights[f"{bias.removesuffix('.bias')}.weight"] = constants[node.input[1]].T
+            weights[f"{bias.removeprefix(prefix).removesuffix('.bias')}.weight"] = constants[node.input[1]].T
     save_file({name: np.ascontiguousarray(values) for name, values in weights.items()}, target, {"format": "pt"})
 
 
