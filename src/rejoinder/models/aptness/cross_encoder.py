@@ -84,9 +84,9 @@ class CrossScorer:
 
     def _windows(self, reply: Ids) -> list[Ids]:
         limits = self._card.limits
-        if not limits.windows:
+        if not limits.windows or len(reply) <= limits.reply_tokens:
             return [reply]
-        return [reply[start:end] for start, end in split_into_windows(len(reply), limits.reply_tokens)]
+        return [window.read(reply) for window in split_into_windows(len(reply), limits.reply_tokens)]
 
     def _compute(self, rows: Sequence[PairRow], output: Output) -> Any:
         """Return the graph's output for each row; rows of similar length are computed together."""

@@ -1,6 +1,8 @@
-"""Replies longer than the networks read: overlapping windows, each read on its own, and the mean of their scores.
+"""Replies longer than the networks read: in windows that each have the reply's beginning, and the mean of their scores.
 
-A reply that is short enough is one window. The mean of log-odds is the head's value for the mean of the pair's vectors
+The beginning of a reply is what answers the context. A later piece by itself says little about how well the reply fits
+(docs/aptness.md has the measurement), so each window is the first half of what can be read, and then a later piece. A
+reply that is short enough is one window. The mean of log-odds is the head's value for the mean of the pair's vectors
 before it, because the head is linear; in the same way the mean of cosines is the product with the mean vector.
 """
 
@@ -11,46 +13,58 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from rejoinder.models.encoder.tokenization import TextTokenizer
-
-_SHARED = 0.25  # of a window that it has in common with the next one, at least
+from rejoinder.models.aptness.calibration import Ids
+from rejoinder.models.encoder.tokenization import LocatedToken, TextTokenizer
 
 T = TypeVar("T")
 
 
 class Window(NamedTuple):
-    """The tokens from ``start`` to ``end``."""
+    """The first ``head`` tokens, and those from ``start`` to ``end``."""
 
+    head: int
     start: int
     end: int
+
+    def read(self, tokens: Ids) -> list[int]:
+        """Return the tokens of the window."""
+        return [*tokens[: self.head], *tokens[self.start : self.end]]
 
 
 def split_into_windows(tokens: int, most: int) -> list[Window]:
     """Return as few windows of ``most`` tokens as cover the tokens, evenly placed; one where all fit into it."""
     if tokens <= most:
-        return [Window(0, tokens)]
-    shared = int(_SHARED * most)
-    count = -(-(tokens - shared) // (most - shared))
-    starts = [round(i * (tokens - most) / (count - 1)) for i in range(count)]
-    return [Window(start, start + most) for start in starts]
+        return [Window(0, 0, tokens)]
+    head = most // 2
+    piece = most - head
+    count = -(-(tokens - head) // piece)
+    starts = [head + round(i * (tokens - most) / (count - 1)) for i in range(count)]
+    return [Window(head, start, start + piece) for start in starts]
 
 
 def split_text(tokenizer: TextTokenizer, text: str, most: int) -> list[str]:
-    """Return the windows of a text as texts; they begin and end between words, so that each word has its tokens."""
+    """Return the windows of a text as texts; pieces begin and end between words, so that each word has its tokens."""
     if text.isascii() and len(text) <= most:  # no token is shorter than a character, but one that is not ASCII may be
         return [text]
     tokens = tokenizer.locate(text)
     if len(tokens) <= most:
         return [text]
-    parts = []
-    for window in split_into_windows(len(tokens), most):
-        start, end = window
-        while 0 < start < window.end - 1 and tokens[start].word == tokens[start - 1].word:
-            start += 1
-        while window.start + 1 < end < len(tokens) and tokens[end].word == tokens[end - 1].word:
-            end -= 1
-        parts.append(text[tokens[start].start : tokens[end - 1].end])
+    head = _move_back(tokens, 0, most // 2)
+    beginning = text[: tokens[head - 1].end]
+    parts, start = [], head
+    while start < len(tokens):
+        end = _move_back(tokens, start, min(start + most - head, len(tokens)))
+        parts.append(f"{beginning} {text[tokens[start].start : tokens[end - 1].end]}")
+        start = end
     return parts
+
+
+def _move_back(tokens: Sequence[LocatedToken], start: int, end: int) -> int:
+    """Return the last place between two words that is not after ``end``; ``end`` if a word fills all from ``start``."""
+    place = end
+    while start < place < len(tokens) and tokens[place].word == tokens[place - 1].word:
+        place -= 1
+    return place if place > start else end
 
 
 class Grouping:
