@@ -198,7 +198,6 @@ def test_another_base_is_trained_exported_and_scores_as_in_torch(
 ) -> None:
     from rejoinder.models.aptness.model import AptnessModel
     from rejoinder.models.aptness.network import float_networks
-    from rejoinder.models.onnx.torch_graph import TorchGraph
 
     tiny_training.install(own_cache, name, layers=layers)
     train(talks, "-o", tmp_path / "out", *SMALL, "--base", name)
@@ -227,9 +226,6 @@ def test_another_base_is_trained_exported_and_scores_as_in_torch(
             odds.append(float(cross(row, torch.ones_like(row), kinds)))
     assert model.bi_scores(contexts, replies) == pytest.approx(cosines, abs=1e-4)
     assert model.cross_scores(contexts, replies) == pytest.approx(odds, abs=1e-4)
-    rows = {"input_ids": row.numpy(), "attention_mask": np.ones_like(row.numpy()), "token_type_ids": kinds.numpy()}
-    by_torch = TorchGraph(tmp_path / "out" / "cross.onnx", "cpu").run(["log_odds"], rows)  # as on a GPU
-    assert by_torch[0] == pytest.approx(odds[-1], abs=1e-4)
 
 
 def test_the_folder_that_comes_out_scores_replies(trained: Path, talks: Path, tmp_path: Path) -> None:
