@@ -45,7 +45,7 @@ class TextTokenizer:
 
     def locate(self, text: str) -> list[LocatedToken]:
         """Return where a text's own tokens are in it, uncut."""
-        encoding = self._plain_tokenizer().encode(*_replace_surrogates([text]), add_special_tokens=False)
+        encoding = self._plain_tokenizer().encode(_replace_surrogates([text])[0], add_special_tokens=False)
         return [LocatedToken(word, *span) for word, span in zip(encoding.word_ids, encoding.offsets, strict=True)]
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:

@@ -40,8 +40,10 @@ def renumber_trunk(trunk: Any) -> Any:
     config.vocab_size, config.max_position_embeddings = len(words), len(positions)
     config.pad_token_id = embeddings.padding_idx = 0
     config.bos_token_id, config.eos_token_id = FIRST, LAST
-    embeddings.word_embeddings = nn.Embedding(*words.shape, padding_idx=0, _weight=words)
-    embeddings.position_embeddings = nn.Embedding(*positions.shape, padding_idx=0, _weight=positions.clone())
+    embeddings.word_embeddings = nn.Embedding(len(words), words.shape[1], padding_idx=0, _weight=words)
+    embeddings.position_embeddings = nn.Embedding(
+        len(positions), positions.shape[1], padding_idx=0, _weight=positions.clone()
+    )
     embeddings.register_buffer("position_ids", torch.arange(len(positions)).expand(1, -1), persistent=False)
     return trunk
 
