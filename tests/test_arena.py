@@ -296,7 +296,7 @@ def test_an_arena_that_is_killed_goes_on_where_it_was(
 def test_what_cannot_be_judged_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
     records: list[Record] = [
         *talks(("ann", "bob"), 5),
-        Item("blank", (Turn("Well?"),)), Response("b/ann", "blank", "ann", " "), Response("b/bob", "blank", "bob", "Yes."),
+        Item("blank", (Turn("Well?"),)), Response("b/a", "blank", "ann", " "), Response("b/b", "blank", "bob", "Yes."),
         Item("alone", ()), Response("alone/ann", "alone", "ann", "Hm."), Response("alone/bob", "alone", "bob", "Yes."),
         Response("d0-0/ann-again", "d0-0", "ann", "Another try."),
     ]  # fmt: skip

@@ -50,8 +50,10 @@ def command(
     """Ask a judge which of two systems' replies to the same item is better, in both orders, and rank the systems.
 
     RUN is a run folder, a file with the replies of two or more systems (or several files, where NAME=FILE names the
-    system of one), - for standard input, or dataset:NAME. What was answered is stored and not asked again. The written preferences have the rater judge:NAME and are never mixed with
-    those of people; rejoinder compare --preferences reads them.
+    system of one), - for standard input, or dataset:NAME. What was answered is stored and not asked again.
+
+    The written preferences have the rater judge:NAME and are never mixed with those of people; rejoinder compare
+    --preferences reads them.
     """
     from rejoinder.cli._progress import progress_bar
     from rejoinder.data.writer import write

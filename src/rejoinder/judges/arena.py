@@ -24,7 +24,6 @@ from rejoinder.judges.factory import EMBEDDED, open_judge
 from rejoinder.judges.material import build_choice_request
 from rejoinder.judges.pairs import ComparedPair, PairComparison
 from rejoinder.judges.rubric import ALIASES, Rubric
-from rejoinder.scoring.folder import ABOUT
 from rejoinder.scoring.reader import load_data
 from rejoinder.scoring.texts import AGGREGATE, JUDGE
 from rejoinder.seeded import stable_shuffle
@@ -102,7 +101,7 @@ def _read_data(
     if not names:
         return collect(one for one in given if not isinstance(one, str | Path)), "the data"
     joined = ", ".join(map(str, names))
-    if len(names) == 1 and (Path(names[0]) / ABOUT).is_file():
+    if len(names) == 1 and Path(names[0]).is_dir():
         return load_data(names[0]), joined
     return read(*names, allow_empty=True), joined
 

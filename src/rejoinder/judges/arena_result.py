@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rejoinder.judges.bias import JudgeBias, format_percent, measure_bias
+from rejoinder.judges.bias import JudgeBias, bias_table, format_percent, measure_bias
 from rejoinder.judges.pairs import POINTS, ComparedPair
 from rejoinder.scoring.texts import JUDGE
 from rejoinder.stats.arrays import Floats
@@ -142,15 +142,7 @@ class Arena:
 
     def bias_table(self) -> Table:
         """The judge's own ways: place, orders, length."""
-        bias = self.bias
-        rows: list[list[Cell]] = [
-            ["chooses the reply shown first", interval_estimate(bias.first), 0.5, bias.first.n],
-            ["same choice in both orders", interval_estimate(bias.same), 1.0, bias.same.n],
-            ["prefers the longer reply", interval_estimate(bias.longer), None, bias.longer.n],
-            ["odds of the longer, per doubling", interval_estimate(bias.odds), None, bias.odds.n],
-        ]
-        notes = [] if not bias.odds.reason else [f"No odds of the longer reply: {bias.odds.reason}."]
-        return Table("The judge itself", ["what", "share or odds", "without bias", "n"], rows, notes)
+        return bias_table(self.bias, "The judge itself")
 
     def people_table(self) -> Table | None:
         """The agreement with people beside length alone and a coin; None where people compared none of the pairs."""

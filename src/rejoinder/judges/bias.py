@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from rejoinder.judges.pairs import POINTS, ComparedPair, PairComparison
-from rejoinder.stats.interval import Interval, share_interval
+from rejoinder.stats.interval import Interval, interval_estimate, share_interval
 from rejoinder.stats.pair_effects import estimate_pair_effects
+from rejoinder.table import Cell, Table
 from rejoinder.types import Choice
 
 
@@ -80,6 +81,18 @@ def measure_bias(pairs: Sequence[ComparedPair]) -> JudgeBias:
         share_interval(longer, [pair.cluster for pair in unequal]),
         effects._replace(**{end: _exp(getattr(effects, end)) for end in ("value", "low", "high")}),
     )
+
+
+def bias_table(bias: JudgeBias, title: str) -> Table:
+    """One line per bias, beside what a judge without it would show."""
+    rows: list[list[Cell]] = [
+        ["chooses the reply shown first", interval_estimate(bias.first), 0.5, bias.first.n],
+        ["same choice in both orders", interval_estimate(bias.same), 1.0, bias.same.n],
+        ["prefers the longer reply", interval_estimate(bias.longer), None, bias.longer.n],
+        ["odds of the longer, per doubling", interval_estimate(bias.odds), None, bias.odds.n],
+    ]
+    notes = [f"No odds of the longer reply: {bias.odds.reason}."] if bias.odds.reason else []
+    return Table(title, ["what", "share or odds", "without bias", "n"], rows, notes)
 
 
 def _shown(comparison: PairComparison) -> tuple[Choice, Choice]:
