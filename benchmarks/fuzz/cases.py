@@ -45,6 +45,7 @@ CASES = (
     Case("power run -m bleu --format json", "run"),
     Case("next old -n 3 --by metrics -o out.csv --format json", "old"),
     Case("next chats.jsonl --aspect apt -n 3 -o out.jsonl --format json", "chats.jsonl"),
+    Case("arena chats.jsonl --judge m -o out.jsonl --format json", "chats.jsonl", refusal="REJOINDER_JUDGE_URL"),
     Case("judge run -o out.jsonl --format json", "run", refusal="no judge"),
     Case(f"import csv table.csv -o out.jsonl {_FIELDS}", "table.csv"),
     Case(f"import tsv table.tsv -o out.jsonl {_FIELDS}", "table.tsv"),

@@ -21,7 +21,7 @@ GROUP = _help.SCORING
     type=click.IntRange(min=0),
     default=0,
     metavar="N",
-    help="Also change N replies by rule and ask the judge about them: about 12 requests for each.",
+    help="Also change N replies by rule and ask the judge about them: up to 12 requests for each.",
 )
 @click.option("--input-price", type=click.FloatRange(min=0), help="The price of a million input tokens.")
 @click.option("--output-price", type=click.FloatRange(min=0), help="The price of a million output tokens.")

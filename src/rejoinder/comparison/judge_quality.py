@@ -31,7 +31,7 @@ from rejoinder.stats.bootstrap import (
 )
 from rejoinder.stats.correlation import Method
 from rejoinder.stats.interval import Interval, interval_estimate
-from rejoinder.table import Cell, Table, format_count
+from rejoinder.table import Cell, Probability, Table, format_count
 
 ENOUGH = 0.3  # agreement within systems at the low end of its interval, for single replies
 LENGTH = BASELINES["length"]
@@ -209,7 +209,9 @@ def quality_table(qualities: Sequence[JudgeQuality]) -> Table:
         )
         row: list[Cell] = [one.metric, one.aspect, one.n, interval_estimate(one.within)]
         row += [one.length.within.value, interval_estimate(one.length.lead), *(best or [None, None])]
-        rows.append([*row, interval_estimate(one.verbosity), interval_estimate(one.order.kendall), one.order.p])
+        rows.append(
+            [*row, interval_estimate(one.verbosity), interval_estimate(one.order.kendall), Probability(one.order.p)]
+        )
     notes = [
         "within systems: the mean over systems of the correlation with people's mean ratings inside each; lead: the "
         "judge's correlation minus the other's; length beyond people's: the correlation of the judge's scores with "

@@ -75,7 +75,15 @@ class JudgeSummary:
             f"{self.metric}: what it may be used for is not known, because no reply was rated by people; choose "
             f"replies to rate with: rejoinder next {self.run} -n 100 -o to_rate.jsonl"
         ]
-        return said + ([] if self.bias is None else [f"{self.metric}: {one}" for one in self.bias.sentences()])
+        for one in self.quality:
+            if one.verbosity.low > 0:
+                said.append(f"{self.metric}: it scores longer replies of {one.aspect} higher than people do.")
+        said += [f"{self.metric}: {one[0].lower()}{one[1:]}" for one in (self.bias.sentences() if self.bias else [])]
+        unseen = [one for one in self.attacks if one.kind == "attack" and one.lowered.low <= 0.5]
+        if unseen:
+            names = ", ".join(f"{one.name} {one.lowered.value:.0%}" for one in unseen)
+            said.append(f"{self.metric}: not shown to lower the score of most replies changed for the worse: {names}.")
+        return said
 
 
 def judge(
