@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from rejoinder.comparison.judgements import AGGREGATE
+from rejoinder.comparison.judgements import AGGREGATE, is_by_judge
 from rejoinder.comparison.preferences import rank_by_preference
 from rejoinder.comparison.random_draw import Together, draw_replies, mark_drawn
 from rejoinder.comparison.reading_list import beaten_shares, choose_replies
@@ -207,7 +207,8 @@ def _pair_uncertainty(
 ) -> tuple[Mapping[tuple[str, str], float], Mapping[str, int], str]:
     """How uncertain the order of every two systems is, how often each reply was judged, and what the order rests on."""
     known = list(dict.fromkeys(r.aspect for r in data.ratings if r.response and not r.rater.startswith(AGGREGATE)))
-    ranked = [one for one in rank_by_preference(list(data)) if aspect in (None, one.aspect)]
+    by_people = [one for one in rank_by_preference(list(data)) if one.judge is None]
+    ranked = [one for one in by_people if aspect in (None, one.aspect)]
     if known and (aspect in known or aspect is None):
         if aspect is None and len(known) > 1:
             raise InputError(f"responses were rated in several aspects ({', '.join(known)}); choose one aspect")
@@ -220,14 +221,14 @@ def _pair_uncertainty(
     if ranked:
         n_judged: dict[str, int] = {}
         for one in data.preferences:
-            if one.aspect == ranked[0].aspect and not one.rater.startswith(AGGREGATE):
+            if one.aspect == ranked[0].aspect and not (one.rater.startswith(AGGREGATE) or is_by_judge(one)):
                 for response in (one.first, one.second):
                     n_judged[response] = n_judged.get(response, 0) + 1
         p_values = strength_uncertainty(ranked[0].ranking)
         uncertain = {(a, b): p_values.get((a, b), 1.0) for a in systems for b in systems}
         return uncertain, n_judged, f"preferences in {ranked[0].aspect}"
     if aspect is not None:
-        hint = nearest(aspect, [*known, *(one.aspect for one in rank_by_preference(list(data)))])
+        hint = nearest(aspect, [*known, *(one.aspect for one in by_people)])
         raise InputError(f"nobody judged responses in the aspect {aspect!r}; {hint}")
     if scores is None:
         raise InputError("there are no ratings and no preferences to go by; use a run folder, which has scores")

@@ -94,6 +94,29 @@ class RemoteJudge:
     def compare(self, pairs: Sequence[ResponsePair]) -> list[PairComparison]:
         """Which of two replies is better, asked in both orders."""
         self._ask((r for pair in pairs for r in self._choices(pair)), _has_choice)
+        return self._read_comparisons(pairs)
+
+    def stored_comparisons(self, pairs: Sequence[ResponsePair]) -> list[PairComparison]:
+        """Which of two replies is better by the stored answers; nothing is sent."""
+        self._store().refresh()
+        return self._read_comparisons(pairs)
+
+    @property
+    def has_answers(self) -> bool:
+        """Whether an answer of this judge is stored, about whatever was asked."""
+        store = self._store()
+        store.refresh()
+        return store.has_answers
+
+    def count_requests(self, ratings: Sequence[RatingRequest] = (), pairs: Sequence[ResponsePair] = ()) -> int:
+        """How many requests would be sent now, because no answer to them is stored."""
+        store, tries = self._store(), read_max_tries()
+        store.refresh()
+        asked = {r.key: self._has_score for rating in ratings for r in self._ratings(rating)}
+        asked |= {r.key: _has_choice for pair in pairs for r in self._choices(pair)}
+        return sum(is_unanswered(store.get_all(key), tries, readable) for key, readable in asked.items())
+
+    def _read_comparisons(self, pairs: Sequence[ResponsePair]) -> list[PairComparison]:
         comparisons = []
         for pair in pairs:
             forward, backward = (self._choice(r) for r in self._choices(pair))
