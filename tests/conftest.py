@@ -15,6 +15,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     """No test reads or writes the user's cache."""
     folder = tmp_path_factory.mktemp("cache")
     monkeypatch.setenv("REJOINDER_CACHE", str(folder))
+    monkeypatch.setenv("REJOINDER_CONFIG", str(folder / "config"))
     return folder
 
 

@@ -418,9 +418,7 @@ def test_the_command_prints_the_tables_and_writes_what_other_commands_read(
     assert "20 pairs of replies, 0 requests to m" in again.stderr
 
 
-def test_a_file_of_one_system_says_what_to_type_and_that_works(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_of_one_system_says_what_to_type_and_that_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for system in ("ann", "bob"):
         rows = [f"Question {i}?,{system} says {i} {'well ' * i}" for i in range(6)]
         (tmp_path / f"{system}.csv").write_text("\n".join(["question,answer", *rows]) + "\n")

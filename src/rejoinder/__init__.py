@@ -125,6 +125,8 @@ if TYPE_CHECKING:
     from rejoinder.reports.reply_listing import ReplyListing as ReplyListing
     from rejoinder.reports.show import show as show
     from rejoinder.scoring.api import score as score
+    from rejoinder.scoring.cost import CostEstimate as CostEstimate
+    from rejoinder.scoring.cost import estimate_cost as estimate_cost
     from rejoinder.scoring.result import Scores as Scores
     from rejoinder.scoring.run import Plan as Plan
     from rejoinder.scoring.run import Run as Run
@@ -264,6 +266,7 @@ _WHERE = {
     "reports.reply_listing": ("ReplyListing",),
     "reports.show": ("show",),
     "scoring.api": ("score",),
+    "scoring.cost": ("CostEstimate", "estimate_cost"),
     "scoring.result": ("Scores",),
     "scoring.run": ("Plan", "Run", "load", "run"),
     "selection.build": ("BuiltTestSet", "PoolSet", "build", "find_pools", "make_questions"),

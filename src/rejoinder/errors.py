@@ -5,7 +5,9 @@ RejoinderError            one sentence for the user: what is wrong, what was fou
 ├── SpecError             the name of a metric, importer, dataset or command that is not known
 ├── MissingExtraError     an optional dependency that is not installed
 ├── FetchError            a published file that could not be fetched (data/download.py)
-└── RunError              a run folder that cannot be used as asked
+├── RunError              a run folder that cannot be used as asked
+└── JudgeError            a judge that cannot be asked
+    └── BudgetError       a budget that the next request might pass
 
 Any other exception is a bug of rejoinder.
 """
@@ -70,3 +72,7 @@ def shorten_path(name: object, limit: int = 120) -> str:
 
 class JudgeError(RejoinderError):
     """A judge that cannot be asked; all earlier answers are kept."""
+
+
+class BudgetError(JudgeError):
+    """A budget that the next request might pass; all earlier answers are kept."""

@@ -124,7 +124,7 @@ class LineStore(Generic[Value]):
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("ab") as self._claimed_file:
-                _lock(self._claimed_file)
+                lock_file(self._claimed_file)
                 self.refresh()
                 self._claimed_file.truncate(self._position)  # what follows is half a line that a crash left
                 yield
@@ -173,10 +173,11 @@ class LineStore(Generic[Value]):
         return RunError(f"{self.path}: {self._what} cannot be stored there ({error.strerror}); {MOVE_CACHE}")
 
 
-def _lock(file: BinaryIO) -> None:
+def lock_file(file: BinaryIO) -> None:
+    """Wait until no other process has locked a file, and lock it until it is closed; move to its end."""
     try:
         import fcntl
-    except ImportError:  # no such locks on this system: two runs at once may then compute the same twice
+    except ImportError:  # no such locks on this system: two runs at once may then compute, or pay, the same twice
         return
     fcntl.flock(file, fcntl.LOCK_EX)
     file.seek(0, os.SEEK_END)

@@ -26,6 +26,15 @@ def data_home() -> Path:
     return (Path(base) if base else _home_folder("REJOINDER_DATA") / ".local" / "share") / "rejoinder" / "data"
 
 
+def config_home() -> Path:
+    """The folder of the user's own settings: $REJOINDER_CONFIG, else the user's folder of settings."""
+    folder = os.environ.get("REJOINDER_CONFIG")
+    if folder:
+        return Path(folder)
+    base = os.environ.get("XDG_CONFIG_HOME")
+    return (Path(base) if base else _home_folder("REJOINDER_CONFIG") / ".config") / "rejoinder"
+
+
 def _home_folder(variable: str) -> Path:
     try:
         return Path.home()

@@ -12,6 +12,7 @@ GROUP = _help.MODELS_AND_DATA
 DESCRIPTIONS = {
     "metrics": "Every metric: what it needs, what it is, and more on request: parameters, range, citation.",
     "rubrics": "Every rubric for judges: what it rates and needs, and on request what it was tried on and is not for.",
+    "prices": "The prices of models by which the cost of judges is computed, and where to write your own.",
     "sources": "Every source of candidates.",
     "systems": "Every kind of system that can choose among candidates.",
     "importers": "Every format that can be imported.",
@@ -22,7 +23,7 @@ DESCRIPTIONS = {
 
 @click.group("list", short_help="List metrics, systems, datasets and more")
 def command() -> None:
-    """List metrics, rubrics, sources, systems, importers, datasets or reproductions."""
+    """List metrics, rubrics, prices, sources, systems, importers, datasets or reproductions."""
 
 
 def _add_list(name: str, description: str) -> None:

@@ -52,6 +52,10 @@ RESUMABLE = "always"
 @click.option("--report", type=page_output, metavar="FILE", help="Also write the HTML report.")
 @click.option("--dialogues", is_flag=True, help="Also print the scores of whole dialogues.")
 @engine_options("all cores, or 1 if models compute on a GPU")
+@click.option(
+    "--dry-run", is_flag=True, help="Only estimate what judges at endpoints will cost; nothing is sent or written."
+)
+@click.option("--budget", type=float, metavar="AMOUNT", help="Stop before requests to judges cost more than this.")
 @click.option("--no-cache", is_flag=True, help="Do not read or write the score cache.")
 @click.option("--parquet", is_flag=True, help="For many files: also write the scores of each as scores.parquet.")
 def command(
@@ -71,6 +75,8 @@ def command(
     processes: int | None,
     engine: str,
     address: str | None,
+    dry_run: bool,
+    budget: float | None,
     no_cache: bool,
     parquet: bool,
 ) -> None:
@@ -102,14 +108,32 @@ def command(
     if any(folder is None and is_sharded(file) for file, folder in zip(files, folders, strict=True)):
         if options != ImportOptions():
             raise SpecError("--system, --field, --separator, --sheet and --bot are for single files; name the files")
-        _score_shards(files, plan, output, compute_engine, form, parquet)
+        if dry_run:
+            from rejoinder.cli._costs import print_shard_costs
+
+            print_shard_costs(files, plan, form)
+        else:
+            _score_shards(files, plan, output, compute_engine, form, parquet, budget)
         return
     if parquet or is_remote(output or ""):
         raise SpecError("--parquet and an address after -o are for many files; name a folder or a pattern of files")
+    if dry_run:
+        from rejoinder.cli._costs import print_costs
+        from rejoinder.scoring.cost import estimate_cost
+
+        print_costs(estimate_cost(files, plan.specs, options=options, cache=not no_cache, empty=empty), form)
+        return
     with show_progress("scoring", "replies", compute_engine) as reporter:
         folder = Path(output) if output else None
         finished = run(
-            files, plan, folder, cache=not no_cache, progress=reporter.progress, engine=compute_engine, options=options
+            files,
+            plan,
+            folder,
+            cache=not no_cache,
+            progress=reporter.progress,
+            engine=compute_engine,
+            options=options,
+            budget=budget,
         )
     for folder_input in filter(None, folders):
         click.echo(folder_input.describe(), err=True)
@@ -118,9 +142,11 @@ def command(
 
 def _print_run(finished: Run, reporter: ProgressReporter, form: str, dialogues: bool, report: Path | None) -> None:
     """Print the scores of a run and where they are; exit with status 1 where there are none."""
+    from rejoinder.cli._costs import add_costs
     from rejoinder.table import format_tables
 
-    tables = [finished.scores.table(), *([finished.scores.dialogue_table()] if dialogues else [])]
+    tables = [add_costs(finished.scores.table(), finished.about)]
+    tables += [finished.scores.dialogue_table()] if dialogues else []
     click.echo(format_tables(tables, form))
     _print_provenance(finished)
     if report is not None:
@@ -189,9 +215,16 @@ def _uses_gpu(plan: Plan) -> bool:
 
 
 def _score_shards(
-    files: tuple[str, ...], plan: Plan, output: str | None, engine: Engine, form: str, parquet: bool
+    files: tuple[str, ...],
+    plan: Plan,
+    output: str | None,
+    engine: Engine,
+    form: str,
+    parquet: bool,
+    budget: float | None,
 ) -> None:
     """Score many files, each on its own."""
+    from rejoinder.cli._costs import add_shard_costs
     from rejoinder.cli._progress import show_progress
     from rejoinder.data.remote import is_remote, redact_address
     from rejoinder.data.shards.files import list_data_files
@@ -206,8 +239,8 @@ def _score_shards(
     )
     unit = "replies" if all(shard.responses is not None for shard in shards) else "bytes"
     with show_progress("scoring", unit, engine) as reporter:
-        finished = score_shards(shards, plan, folder, engine, reporter.progress, parquet)
-    click.echo(FORMATS[form](finished.table()))
+        finished = score_shards(shards, plan, folder, engine, reporter.progress, parquet, budget)
+    click.echo(FORMATS[form](add_shard_costs(finished)))
     _print_answers([shard.get("answers", {}) for shard in finished.shards])
     n = sum(int(shard["responses"]) for shard in finished.shards)
     fresh = sum(bool(shard["fresh"]) for shard in finished.shards)

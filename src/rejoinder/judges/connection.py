@@ -30,7 +30,11 @@ class HttpAnswer(NamedTuple):
 
 
 class BrokenConnectionError(Exception):
-    """No complete answer: refused, interrupted, cut short or too late."""
+    """No complete answer: refused, interrupted, cut short or too late; ``sent`` if the request may have arrived."""
+
+    def __init__(self, why: str, sent: bool) -> None:
+        super().__init__(why)
+        self.sent = sent
 
 
 class EndpointConnection:
@@ -51,6 +55,7 @@ class EndpointConnection:
         self._timeout = settings.timeout
         self._deadline: float | None = None
         self._late = False
+        self._sent = False
 
     def send(self, body: bytes) -> HttpAnswer:
         """Post a request and read its answer."""
@@ -60,20 +65,21 @@ class EndpointConnection:
         except _STALE as error:
             # The server may close a connection that it kept open just when it is used again: this is not an error.
             if not was_open or self._late:
-                raise BrokenConnectionError(self._why(error)) from None
+                raise BrokenConnectionError(self._why(error), self._sent) from None
         except (OSError, http.client.HTTPException, ValueError, AttributeError) as error:
             # The last two: what http.client raises when its socket was closed meanwhile.
-            raise BrokenConnectionError(self._why(error)) from None
+            raise BrokenConnectionError(self._why(error), self._sent) from None
         try:
             return self._exchange(body)
         except (OSError, http.client.HTTPException, ValueError, AttributeError) as error:
-            raise BrokenConnectionError(self._why(error)) from None
+            raise BrokenConnectionError(self._why(error), self._sent) from None
 
     def _exchange(self, body: bytes) -> HttpAnswer:
-        self._late, self._deadline = False, time.monotonic() + self._timeout
+        self._late, self._sent, self._deadline = False, False, time.monotonic() + self._timeout
         try:
             if self._http.sock is None:
                 self._http.connect()  # this also turns off Nagle's algorithm
+            self._sent = True
             self._http.request("POST", self._path, body, self._headers)
             answer = self._http.getresponse()
             raw = answer.read(_MAX_BYTES + 1)

@@ -13,6 +13,7 @@ import orjson
 
 from rejoinder.judges.answer import read_choice, read_score
 from rejoinder.judges.answer_store import AnswerStore, StoredAnswer
+from rejoinder.judges.budget import claim_budget
 from rejoinder.judges.completion import ChatCompletion, TokenUsage, parse_chat_completion
 from rejoinder.judges.expected_score import compute_expected_score
 from rejoinder.judges.pairs import PairComparison, ResponsePair
@@ -21,8 +22,10 @@ from rejoinder.judges.protocol import AnswerForm, EndpointRequest, Format
 from rejoinder.judges.requests import Readable, is_unanswered, send_requests
 from rejoinder.judges.rubric import Rubric
 from rejoinder.judges.settings import read_endpoint_settings, read_max_tries
+from rejoinder.judges.token_estimate import estimate_tokens
 from rejoinder.judges.verdict import Problem
 from rejoinder.paths import cache_home
+from rejoinder.scoring.cost import RequestPreview
 from rejoinder.types import Choice, Turn
 
 AnswerFormat: TypeAlias = Literal["auto", "schema", "tool", "text"]
@@ -131,6 +134,24 @@ class RemoteJudge:
             stored = [(n, answer) for n, r in enumerate(self._ratings(request)) for answer in store.get_all(r.key)]
             yield [self._read_answer(n, answer) for n, answer in stored]
 
+    def preview(self, ratings: Sequence[RatingRequest]) -> Iterator[RequestPreview]:
+        """The requests about some replies, and whether they are answered; nothing is sent."""
+        return self._preview((r for rating in ratings for r in self._ratings(rating)), self._has_score)
+
+    def preview_pairs(self, pairs: Sequence[ResponsePair]) -> Iterator[RequestPreview]:
+        """The requests about some pairs, in both orders, and whether they are answered; nothing is sent."""
+        return self._preview((r for pair in pairs for r in self._choices(pair)), _has_choice)
+
+    def _preview(self, requests: Iterator[EndpointRequest], readable: Readable) -> Iterator[RequestPreview]:
+        store, max_tries = self._store(), read_max_tries()
+        store.refresh()
+        for request in requests:
+            stored = store.get_all(request.key)
+            paid = [answer for answer in stored if answer.outcome != "refused"]
+            usage = parse_chat_completion(paid[-1].body.encode()).usage if paid else TokenUsage(None, None)
+            size = estimate_tokens(*(str(message["content"]) for message in request.body["messages"]))
+            yield RequestPreview(request.key, size, not is_unanswered(stored, max_tries, readable), *usage)
+
     def _read_answer(self, repeat: int, answer: StoredAnswer) -> RawAnswer:
         completion = parse_chat_completion(answer.body.encode())
         if answer.outcome == "refused":
@@ -147,8 +168,8 @@ class RemoteJudge:
 
     def _ask(self, requests: Iterator[EndpointRequest], readable: Readable) -> None:
         settings, store = read_endpoint_settings(self.model), self._store()
-        with store.claim():
-            send_requests(requests, settings, store, readable)
+        with claim_budget(settings, self.model) as budget, store.claim():
+            send_requests(requests, settings, store, readable, budget=budget)
 
     def _rating(self, request: EndpointRequest) -> float | None:
         """The score of the first answer that can be read."""

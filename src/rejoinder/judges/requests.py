@@ -15,6 +15,7 @@ from typing import TypeAlias
 from rejoinder.engines import request_counts
 from rejoinder.errors import JudgeError, brief
 from rejoinder.judges.answer_store import AnswerOutcome, AnswerStore, StoredAnswer
+from rejoinder.judges.budget import Budget, Charge
 from rejoinder.judges.completion import ChatCompletion, parse_chat_completion
 from rejoinder.judges.connection import CHAT, PLAIN, BrokenConnectionError, EndpointConnection, HttpAnswer
 from rejoinder.judges.negotiation import StyleNegotiation
@@ -27,11 +28,12 @@ _OUT_OF_MONEY = ("insufficient_quota", "credit balance")  # no retry helps, and 
 _MAX_REFUSED = 3  # at the start: then something is wrong with all of them
 _LONGEST_RETRY_AFTER = 3600.0
 _TICK = 0.2  # seconds between two checks of the time limits
+_SLOW_HINT = ": for a slow model set REJOINDER_JUDGE_TIMEOUT higher, or REJOINDER_JUDGE_IN_FLIGHT lower"
 _RESUME_HINT = "every answer so far is stored: run the same command again to continue"
 
 Readable: TypeAlias = Callable[[ChatCompletion], bool]
 ChatConverter: TypeAlias = Callable[[bytes, bytes], bytes]
-_Event: TypeAlias = StoredAnswer | JudgeError | None  # None: a worker is done
+_Event: TypeAlias = tuple[StoredAnswer, Charge] | JudgeError | None  # None: a worker is done
 
 
 def send_requests(
@@ -40,21 +42,26 @@ def send_requests(
     store: AnswerStore,
     readable: Readable,
     plain: ChatConverter | None = None,
+    budget: Budget | None = None,
 ) -> None:
     """Send every request and store its answer; requests with a stored answer are not sent. The store must be claimed.
 
-    With ``plain``, requests go to /completions, and it converts a request and its answer to a chat answer.
+    With ``plain``, requests go to /completions, and it converts a request and its answer to a chat answer. With a
+    ``budget``, which must be claimed too, no request is sent that might pass it.
     """
     unanswered = _find_unanswered(requests, settings.tries, store, readable)
     # If any request was answered before, a refusal concerns only its own request.
     negotiation = StyleNegotiation(settings, plain is not None, store.last_style)
-    pool = _RequestPool(settings, unanswered, readable, plain, negotiation, only_refusals=not store.has_answers)
+    only_refusals = not store.has_answers
+    pool = _RequestPool(settings, unanswered, readable, plain, negotiation, only_refusals, budget)
     try:
         pool.start()
         for event in pool.events():
             if isinstance(event, JudgeError):
                 raise event
-            store.add(event)
+            answer, charge = event
+            store.add(answer)
+            charge.settle(answer)
             if pool.stopped:
                 break
         if pool.refusal is not None:
@@ -97,6 +104,7 @@ class _RequestPool:
     plain: ChatConverter | None
     negotiation: StyleNegotiation
     only_refusals: bool  # only refusals so far
+    budget: Budget | None = None
     _refused: list[StoredAnswer] = field(default_factory=list)
     _events: queue.SimpleQueue[_Event] = field(default_factory=queue.SimpleQueue)
     _stopped: threading.Event = field(default_factory=threading.Event)
@@ -121,7 +129,7 @@ class _RequestPool:
             worker.start()
             self._workers.append(worker)
 
-    def events(self) -> Iterator[StoredAnswer | JudgeError]:
+    def events(self) -> Iterator[tuple[StoredAnswer, Charge] | JudgeError]:
         """The answers and errors of the workers until all have ended; checks time limits meanwhile."""
         n_running, checked_at = len(self._workers), time.monotonic()
         while n_running:
@@ -182,7 +190,8 @@ class _RequestPool:
         """Send a request until an answer can be read or the tries are used up."""
         while unreadable < self.settings.tries:
             started = time.monotonic()
-            sent = self._send_in_style(request, bool(unreadable), connection)
+            charge = Charge(self.budget, lambda: self.stopped)
+            sent = self._send_in_style(request, bool(unreadable), connection, charge)
             if sent is None:
                 return
             response, style = sent
@@ -190,9 +199,10 @@ class _RequestPool:
             outcome: AnswerOutcome = "answered" if readable else "unreadable" if response.status == 200 else "refused"
             body = self.settings.without_key(response.body.decode(errors="replace"))
             seconds = round(time.monotonic() - started, 3)
-            self._report(
-                StoredAnswer(request.key, outcome, response.status, body, seconds, self.negotiation.describe(style))
+            answer = StoredAnswer(
+                request.key, outcome, response.status, body, seconds, self.negotiation.describe(style)
             )
+            self._report(answer, charge)
             if outcome == "answered":
                 return
             request_counts.count_request(
@@ -204,7 +214,7 @@ class _RequestPool:
             if unreadable < self.settings.tries:
                 request_counts.count_request(request_counts.RETRIES)
 
-    def _report(self, answer: StoredAnswer) -> None:
+    def _report(self, answer: StoredAnswer, charge: Charge) -> None:
         with self._lock:
             if answer.outcome == "refused":
                 self._refused.append(answer)
@@ -212,16 +222,17 @@ class _RequestPool:
                 self.only_refusals = False
             if self.only_refusals and len(self._refused) >= _MAX_REFUSED:
                 self._stopped.set()
-        self._events.put(answer)
+        self._events.put((answer, charge))
 
     def _send_in_style(
-        self, request: EndpointRequest, again: bool, connection: EndpointConnection
+        self, request: EndpointRequest, again: bool, connection: EndpointConnection, charge: Charge
     ) -> tuple[HttpAnswer, RequestStyle] | None:
         """An answer and the style in which it was asked for; None if the pool was stopped."""
         while True:
             style = self.negotiation.style
             raw = self.negotiation.write(request, again, style)
-            response = self._send_with_retries(raw, connection, partial(self.negotiation.refuses, request, style))
+            is_final = partial(self.negotiation.refuses, request, style)
+            response = self._send_with_retries(raw, connection, is_final, charge)
             if response is None:
                 return None
             if response.status == 200:
@@ -230,13 +241,13 @@ class _RequestPool:
                 return response, style
 
     def _send_with_retries(
-        self, body: bytes, connection: EndpointConnection, is_final: Callable[[HttpAnswer], bool]
+        self, body: bytes, connection: EndpointConnection, is_final: Callable[[HttpAnswer], bool], charge: Charge
     ) -> HttpAnswer | None:
         """An answer with status 200, a refusal of this request or a final one; None if the pool was stopped."""
         why = ""
         for attempt in range(self.settings.retries + 1):
             self._stopped.wait(max(0.0, self._not_before - time.monotonic()))
-            if self._stopped.is_set():
+            if self._stopped.is_set() or not charge.reserve(body):
                 return None
             wait = min(self.settings.longest_wait, self.settings.first_wait * 2.0**attempt)
             wait *= random.uniform(0.5, 1.0)  # so that requests that failed together are not retried together
@@ -247,11 +258,13 @@ class _RequestPool:
             except BrokenConnectionError as error:
                 why = str(error)
                 request_counts.count_request("no answer")
+                charge.cancel(maybe_paid=error.sent)
             else:
                 if response.status == 200 and self.plain is not None:
                     return response._replace(body=self.plain(body, response.body))
                 if response.status == 200:
                     return response
+                charge.cancel(maybe_paid=False)
                 message = read_error_message(response.body.decode(errors="replace"))
                 if any(mark in message[:1000] for mark in _OUT_OF_MONEY):
                     raise _http_error(response, self.settings)
@@ -268,8 +281,10 @@ class _RequestPool:
                     self._not_before = max(self._not_before, time.monotonic() + pause)
             if attempt < self.settings.retries:
                 self._stopped.wait(wait)
+        slow = _SLOW_HINT if "complete answer within" in why else ""
         raise JudgeError(
-            f"the judge's endpoint gave no answer in {self.settings.retries + 1} tries (last: {why}); {_RESUME_HINT}"
+            f"the judge's endpoint gave no answer in {self.settings.retries + 1} tries (last: {why}{slow}); "
+            f"{_RESUME_HINT}"
         )
 
 

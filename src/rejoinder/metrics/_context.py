@@ -20,11 +20,16 @@ def join_context(pair: Pair) -> str:
     return " ".join(turn.text.strip() for turn in spoken_turns(pair))
 
 
+def has_spoken(pair: Pair) -> bool:
+    """Whether neither the context nor the reply of a pair is blank."""
+    return bool(spoken_turns(pair)) and bool(pair.response.text.strip())
+
+
 def map_spoken(
     pairs: Sequence[Pair], compute: Callable[[list[Pair]], Sequence[Result]], otherwise: Result
 ) -> list[Result]:
     """Return ``compute`` of the pairs whose context and reply are not blank, and ``otherwise`` for the others."""
-    is_spoken = [bool(spoken_turns(pair)) and bool(pair.response.text.strip()) for pair in pairs]
+    is_spoken = [has_spoken(pair) for pair in pairs]
     spoken_pairs = [pair for pair, is_known in zip(pairs, is_spoken, strict=True) if is_known]
     results = iter(compute(spoken_pairs) if spoken_pairs else ())
     return [next(results) if is_known else otherwise for is_known in is_spoken]

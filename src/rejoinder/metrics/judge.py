@@ -10,14 +10,16 @@ from typing import Any, ClassVar
 from rejoinder.data.parts import read_part
 from rejoinder.errors import SpecError
 from rejoinder.judges import answer, prompt
-from rejoinder.judges.answer_summary import summarise_answers
+from rejoinder.judges.answer_summary import price_answers, summarise_answers
 from rejoinder.judges.embedded import VERSION, EmbeddedJudge
 from rejoinder.judges.endpoint import AnswerFormat, RatingRequest, RemoteJudge
 from rejoinder.judges.factory import EMBEDDED
 from rejoinder.judges.material import build_rating_request
+from rejoinder.judges.prices import explain_missing_price, find_price
 from rejoinder.judges.rubric import load_rubric
 from rejoinder.metric import NAN, Metric
-from rejoinder.metrics._context import map_spoken
+from rejoinder.metrics._context import has_spoken, map_spoken
+from rejoinder.scoring.cost import RequestPreview, RequestPrice
 from rejoinder.spec import check_between, check_choice
 from rejoinder.types import Pair
 
@@ -124,6 +126,29 @@ class Judge(Metric):
     def summarise_traces(self, records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         """Return how many answers there are, how they were asked for, and why some could not be read."""
         return summarise_answers(records)
+
+    def preview_requests(self, pairs: Sequence[Pair]) -> Iterator[RequestPreview]:
+        """Yield the requests about some pairs, without sending them; none for the embedded model."""
+        judge = self.judge()
+        spoken = [pair for pair in pairs if has_spoken(pair)]
+        return iter(()) if isinstance(judge, EmbeddedJudge) else judge.preview(self.to_requests(spoken))
+
+    def request_price(self) -> RequestPrice | str:
+        """Return the price of the model's tokens, or why it is not known; an empty text for the embedded model."""
+        if self.model == EMBEDDED:
+            return ""
+        price = find_price(self.model)
+        if price is None:
+            return explain_missing_price(self.model)
+        return RequestPrice(price.input, price.output, price.currency, price.describe())
+
+    def longest_output(self) -> int | None:
+        """Return the most tokens of an answer."""
+        return self.max_tokens
+
+    def price_answers(self, summary: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the answers of a run cost, from their summary."""
+        return price_answers(summary, self.model)
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Return which pairs are too long for the embedded model; the limits of an endpoint are not known here."""

@@ -175,9 +175,28 @@ def short_rubric_table() -> Table:
     return Table(whole.title, ["rubric", "rates", "needs", "what for"], rows, notes)
 
 
+def price_table() -> Table:
+    """The prices by which the cost of judges is computed."""
+    from rejoinder.judges.prices import INPUT_PRICE, OUTPUT_PRICE, list_prices, user_prices_path
+    from rejoinder.judges.settings import read_token_prices
+
+    rows: list[list[Cell]] = [
+        [pattern, f"{price.input:g}", f"{price.output:g}", price.currency or "–", price.source]
+        for pattern, price in list_prices()
+    ]
+    notes = [
+        "Per million tokens. Prices change: compare them with your provider's.",
+        f'Your own: write them to {user_prices_path()}, as ["NAME"] and below it input = 0.15 and output = 0.60.',
+    ]
+    if read_token_prices() is not None:
+        notes.append(f"{INPUT_PRICE} and {OUTPUT_PRICE} are set, and count instead of all of these.")
+    return Table("Prices", ["model", "input", "output", "currency", "where from"], rows, notes)
+
+
 LISTS: dict[str, Callable[[], Table]] = {
     "metrics": metric_table,
     "rubrics": rubric_table,
+    "prices": price_table,
     "sources": source_table,
     "systems": system_table,
     "importers": importer_table,
@@ -189,9 +208,10 @@ SHORT_LISTS = {"metrics": short_metric_table, "rubrics": short_rubric_table}
 
 
 def list_(what: str) -> Table:
-    """A table of all metrics, rubrics, sources, systems, importers, published sets or reproductions.
+    """A table of all metrics, rubrics, prices, sources, systems, importers, published sets or reproductions.
 
-    - ``what``: ``metrics``, ``rubrics``, ``sources``, ``systems``, ``importers``, ``datasets`` or ``reproductions``.
+    - ``what``: ``metrics``, ``rubrics``, ``prices``, ``sources``, ``systems``, ``importers``, ``datasets`` or
+      ``reproductions``.
 
     >>> import rejoinder
     >>> "aptness" in [row[0] for row in rejoinder.list_("metrics").rows]

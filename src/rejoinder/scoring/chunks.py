@@ -10,6 +10,7 @@ from typing import Any
 
 from rejoinder.engines import request_counts
 from rejoinder.engines.base import Engine, WorkerSpec
+from rejoinder.engines.spending import SpendingLimit, limit_spending
 from rejoinder.scoring.cache import ScoreStore
 from rejoinder.scoring.compute import CachedScoreColumn, ScoreColumn, compute_cached, make_score_columns
 from rejoinder.scoring.index import DataFile
@@ -25,10 +26,12 @@ class ScoringJob:
     store: Path
     specs: tuple[str, ...]
     matched: bool
+    limit: SpendingLimit | None = None
 
     def work(self) -> WorkerSpec:
         """Return the spec of a worker that computes chunks of this job."""
-        arguments = (str(self.data.resolve()), str(self.store.resolve()), list(self.specs), self.matched)
+        limit = None if self.limit is None else list(self.limit)
+        arguments = (str(self.data.resolve()), str(self.store.resolve()), list(self.specs), self.matched, limit)
         return WorkerSpec("rejoinder.scoring.chunks:ChunkWorker", arguments)
 
 
@@ -45,7 +48,10 @@ class ComputedChunk:
 class ChunkWorker:
     """Computes chunks of one job; metrics are created once and kept."""
 
-    def __init__(self, data: str, store: str, specs: Sequence[str], matched: bool) -> None:
+    def __init__(
+        self, data: str, store: str, specs: Sequence[str], matched: bool, limit: Sequence[Any] | None = None
+    ) -> None:
+        self._limit = None if limit is None else SpendingLimit(*limit)
         self._data = DataFile(Path(data))
         self._store = ScoreStore(Path(store))
         self._columns: list[ScoreColumn] = make_score_columns(specs, matched)
@@ -56,7 +62,7 @@ class ChunkWorker:
         columns, seconds = [], []
         contents: dict[tuple[frozenset[str], frozenset[str]], str] = {}
         report: dict[str, Any] = {}
-        with request_counts.fill_request_report(report):
+        with request_counts.fill_request_report(report), limit_spending(self._limit):
             for column in self._columns:
                 start = time.perf_counter()
                 result = compute_cached(column, pairs, self._store, contents)

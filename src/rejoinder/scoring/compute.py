@@ -170,6 +170,12 @@ def make_score_columns(specs: Sequence[str], matched: bool = False) -> list[Scor
     return [*(ScoreColumn("score", m) for m in metrics), *matches, *cuts, ScoreColumn("flags")]
 
 
+def has_stored(column: ScoreColumn, pairs: Sequence[Pair], store: ScoreStore) -> bool:
+    """Whether the store has a column's values for a chunk, so that nothing would be computed."""
+    values = store.get(score_address(column.signature, pairs_digest(pairs, column.needs, column.reads)))
+    return values is not None and len(values) == len(pairs) and column.is_final(pairs)
+
+
 def compute_cached(
     column: ScoreColumn,
     pairs: Sequence[Pair],

@@ -26,13 +26,15 @@ from rejoinder.data.inputs import Input, open_inputs
 from rejoinder.engines import request_counts
 from rejoinder.engines.base import Engine
 from rejoinder.engines.local import LocalEngine
-from rejoinder.errors import SpecError
+from rejoinder.engines.spending import RESUME_HINT, SpendingLimit, check_budget, ledger_path
+from rejoinder.errors import BudgetError, SpecError
 from rejoinder.files import sha256_of_bytes, write_json
 from rejoinder.metric import parse, signature
 from rejoinder.paths import cache_home
 from rejoinder.scoring.api import default_metrics
 from rejoinder.scoring.assembly import AssembledScores, assemble_scores, summarise_traces, trace_files, write_traces
 from rejoinder.scoring.chunks import ComputedChunk, ScoringJob, compute_chunks
+from rejoinder.scoring.cost import describe_progress, make_tallies, tally_requests
 from rejoinder.scoring.folder import (
     CHUNKS,
     DATA,
@@ -120,6 +122,7 @@ def run(
     progress: Progress | None = None,
     engine: Engine | None = None,
     options: ImportOptions | None = None,
+    budget: float | None = None,
 ) -> Run:
     """Score every response of the inputs and store everything in a run folder.
 
@@ -131,6 +134,8 @@ def run(
     - ``progress``: a function that is called with the number of responses done, and of all.
     - ``engine``: where the scores are computed.
     - ``options``: how to read inputs in other formats than ours: columns, system, sheet.
+    - ``budget``: the most that requests to endpoints may cost over this run, in the currency of the prices
+      (docs/judge.md); it stops before it is passed, with all answers stored.
 
     A run that was stopped continues where it was when the same command is run again; a finished one is not repeated.
 
@@ -140,6 +145,7 @@ def run(
     ('lengths', ['length'])
     """
     start, engine = time.time(), engine or LocalEngine(processes)
+    check_budget(budget, engine.name)
     sources = open_inputs(inputs, options)
     try:
         if not plan.specs:
@@ -152,7 +158,8 @@ def run(
         with claim_run_folder(folder, identity, trace_files(plan.specs)) as finished:
             if finished is not None:
                 return Run(folder, finished, load(folder), fresh=False)
-            scores, about = _compute_run(sources, plan, identity, folder, cache, progress, engine, start)
+            limit = None if budget is None else SpendingLimit(budget, str(ledger_path(identity)))
+            scores, about = _compute_run(sources, plan, identity, folder, cache, progress, engine, start, limit)
             return Run(folder, about, scores, fresh=True)
     finally:
         for source in sources:
@@ -168,18 +175,29 @@ def _compute_run(
     progress: Progress | None,
     engine: Engine,
     start: float,
+    limit: SpendingLimit | None = None,
 ) -> tuple[Scores, dict[str, Any]]:
     """Compute a run in a folder that was claimed for it; its ``run.json`` is written last."""
     before = request_counts.get_request_counts()
     index = index_inputs(sources, folder / DATA, plan.empty == "nan")
     store = cache_home() / "scores" if cache else folder / CHUNKS
-    job = ScoringJob(folder / DATA, store, plan.specs, plan.matched)
-    done = _compute_all_chunks(job, index, engine, progress)
+    job = ScoringJob(folder / DATA, store, plan.specs, plan.matched, limit)
+    tallies = make_tallies(plan.specs)
+    tally_requests(tallies, folder / DATA, index, store)
+    try:
+        done = _compute_all_chunks(job, index, engine, progress)
+    except BudgetError as error:
+        progress_now = describe_progress(plan.specs, folder / DATA, index, store)
+        raise BudgetError(str(error).replace(RESUME_HINT, f"{progress_now}; {RESUME_HINT}")) from None
     assembly = assemble_scores(folder, job, index, done)
     write_traces(folder, job, index)
     about = _describe_run(identity, sources, plan, index, assembly)
     for spec, summary in summarise_traces(folder, plan.specs).items():
         about["metrics"][plan.specs.index(spec)]["answers"] = summary
+    for tally in tallies:
+        one = about["metrics"][plan.specs.index(str(tally.metric))]
+        if "answers" in one:
+            one["cost"] = {**tally.metric.price_answers(one["answers"]), "answered_before": tally.answered}
     about["files"] = describe_run_files(folder, [*FILES, *trace_files(plan.specs)])
     requests = request_counts.get_request_counts() - before
     write_json(folder / "timings.json", _describe_timings(start, engine, plan, done, requests))

@@ -22,7 +22,9 @@ from rejoinder.data.shards import conversations
 from rejoinder.data.shards.files import Shard
 from rejoinder.engines import request_counts
 from rejoinder.engines.base import Engine, WorkerSpec
+from rejoinder.engines.spending import check_budget, ledger_path
 from rejoinder.errors import InputError, RunError, SpecError, brief
+from rejoinder.files import sha256_of_bytes
 from rejoinder.metric import SetMetric, parse, signature
 from rejoinder.scoring.flags import MEANINGS
 from rejoinder.scoring.run import Plan
@@ -81,13 +83,21 @@ def score_shards(
     engine: Engine,
     progress: Progress | None = None,
     table: bool = False,
+    budget: float | None = None,
 ) -> ShardedRun:
-    """Score every shard and compute the means; ``table`` adds a ``scores.parquet`` to each shard's scores."""
+    """Score every shard and compute the means; ``table`` adds a ``scores.parquet`` to each shard's scores.
+
+    ``budget`` is the most that requests to endpoints may cost over all shards.
+    """
     _check_plan(plan)
+    check_budget(budget, engine.name)
     where = str(folder) if is_remote(str(folder)) else str(Path(folder).resolve())
     folder_of_results = _claim_results(plan, where)
+    identity = sha256_of_bytes(orjson.dumps([where, *plan.specs, *sorted(shard.where for shard in shards)]))[:16]
+    limit = None if budget is None else [budget, str(ledger_path(identity))]
     work = WorkerSpec(
-        "rejoinder.scoring.sharded.worker:ShardWorker", (list(plan.specs), plan.empty, plan.matched, where, table)
+        "rejoinder.scoring.sharded.worker:ShardWorker",
+        (list(plan.specs), plan.empty, plan.matched, where, table, limit),
     )
     scored = _compute_shards(shards, work, engine, progress)
     scored = _name_shards(shards, scored)

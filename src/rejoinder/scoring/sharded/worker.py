@@ -18,6 +18,7 @@ from rejoinder.data.remote import is_remote, split_address
 from rejoinder.data.shards.conversations import item_digests, save_digests, sort_digests
 from rejoinder.data.shards.files import Shard, check_shard, fetch_local
 from rejoinder.engines import request_counts
+from rejoinder.engines.spending import SpendingLimit, limit_spending
 from rejoinder.files import write_json
 from rejoinder.metric import FIELDS, parse
 from rejoinder.scoring.index import NoResponsesError
@@ -42,7 +43,16 @@ class ListedFile(NamedTuple):
 class ShardWorker:
     """Scores shards; models are loaded once and kept."""
 
-    def __init__(self, specs: Sequence[str], empty: Any, matched: bool, where: str, table: bool = False) -> None:
+    def __init__(
+        self,
+        specs: Sequence[str],
+        empty: Any,
+        matched: bool,
+        where: str,
+        table: bool = False,
+        limit: Sequence[Any] | None = None,
+    ) -> None:
+        self._limit = None if limit is None else SpendingLimit(*limit)
         self._plan = Plan(tuple(specs), empty, matched)
         metrics = [parse(spec) for spec in specs]
         used = frozenset().union(*(metric.needs | metric.reads for metric in metrics))
@@ -55,7 +65,7 @@ class ShardWorker:
         """Score one shard, unless it was scored before; return its address, its counts and its sums."""
         shard, start = Shard(*task), time.perf_counter()
         report: dict[str, Any] = {}
-        with request_counts.fill_request_report(report):
+        with request_counts.fill_request_report(report), limit_spending(self._limit):
             result = self._find_stored(shard) or self._score(shard)
         facts = {"name": shard.name, "bytes": shard.size, "seconds": time.perf_counter() - start}
         return {**result, **facts, "requests": report}

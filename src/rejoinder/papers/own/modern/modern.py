@@ -17,6 +17,12 @@ from rejoinder.judges.pairs import ResponsePair as Asked
 from rejoinder.judges.pairs import order_consistency
 from rejoinder.metric import parse, signature
 from rejoinder.papers.base import Figure, Reproduction
+from rejoinder.papers.own.modern.endpoint_judge import (
+    JudgedSet,
+    list_endpoint_figures,
+    list_endpoint_notes,
+    measure_endpoint_judge,
+)
 from rejoinder.papers.own.modern.measures import (
     ACCURACY,
     PAIRWISE,
@@ -70,11 +76,12 @@ DEFAULT_PLAN = BootstrapPlan()
 
 def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
     """Compare every metric with people's preferences; ``metrics`` are specs to use on all pairs instead."""
+    endpoint = None if metrics is not None else measure_endpoint_judge()  # first: it can be continued
     fast, absent = split_usable(SPECS if metrics is None else metrics)
     slow, missing = split_usable(SLOW) if metrics is None else ([], [])
     judge = open_judge(EMBEDDED) if str(parse("judge")) in slow else None
     measured = [measure_preferences(one, read_duels(one), fast, slow, judge) for one in SETS]
-    return assemble_modern(measured, [*absent, *missing])
+    return assemble_modern(measured, [*absent, *missing], endpoint=endpoint)
 
 
 def measure_preferences(
@@ -98,9 +105,12 @@ def measure_preferences(
 
 
 def assemble_modern(
-    measured: Sequence[SetPreferences], absent: Sequence[str] = (), plan: BootstrapPlan = DEFAULT_PLAN
+    measured: Sequence[SetPreferences],
+    absent: Sequence[str] = (),
+    plan: BootstrapPlan = DEFAULT_PLAN,
+    endpoint: Sequence[JudgedSet] | str | None = None,
 ) -> Reproduction:
-    """The figures and notes of sets that have been measured."""
+    """The figures and notes of sets that have been measured; ``endpoint`` is a judge's, or why it has none."""
     figures: list[Figure] = []
     for one in measured:
         figures += _accuracy_figures(ACCURACY, one.rows, one.preferences, plan)
@@ -119,6 +129,9 @@ def assemble_modern(
         figures += _position_figures(one)
         figures += _ranking_figures(one)
     notes = [*list_modern_notes(measured, figures, plan), *absent]
+    if endpoint is not None:
+        figures += list_endpoint_figures(endpoint, plan)
+        notes += list_endpoint_notes(endpoint)
     return Reproduction("modern", "Replies by language models", figures, notes)
 
 

@@ -1,0 +1,178 @@
+"""A small language model at an endpoint as the judge: single ratings, pairs in both orders, and few labels with it."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rejoinder.judges.endpoint import RatingRequest, RemoteJudge
+from rejoinder.judges.pairs import OrderConsistency, PairComparison, ResponsePair, order_consistency
+from rejoinder.judges.provider import URL
+from rejoinder.judges.rubric import load_rubric
+from rejoinder.metric import parse
+from rejoinder.papers.base import Figure
+from rejoinder.papers.loader import load_notes
+from rejoinder.papers.own.modern.measures import (
+    POSITION,
+    SETS,
+    DuelSet,
+    MetricPreferences,
+    RatedDuel,
+    duel_mean_interval,
+    prefer_by_scores,
+    read_duels,
+    score_decided,
+)
+from rejoinder.seeded import stable_shuffle
+from rejoinder.stats.arrays import NAN, Floats
+from rejoinder.stats.bootstrap import BootstrapPlan
+from rejoinder.stats.bradley_terry import POINTS
+from rejoinder.stats.prediction_powered import powered_mean
+
+MODEL = "qwen2.5-coder-1.5b"  # its name in the catalog of models; the server must know it, or accept any name
+ACCURACY = "Accuracy where people decided, by a model of 1.5 billion parameters at an endpoint"
+WIN_RATE = "Win rate of one system, from few labels and the judge's pairs"
+SINGLE, PAIRWISE, LENGTH = f"{MODEL}, single ratings", f"{MODEL}, both replies at once", "length"
+PAIRS, LABELS, SEED = 200, 100, 16
+_NOTES = load_notes("own/modern")
+
+
+@dataclass(frozen=True)
+class JudgedSet:
+    """The sample of one set as the judge sees it."""
+
+    sample: DuelSet
+    ratings: MetricPreferences
+    comparisons: MetricPreferences
+    orders: OrderConsistency
+
+
+def open_small_judge() -> RemoteJudge:
+    """The judge: short answers as plain text, which every server can give."""
+    return RemoteJudge(MODEL, load_rubric("default"), max_tokens=80, format="text")
+
+
+def measure_endpoint_judge(names: Sequence[str] = ("LLMBar", "PandaLM")) -> list[JudgedSet] | str:
+    """Have the judge rate and compare the samples of all sets, or say why not; stored answers are used."""
+    published = {one.name: one for one in SETS}
+    samples = []
+    for name in names:
+        rows = read_duels(published[name])
+        samples.append(rows.only(rows.drawn(PAIRS, SEED)))
+    judge = open_small_judge()
+    if not os.environ.get(URL):
+        missing = sum(_count_unanswered(judge, sample) for sample in samples)
+        if missing:
+            return _NOTES.text("not-measured", model=MODEL, missing=missing, url=URL)
+    return [judge_set(judge, sample) for sample in samples]
+
+
+def judge_set(judge: RemoteJudge, sample: DuelSet) -> JudgedSet:
+    """Rate every reply of a sample by itself, then compare every pair in both orders."""
+    places = _find_spoken(sample)
+    duels = [sample.duels[i] for i in places]
+    requests = _list_ratings(duels)
+    rated = dict(zip(requests, judge.rate(list(requests.values())), strict=True))
+    scores = {name: NAN if scores[0] is None else float(scores[0]) for name, scores in rated.items()}
+    differences = np.full(len(sample.duels), NAN)
+    differences[places] = [scores[duel.first.id] - scores[duel.second.id] for duel in duels]
+    compared: list[PairComparison] = judge.compare(_list_pairs(duels))
+    advantages = np.full(len(sample.duels), NAN)
+    advantages[places] = [one.advantage for one in compared]
+    return JudgedSet(
+        sample,
+        MetricPreferences(SINGLE, differences),
+        MetricPreferences(PAIRWISE, advantages),
+        order_consistency(compared),
+    )
+
+
+def list_endpoint_figures(judged: Sequence[JudgedSet] | str, plan: BootstrapPlan) -> list[Figure]:
+    """The figures of the judge; without a measurement, rows without numbers that say so."""
+    if isinstance(judged, str):
+        return [Figure(ACCURACY, row, one.name, None, NAN, note=judged) for row in (SINGLE, PAIRWISE) for one in SETS]
+    figures = []
+    for one in judged:
+        length = prefer_by_scores(parse("length"), one.sample, "")
+        for preferences in (one.ratings, one.comparisons, length):
+            values = score_decided(preferences, one.sample)
+            at = duel_mean_interval(values, [duel.item.id for duel in one.sample.duels], plan)
+            row, name = preferences.row, one.sample.name
+            figures.append(Figure(ACCURACY, row, name, None, at.value, at.low, at.high, at.n))
+    for one in judged:
+        name, orders = one.sample.name, one.orders
+        first = f"{name}: took the reply shown first"
+        figures += [
+            Figure(POSITION, PAIRWISE, f"{name}: same choice in both orders", None, orders.same, n=orders.n),
+            Figure(POSITION, PAIRWISE, first, None, orders.first_position, n=2 * orders.n),
+        ]
+    for one in judged:
+        figures += _win_rate_figures(one) if one.sample.has_systems else []
+    return figures
+
+
+def list_endpoint_notes(judged: Sequence[JudgedSet] | str) -> list[str]:
+    """How the figures were measured, or why they were not."""
+    if isinstance(judged, str):
+        return [judged]
+    sizes = " and ".join(f"{len(one.sample.duels)} {one.sample.name} pairs" for one in judged)
+    unread = sum(int(np.isnan(one.comparisons.advantages).sum()) for one in judged)
+    return [_NOTES.text("endpoint", model=MODEL, sizes=sizes, unread=unread, labels=LABELS)]
+
+
+def _win_rate_figures(one: JudgedSet) -> list[Figure]:
+    """The win rate of the system with most pairs: by some labels, by the judge, by both, and by all labels."""
+    system = Counter(r.system for d in one.sample.duels for r in (d.first, d.second)).most_common(1)[0][0]
+    places = [
+        i
+        for i, d in enumerate(one.sample.duels)
+        if system in (d.first.system, d.second.system) and d.majority is not None
+    ]
+    duels = [one.sample.duels[i] for i in places]
+    points = np.array([_points_of(duel, system) for duel in duels])
+    judged = np.array(
+        [
+            (np.sign(one.comparisons.advantages[i]) * (1 if duel.first.system == system else -1) + 1) / 2
+            for i, duel in zip(places, duels, strict=True)
+        ]
+    )
+    labels: Floats = np.full(len(duels), NAN)
+    drawn = stable_shuffle(range(len(duels)), SEED)[: min(LABELS, len(duels) // 2)]
+    labels[drawn] = points[drawn]
+    mean = powered_mean(labels, judged, conversations=[duel.item.id for duel in duels], is_share=True)
+    column = f"{system} ({len(duels)} pairs, {len(drawn)} of them labelled)"
+    by_judge = float(np.nanmean(judged)) if not np.isnan(judged).all() else NAN
+    return [
+        Figure(WIN_RATE, "labels alone", column, None, *mean.alone[:3], mean.alone.n),
+        Figure(WIN_RATE, "judge alone", column, None, by_judge, n=len(duels)),
+        Figure(WIN_RATE, "labels and judge", column, None, *mean.both[:3], round(mean.effective_n)),
+        Figure(WIN_RATE, "all labels", column, None, float(points.mean()), n=len(duels)),
+    ]
+
+
+def _points_of(duel: RatedDuel, system: str) -> float:
+    """The share of a win that people give a system: 1, or .5 for a tie."""
+    points = POINTS[duel.majority or "tie"]
+    return points if duel.first.system == system else 1 - points
+
+
+def _find_spoken(sample: DuelSet) -> list[int]:
+    return [i for i, duel in enumerate(sample.duels) if duel.first.text.strip() and duel.second.text.strip()]
+
+
+def _list_ratings(duels: Sequence[RatedDuel]) -> dict[str, RatingRequest]:
+    return {r.id: RatingRequest(duel.item.context, r.text) for duel in duels for r in (duel.first, duel.second)}
+
+
+def _list_pairs(duels: Sequence[RatedDuel]) -> list[ResponsePair]:
+    return [ResponsePair(duel.item.context, duel.first.text, duel.second.text) for duel in duels]
+
+
+def _count_unanswered(judge: RemoteJudge, sample: DuelSet) -> int:
+    duels = [sample.duels[i] for i in _find_spoken(sample)]
+    previews = [*judge.preview(list(_list_ratings(duels).values())), *judge.preview_pairs(_list_pairs(duels))]
+    return sum(not preview.is_answered for preview in previews)
