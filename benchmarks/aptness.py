@@ -1,4 +1,7 @@
-"""`aptness` against sentence-transformers with the same weights; encodings a turn; the first score of a process."""
+"""`aptness` against sentence-transformers with the same weights; encodings a turn; the first score of a process.
+
+``python -m benchmarks.aptness FOLDER ...`` compares the networks of other folders with the shipped ones instead.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ import numpy as np
 
 from benchmarks.encoding import made_up
 from benchmarks.synthetic import sentences
+from rejoinder.models.aptness.card import read_aptness_card
 from rejoinder.models.aptness.encoder import AptnessEncoder
 from rejoinder.models.aptness.model import AptnessModel, open_aptness
 from rejoinder.models.device import count_threads, silence_transformers
@@ -95,7 +99,8 @@ class Rivals:
                 network.trunk.save_pretrained(scratch / name)
                 _tokenizer(folder).save_pretrained(scratch / name)
             width = int(bi.trunk.config.hidden_size)
-            utterances: Any = Transformer(str(scratch / "bi"), max_seq_length=128)
+            longest = read_aptness_card(folder).limits.utterance_tokens
+            utterances: Any = Transformer(str(scratch / "bi"), max_seq_length=longest)
             self.bi: Any = SentenceTransformer(modules=[utterances, Pooling(width, "mean")], device="cpu")
             self.cross: Any = CrossEncoder(modules=[Transformer(str(scratch / "cross")), Head()], device="cpu")
         self._raw = torch.nn.Identity()
@@ -253,6 +258,42 @@ def measure(count: int = 1_300) -> list[dict[str, Any]]:
                 os.environ["REJOINDER_CACHE"] = before
 
 
+def compare_folders(folders: list[Path], count: int = 300) -> list[dict[str, Any]]:
+    """Processor time of the networks of folders on the same replies, in turn on one core, and the shares of it."""
+    shipped = open_aptness()
+    spoken, kind = dialogues(2 * count)
+    pairs = within_limits(shipped, pairs_of(spoken))[:count]
+    contexts, replies = [context for context, _ in pairs], [reply for _, reply in pairs]
+    spent: dict[tuple[Path, str], list[float]] = {}
+    before = {name: os.environ.get(name) for name in ("REJOINDER_CACHE", "REJOINDER_THREADS")}
+    with tempfile.TemporaryDirectory() as scratch:
+        os.environ["REJOINDER_THREADS"] = "1"
+        for turn in range(ROUNDS):
+            for number, folder in enumerate((shipped.folder, *folders)):
+                os.environ["REJOINDER_CACHE"] = f"{scratch}/{turn}-{number}"
+                model = AptnessModel(folder)
+                for name, score in (("bi", model.bi_scores), ("cross", model.cross_scores)):
+                    score(contexts[:2], replies[:2])  # opens the graphs
+                    begun = time.process_time()
+                    score(contexts[2:], replies[2:])
+                    spent.setdefault((folder, name), []).append(time.process_time() - begun)
+    for name, value in before.items():
+        os.environ.pop(name, None)
+        if value is not None:
+            os.environ[name] = value
+    return [
+        {
+            "name": f"{folder.name}: {name}, {len(pairs)} replies {kind}, one core",
+            "value": round(min(seconds), 2),
+            "unit": "s of processor time, the best of several rounds in turn",
+            "against": "the shipped networks",
+            "ratio": round(min(seconds) / min(spent[shipped.folder, name]), 3),
+        }
+        for (folder, name), seconds in spent.items()
+    ]
+
+
 if __name__ == "__main__":
-    for entry in measure():
+    named = [Path(argument) for argument in sys.argv[1:]]
+    for entry in compare_folders(named) if named else measure():
         print(entry)

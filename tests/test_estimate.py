@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shlex
 from dataclasses import replace
@@ -392,9 +393,13 @@ def test_the_simulation_runs() -> None:
 def test_the_table_of_a_draw_can_be_filled_in_by_hand(folder: Path, tmp_path: Path) -> None:
     assert run("next", folder / "run", "--for", "estimate", "-n", 100, "-o", tmp_path / "next.csv").exit_code == 0
     data = read_files([folder / "replies.jsonl"])
-    head, *lines = (tmp_path / "next.csv").read_text().splitlines()
-    filled = [f"{line},{rating_of(data.responses[line.partition(',')[0]]).value:g}" for line in lines]
-    (tmp_path / "filled.csv").write_text("\n".join([f"{head},rating", *filled]) + "\n")
+    with (tmp_path / "next.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert all(row["reply"] == data.responses[row["response"]].text and row["context"] for row in rows)
+    with (tmp_path / "filled.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows({**row, "rating": f"{rating_of(data.responses[row['response']]).value:g}"} for row in rows)
     found = rejoinder.estimate(folder / "run", "length", tmp_path / "filled.csv")
     assert found.sample.is_marked
     assert found.sample.drawn == "item"

@@ -217,6 +217,7 @@ def test_json_is_one_value_and_csv_tells_its_tables_apart(tmp_path: Path, words:
     "words",
     [
         "score {f} -o x.csv", "score {f} --report x.json", "report {f} --format html -o x.csv", "judge {f} -o x.csv",
+        "arena {f} -o x.csv",
         "import csv {f} -o x.csv", "aggregate {f} -o x.parquet", "propose {f} --corpus {f} --source bm25 -o x.csv",
         "augment {f} -o x.csv.gz", "augment {f} --review x.xlsx", "build x.csv --from {f} --repository {f}",
         "label {f} --suggest -o x.csv", "label {f} --for-people x.xlsx", "rank {f} --write x.csv",

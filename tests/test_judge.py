@@ -701,7 +701,7 @@ def test_a_run_without_a_judge_says_so(tmp_path: Path) -> None:
         '{"kind": "response", "id": "r", "item": "i", "system": "s", "text": "Yes."}\n'
     )
     run([file], Plan.of(["length"]), tmp_path / "run")
-    with pytest.raises(RunError, match="no judge at an endpoint was used"):
+    with pytest.raises(RunError, match="no judge was used"):
         judge_table(judge(tmp_path / "run"))
 
 

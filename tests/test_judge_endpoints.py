@@ -285,6 +285,15 @@ def test_a_text_that_is_too_long_does_not_change_how_others_are_asked(monkeypatc
     assert adapt_style(RequestStyle("schema"), {"max_tokens": 512}, form, too_long) is None
 
 
+def test_a_temperature_out_of_range_is_an_error_and_not_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = b'{"type": "error", "error": {"message": "temperature: Input should be less than or equal to 1"}}'
+    with served(fails(400, body)) as server:
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant")
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        with pytest.raises(JudgeError, match="temperature: Input should be less than or equal to 1"):
+            judged(1, "judge(model='claude-x', temperature=1.5)")
+
+
 def test_an_endpoint_that_changed_is_adapted_to(monkeypatch: pytest.MonkeyPatch) -> None:
     with served(accepts("schema")) as server:
         monkeypatch.setenv("REJOINDER_JUDGE_URL", server.url)

@@ -15,8 +15,9 @@ from rejoinder.cli import program
 from rejoinder.data.inputs import DEFAULT_CORPORA
 from rejoinder.errors import InputError, SpecError
 from rejoinder.metric import NAN, Metric
+from rejoinder.models.aptness.model import open_aptness
 from rejoinder.papers.base import Figure, Reproduction
-from rejoinder.papers.own import held_out, robustness
+from rejoinder.papers.own import held_out, lengths, robustness
 from rejoinder.probes import AttackPlan, attack
 from rejoinder.types import Dialogue, Pair, Turn
 
@@ -126,9 +127,28 @@ def test_a_metric_without_any_score_has_no_figures(monkeypatch: pytest.MonkeyPat
 def test_what_is_no_probability_has_no_calibration_error(monkeypatch: pytest.MonkeyPatch) -> None:
     metric = Made(lambda pair: 7.0 if is_true(pair) else 9.0)
     object.__setattr__(metric, "range", (0.0, math.inf))
-    assert {f.table for f in measured(monkeypatch, metric).figures} == {held_out.WINS}
+    tables = {f.table for f in measured(monkeypatch, metric).figures}
+    assert held_out.WINS in tables
+    assert all(table.startswith(held_out.WINS) for table in tables)
     object.__setattr__(metric, "higher_is_better", False)
     assert at(measured(monkeypatch, metric), held_out.WINS, "mean of corpora").measured == 1
+
+
+def test_wins_are_also_shown_by_the_length_of_context_and_reply(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lengths, "CONTEXT_BINS", (20,))
+    monkeypatch.setattr(lengths, "FEWEST", 5)
+    monkeypatch.setattr(held_out, "FEWEST", 5)
+
+    def is_long(pair: Pair) -> bool:
+        return open_aptness().count_tokens([[t.text for t in pair.item.context]], [""])[0][0] >= 20
+
+    found = measured(monkeypatch, Made(lambda pair: float(is_true(pair) == is_long(pair))))
+    table = f"{held_out.WINS}, by tokens of the context"
+    short, long = at(found, table, "1 to 19"), at(found, table, "20 or more")
+    assert (short.measured, long.measured) == (0.0, 1.0)
+    assert (short.n or 0) + (long.n or 0) == at(found, held_out.WINS, "mean of corpora").n
+    replies = [f for f in found.figures if f.table == f"{held_out.WINS}, by tokens of the reply"]
+    assert [f.row for f in replies] == ["9 to 16"]  # all others have too few, or none
 
 
 def test_dialogues_are_the_unit_of_the_interval(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from scipy import stats
 
 from rejoinder.data.collection import Collection, collect
 from rejoinder.papers.base import Figure, Reproduction, reproduction_tables, write_reproduction
+from rejoinder.papers.own import lengths
 from rejoinder.papers.own.relevance import relevance
 from rejoinder.papers.own.relevance.measures import (
     ColumnCorrelation,
@@ -228,6 +229,29 @@ def test_the_floors_of_aptness_are_said(noise: float, said: str) -> None:
     assert held == f"made up; minimum 0.62: {'reached' if noise < 1 else 'missed'}"
 
 
+def test_figures_by_length_are_those_of_the_rows_in_the_bin(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lengths, "REPLY_BINS", (16, 200))
+    monkeypatch.setattr("rejoinder.papers.own.relevance.lengths.FEWEST", 10)
+    scored = pretended("aptness", noise=1.0)
+    found = relevance.assemble_relevance(scored, plan=FEW)
+    table = "Spearman of aptness by tokens of the reply"
+    for row, chosen in (("1 to 15", range(1, 16)), ("16 to 199", range(16, 200))):
+        values = []
+        for one in scored:
+            sizes = [len(one.rows.data.responses[name].text.split()) for name in one.evidence.responses]
+            rows = [i for i, size in enumerate(sizes) if size in chosen]
+            expected = stats.spearmanr(one.evidence.scores["aptness"][rows], one.evidence.mean[rows]).statistic
+            figure = at(found, table, row, one.rows.column.name)
+            assert figure.measured == pytest.approx(expected)
+            assert figure.n == len(rows)
+            assert figure.low is not None
+            assert figure.low <= figure.measured
+            values.append(expected)
+        assert at(found, table, row, "mean of the sets").measured == pytest.approx(np.mean(values))
+    assert "200 or more" not in {f.row for f in found.figures if f.table == table}
+    assert not any("of length by" in f.table for f in found.figures)
+
+
 def test_the_results_can_be_written_and_have_all_columns(tmp_path: Path) -> None:
     found = relevance.assemble_relevance(pretended("aptness", 1.0), ["Not measured: nup (no such metric)."], FEW)
     assert [table.title for table in reproduction_tables(found)] == [
@@ -237,6 +261,7 @@ def test_the_results_can_be_written_and_have_all_columns(tmp_path: Path) -> None
         "Spearman within systems",
         "Pearson",
         "Pearson over all six",
+        "Spearman of aptness by tokens of the context",  # the replies are too few in each bin
     ]
     heads = reproduction_tables(found)[0].heads
     assert [head.partition(":")[0] for head in heads[1::2]] == list(SIX)

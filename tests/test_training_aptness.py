@@ -192,6 +192,42 @@ def test_a_dialogue_without_a_corpus_goes_by_its_file(tmp_path: Path) -> None:
 # The whole way
 
 
+@pytest.mark.parametrize(("name", "layers"), [("mpnet", 2), ("gte-small", 12)])
+def test_another_base_is_trained_exported_and_scores_as_in_torch(
+    name: str, layers: int, talks: Path, tmp_path: Path, own_cache: Path
+) -> None:
+    from rejoinder.models.aptness.model import AptnessModel
+    from rejoinder.models.aptness.network import float_networks
+
+    tiny_training.install(own_cache, name, layers=layers)
+    train(talks, "-o", tmp_path / "out", *SMALL, "--base", name)
+    model = AptnessModel(tmp_path / "out")
+    bi, cross = float_networks(tmp_path / "out")
+    assert bi.trunk.config.num_hidden_layers == cross.trunk.config.num_hidden_layers == layers
+    assert bi.trunk.config.model_type == {"mpnet": "mpnet", "gte-small": "bert"}[name]
+    contexts = [["the cat sat", "so?"], ["what train"], ["yes " * 200, "no", "ok"], ["the dog ran"] * 8]
+    replies = ["yes the cat", "it leaves at nine", "good night", "the mat " * 60]
+    marks = model.card.marks
+    assert (marks.first, marks.last, marks.between, marks.padding) == (101, 102, 1, 0)
+    tokens = [model._tokens([context], [reply]) for context, reply in zip(contexts, replies, strict=True)]
+    cosines, odds = [], []
+    with torch.no_grad():
+        for (context,), (reply,) in tokens:
+            said = [torch.tensor([[101, *ids[-256:], 102]]) for ids in (*context, reply)]
+            vectors = [bi(row, torch.ones_like(row)) for row in said]
+            newest = torch.zeros(1, 6, vectors[0].shape[1])
+            for place, vector in enumerate(vectors[-2::-1][:6]):
+                newest[0, place] = vector
+            there = (torch.arange(6) < len(context))[None].long()
+            cosines.append(float((bi.context(newest, there) * bi.reply(vectors[-1])).sum()))
+            before = [i for ids in context for i in (1, *ids)][1:][-256:]
+            row = torch.tensor([[101, *before, 102, *reply, 102]])
+            kinds = torch.tensor([[0] * (len(before) + 2) + [1] * (len(reply) + 1)])
+            odds.append(float(cross(row, torch.ones_like(row), kinds)))
+    assert model.bi_scores(contexts, replies) == pytest.approx(cosines, abs=1e-4)
+    assert model.cross_scores(contexts, replies) == pytest.approx(odds, abs=1e-4)
+
+
 def test_the_folder_that_comes_out_scores_replies(trained: Path, talks: Path, tmp_path: Path) -> None:
     contexts, replies = [["the cat sat", "so?"], ["what train"]], ["yes the cat", "it leaves at nine"]
     specs = [f"aptness(model={model!r}, folder={str(trained)!r})" for model in ("both", "bi", "cross")]

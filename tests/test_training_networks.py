@@ -164,16 +164,28 @@ def mpnet_trunk() -> Any:
 
 
 @torch.no_grad()
+def test_a_renumbered_mpnet_reads_berts_ids_as_it_read_its_own() -> None:
+    ids = torch.tensor([[101, 104, 2_000, 30_521, 100, 103, 1, 102, 0, 0], [101, 999, 102, *[0] * 7]])
+    own = torch.tensor([[0, 108, 2_004, 30_525, 104, 30_526, 5, 2, 1, 1], [0, 1_003, 2, *[1] * 7]])
+    mask = (ids != 0).long()
+    expected = mpnet_trunk()(input_ids=own, attention_mask=mask).last_hidden_state
+    trunk = mpnet.renumber_trunk(mpnet_trunk())
+    found = trunk(input_ids=ids, attention_mask=mask).last_hidden_state
+    assert torch.allclose(found[mask.bool()], expected[mask.bool()], atol=1e-6)
+    assert trunk.config.vocab_size == 30_522
+
+
+@torch.no_grad()
 def test_mpnet_in_groups_is_mpnet_in_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mpnet, "_GROUP_TOKENS", 300)  # several groups
-    trunk = mpnet_trunk()
+    trunk = mpnet.renumber_trunk(mpnet_trunk())
     texts = drawn(7, 150, 2)  # farther apart than distances are told apart
     rows = add_special_tokens(texts)
-    states = trunk(input_ids=mpnet.to_mpnet_ids(rows.ids), attention_mask=rows.mask.long()).last_hidden_state
+    states = trunk(input_ids=rows.ids, attention_mask=rows.mask.long()).last_hidden_state
     mean = (states * rows.mask[..., None]).sum(1) / rows.lengths[:, None]
     assert torch.allclose(mpnet.mpnet_mean_vectors(trunk, texts), mean, atol=1e-5)
     pairs = join_pairs(texts, drawn(7, 20, 3))
-    states = trunk(input_ids=mpnet.to_mpnet_ids(pairs.ids), attention_mask=pairs.mask.long()).last_hidden_state
+    states = trunk(input_ids=pairs.ids, attention_mask=pairs.mask.long()).last_hidden_state
     first, context, reply = mpnet.mpnet_pair_vectors(trunk, pairs)
     of_reply = pairs.kinds[..., None]
     assert torch.allclose(first, states[:, 0], atol=1e-5)
@@ -184,7 +196,7 @@ def test_mpnet_in_groups_is_mpnet_in_rows(monkeypatch: pytest.MonkeyPatch) -> No
 
 @torch.no_grad()
 def test_a_trunk_that_reads_more_reads_short_texts_as_before() -> None:
-    for trunk in (tiny_training.trunk(layers=2), mpnet_trunk()):
+    for trunk in (tiny_training.trunk(layers=2), mpnet_trunk(), mpnet.renumber_trunk(mpnet_trunk())):
         row = torch.arange(104, 114)[None]
         before = trunk(input_ids=row).last_hidden_state
         lengthen_positions(trunk, 600)

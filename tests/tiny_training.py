@@ -58,12 +58,42 @@ def trunk(seed: int = 0, layers: int = 1, **changed: Any) -> Any:
         return network(BertConfig(**{**shape, **changed}), add_pooling_layer=False).eval()
 
 
+def mpnet_tokenizer() -> str:
+    """The same words with MPNet's special tokens: four before BERT's vocabulary, and one after it."""
+    found = json.loads(tokenizer())
+    names = ["<s>", "<pad>", "</s>", "<unk>", *found["model"]["vocab"], "<mask>"]
+    found["model"]["vocab"] = {name: i for i, name in enumerate(names)}
+    plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    marks = ("<s>", "<pad>", "</s>", "<unk>", "[UNK]", "<mask>")
+    found["added_tokens"] = [{"id": names.index(mark), "content": mark, **plain, "special": True} for mark in marks]
+    processor = {"type": "RobertaProcessing", "sep": ["</s>", 2], "cls": ["<s>", 0]}
+    found["post_processor"] = {**processor, "trim_offsets": True, "add_prefix_space": False}
+    return json.dumps(found)
+
+
+def mpnet(seed: int = 0) -> Any:
+    """An MPNet of random weights."""
+    torch = pytest.importorskip("torch", reason="the torch extra is not installed")
+    from transformers import MPNetConfig, MPNetModel
+
+    shape: dict[str, Any] = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
+    words = len(json.loads(mpnet_tokenizer())["model"]["vocab"])
+    network: Any = MPNetModel
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        config = MPNetConfig(
+            vocab_size=words, intermediate_size=32, max_position_embeddings=258, initializer_range=0.4, **shape
+        )
+        return network(config, add_pooling_layer=False).eval()
+
+
 def install(cache_folder: Path, name: str = "minilm", **changed: Any) -> Path:
     """Put a base under a name of the catalog into a cache."""
     folder = cache_folder / "models" / name
     folder.mkdir(parents=True, exist_ok=True)
-    trunk(**changed).save_pretrained(folder)
-    (folder / "tokenizer.json").write_text(tokenizer(), encoding="utf-8")
+    is_mpnet = name == "mpnet"
+    (mpnet() if is_mpnet else trunk(**changed)).save_pretrained(folder)
+    (folder / "tokenizer.json").write_text(mpnet_tokenizer() if is_mpnet else tokenizer(), encoding="utf-8")
     files = {path.name: sha256_of(path) for path in sorted(folder.iterdir()) if path.name != "manifest.json"}
     write_model_manifest(folder, ModelManifest(name, "made by a test", "none", files))
     return folder

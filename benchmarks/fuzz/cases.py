@@ -65,6 +65,7 @@ CASES = (
     Case("estimate run -m bleu --ratings chats.jsonl --aspect apt --above 2 --assume-random --format json", "run chats.jsonl"),
     Case("estimate run -m length --ratings ratings.csv --strata bleu --population future --assume-random --format json", "run ratings.csv", "ratings.csv"),
     Case("power run --with-metric -m bleu --aspect apt --half-width 0.5 --format json", "run"),
+    Case("arena chats.jsonl --judge m -o out.jsonl --format json", "chats.jsonl", refusal="REJOINDER_JUDGE_URL"),
     Case("judge run -o out.jsonl --format json", "run", refusal="no judge"),
     Case(f"import csv table.csv -o out.jsonl {_FIELDS}", "table.csv"),
     Case(f"import tsv table.tsv -o out.jsonl {_FIELDS}", "table.tsv"),

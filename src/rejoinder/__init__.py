@@ -97,6 +97,8 @@ if TYPE_CHECKING:
     from rejoinder.judges import open_judge as open_judge
     from rejoinder.judges import order_consistency as order_consistency
     from rejoinder.judges import rubric_names as rubric_names
+    from rejoinder.judges.arena import arena as arena
+    from rejoinder.judges.arena_result import Arena as Arena
     from rejoinder.judges.pairs import PairComparison as PairComparison
     from rejoinder.metric import Metric as Metric
     from rejoinder.metric import Row as Row
@@ -243,6 +245,8 @@ _WHERE = {
         "order_consistency",
         "rubric_names",
     ),
+    "judges.arena": ("arena",),
+    "judges.arena_result": ("Arena",),
     "judges.pairs": ("PairComparison",),
     "metric": ("Metric", "Row", "SetMetric", "metric_names", "parse", "signature"),
     "metrics.aptness": ("aptness",),

@@ -20,6 +20,7 @@ from rejoinder.cli._options import (
 GROUP = _help.SCORING
 RESUMABLE = "with output"
 
+_JUDGED = 50  # contexts, where every text is a request
 _EXAMPLES = 5  # the fewest worst cases of each trial that a file holds
 
 
@@ -34,7 +35,10 @@ _EXAMPLES = 5  # the fewest worst cases of each trial that a file holds
     help="A metric; may be repeated [every installed metric that needs no references].",
 )
 @click.option(
-    "--contexts", type=click.IntRange(min=1), default=2000, show_default=True, help="How many contexts to sample."
+    "-n",
+    "--contexts",
+    type=click.IntRange(min=1),
+    help="How many contexts to sample [2000; 50 with a judge at an endpoint].",
 )
 @click.option("--split", default="test", show_default=True, help="The split to sample from, where dialogues have one.")
 @seed_option
@@ -49,7 +53,7 @@ _EXAMPLES = 5  # the fewest worst cases of each trial that a file holds
 def command(
     files: tuple[str, ...],
     metrics: tuple[str, ...],
-    contexts: int,
+    contexts: int | None,
     split: str,
     seed: int,
     by_corpus: bool,
@@ -65,6 +69,8 @@ def command(
     Contexts and true replies come from the dialogues in FILE... (JSONL, - for standard input, or dataset:NAME), as many
     from each corpus; without FILE, from 40 example dialogues that come with rejoinder. Of an item with several
     references, the first is the true reply and the others are for metrics that need references.
+
+    With -m "judge(model='NAME')" the texts are sent to your endpoint; how many, at most, is printed first.
     """
     import orjson
 
@@ -75,6 +81,10 @@ def command(
     from rejoinder.probes.tables import robustness_by_corpus_table, robustness_table, worst_case_table
     from rejoinder.table import join_tables
 
+    n_requests = _count_requests(metrics)
+    contexts = contexts or (_JUDGED if n_requests else AttackPlan.contexts)
+    if n_requests:
+        click.echo(f"{contexts:,} contexts, at most {contexts * n_requests:,} requests to the judge", err=True)
     plan = AttackPlan(contexts, split, seed, examples=max(examples, _EXAMPLES))
     with caching_engine(choose_engine(engine, processes, address), output) as compute_engine:
         with show_progress("attacking", "metrics", compute_engine) as reporter:
@@ -90,3 +100,14 @@ def command(
         count = len(result.metrics)
         note = f" under {count} metric{'s' if count != 1 else ''}"
         reporter.print_summary(sum(result.contexts.values()) * count, "contexts", output, note)
+
+
+def _count_requests(metrics: tuple[str, ...]) -> int:
+    """The most requests that one context can take; 0 if nothing is sent."""
+    from rejoinder.metric import parse
+    from rejoinder.metrics.judge import Judge
+    from rejoinder.probes.variants import TRIALS
+
+    parsed = [parse(spec) for spec in metrics]
+    repeats = sum(metric.repeats for metric in parsed if isinstance(metric, Judge) and metric.is_remote)
+    return repeats * (len(TRIALS) + 1)

@@ -1,4 +1,4 @@
-"""``rejoinder judge``: what the judges of a run answered, how consistent they are, and what it cost."""
+"""``rejoinder judge``: how good the judges of a run are, what they answered, and what it cost."""
 
 from __future__ import annotations
 
@@ -7,32 +7,68 @@ from pathlib import Path
 import click
 
 from rejoinder.cli import _help
-from rejoinder.cli._options import output_option, records_output, table_format_option
+from rejoinder.cli._options import output_option, records_output, seed_option, table_format_option
 
 GROUP = _help.SCORING
 
 
-@click.command(short_help="Show how consistent the judges of a run are, and their cost")
+@click.command(short_help="Show how good the judges of a run are, and their cost")
 @click.argument("run", type=click.Path(path_type=Path))
 @output_option(records_output(Path), "Also write every raw answer, as JSONL.")
+@click.option("--aspect", metavar="A", help="The aspect that people rated [all].")
+@click.option(
+    "--attacks",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Also change N replies by rule and ask the judge about them: up to 12 requests for each.",
+)
 @click.option("--input-price", type=click.FloatRange(min=0), help="The price of a million input tokens.")
 @click.option("--output-price", type=click.FloatRange(min=0), help="The price of a million output tokens.")
+@seed_option
 @table_format_option
-def command(run: Path, output: Path | None, input_price: float | None, output_price: float | None, form: str) -> None:
-    """Show for each judge of RUN (a run folder) its answers, whether repeated questions agree, its tokens and cost.
+def command(
+    run: Path,
+    output: Path | None,
+    aspect: str | None,
+    attacks: int,
+    input_price: float | None,
+    output_price: float | None,
+    seed: int,
+    form: str,
+) -> None:
+    """Show for each judge of RUN (a run folder) how well it agrees with people, whether repeated questions agree, what
+    sways it, its tokens and cost, and what it may be used for.
 
-    No endpoint is asked: the answers are those stored when RUN was scored.
+    Without --attacks no endpoint is asked: the answers are those stored when RUN was scored, and by rejoinder arena.
     """
     import orjson
 
     from rejoinder.files import atomic_write
-    from rejoinder.reports.judge import judge, judge_table, read_raw_answers
-    from rejoinder.table import FORMATS
+    from rejoinder.reports.judge import judge, judge_tables, read_raw_answers
+    from rejoinder.table import format_tables, join_tables
 
     if (input_price is None) != (output_price is None):
         raise click.UsageError("give both --input-price and --output-price, or neither")
-    summaries = judge(run, input_price=input_price, output_price=output_price)
-    click.echo(FORMATS[form](judge_table(summaries)))
+
+    def announce(metric: str, requests: int) -> None:
+        click.echo(f"{metric}: {requests:,} requests about changed replies", err=True)
+
+    summaries = judge(
+        run,
+        aspect=aspect,
+        attacks=attacks,
+        input_price=input_price,
+        output_price=output_price,
+        seed=seed,
+        announce=announce,
+    )
+    tables = judge_tables(summaries)
+    if form in ("text", "markdown"):
+        sentences = "\n".join(sentence for summary in summaries for sentence in summary.sentences())
+        click.echo(f"{join_tables(tables, form)}\n\n{sentences}")
+    else:
+        click.echo(format_tables(tables, form))
     if output is not None:
         with atomic_write(output) as file:
             for answer in read_raw_answers(run):

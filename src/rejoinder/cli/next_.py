@@ -7,7 +7,7 @@ from typing import Literal
 import click
 
 from rejoinder.cli import _help
-from rejoinder.cli._options import OutputPath, output_option, seed_option, table_format_option
+from rejoinder.cli._options import OutputPath, input_options, output_option, seed_option, table_format_option
 
 GROUP = _help.PEOPLE
 
@@ -33,10 +33,12 @@ GROUP = _help.PEOPLE
 @click.option("--aspect", metavar="A", help="The aspect whose ratings rank the systems.")
 @output_option(
     OutputPath("JSONL", ".jsonl", ".csv", ".txt"),
-    "Write the replies with their items, as data for an annotation project; to *.csv, the table; to *.txt, only ids.",
+    "Write the replies with their items, as data for an annotation project; to *.csv, a table "
+    "(for an estimate, with an empty column for ratings); to *.txt, only ids.",
 )
 @seed_option
 @table_format_option
+@input_options()
 def command(
     source: str,
     by: Literal["mix", "metrics", "ranking"] | None,
@@ -81,8 +83,9 @@ def command(
         return
     if output.lower().endswith((".csv", ".txt")):
         ids = "".join(f"{suggestion.response}\n" for suggestion in suggestions.suggestions)
+        sheet = suggestions.rating_sheet() if purpose == "estimate" else table
         with atomic_write(output) as file:
-            file.write((ids if output.lower().endswith(".txt") else FORMATS["csv"](table)).encode())
+            file.write((ids if output.lower().endswith(".txt") else FORMATS["csv"](sheet)).encode())
     else:
         write(suggestions.records(), output)
     click.echo(f"written: {output}", err=True)

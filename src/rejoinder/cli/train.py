@@ -38,7 +38,8 @@ for _subcommand in (ssrem, rsrem, ruber, generator, statements, ranker):
     "--corpus", "corpora", multiple=True, metavar="NAME", help="Only this corpus of the files; may be repeated."
 )
 @click.option("--permissive", is_flag=True, help="Only the corpora whose licences allow commercial use.")
-@click.option("--base", default="minilm", show_default=True, metavar="NAME", help="The encoder to start from.")
+@click.option("--base", default="minilm", show_default=True, metavar="NAME",
+              help="The encoder to start from: minilm, gte-small, mpnet, bert-base-uncased.")  # fmt: skip
 @click.option("--bi-steps", type=click.IntRange(min=1), help="Training steps of the bi-encoder [those of the recipe].")
 @click.option(
     "--cross-steps", type=click.IntRange(min=1), help="Training steps of the cross-encoder [those of the recipe]."

@@ -190,6 +190,8 @@ def _make_notes(result: PoweredEstimates) -> list[str]:
         "Both: PPI++ (Angelopoulos et al. 2024), the ratings corrected by the scores of all replies, which are used by "
         "the share lambda. Effective ratings: how many ratings alone would give as narrow an interval.",
     ]
+    if n == len(sample.ratings) and result.population == "these":
+        notes.append("Every reply is rated, so nothing is left to estimate. For replies to come: --population future.")
     how = "one line through all rated replies puts it on the scale of the ratings" if result.is_mapped else "as it is"
     notes.append(f"Metric alone: {how}; it has no interval, because its bias is not known without ratings.")
     if any(one.effective_n < one.alone.n * 1.05 for one in alone):

@@ -11,6 +11,7 @@ import numpy as np
 
 from rejoinder.errors import InputError
 from rejoinder.scoring.texts import AGGREGATE as AGGREGATE
+from rejoinder.scoring.texts import JUDGE as JUDGE
 from rejoinder.stats.rating_matrix import RatingMatrix, rating_matrix
 from rejoinder.types import Item, Preference, Rating, Record, Response
 
@@ -43,12 +44,13 @@ class AspectJudgements:
 
 @dataclass(frozen=True)
 class Judgements:
-    """Everything that people answered; aggregated ratings are counted and left out."""
+    """Everything that people answered; aggregated ratings and judges' preferences are counted and left out."""
 
     aspects: Mapping[str, AspectJudgements]
     seconds: Mapping[str, list[float]] = field(default_factory=dict)
     checks: Mapping[str, CheckTally] = field(default_factory=dict)
     aggregated: int = 0
+    by_judges: int = 0
 
     @property
     def raters(self) -> list[str]:
@@ -67,13 +69,16 @@ def sort_judgements(records: Iterable[Record], checks: Mapping[str, CheckTally] 
     places = _JudgedDialogues()
     seconds: dict[str, dict[Any, float]] = {}
     tallies: dict[str, CheckTally] = dict(checks or {})
-    aggregated = 0
+    aggregated = by_judges = 0
     for record in records:
         places.add(record)
         if not isinstance(record, Rating | Preference):
             continue
         if record.rater.startswith(AGGREGATE):
             aggregated += 1
+            continue
+        if is_by_judge(record):
+            by_judges += 1
             continue
         if isinstance(record, Preference):
             check_preferences([record], {})
@@ -95,7 +100,7 @@ def sort_judgements(records: Iterable[Record], checks: Mapping[str, CheckTally] 
         AspectJudgements(key[0], matrix, key[1], places.dialogues(matrix.units)) for key, matrix in matrices.items()
     ]
     times = {rater: list(by_unit.values()) for rater, by_unit in seconds.items()}
-    return Judgements({judged.name: judged for judged in aspects}, times, tallies, aggregated)
+    return Judgements({judged.name: judged for judged in aspects}, times, tallies, aggregated, by_judges)
 
 
 class _JudgedDialogues:
@@ -136,6 +141,11 @@ class _JudgedDialogues:
         if isinstance(record, Preference):
             return record.item
         return self._item_of_response.get(record.response or "")
+
+
+def is_by_judge(record: Rating | Preference) -> bool:
+    """Whether a preference is that of a model, as ``rejoinder arena`` writes them, and not of a person."""
+    return isinstance(record, Preference) and record.rater.startswith(JUDGE)
 
 
 def check_preferences(preferences: Iterable[Preference], items: Mapping[str, str]) -> None:

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from rejoinder.comparison.judgements import AGGREGATE
+from rejoinder.comparison.judgements import AGGREGATE, is_by_judge
 from rejoinder.comparison.preferences import rank_by_preference
 from rejoinder.comparison.random_draw import Together, draw_replies, mark_drawn
 from rejoinder.comparison.reading_list import beaten_shares, choose_replies
@@ -26,6 +26,7 @@ from rejoinder.errors import InputError, nearest
 from rejoinder.scoring.reader import load_data
 from rejoinder.scoring.result import Scores
 from rejoinder.scoring.run import load
+from rejoinder.scoring.texts import format_context
 from rejoinder.stats.arrays import Floats
 from rejoinder.stats.order_uncertainty import order_uncertainty, strength_uncertainty
 from rejoinder.table import Cell, Table
@@ -47,7 +48,7 @@ class RatingSuggestion(NamedTuple):
 class NextRatings:
     """The replies most worth rating next, best first, and the data that they are in.
 
-    ``to_read`` says that there is one system and no rating, so that they are a list of what to read.
+    With one system and no rating, they are a list of what to read.
     """
 
     suggestions: Sequence[RatingSuggestion]
@@ -58,6 +59,20 @@ class NextRatings:
         """One line per reply, the most valuable first."""
         tables = {"rate": next_table, "read": reading_table, "estimate": draw_table}
         return tables[self.purpose](self.suggestions)
+
+    def rating_sheet(self) -> Table:
+        """The replies with their contexts and an empty column for ratings, to be filled in in a spreadsheet."""
+        rows: list[list[Cell]] = [
+            [
+                one.response,
+                format_context(self.data.items[one.item].context),
+                self.data.responses[one.response].text,
+                "",
+                one.worth,
+            ]
+            for one in self.suggestions
+        ]
+        return Table("Rate these", ["response", "context", "reply", "rating", "probability"], rows, [])
 
     def records(self) -> list[Item | Response]:
         """The replies with their items, as an annotation project reads them."""
@@ -192,7 +207,8 @@ def _pair_uncertainty(
 ) -> tuple[Mapping[tuple[str, str], float], Mapping[str, int], str]:
     """How uncertain the order of every two systems is, how often each reply was judged, and what the order rests on."""
     known = list(dict.fromkeys(r.aspect for r in data.ratings if r.response and not r.rater.startswith(AGGREGATE)))
-    ranked = [one for one in rank_by_preference(list(data)) if aspect in (None, one.aspect)]
+    by_people = [one for one in rank_by_preference(list(data)) if one.judge is None]
+    ranked = [one for one in by_people if aspect in (None, one.aspect)]
     if known and (aspect in known or aspect is None):
         if aspect is None and len(known) > 1:
             raise InputError(f"responses were rated in several aspects ({', '.join(known)}); choose one aspect")
@@ -205,14 +221,14 @@ def _pair_uncertainty(
     if ranked:
         n_judged: dict[str, int] = {}
         for one in data.preferences:
-            if one.aspect == ranked[0].aspect and not one.rater.startswith(AGGREGATE):
+            if one.aspect == ranked[0].aspect and not (one.rater.startswith(AGGREGATE) or is_by_judge(one)):
                 for response in (one.first, one.second):
                     n_judged[response] = n_judged.get(response, 0) + 1
         p_values = strength_uncertainty(ranked[0].ranking)
         uncertain = {(a, b): p_values.get((a, b), 1.0) for a in systems for b in systems}
         return uncertain, n_judged, f"preferences in {ranked[0].aspect}"
     if aspect is not None:
-        hint = nearest(aspect, [*known, *(one.aspect for one in rank_by_preference(list(data)))])
+        hint = nearest(aspect, [*known, *(one.aspect for one in by_people)])
         raise InputError(f"nobody judged responses in the aspect {aspect!r}; {hint}")
     if scores is None:
         raise InputError("there are no ratings and no preferences to go by; use a run folder, which has scores")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rejoinder.comparison.judgements import AGGREGATE, check_preferences
+from rejoinder.comparison.judgements import AGGREGATE, check_preferences, is_by_judge
 from rejoinder.errors import InputError, nearest
 from rejoinder.scoring.result import Scores
 from rejoinder.stats.arrays import LARGEST, Floats
@@ -86,7 +86,8 @@ def pilot_from_scores(scores: Scores, metric: str, systems: Sequence[str] = ()) 
 
 
 def _is_person(record: Rating | Preference) -> bool:
-    return not record.rater.startswith(AGGREGATE) and not isinstance(record.meta.get("right"), bool)
+    is_made = record.rater.startswith(AGGREGATE) or is_by_judge(record)
+    return not is_made and not isinstance(record.meta.get("right"), bool)
 
 
 def _points(

@@ -1,15 +1,16 @@
-"""Which system people prefer: strengths by Bradley and Terry's model from preferences between two replies to one item.
+"""Which system people prefer, or a judge: strengths by Bradley and Terry's model from choices between two replies.
 
 Intervals are clustered by dialogue (by item, where it names none): judgements of its replies are not independent. Where
 a system was never beaten (or never won) there are no strengths; then they are shrunk a little, and the table says so.
+The preferences of a judge (``judge:MODEL``) are ranked apart from those of people.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from rejoinder.comparison.judgements import AGGREGATE, check_preferences
+from rejoinder.comparison.judgements import AGGREGATE, check_preferences, is_by_judge
 from rejoinder.errors import InputError
 from rejoinder.stats.bradley_terry import POINTS, StrengthRanking, rank_systems
 from rejoinder.table import Cell, Estimate, Table, format_count, join_names
@@ -20,7 +21,7 @@ SHRINKAGE = 0.1
 
 @dataclass(frozen=True)
 class PreferenceRanking:
-    """The systems in the order of people's preferences in one aspect."""
+    """The systems in the order of people's preferences in one aspect, or of a judge's."""
 
     aspect: str
     ranking: StrengthRanking
@@ -30,6 +31,7 @@ class PreferenceRanking:
     n_ties: int
     within_system: int  # preferences between two replies of one system, which say nothing about systems
     shrunk: str | None  # why strengths had to be shrunk, None if they were not
+    judge: str | None = None  # the judge, as the preferences name it; None if they are those of people
 
     def table(self) -> Table:
         """One line per system: strength with interval, share of points, judgements."""
@@ -57,7 +59,10 @@ class PreferenceRanking:
             notes.append(
                 f"Left out: {format_count(self.within_system, 'preference')} between two replies of one system."
             )
-        title = f"Preferred systems: {self.aspect} (Bradley-Terry)"
+        if self.judge is not None:
+            notes.append("These are the preferences of a model, not of people.")
+        whose = "" if self.judge is None else f", by {self.judge}"
+        title = f"Preferred systems: {self.aspect}{whose} (Bradley-Terry)"
         return Table(title, ["system", "strength", "points won", "judgements"], rows, notes)
 
     def sentence(self) -> str:
@@ -67,17 +72,19 @@ class PreferenceRanking:
             return f"{self.aspect}: all preferences are between two replies of one system, so they do not rank systems."
         if any(strength.value != strength.value for strength in strengths):
             return f"{self.aspect}: the preferences give no strengths ({self.ranking.reason})."
-        best = strengths[0]
+        best, prefer = strengths[0], "people prefer" if self.judge is None else f"{self.judge} prefers"
         beaten = [strength.system for strength in strengths[1:] if strength.high < best.low]
         if not beaten:
-            return f"{self.aspect}: people prefer {best.system}, but its interval overlaps those of all others."
-        start = f"{self.aspect}: people prefer {best.system} to {', '.join(beaten)} (the intervals do not overlap)"
+            return f"{self.aspect}: {prefer} {best.system}, but its interval overlaps those of all others."
+        start = f"{self.aspect}: {prefer} {best.system} to {', '.join(beaten)} (the intervals do not overlap)"
         near = [strength.system for strength in strengths[1:] if strength.system not in beaten]
         return f"{start}; its lead over {join_names(near)} may be chance." if near else f"{start}."
 
 
 def rank_by_preference(records: Iterable[Record]) -> list[PreferenceRanking]:
     """The ranking of the systems in each aspect in which replies were compared; aggregated preferences are ignored.
+
+    People come first; every judge has rankings of its own.
 
     - ``records``: a collection, or responses, items and preferences.
 
@@ -88,11 +95,15 @@ def rank_by_preference(records: Iterable[Record]) -> list[PreferenceRanking]:
     records = list(records)
     responses = {record.id: record for record in records if isinstance(record, Response)}
     dialogues = {record.id: record.dialogue for record in records if isinstance(record, Item)}
-    by_aspect: dict[str, list[Preference]] = {}
+    by_rater: dict[tuple[str | None, str], list[Preference]] = {}
     for record in records:
         if isinstance(record, Preference) and not record.rater.startswith(AGGREGATE):
-            by_aspect.setdefault(record.aspect, []).append(record)
-    return [_rank_aspect(aspect, preferences, responses, dialogues) for aspect, preferences in by_aspect.items()]
+            judge = record.rater if is_by_judge(record) else None
+            by_rater.setdefault((judge, record.aspect), []).append(record)
+    return [
+        replace(_rank_aspect(aspect, preferences, responses, dialogues), judge=judge)
+        for (judge, aspect), preferences in sorted(by_rater.items(), key=lambda one: one[0][0] is not None)
+    ]
 
 
 def _rank_aspect(

@@ -216,7 +216,8 @@ def _compare_scores(
     interval = difference_interval(new, old, clusters, n_resamples=resamples, seed=seed)
     test = sign_flip_test(new, old, clusters, n_permutations=4999, seed=seed)
     reason = NO_ITEMS if not len(old) else interval.reason or test.reason
-    if len(old) and np.array_equal(old, new) and pair.is_unchanged(system, scores.items):
+    replies_of = None if pair.is_of_dialogues(spec) else scores.items  # None: of all items
+    if len(old) and np.array_equal(old, new) and pair.is_unchanged(system, replies_of):
         test, reason = test._replace(p=math.nan), UNCHANGED  # nothing to test, so nothing to correct for
     change = (new - old) * (-1.0 if pair.higher_is_better(spec) is False else 1.0)
     return SystemChange(

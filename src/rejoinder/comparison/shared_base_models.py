@@ -13,6 +13,8 @@ FAMILIES = {
     "gpt-3.5": "gpt-3.5",
     "gpt-4": "gpt-4",
     "minilm": "minilm",
+    "gte-small": "minilm",  # it was trained from a MiniLM of twelve layers
+    "mpnet": "mpnet",
     "aptness": "minilm",  # its networks were trained from it
     "smollm": "smollm",
     "roberta": "roberta",

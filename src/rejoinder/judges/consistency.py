@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
 from statistics import fmean
@@ -70,6 +71,12 @@ def count_answers(answers_by_reply: Sequence[Sequence[RawAnswer]]) -> AnswerCoun
         sum(usage.output or 0 for usage in known),
         len(paid) - len(known),
     )
+
+
+def count_problems(answers_by_reply: Sequence[Sequence[RawAnswer]]) -> Counter[str]:
+    """Why answers could not be read, each answer counted once."""
+    answers = {(one.answer.key, i): one for of_reply in answers_by_reply for i, one in enumerate(of_reply)}
+    return Counter(one.problem for one in answers.values() if one.problem)
 
 
 def compute_price(counts: AnswerCounts, prices: tuple[float, float]) -> float:

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import orjson
 
-from rejoinder.judges.answer import Problem, read_choice, read_score
+from rejoinder.judges.answer import read_choice, read_score
 from rejoinder.judges.answer_store import AnswerStore, StoredAnswer
 from rejoinder.judges.budget import claim_budget
 from rejoinder.judges.completion import ChatCompletion, TokenUsage, parse_chat_completion
@@ -23,6 +23,7 @@ from rejoinder.judges.requests import Readable, is_unanswered, send_requests
 from rejoinder.judges.rubric import Rubric
 from rejoinder.judges.settings import read_endpoint_settings, read_max_tries
 from rejoinder.judges.token_estimate import estimate_tokens
+from rejoinder.judges.verdict import Problem
 from rejoinder.paths import cache_home
 from rejoinder.scoring.cost import RequestPreview
 from rejoinder.types import Choice, Turn
@@ -56,7 +57,7 @@ class RawAnswer(NamedTuple):
         """The answer as a JSON object; whole scores are whole numbers."""
         whole = self.score is not None and self.score == int(self.score)
         score = int(self.score) if whole and self.score is not None else self.score
-        parsed = {"repeat": self.repeat, "score": score, "usage": self.usage._asdict()}
+        parsed: dict[str, Any] = {"repeat": self.repeat, "score": score, "usage": self.usage._asdict()}
         parsed |= {"problem": self.problem} if self.problem else {}
         parsed |= {} if self.weighted is None else {"weighted": self.weighted}
         return {**parsed, **self.answer._asdict()}
@@ -96,6 +97,29 @@ class RemoteJudge:
     def compare(self, pairs: Sequence[ResponsePair]) -> list[PairComparison]:
         """Which of two replies is better, asked in both orders."""
         self._ask((r for pair in pairs for r in self._choices(pair)), _has_choice)
+        return self._read_comparisons(pairs)
+
+    def stored_comparisons(self, pairs: Sequence[ResponsePair]) -> list[PairComparison]:
+        """Which of two replies is better by the stored answers; nothing is sent."""
+        self._store().refresh()
+        return self._read_comparisons(pairs)
+
+    @property
+    def has_answers(self) -> bool:
+        """Whether an answer of this judge is stored, about whatever was asked."""
+        store = self._store()
+        store.refresh()
+        return store.has_answers
+
+    def count_requests(self, ratings: Sequence[RatingRequest] = (), pairs: Sequence[ResponsePair] = ()) -> int:
+        """How many requests would be sent now, because no answer to them is stored."""
+        store, tries = self._store(), read_max_tries()
+        store.refresh()
+        asked = {r.key: self._has_score for rating in ratings for r in self._ratings(rating)}
+        asked |= {r.key: _has_choice for pair in pairs for r in self._choices(pair)}
+        return sum(is_unanswered(store.get_all(key), tries, readable) for key, readable in asked.items())
+
+    def _read_comparisons(self, pairs: Sequence[ResponsePair]) -> list[PairComparison]:
         comparisons = []
         for pair in pairs:
             forward, backward = (self._choice(r) for r in self._choices(pair))

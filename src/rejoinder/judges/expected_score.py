@@ -85,6 +85,8 @@ def _alternatives(token: Any) -> Iterator[tuple[str, float]]:
     """The tokens of one place with their log-probabilities, the written one first."""
     others = token.get("top_logprobs")
     for one in (token, *(others if isinstance(others, list) else ())):
-        text, value = (one.get("token"), one.get("logprob")) if isinstance(one, dict) else (None, None)
-        if isinstance(text, str) and type(value) in (int, float) and value <= 1e-6:  # NaN is not
+        fields: dict[str, Any] = one if isinstance(one, dict) else {}
+        text, value = fields.get("token"), fields.get("logprob", math.nan)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if isinstance(text, str) and is_number and -1e6 <= value <= 1e-6:  # NaN is not
             yield text, float(value)

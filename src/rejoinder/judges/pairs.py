@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rejoinder.data.parts import PART_NAMES, read_part
 from rejoinder.errors import InputError
 from rejoinder.judges.prompt import NOTHING, Shown
+from rejoinder.text.tokens import get_tokenizer
 from rejoinder.types import Choice, Item, Pair, Response, Turn
 
 if TYPE_CHECKING:
@@ -64,6 +65,36 @@ class PairComparison:
     @classmethod
     def _of(cls, advantage: float, forward: Choice | None, backward: Choice | None) -> PairComparison:
         return cls(_choice_from_advantage(advantage), forward, backward, advantage)
+
+
+class ComparedPair(NamedTuple):
+    """Two replies to one item, and what the judge chose."""
+
+    item: Item
+    first: Response
+    second: Response
+    comparison: PairComparison
+
+    @property
+    def cluster(self) -> tuple[str, str]:
+        """The dialogue, or the item where it names none."""
+        return ("item", self.item.id) if self.item.dialogue is None else ("dialogue", self.item.dialogue)
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether the replies are the same, so that nothing was asked."""
+        return self.first.text.split() == self.second.text.split()
+
+    @property
+    def points(self) -> float:
+        """The points of the first reply; NaN where no answer could be read."""
+        return math.nan if self.comparison.choice is None else POINTS[self.comparison.choice]
+
+    @property
+    def doublings(self) -> float:
+        """How much longer the first reply is, in doublings of its words."""
+        first, second = (max(1, len(get_tokenizer("words")(reply.text))) for reply in (self.first, self.second))
+        return math.log2(first / second)
 
 
 class OrderConsistency(NamedTuple):

@@ -28,6 +28,8 @@ _FORMAT_NAMES = {
 _LIMIT_NAMES = re.compile(r"max_(?:completion_)?tokens")
 _TOO_LONG = re.compile(r"too (?:large|long|many)|context|maximum|at least|exceed|reduce|>", re.IGNORECASE)
 
+_OUT_OF_RANGE = re.compile(r"\brange\b|between|less than|greater than|at most|maximum", re.IGNORECASE)
+
 
 @dataclass(frozen=True)
 class AnswerForm:
@@ -59,7 +61,7 @@ class RequestStyle(NamedTuple):
     alternatives: int = ALTERNATIVES
 
     def __str__(self) -> str:
-        parts = [self.format, *([] if self.limit == "max_tokens" else [self.limit])]
+        parts: list[str] = [self.format, *([] if self.limit == "max_tokens" else [self.limit])]
         parts += [] if self.temperature else ["no temperature"]
         return ", ".join(parts + ([] if self.alternatives == ALTERNATIVES else [f"{self.alternatives} logprobs"]))
 
@@ -127,7 +129,7 @@ def adapt_style(
     if "logprobs" in refusal and "logprobs" in sent and style.alternatives:
         fewer = _FEWER_ALTERNATIVES if style.alternatives > _FEWER_ALTERNATIVES and "top_logprobs" in refusal else 0
         return style._replace(alternatives=fewer)
-    if "temperature" in refusal and "temperature" in sent and style.temperature:
+    if "temperature" in refusal and "temperature" in sent and style.temperature and not _OUT_OF_RANGE.search(refusal):
         return style._replace(temperature=False)
     if _LIMIT_NAMES.search(refusal) and "max_tokens" in sent and not _TOO_LONG.search(refusal):
         limits: dict[Limit, Limit] = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "no limit"}

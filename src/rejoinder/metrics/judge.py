@@ -96,6 +96,11 @@ class Judge(Metric):
             self.model, rubric, self.repeats, self.temperature, self.max_tokens, self.format, self.logprobs
         )
 
+    @property
+    def is_remote(self) -> bool:
+        """Whether the model is at an endpoint, where a request may cost something."""
+        return self.model != EMBEDDED
+
     def to_requests(self, pairs: Sequence[Pair]) -> list[RatingRequest]:
         """Return pairs as requests to the judge: what the rubric shows of each."""
         rubric = load_rubric(self.rubric)

@@ -58,6 +58,10 @@ def _agreement_notes(aspects: Sequence[AspectAgreement], judgements: Judgements)
         ):
             if interval.reason:
                 notes.append(f"{aspect.judged.name}: {name}: {interval.reason}.")
+    if judgements.by_judges:
+        notes.append(
+            f"Left out: {format_count(judgements.by_judges, 'preference')} of judges (judge:MODEL), not people."
+        )
     if judgements.aggregated:
         notes.append(f"Left out: {format_count(judgements.aggregated, 'aggregated rating')}, which no person gave.")
     return notes

@@ -1,31 +1,41 @@
-"""The judges of a run: how consistent they are, what could not be read, what it cost."""
+"""The judges of a run: how well they agree with people, what sways them, what could not be read, what it cost."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from rejoinder import spec as specs
-from rejoinder.errors import RunError, SpecError
+from rejoinder.comparison.judge_quality import JudgeQuality, measure_judge, quality_table
+from rejoinder.comparison.rated_scores import DIALOGUE, list_rated_aspects
+from rejoinder.data.collection import Collection
+from rejoinder.errors import RunError, SpecError, nearest
+from rejoinder.judges.arena import read_stored_pairs
+from rejoinder.judges.bias import JudgeBias, bias_table, measure_bias
 from rejoinder.judges.consistency import (
     AnswerCounts,
     RepeatConsistency,
     compute_price,
     count_answers,
+    count_problems,
     measure_consistency,
 )
 from rejoinder.judges.endpoint import RawAnswer, RemoteJudge
 from rejoinder.judges.settings import read_token_prices
 from rejoinder.metric import name_of, parse
 from rejoinder.metrics.judge import Judge
+from rejoinder.probes.reply_variants import ReplyTrial, ReplyVariants, attack_table
 from rejoinder.reports.findings import JUDGE
+from rejoinder.scoring.api import score_pairs
 from rejoinder.scoring.folder import check_run_files, read_run_about
 from rejoinder.scoring.reader import load_data
+from rejoinder.scoring.run import load
 from rejoinder.scoring.sharded.reader import list_run_parts
 from rejoinder.table import Cell, Table, format_count
 from rejoinder.types import Pair
@@ -34,9 +44,18 @@ _HEADS = ["judge", "replies", "answers", "unreadable", "refused", "input tokens"
 _CONSISTENCY_HEADS = ["compared", "all repeats equal", "mean difference", "alpha"]
 
 
+_MOST_PAIRS = 10_000  # of replies, about which a stored comparison is looked for
+Announce = Callable[[str, int], None]
+
+
 @dataclass(frozen=True)
 class JudgeSummary:
-    """What one judge of a run answered, how consistent it is, and what it cost (NaN if unknown)."""
+    """What one judge of a run answered, how good it is, and what it cost (NaN if unknown).
+
+    ``quality`` is its agreement with people, one for each aspect they rated; ``bias`` is from choices between two
+    replies that were asked for before (``rejoinder arena``), ``attacks`` from changed replies, where they were asked
+    for. ``problems`` says why answers could not be read.
+    """
 
     metric: str
     replies: int
@@ -44,20 +63,56 @@ class JudgeSummary:
     consistency: RepeatConsistency
     cost: float
     unanswered: int
+    problems: Mapping[str, int] = field(default_factory=dict)
+    quality: Sequence[JudgeQuality] = ()
+    bias: JudgeBias | None = None
+    attacks: Sequence[ReplyTrial] = ()
+    run: str = "RUN"
+
+    def sentences(self) -> list[str]:
+        """What the judge may be used for, and what is known about its choices between two replies."""
+        said = [one.sentence() for one in self.quality] or [
+            f"{self.metric}: what it may be used for is not known, because no reply was rated by people; choose "
+            f"replies to rate with: rejoinder next {self.run} -n 100 -o to_rate.jsonl"
+        ]
+        for one in self.quality:
+            if one.verbosity.low > 0:
+                said.append(f"{self.metric}: it scores longer replies of {one.aspect} higher than people do.")
+        said += [f"{self.metric}: {one[0].lower()}{one[1:]}" for one in (self.bias.sentences() if self.bias else [])]
+        unseen = [one for one in self.attacks if one.kind == "attack" and one.lowered.low <= 0.5]
+        if unseen:
+            names = ", ".join(f"{one.name} {one.lowered.value:.0%}" for one in unseen)
+            said.append(f"{self.metric}: not shown to lower the score of most replies changed for the worse: {names}.")
+        return said
 
 
 def judge(
-    run: str | Path, *, input_price: float | None = None, output_price: float | None = None
+    run: str | Path,
+    *,
+    aspect: str | None = None,
+    attacks: int = 0,
+    input_price: float | None = None,
+    output_price: float | None = None,
+    resamples: int = 1000,
+    seed: int = 0,
+    announce: Announce | None = None,
 ) -> list[JudgeSummary]:
-    """What the judges of a finished run answered, how consistent they are and what they cost; no requests are sent.
+    """How good the judges of a finished run are: agreement with people, steadiness, biases, answers and cost.
 
-    - ``run``: the run folder, scored with a judge at an endpoint.
+    - ``run``: the run folder, scored with a judge.
+    - ``aspect``: the aspect that people rated; by default, each.
+    - ``attacks``: how many replies are changed for the worse, and harmlessly, to see what their scores do; these are
+      sent to the judge. Without, no request is sent.
     - ``input_price``: the price per million input tokens; where neither price is given, the environment's.
     - ``output_price``: the price per million output tokens.
+    - ``resamples``: how often dialogues are resampled.
+    - ``seed``: the seed of the resamples and of the changed replies.
+    - ``announce``: called with each judge and the number of requests before any is sent; it may raise.
 
     >>> import rejoinder
     >>> scores = rejoinder.run(["chats.jsonl"], rejoinder.Plan.of(["judge(model='NAME')"]), "judged")
-    >>> [(summary.metric, summary.cost) for summary in rejoinder.judge("judged", input_price=1, output_price=4)]
+    >>> for summary in rejoinder.judge("judged", input_price=1, output_price=4):
+    ...     print(summary.cost, summary.sentences()[0])
     """
     if (input_price is None) != (output_price is None):
         raise SpecError("give both input_price and output_price, or neither")
@@ -65,16 +120,70 @@ def judge(
     prices = (
         (input_price, output_price) if input_price is not None and output_price is not None else read_token_prices()
     )
+    metrics, data = _read_judges(folder), load_data(folder)
     summaries = []
-    for metric, pairs in _remote_judges(folder):
+    for metric, pairs in _pair_judges(metrics, data):
         answers_by_reply = _read_answers(folder, metric, pairs)
         counts = count_answers(answers_by_reply)
         cost = compute_price(counts, prices) if prices and not counts.uncounted else math.nan
-        unanswered = sum(not answers for answers in answers_by_reply)
+        is_remote = metric.is_remote
         summaries.append(
-            JudgeSummary(str(metric), len(pairs), counts, measure_consistency(answers_by_reply), cost, unanswered)
+            JudgeSummary(
+                str(metric),
+                len(pairs),
+                counts,
+                measure_consistency(answers_by_reply),
+                cost if is_remote else 0.0,
+                sum(not answers for answers in answers_by_reply) if is_remote else 0,
+                count_problems(answers_by_reply),
+                _measure_quality(folder, metric, data, aspect, resamples, seed),
+                _measure_stored_bias(metric, data),
+                _attack_judge(metric, pairs, attacks, seed, announce) if attacks else (),
+                str(run),
+            )
         )
     return summaries
+
+
+def _measure_quality(
+    folder: Path, metric: Judge, data: Collection, aspect: str | None, resamples: int, seed: int
+) -> list[JudgeQuality]:
+    """The agreement with people in each aspect that suits the judge: of replies, or of whole dialogues."""
+    if not data.ratings:
+        return []
+    scores = load(folder)
+    known = list_rated_aspects(data, scores)
+    if aspect is not None and aspect not in known:
+        raise SpecError(f"nobody rated replies in the aspect {aspect!r}; {nearest(aspect, known)}")
+    suited = [one for one in known if one.startswith(DIALOGUE) == metric.whole_dialogues and aspect in (None, one)]
+    return [measure_judge(scores, data, str(metric), one, "spearman", resamples, seed) for one in suited]
+
+
+def _measure_stored_bias(metric: Judge, data: Collection) -> JudgeBias | None:
+    """The biases in choices between two replies of this run that are stored; None where there are none."""
+    asked = metric.judge()
+    pairs = read_stored_pairs(asked, data, _MOST_PAIRS) if isinstance(asked, RemoteJudge) else []
+    return measure_bias(pairs) if pairs else None
+
+
+def _attack_judge(
+    metric: Judge, pairs: Sequence[Pair], n: int, seed: int, announce: Announce | None
+) -> list[ReplyTrial]:
+    """What changed replies do to the judge's scores."""
+    variants, asked = ReplyVariants.of(pairs, n, seed), metric.judge()
+    if announce is not None:
+        requests = metric.to_requests(variants.pairs)
+        announce(str(metric), asked.count_requests(requests) if isinstance(asked, RemoteJudge) else 0)
+    return variants.measure(score_pairs(metric, variants.pairs), metric.range[0])
+
+
+def judge_tables(summaries: Sequence[JudgeSummary]) -> list[Table]:
+    """The answers, the agreement with people, the choices between two replies, and the changed replies."""
+    tables = [judge_table(summaries)]
+    if qualities := [one for summary in summaries for one in summary.quality]:
+        tables.append(quality_table(qualities))
+    tables += [bias_table(one.bias, f"{one.metric}: choices between two replies") for one in summaries if one.bias]
+    return tables + [attack_table(summary.metric, summary.attacks) for summary in summaries if summary.attacks]
 
 
 def judge_table(summaries: Sequence[JudgeSummary]) -> Table:
@@ -95,29 +204,33 @@ def judge_table(summaries: Sequence[JudgeSummary]) -> Table:
 
 def read_raw_answers(folder: Path) -> Iterator[dict[str, Any]]:
     """Every raw answer for a run, unchanged, with the id of the response."""
-    for metric, pairs in _remote_judges(folder):
+    for metric, pairs in _pair_judges(_read_judges(folder), load_data(folder)):
         for pair, answers in zip(pairs, _read_answers(folder, metric, pairs), strict=True):
             for answer in answers:
                 yield {"response": pair.response.id, "metric": str(metric), **answer.record()}
 
 
-def _remote_judges(folder: Path) -> Iterator[tuple[Judge, list[Pair]]]:
+def _read_judges(folder: Path) -> list[Judge]:
     specs_in_run = (metric["spec"] for metric in read_run_about(folder)["metrics"])
     # By name: parsing a user's own metric would run its file, and a run folder may come from anybody.
     metrics = [parse(spec) for spec in specs_in_run if specs.parse_spec(spec, "metric").name == name_of(Judge)]
     judges = [metric for metric in metrics if isinstance(metric, Judge)]
-    if not any(isinstance(metric.judge(), RemoteJudge) for metric in judges):
-        raise RunError(f"{folder}: no judge at an endpoint was used in this run; score with -m \"judge(model='NAME')\"")
-    pairs = list(load_data(folder).pairs())
-    return (
-        (metric, [pair for pair in pairs if pair.is_last or not metric.whole_dialogues])
-        for metric in judges
-        if isinstance(metric.judge(), RemoteJudge)
-    )
+    if not judges:
+        raise RunError(f"{folder}: no judge was used in this run; score with -m \"judge(model='NAME')\"")
+    return judges
+
+
+def _pair_judges(judges: Sequence[Judge], data: Collection) -> Iterator[tuple[Judge, list[Pair]]]:
+    """Every judge with what it rated: the replies, or the last ones of the dialogues."""
+    pairs = list(data.pairs())
+    for metric in judges:
+        yield metric, [pair for pair in pairs if pair.is_last or not metric.whole_dialogues]
 
 
 def _read_answers(folder: Path, metric: Judge, pairs: list[Pair]) -> list[list[RawAnswer]]:
-    """The answers about each pair: from the run folder if it has them, else from the cache."""
+    """The answers about each pair: from the run folder if it has them, else from the cache; the embedded has none."""
+    if not metric.is_remote:
+        return [[] for _ in pairs]
     check_run_files(folder, {JUDGE})
     files = [part / JUDGE for part in list_run_parts(folder)]
     if not all(path.is_file() for path in files):
@@ -130,6 +243,9 @@ def _read_answers(folder: Path, metric: Judge, pairs: list[Pair]) -> list[list[R
 
 
 def _judge_notes(summary: JudgeSummary) -> Iterator[str]:
+    if summary.problems:
+        reasons = ", ".join(f"{n:,} {reason}" for reason, n in Counter(summary.problems).most_common())
+        yield f"{summary.metric}: answers that could not be read: {reasons}."
     if n := summary.answers.uncounted:
         yield f"{summary.metric}: {format_count(n, 'answer')} without a valid token count, so the cost is unknown."
     if summary.unanswered:

@@ -25,6 +25,7 @@ from rejoinder.scoring.sharded.reader import list_run_parts
 from rejoinder.types import Turn
 
 AGGREGATE = "aggregate:"  # a rater whose name starts like this is not a person: the rest is the method
+JUDGE = "judge:"  # nor is this one: the rest is the model that was asked for a preference
 
 
 class ReplyTexts(NamedTuple):

@@ -27,10 +27,14 @@ from rejoinder.stats.arrays import (
     check_probability,
     check_same_length,
     encode_labels,
+    make_generator,
     sum_by_code,
 )
+from rejoinder.stats.resampling import resample_counts
 
 _MAX_STEPS = 100
+_RESAMPLE_SHRINKAGE = 0.1
+_SAME_STRENGTH = 1e-9
 
 
 def explain_no_strengths(won: Floats, names: list[Any], shrinkage: float) -> str | None:
@@ -164,6 +168,46 @@ def rank_systems(
     return StrengthRanking(
         _list_systems(names, won, strengths, errors, n_clusters, level), len(y), n_missing, n_clusters, reason
     )
+
+
+def rank_strengths(
+    first: Labels,
+    second: Labels,
+    points: Numbers,
+    clusters: Labels | None = None,
+    *,
+    shrinkage: float = 0.0,
+    n_resamples: int = 500,
+    seed: int = 0,
+    level: float = 0.95,
+) -> dict[Any, tuple[int, int]]:
+    """The best and the worst rank of each system (1 is the strongest) in most resamples of whole clusters.
+
+    A resample in which some strengths are infinite is shrunk a little; one that leaves a system out says nothing of it.
+    Empty where there are fewer than 2 clusters or no strengths.
+    """
+    y, (a, b), groups, names, _ = _drop_missing(first, second, points, clusters)
+    size, n_clusters = len(names), len(np.unique(groups))
+    cells = n_clusters * size**2
+    won = sum_by_code((groups * size + a) * size + b, y, cells)
+    won += sum_by_code((groups * size + b) * size + a, 1 - y, cells)
+    won = won.reshape(n_clusters, size, size)
+    if n_clusters < 2 or explain_no_strengths(won.sum(axis=0), names, shrinkage):
+        return {}
+    counts = resample_counts(n_clusters, n_resamples, make_generator(seed)).astype(np.float64)
+    ranks = np.full((n_resamples, size, 2), NAN)
+    for i, resample in enumerate(np.einsum("rg,gab->rab", counts, won)):
+        shrunk = shrinkage or (_RESAMPLE_SHRINKAGE if explain_no_strengths(resample, names, 0.0) else 0.0)
+        strengths = fit_strengths(resample, shrunk)
+        drawn = (resample + resample.T).sum(axis=1) > 0
+        above = (strengths[None, :] > strengths[:, None] + _SAME_STRENGTH) & drawn[None, :]
+        level_with = (np.abs(strengths[None, :] - strengths[:, None]) <= _SAME_STRENGTH) & drawn[None, :]
+        best = 1.0 + above.sum(axis=1)
+        ranks[i, drawn] = np.stack([best, best + level_with.sum(axis=1) - 1], axis=1)[drawn]
+    tail = (1 - check_probability(level, "level")) / 2
+    low = np.nanquantile(ranks[:, :, 0], tail, axis=0, method="inverted_cdf")
+    high = np.nanquantile(ranks[:, :, 1], 1 - tail, axis=0, method="inverted_cdf")
+    return {name: (int(low[s]), int(high[s])) for s, name in enumerate(names)}
 
 
 def _list_systems(

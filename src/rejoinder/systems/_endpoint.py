@@ -109,7 +109,7 @@ def check_endpoint(system: str, model: str, url: str, key: str | None) -> None:
 def _endpoint_settings(model: str, url: str, key: str | None) -> EndpointSettings:
     if not url:
         return read_endpoint_settings(model)
-    return read_limits(EndpointSettings(url.rstrip("/"), _endpoint_key(url.rstrip("/"), key)))
+    return read_limits(EndpointSettings(url.rstrip("/"), _endpoint_key(url.rstrip("/"), key), model=model))
 
 
 def _endpoint_key(url: str, variable: str | None) -> str:

@@ -1,7 +1,8 @@
-"""The encoder that a training starts from: a BERT of the catalog whose special tokens have BERT's ids."""
+"""The encoder that a training starts from: a BERT of the catalog whose special tokens have BERT's ids, or MPNet."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,23 +11,27 @@ import torch
 
 from rejoinder.errors import InputError
 from rejoinder.models.aptness.card import AptnessLimits
+from rejoinder.models.aptness.network import MPNET
 from rejoinder.models.catalog.manifest import require_model
 from rejoinder.models.device import silence_transformers
+from rejoinder.training.aptness.mpnet import renumber_tokenizer, renumber_trunk
 from rejoinder.training.token_rows import FIRST, LAST, MASKED
 from rejoinder.training.tokens import BETWEEN
 
 _FILES = ("config.json", "model.safetensors", "tokenizer.json")
+BERT = "bert"
+_TYPES = {BERT: "BERT", MPNET: "MPNet"}  # of networks, as their configurations name them: the usual spelling
 _SPECIAL_IDS = {"[PAD]": 0, "[unused0]": BETWEEN, "[CLS]": FIRST, "[SEP]": LAST, "[MASK]": MASKED}
 
 
 class BaseEncoder(NamedTuple):
-    """A folder with a BERT as transformers saves it, and the text of its ``tokenizer.json``."""
+    """A folder with a network as transformers saves it, and the text of its ``tokenizer.json`` with BERT's ids."""
 
     folder: Path
     tokenizer: str
 
 
-def open_base_encoder(name: str) -> BaseEncoder:
+def open_base_encoder(name: str, types: Sequence[str] = (BERT,)) -> BaseEncoder:
     """Return a model of the catalog that can be trained further; a problem with it is an error before any training."""
     folder = require_model(name)
     for file in _FILES:
@@ -34,18 +39,21 @@ def open_base_encoder(name: str) -> BaseEncoder:
             raise InputError(
                 f"the model {name!r} cannot be trained further: it has no {file}; name a BERT, e.g. minilm"
             )
-    encoder = BaseEncoder(folder, (folder / "tokenizer.json").read_text(encoding="utf-8"))
-    if problem := _find_problem(orjson.loads((folder / "config.json").read_bytes()), encoder.tokenizer):
+    config = orjson.loads((folder / "config.json").read_bytes())
+    tokenizer = (folder / "tokenizer.json").read_text(encoding="utf-8")
+    encoder = BaseEncoder(folder, renumber_tokenizer(tokenizer) if config.get("model_type") == MPNET else tokenizer)
+    if problem := _find_problem(config, encoder.tokenizer, types):
         raise InputError(f"the model {name!r} cannot be trained further: {problem}; name another BERT, e.g. minilm")
     return encoder
 
 
-def _find_problem(config: dict[str, Any], tokenizer: str) -> str | None:
+def _find_problem(config: dict[str, Any], tokenizer: str, types: Sequence[str]) -> str | None:
     """Return why a network and its tokeniser cannot be used: batches and the packed pass rely on these properties."""
     from tokenizers import Tokenizer
 
-    if config.get("model_type") != "bert" or config.get("hidden_act") != "gelu":
-        return f"it is not a BERT with gelu ({config.get('model_type')}, {config.get('hidden_act')})"
+    if config.get("model_type") not in types or config.get("hidden_act") != "gelu":
+        known = " or ".join(_TYPES[name] for name in types)
+        return f"it is not a {known} with gelu ({config.get('model_type')}, {config.get('hidden_act')})"
     limits = AptnessLimits()
     needed = max(limits.utterance_tokens, limits.context_tokens + limits.reply_tokens + 3)
     if config.get("max_position_embeddings", 0) < needed:
@@ -58,8 +66,11 @@ def _find_problem(config: dict[str, Any], tokenizer: str) -> str | None:
 
 
 def open_trunk(folder: Path) -> Any:
-    """Return the BERT of a folder, without its pooling layer."""
-    from transformers import BertModel
+    """Return the network of a folder, without its pooling layer; it reads BERT's ids."""
+    from transformers import BertModel, MPNetModel
 
+    is_mpnet = orjson.loads((folder / "config.json").read_bytes()).get("model_type") == MPNET
+    network: Any = MPNetModel if is_mpnet else BertModel
     with silence_transformers():
-        return BertModel.from_pretrained(folder, add_pooling_layer=False, dtype=torch.float32)
+        trunk = network.from_pretrained(folder, add_pooling_layer=False, dtype=torch.float32)
+    return renumber_trunk(trunk) if is_mpnet else trunk

@@ -10,19 +10,23 @@ import numpy as np
 from rejoinder.models.aptness import card as cards
 from rejoinder.models.aptness.calibration import Numbers
 from rejoinder.models.aptness.card import CONTEXT, REPLY, AptnessCard
+from rejoinder.models.aptness.windows import group_windows, split_text
 from rejoinder.models.base import Encoder, Vectors
 from rejoinder.models.batching import Rows
 from rejoinder.models.encoder.onnx import compute_in_parallel, open_session
+from rejoinder.models.encoder.tokenization import TextTokenizer
 
 _BATCH_ROWS = 128  # rows per batch of a head
+_SPECIAL_TOKENS = 2  # before and after an utterance
 
 
 class BiScorer:
     """The heads in a folder; the vectors of utterances come from an encoder, which caches them."""
 
-    def __init__(self, folder: Path, card: AptnessCard) -> None:
+    def __init__(self, folder: Path, card: AptnessCard, tokenizer: TextTokenizer) -> None:
         cards.check_aptness_files(folder, card, CONTEXT, REPLY)
         self._limits = card.limits
+        self._tokenizer = tokenizer
         self._context = open_session(folder / CONTEXT)
         self._reply = open_session(folder / REPLY)
 
@@ -36,8 +40,10 @@ class BiScorer:
 
     def cut(self, encoder: Encoder, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> list[bool]:
         """Return which pairs have an utterance, among those that are used, that is too long to be read in full."""
+        limits = self._limits
         texts_read = [
-            [*context[-self._limits.utterances :], reply] for context, reply in zip(contexts, replies, strict=True)
+            [*context[-limits.utterances :], *([] if limits.windows else [reply])]
+            for context, reply in zip(contexts, replies, strict=True)
         ]
         distinct = list(dict.fromkeys(text for texts in texts_read for text in texts))
         long_texts = {text for text, is_cut in zip(distinct, encoder.truncated(distinct), strict=True) if is_cut}
@@ -62,15 +68,23 @@ class BiScorer:
         return context_vectors[[distinct[context] for context in contexts]]
 
     def _reply_vectors(self, encoder: Encoder, replies: Sequence[str]) -> Vectors:
+        """Return the vector of each reply; of one that is read in windows, the mean of theirs."""
         index = {text: i for i, text in enumerate(dict.fromkeys(replies))}
-        vectors = encoder.encode(list(index), "right")
-        reply_vectors = np.empty_like(vectors)
+        texts, grouping = group_windows([self._windows(text) for text in index])
+        vectors = encoder.encode(texts, "right")
+        window_vectors = np.empty_like(vectors)
 
         def fill(batch: Rows) -> None:
-            reply_vectors[batch] = self._reply.run(["vectors"], {"utterances": vectors[batch]})[0]
+            window_vectors[batch] = self._reply.run(["vectors"], {"utterances": vectors[batch]})[0]
 
-        compute_in_parallel(fill, _split_rows(len(index)))
-        return reply_vectors[[index[text] for text in replies]]
+        compute_in_parallel(fill, _split_rows(len(texts)))
+        reply_vectors: Vectors = grouping.mean(window_vectors)[[index[text] for text in replies]]
+        return reply_vectors
+
+    def _windows(self, text: str) -> list[str]:
+        if not self._limits.windows:
+            return [text]
+        return split_text(self._tokenizer, text, self._limits.utterance_tokens - _SPECIAL_TOKENS)
 
 
 def _split_rows(rows: int) -> list[Rows]:

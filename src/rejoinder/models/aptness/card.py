@@ -26,7 +26,8 @@ class AptnessLimits:
     utterances: int = 6  # the last ones of a context, for the bi-encoder
     utterance_tokens: int = 128  # of each of them and of a reply, with the two special tokens around it
     context_tokens: int = 96  # for the cross-encoder: the last ones, with separators between utterances
-    reply_tokens: int = 128  # for the cross-encoder: the first ones
+    reply_tokens: int = 128  # for the cross-encoder: the first ones, or those of a window
+    windows: bool = False  # whether both networks read a longer reply in windows, to its end
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,8 @@ class AptnessCard:
         """Return the digest of what determines a score: the files (all, or the named ones), limits and calibration."""
         decides = asdict(self)
         del decides["about"], decides["networks"]
+        if not self.limits.windows:  # cards from before there were windows keep their digest
+            del decides["limits"]["windows"]
         if names:
             del decides["calibration"]
             decides["files"] = {name: self.files[name] for name in names}

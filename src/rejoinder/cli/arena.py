@@ -1,0 +1,88 @@
+"""``rejoinder arena``: which of two systems' replies a judge prefers, asked in both orders."""
+
+from __future__ import annotations
+
+import click
+
+from rejoinder.cli import _help
+from rejoinder.cli._options import output_option, records_output, seed_option, table_format_option
+
+GROUP = _help.SCORING
+RESUMABLE = "always"
+
+_EMBEDDED_WARNING = (
+    "the embedded judge is a small model, which on the pairs that it was tried on agreed with people no more often "
+    "than a coin flip; use it to try the command, and --judge NAME (a model at your endpoint) for results"
+)
+
+
+@click.command(short_help="Ask a judge which system's replies are better")
+@click.argument("files", nargs=-1, required=True, metavar="RUN...")
+@click.option(
+    "--judge",
+    default="embedded",
+    show_default=True,
+    metavar="NAME",
+    help="The endpoint's name for a model, or embedded.",
+)
+@click.option(
+    "--rubric", default="default", show_default=True, metavar="NAME", help="A rubric by name, or a .toml file."
+)
+@click.option(
+    "-n", "n", type=click.IntRange(min=1), default=100, show_default=True, help="Items per two systems, at most."
+)
+@click.option("--system", "systems", multiple=True, metavar="NAME", help="Only this system; may be repeated [all].")
+@click.option("--people", is_flag=True, help="Only replies that people compared too.")
+@output_option(records_output(), "Write the judge's preferences, with the compared replies and their items.")
+@seed_option
+@table_format_option
+def command(
+    files: tuple[str, ...],
+    judge: str,
+    rubric: str,
+    n: int,
+    systems: tuple[str, ...],
+    people: bool,
+    output: str | None,
+    seed: int,
+    form: str,
+) -> None:
+    """Ask a judge which of two systems' replies to the same item is better, in both orders, and rank the systems.
+
+    RUN is a run folder, a file with the replies of two or more systems (or several files, where NAME=FILE names the
+    system of one), - for standard input, or dataset:NAME. What was answered is stored and not asked again.
+
+    The written preferences have the rater judge:NAME and are never mixed with those of people; rejoinder compare
+    --preferences reads them.
+    """
+    from rejoinder.cli._progress import progress_bar
+    from rejoinder.data.writer import write
+    from rejoinder.judges.arena import arena
+    from rejoinder.table import format_tables, join_tables
+
+    if judge == "embedded":
+        click.echo(f"note: {_EMBEDDED_WARNING}", err=True)
+
+    def announce(pairs: int, requests: int) -> None:
+        asked = "no request" if judge == "embedded" else f"{requests:,} requests to {judge}"
+        click.echo(f"{pairs:,} pairs of replies, {asked}", err=True)
+
+    with progress_bar("comparing", "pairs") as progress:
+        result = arena(
+            files,
+            judge,
+            rubric=rubric,
+            n=n,
+            systems=systems,
+            only_rated=people,
+            seed=seed,
+            announce=announce,
+            progress=progress,
+        )
+    if form in ("text", "markdown"):
+        click.echo(join_tables(result.tables(), form) + "\n\n" + "\n".join(result.sentences()))
+    else:
+        click.echo(format_tables(result.tables(), form))
+    if output is not None:
+        write(result.records(), output)
+        click.echo(f"written: {output}", err=True)
