@@ -27,7 +27,7 @@ from rejoinder.judges.consistency import (
     measure_consistency,
 )
 from rejoinder.judges.endpoint import RawAnswer, RemoteJudge
-from rejoinder.judges.settings import read_token_prices
+from rejoinder.judges.prices import find_price
 from rejoinder.metric import name_of, parse
 from rejoinder.metrics.judge import Judge
 from rejoinder.probes.reply_variants import ReplyTrial, ReplyVariants, attack_table
@@ -103,7 +103,7 @@ def judge(
     - ``aspect``: the aspect that people rated; by default, each.
     - ``attacks``: how many replies are changed for the worse, and harmlessly, to see what their scores do; these are
       sent to the judge. Without, no request is sent.
-    - ``input_price``: the price per million input tokens; where neither price is given, the environment's.
+    - ``input_price``: the price per million input tokens; where neither price is given, those of ``list prices``.
     - ``output_price``: the price per million output tokens.
     - ``resamples``: how often dialogues are resampled.
     - ``seed``: the seed of the resamples and of the changed replies.
@@ -117,14 +117,14 @@ def judge(
     if (input_price is None) != (output_price is None):
         raise SpecError("give both input_price and output_price, or neither")
     folder = Path(run)
-    prices = (
-        (input_price, output_price) if input_price is not None and output_price is not None else read_token_prices()
-    )
+    given = (input_price, output_price) if input_price is not None and output_price is not None else None
     metrics, data = _read_judges(folder), load_data(folder)
     summaries = []
     for metric, pairs in _pair_judges(metrics, data):
         answers_by_reply = _read_answers(folder, metric, pairs)
         counts = count_answers(answers_by_reply)
+        price = find_price(metric.model)
+        prices = given or (None if price is None else (price.input, price.output))
         cost = compute_price(counts, prices) if prices and not counts.uncounted else math.nan
         is_remote = metric.is_remote
         summaries.append(
