@@ -113,7 +113,8 @@ def test_a_judge_that_follows_length_may_be_used_for_nothing(tmp_path: Path, mon
     assert not quality.rates_replies
     assert not quality.ranks_systems
     assert quality.verbosity.low > 0.8
-    (said,) = summary.sentences()
+    said, more = summary.sentences()
+    assert more.endswith("it scores longer replies of apt higher than people do.")
     assert "may not rank systems: " in said
     assert "may not be used for single replies: agreement within systems " in said
 
@@ -249,6 +250,8 @@ def test_changed_replies_are_asked_about_only_where_it_is_typed(
     assert by_name["repeated"].lowered.value == 0.0
     assert by_name["case"].change.value == 0.0 or math.isnan(by_name["case"].change.value)
     assert 0.5 < by_name["copy"].lowered.low < 1.0
+    assert "replies changed for the worse: " in summary.sentences()[-1]
+    assert "repeated 0%" in summary.sentences()[-1]
 
 
 def test_attack_sends_a_sample_to_the_judge_and_says_how_many_requests_first(

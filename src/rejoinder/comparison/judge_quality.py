@@ -158,7 +158,7 @@ def _choose_best(cheap: Mapping[str, Values], intervals: Mapping[str, Interval])
 
 def _measure_verbosity(evidence: RatedScores, judged: Values, length: Values, plan: BootstrapPlan) -> Interval:
     """The partial correlation of the judge's scores with length, given people's ratings, on resampled dialogues."""
-    known = np.flatnonzero(~np.isnan(judged) & ~np.isnan(length))
+    known = np.flatnonzero(~np.isnan(judged) & ~np.isnan(length)).tolist()
     groups = {name: [column[i] for i in known] for name, column in _group_columns(evidence).items()}
     people = evidence.mean[known]
     by_people = resample_correlations({"judge": judged[known], "length": length[known]}, people, plan, **groups)
@@ -177,12 +177,12 @@ def _partial(xy: Floats | float, xz: Floats | float, yz: Floats | float) -> Floa
 
 
 def _measure_order(evidence: RatedScores, judged: Values, plan: BootstrapPlan) -> SystemOrder:
-    known = np.flatnonzero(~np.isnan(judged))
+    known = np.flatnonzero(~np.isnan(judged)).tolist()
     names = sorted({evidence.systems[i] for i in known})
     rows = {name: [i for i in known if evidence.systems[i] == name] for name in names}
     kendall = correlation_intervals({"judge": judged}, evidence.mean, plan, **_group_columns(evidence))["judge"]
-    means = [np.array([column[rows[name]].mean() for name in names]) for column in (judged, evidence.mean)]
-    return SystemOrder(len(names), kendall, _permutation_p(*means, plan.seed) if len(names) > 1 else NAN)
+    own, people = (np.array([column[rows[name]].mean() for name in names]) for column in (judged, evidence.mean))
+    return SystemOrder(len(names), kendall, _permutation_p(own, people, plan.seed) if len(names) > 1 else NAN)
 
 
 def _permutation_p(first: Floats, second: Floats, seed: int) -> float:
@@ -204,11 +204,11 @@ def quality_table(qualities: Sequence[JudgeQuality]) -> Table:
     heads += ["lead over it", "length beyond people's", "between systems", "p"]
     rows: list[list[Cell]] = []
     for one in qualities:
-        best = (
-            [f"{one.best.name} {_number(one.best.within.value)}", interval_estimate(one.best.lead)] if one.best else []
-        )
+        best: list[Cell] = [None, None]
+        if one.best is not None:
+            best = [f"{one.best.name} {_number(one.best.within.value)}", interval_estimate(one.best.lead)]
         row: list[Cell] = [one.metric, one.aspect, one.n, interval_estimate(one.within)]
-        row += [one.length.within.value, interval_estimate(one.length.lead), *(best or [None, None])]
+        row += [one.length.within.value, interval_estimate(one.length.lead), *best]
         rows.append(
             [*row, interval_estimate(one.verbosity), interval_estimate(one.order.kendall), Probability(one.order.p)]
         )

@@ -79,7 +79,7 @@ def measure_bias(pairs: Sequence[ComparedPair]) -> JudgeBias:
             [float(p.comparison.forward == p.comparison.backward) for p in both], [pair.cluster for pair in both]
         ),
         share_interval(longer, [pair.cluster for pair in unequal]),
-        effects._replace(**{end: _exp(getattr(effects, end)) for end in ("value", "low", "high")}),
+        effects._replace(value=_exp(effects.value), low=_exp(effects.low), high=_exp(effects.high)),
     )
 
 

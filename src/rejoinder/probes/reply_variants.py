@@ -16,7 +16,7 @@ from rejoinder.probes.exchange import Exchange, ReplyPool
 from rejoinder.probes.sampling import MAX_TURNS
 from rejoinder.probes.variants import TRIALS, TRUE, TrialKind, TrialVariants
 from rejoinder.seeded import stable_shuffle
-from rejoinder.stats.arrays import NAN, Floats
+from rejoinder.stats.arrays import NAN, Bools, Floats
 from rejoinder.stats.interval import Interval, interval_estimate, mean_interval, share_interval
 from rejoinder.table import Cell, Table
 from rejoinder.types import Pair
@@ -107,7 +107,7 @@ def attack_table(metric: str, trials: Sequence[ReplyTrial]) -> Table:
     )
 
 
-def _where(change: Floats, holds: Floats) -> Floats:
+def _where(change: Floats, holds: Bools) -> Floats:
     """1 and 0, NaN where a score is missing."""
     shares: Floats = np.where(np.isnan(change), NAN, holds.astype(np.float64))
     return shares
