@@ -93,7 +93,8 @@ def score_shards(
     check_budget(budget, engine.name)
     where = str(folder) if is_remote(str(folder)) else str(Path(folder).resolve())
     folder_of_results = _claim_results(plan, where)
-    identity = sha256_of_bytes(orjson.dumps([where, *plan.specs, *sorted(shard.where for shard in shards)]))[:16]
+    names = "\0".join([where, *plan.specs, *sorted(shard.where for shard in shards)])
+    identity = sha256_of_bytes(names.encode("utf-8", "surrogateescape"))[:16]
     limit = None if budget is None else [budget, str(ledger_path(identity))]
     work = WorkerSpec(
         "rejoinder.scoring.sharded.worker:ShardWorker",
