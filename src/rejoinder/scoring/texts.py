@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import orjson
@@ -24,6 +24,7 @@ from rejoinder.scoring.result import Scores
 from rejoinder.scoring.sharded.reader import list_run_parts
 from rejoinder.types import Turn
 
+_Text = TypeVar("_Text")
 AGGREGATE = "aggregate:"  # a rater whose name starts like this is not a person: the rest is the method
 JUDGE = "judge:"  # nor is this one: the rest is the model that was asked for a preference
 
@@ -42,11 +43,13 @@ class ReplyTexts(NamedTuple):
 
 @dataclass
 class _Texts:
-    """Texts by id, and the values of all ratings by aspect and response."""
+    """Texts of items and responses beside their ids, and the values of all ratings by aspect and response."""
 
-    contexts: dict[str, str] = field(default_factory=dict)
-    replies: dict[str, str] = field(default_factory=dict)
-    references: dict[str, list[str]] = field(default_factory=dict)
+    items: list[str] = field(default_factory=list)
+    contexts: list[str] = field(default_factory=list)
+    references: list[list[str]] = field(default_factory=list)
+    responses: list[str] = field(default_factory=list)
+    replies: list[str] = field(default_factory=list)
     ratings: dict[str, dict[str, list[tuple[str, float]]]] = field(default_factory=dict)
 
     def rate(self, aspect: str, response: str | None, rater: str, value: float) -> None:
@@ -66,13 +69,21 @@ def read_texts(scores: Scores, references: bool = False) -> ReplyTexts:
         )
         try:
             return ReplyTexts(
-                [texts.contexts[item] for item in scores.items],
-                [texts.replies[response] for response in scores.responses],
-                [texts.references[item] for item in scores.items] if references else None,
+                _select_texts(scores.items, texts.items, texts.contexts),
+                _select_texts(scores.responses, texts.responses, texts.replies),
+                _select_texts(scores.items, texts.items, texts.references) if references else None,
                 {aspect: _mean_column(by_reply, scores.responses) for aspect, by_reply in texts.ratings.items()},
             )
         except KeyError as error:
             raise RunError(f"the data of the run has no record {error}; score the input again") from None
+
+
+def _select_texts(wanted: Sequence[str], ids: Sequence[str], texts: Sequence[_Text]) -> Sequence[_Text]:
+    """Return the texts with some ids; they are mostly in the same order already."""
+    if ids == wanted:
+        return texts
+    by_id = dict(zip(ids, texts, strict=True))
+    return [by_id[one] for one in wanted]
 
 
 def format_context(turns: Iterable[Turn]) -> str:
@@ -82,9 +93,11 @@ def format_context(turns: Iterable[Turn]) -> str:
 
 def _collect_texts(data: Collection, references: bool) -> _Texts:
     texts = _Texts(
-        {item.id: format_context(item.context) for item in data.items.values()},
-        {response.id: response.text for response in data.responses.values()},
-        {item.id: [r.text for r in item.references] for item in data.items.values()} if references else {},
+        list(data.items),
+        [format_context(item.context) for item in data.items.values()],
+        [[r.text for r in item.references] for item in data.items.values()] if references else [],
+        list(data.responses),
+        [response.text for response in data.responses.values()],
     )
     for one in data.ratings:
         texts.rate(one.aspect, one.response, one.rater, one.value)
@@ -104,21 +117,27 @@ def _read_run_texts(folder: Path, references: bool) -> _Texts:
 
 
 def _read_lines(file: Iterable[bytes], texts: _Texts, references: bool) -> None:
-    loads, contexts, replies = orjson.loads, texts.contexts, texts.replies
+    loads = orjson.loads
+    add_item, add_context = texts.items.append, texts.contexts.append
+    add_response, add_reply = texts.responses.append, texts.replies.append
     for line in file:
         record = loads(line)
         kind = record["kind"]
         if kind == "response":
-            replies[record["id"]] = record["text"]
+            add_response(record["id"])
+            add_reply(record["text"])
         elif kind == "item":
-            contexts[record["id"]] = "\n".join(
-                [
-                    f"{turn['speaker']}: {turn['text']}" if "speaker" in turn else turn["text"]
-                    for turn in record["context"]
-                ]
+            add_item(record["id"])
+            add_context(
+                "\n".join(
+                    [
+                        f"{turn['speaker']}: {turn['text']}" if "speaker" in turn else turn["text"]
+                        for turn in record["context"]
+                    ]
+                )
             )
             if references:
-                texts.references[record["id"]] = [_reference_text(one) for one in record.get("references", ())]
+                texts.references.append([_reference_text(one) for one in record.get("references", ())])
         elif kind == "rating":
             texts.rate(record["aspect"], record.get("response"), record["rater"], record["value"])
 
