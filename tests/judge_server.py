@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -10,7 +11,28 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import pytest
+
+from rejoinder.judges import negotiation, provider
+from rejoinder.judges.settings import EndpointSettings
+
 Act = Callable[["Handler", dict[str, Any]], None]
+
+
+def forget_endpoints(monkeypatch: pytest.MonkeyPatch, *, hasty: bool = False) -> None:
+    """No endpoint of this machine's user is known to a test; ``hasty`` retries without waiting."""
+    for name in list(os.environ):
+        if name.startswith(("REJOINDER_JUDGE_", "OPENAI_", "ANTHROPIC_", "OLLAMA_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setattr(provider, "LOCAL_PORTS", {})
+    negotiation._known_styles.clear()
+    if hasty:
+        init = EndpointSettings.__init__
+
+        def make(self: EndpointSettings, *given: Any, **named: Any) -> None:
+            init(self, *given, **{"first_wait": 0.001, **named})
+
+        monkeypatch.setattr(EndpointSettings, "__init__", make)
 
 
 def completion(content: Any, usage: Any = None, **more: Any) -> bytes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import random
 import signal
 import subprocess
@@ -19,7 +18,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from judge_server import Judge as Server
-from judge_server import judges, says, served
+from judge_server import forget_endpoints, judges, says, served
 from scipy.optimize import minimize
 from scipy.special import expit
 
@@ -28,7 +27,7 @@ from rejoinder.cli import program
 from rejoinder.comparison.power import pilot_from_records
 from rejoinder.data.collection import Collection, collect
 from rejoinder.errors import InputError, SpecError
-from rejoinder.judges import load_rubric, negotiation, provider
+from rejoinder.judges import load_rubric
 from rejoinder.judges.arena import draw_pairs
 from rejoinder.judges.arena_result import Arena
 from rejoinder.judges.pairs import ComparedPair, PairComparison
@@ -42,11 +41,7 @@ Choose = Callable[[str, str], str]
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in list(os.environ):
-        if name.startswith(("REJOINDER_JUDGE_", "OPENAI_", "ANTHROPIC_", "OLLAMA_")):
-            monkeypatch.delenv(name)
-    monkeypatch.setattr(provider, "LOCAL_PORTS", {})
-    negotiation._known_styles.clear()
+    forget_endpoints(monkeypatch)
 
 
 def reach(server: Server, monkeypatch: pytest.MonkeyPatch) -> Server:

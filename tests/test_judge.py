@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import signal
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from typing import Any
 
 import pytest
 from judge_server import Judge as Server
-from judge_server import completion, cuts_short, drips, fails, hangs_up, says, scores, served, stalls
+from judge_server import completion, cuts_short, drips, fails, forget_endpoints, hangs_up, says, scores, served, stalls
 
 import rejoinder
 from rejoinder.data.collection import from_lists
@@ -24,10 +23,8 @@ from rejoinder.judges import (
     PairComparison,
     compare_pair,
     load_rubric,
-    negotiation,
     open_judge,
     order_consistency,
-    provider,
 )
 from rejoinder.judges.answer_store import AnswerStore, StoredAnswer
 from rejoinder.judges.completion import TokenUsage, parse_chat_completion
@@ -45,21 +42,8 @@ GOOD = '{"score": 4, "reason": "so"}'
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in list(os.environ):
-        if name.startswith(("REJOINDER_JUDGE_", "OPENAI_", "ANTHROPIC_", "OLLAMA_")):
-            monkeypatch.delenv(name)
-    monkeypatch.setattr(provider, "LOCAL_PORTS", {})  # what runs on this machine is none of the tests' concern
-    negotiation._known_styles.clear()
+    forget_endpoints(monkeypatch, hasty=True)  # the waits themselves are tested below
     monkeypatch.setenv("REJOINDER_JUDGE_KEY", KEY)
-    # The waits themselves are tested below; elsewhere nobody needs to sit through them.
-    monkeypatch.setattr(EndpointSettings, "__init__", _hasty(EndpointSettings.__init__))
-
-
-def _hasty(init: Any) -> Any:
-    def made(self: EndpointSettings, *given: Any, **named: Any) -> None:
-        init(self, *given, **{"first_wait": 0.001, **named})
-
-    return made
 
 
 def reach(server: Server, monkeypatch: pytest.MonkeyPatch) -> Server:

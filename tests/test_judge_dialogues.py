@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from judge_server import Judge as Server
-from judge_server import completion, served
+from judge_server import completion, forget_endpoints, served
 
 import rejoinder
 from rejoinder.cli import program
@@ -25,9 +24,7 @@ N = 12
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in list(os.environ):
-        if name.startswith(("REJOINDER_JUDGE_", "OPENAI_")):
-            monkeypatch.delenv(name)
+    forget_endpoints(monkeypatch)
     monkeypatch.setenv("REJOINDER_JUDGE_KEY", "sk-0123456789")
 
 

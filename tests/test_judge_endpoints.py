@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
-from judge_server import Act, completion, fails, message, says, scores, served
+from judge_server import Act, completion, fails, forget_endpoints, message, says, scores, served
 from judge_server import Handler as Request
 
 from rejoinder.errors import JudgeError
@@ -17,7 +16,6 @@ from rejoinder.judges import compare_pair, negotiation, open_judge, provider
 from rejoinder.judges.answer_summary import add_summaries, describe_summary
 from rejoinder.judges.protocol import ALTERNATIVES, AnswerForm, RequestStyle, adapt_style
 from rejoinder.judges.provider import find_endpoint
-from rejoinder.judges.settings import EndpointSettings
 from rejoinder.metric import parse
 from rejoinder.types import Item, Pair, Response, Turn
 
@@ -27,17 +25,7 @@ KEYS = {"REJOINDER_JUDGE_KEY": "sk-own", "OPENAI_API_KEY": "sk-openai", "ANTHROP
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in list(os.environ):
-        if name.startswith(("REJOINDER_JUDGE_", "OPENAI_", "ANTHROPIC_", "OLLAMA_")):
-            monkeypatch.delenv(name)
-    init = EndpointSettings.__init__
-
-    def hasty(self: EndpointSettings, *given: Any, **named: Any) -> None:
-        init(self, *given, **{"first_wait": 0.001, **named})
-
-    monkeypatch.setattr(EndpointSettings, "__init__", hasty)
-    monkeypatch.setattr(provider, "LOCAL_PORTS", {})  # what runs on this machine is none of the tests' concern
-    negotiation._known_styles.clear()
+    forget_endpoints(monkeypatch, hasty=True)
 
 
 def judged(n: int = 1, spec: str = "judge(model='m')", context: str = "Well?") -> list[float]:

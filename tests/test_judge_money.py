@@ -11,15 +11,13 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from judge_server import Act, Handler, completion, cuts_short, fails, hangs_up, scores, served, stalls
+from judge_server import Act, Handler, completion, cuts_short, fails, forget_endpoints, hangs_up, scores, served, stalls
 
 import rejoinder
 from rejoinder.cli import program
 from rejoinder.engines.spending import Ledger, SpendingLimit, limit_spending
 from rejoinder.errors import BudgetError, InputError, SpecError
-from rejoinder.judges import negotiation, provider
 from rejoinder.judges.prices import PACKAGED, find_price, read_prices, user_prices_path
-from rejoinder.judges.settings import EndpointSettings
 from rejoinder.judges.token_estimate import estimate_tokens
 from rejoinder.metric import parse
 from rejoinder.scoring.run import Plan
@@ -30,17 +28,7 @@ JUDGE = "judge(model='m', max_tokens=100)"
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in list(os.environ):
-        if name.startswith(("REJOINDER_JUDGE_", "OPENAI_", "ANTHROPIC_", "OLLAMA_")):
-            monkeypatch.delenv(name)
-    monkeypatch.setattr(provider, "LOCAL_PORTS", {})
-    negotiation._known_styles.clear()
-    init = EndpointSettings.__init__
-
-    def hasty(self: EndpointSettings, *given: Any, **named: Any) -> None:
-        init(self, *given, **{"first_wait": 0.001, **named})
-
-    monkeypatch.setattr(EndpointSettings, "__init__", hasty)
+    forget_endpoints(monkeypatch, hasty=True)
 
 
 def set_prices(monkeypatch: pytest.MonkeyPatch, given: float, returned: float) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import random
 from itertools import permutations
 from pathlib import Path
@@ -14,14 +13,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from judge_server import Judge as Server
-from judge_server import judges, says, served
+from judge_server import forget_endpoints, judges, says, served
 from scipy.stats import kendalltau, rankdata
 
 import rejoinder
 from rejoinder.cli import program
 from rejoinder.comparison.judge_quality import _permutation_p
 from rejoinder.errors import SpecError
-from rejoinder.judges import negotiation, provider
 from rejoinder.reports.judge import judge_tables
 from rejoinder.types import Item, Rating, Record, Reference, Response, Turn
 
@@ -31,11 +29,7 @@ LEVEL = {"ann": 2, "bob": 1, "cleo": 0, "dora": -1, "emil": -2}
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in list(os.environ):
-        if name.startswith(("REJOINDER_JUDGE_", "OPENAI_", "ANTHROPIC_", "OLLAMA_")):
-            monkeypatch.delenv(name)
-    monkeypatch.setattr(provider, "LOCAL_PORTS", {})
-    negotiation._known_styles.clear()
+    forget_endpoints(monkeypatch)
 
 
 def reach(server: Server, monkeypatch: pytest.MonkeyPatch) -> Server:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 from typing import Any
 
 import pytest
-from judge_server import Handler, completion, served
+from judge_server import Handler, completion, forget_endpoints, served
 
-from rejoinder.judges import negotiation
 from rejoinder.papers.base import Reproduction, reproduction_tables
 from rejoinder.papers.own.modern import endpoint_judge
 from rejoinder.papers.own.modern.endpoint_judge import (
@@ -32,10 +30,7 @@ FEW = BootstrapPlan(n_resamples=50)
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in list(os.environ):
-        if name.startswith(("REJOINDER_JUDGE_", "OPENAI_", "ANTHROPIC_", "OLLAMA_")):
-            monkeypatch.delenv(name)
-    negotiation._known_styles.clear()
+    forget_endpoints(monkeypatch)
     monkeypatch.setattr(endpoint_judge, "PAIRS", 150)
     monkeypatch.setattr(endpoint_judge, "LABELS", 75)
     monkeypatch.setattr(endpoint_judge, "read_duels", read)

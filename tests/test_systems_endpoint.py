@@ -5,18 +5,16 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import os
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from judge_server import Act, Handler, completion, cuts_short, fails, hangs_up, says, served
+from judge_server import Act, Handler, completion, cuts_short, fails, forget_endpoints, hangs_up, says, served
 from tiny_systems import QUESTIONS, echo, echoes, log_probability, prefers_long, question, shown
 
 from rejoinder.errors import InputError, SpecError
-from rejoinder.judges import JudgeError, negotiation, provider
+from rejoinder.judges import JudgeError
 from rejoinder.judges.consistency import compute_price
-from rejoinder.judges.settings import EndpointSettings
 from rejoinder.systems import parse_system, system_signature
 from rejoinder.systems.chat import LETTERS, Chat, read_letter, rotate_candidates
 from rejoinder.systems.completion import Completion
@@ -29,17 +27,7 @@ N2 = len(Q2.candidates)
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in list(os.environ):
-        if name.startswith(("REJOINDER_JUDGE_", "OPENAI_", "ANTHROPIC_", "OLLAMA_")):
-            monkeypatch.delenv(name)
-    monkeypatch.setattr(provider, "LOCAL_PORTS", {})
-    negotiation._known_styles.clear()
-    init = EndpointSettings.__init__
-
-    def hasty(self: EndpointSettings, *given: Any, **named: Any) -> None:
-        init(self, *given, **{"first_wait": 0.001, **named})
-
-    monkeypatch.setattr(EndpointSettings, "__init__", hasty)
+    forget_endpoints(monkeypatch, hasty=True)
 
 
 # A chat model that chooses by letter
