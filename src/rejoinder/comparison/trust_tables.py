@@ -103,7 +103,8 @@ def _undefined_notes(trust: Trust) -> list[str]:
     notes = [f"No value for {reason} ({', '.join(names)})." for reason, names in reasons.items()]
     if any(metric.name == ORACLE for metric in trust.baselines):
         notes.append(
-            "The oracle gives every reply of a system the system's mean rating, so it has no value within systems."
+            "'Which system wrote it' gives every reply of a system the system's mean rating, so it has no value within "
+            "systems."
         )
     return notes
 
