@@ -42,6 +42,8 @@ NAMES = [found.name for found in list_datasets()]
 GOLDEN = {
     "chosen": ("f1a84b471122", "8420c5e72b6a", "1ae9c5583254"),
     "corpus/assistant": ("9b1e421aa777", "9e958d833f53", "b3c8765730c5"),
+    "corpus/icsi": ("bfbd6e9884bd", "66ba310cf5a8", "eefec9ea6c24"),
+    "corpus/permissive": ("928a5eb17e9d", "1707db4924f7", "b89289922436"),
     "corpus/dialogues": ("1a0947a94928", "008ac11639b1", "0f5a8a8ed376"),
     "dailydialog/test": ("438f25ce4ef1", "4ff50b99f47c", "59aa1e48acc0"),
     "dailydialog/train": ("8b0950a2f740", "90073f7b2888", "69ede5df75cd"),
@@ -269,7 +271,7 @@ TINY: dict[str, bytes] = {
         f"corpora/{name}.jsonl.gz": gzip.compress(
             b'{"id": "a-1", "corpus": "a", "split": "train", "turns": [{"speaker": "A", "text": "Hi ."}]}\n', mtime=0
         )
-        for name in ("dialogues", "assistant")
+        for name in ("dialogues", "assistant", "permissive", "icsi")
     },
     "judgements/eval_via_selection/human_scores.jsonl": b"[[5, 4], [1, 1]]\n[[4, 4], [0, 1]]\n",
     "judgements/eval_via_selection/recovered_context_and_ground_truth.jsonl": json_lines(

@@ -7,6 +7,7 @@ import json
 import math
 import re
 import shlex
+import shutil
 from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
@@ -22,6 +23,7 @@ import rejoinder
 from rejoinder.cli import program
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError, RejoinderError
+from rejoinder.files import sha256_of
 from rejoinder.models.aptness import card as aptness_card
 from rejoinder.models.catalog.entries import MODELS
 from rejoinder.models.catalog.manifest import is_model_available, model_folder
@@ -286,6 +288,65 @@ def test_one_corpus_can_be_chosen(with_base: Path, talks: Path, tmp_path: Path) 
     (tmp_path / "empty").mkdir()
     train(talks, "-o", tmp_path / "empty", "--corpus", "street", *SMALL)
     assert list(aptness_card.read_aptness_card(tmp_path / "empty").about["data"]) == ["street"]
+
+
+# Starts and teachers
+
+
+def test_a_student_learns_from_a_teacher_and_its_card_says_so(
+    with_base: Path, talks: Path, trained: Path, tmp_path: Path
+) -> None:
+    train(talks, "-o", tmp_path / "alone", *SMALL)
+    train(talks, "-o", tmp_path / "taught", *SMALL, "--teacher", trained, "--teacher", trained)
+    card, teacher = (aptness_card.read_aptness_card(folder) for folder in (tmp_path / "taught", trained))
+    assert card.about["teachers"] == [f"aptness {teacher.digest()[:12]} (from minilm)"] * 2
+    assert card.about["distillation"]["pool"] == 24
+    assert "teachers" not in aptness_card.read_aptness_card(tmp_path / "alone").about
+    for name in ("bi.onnx", "cross.onnx"):
+        assert (tmp_path / "taught" / name).read_bytes() != (tmp_path / "alone" / name).read_bytes()
+
+
+def test_a_folder_is_trained_further(with_base: Path, talks: Path, trained: Path, tmp_path: Path) -> None:
+    train(talks, "-o", tmp_path / "further", *SMALL, "--base", trained)
+    card, base = (aptness_card.read_aptness_card(folder) for folder in (tmp_path / "further", trained))
+    assert card.about["base"] == f"aptness {base.digest()[:12]} (from minilm)"
+    assert card.files["embeddings.int8"] == base.files["embeddings.int8"]
+    assert card.files["cross.onnx"] != base.files["cross.onnx"]
+    scores = rejoinder.score(["yes"], [f"aptness(folder={str(tmp_path / 'further')!r})"], contexts=[["so?"]])
+    assert all(0 < value < 1 for values in scores.values.values() for value in values)
+
+
+def test_weights_inherit_the_data_of_what_they_start_from(with_base: Path, tmp_path: Path) -> None:
+    write(tiny_training.talks(corpora=("chitchat", "ami")), tmp_path / "free.jsonl")
+    write(tiny_training.talks(corpora=("dailydialog",)), tmp_path / "research.jsonl")
+    train(tmp_path / "free.jsonl", "-o", tmp_path / "free", *SMALL)
+    train(tmp_path / "research.jsonl", "-o", tmp_path / "research", *SMALL)
+    train(tmp_path / "free.jsonl", "-o", tmp_path / "mixed", *SMALL, "--teacher", tmp_path / "research")
+    card = aptness_card.read_aptness_card(tmp_path / "mixed")
+    assert card.licence == "CC-BY-NC-SA-4.0"
+    assert sorted(card.about["data"]) == ["ami", "chitchat", "dailydialog"]
+    for option in ("--teacher", "--base"):
+        found = refused(
+            tmp_path / "free.jsonl", "-o", tmp_path / "out", "--permissive", *SMALL, option, tmp_path / "research"
+        )
+        assert found.endswith("these were also trained on dailydialog")
+    train(tmp_path / "free.jsonl", "-o", tmp_path / "again", "--permissive", *SMALL, "--base", tmp_path / "free")
+    again = aptness_card.read_aptness_card(tmp_path / "again")
+    assert again.licence == "CC-BY-SA-4.0"
+    assert again.about["recipe"]["preferences"]["self_dialogue"] == 0.4
+
+
+def test_a_teacher_with_another_vocabulary_is_told(with_base: Path, talks: Path, trained: Path, tmp_path: Path) -> None:
+    shutil.copytree(trained, tmp_path / "other")
+    tokenizer = json.loads((trained / "tokenizer.json").read_text())
+    tokenizer["model"]["vocab"]["another"] = len(tokenizer["model"]["vocab"])
+    (tmp_path / "other" / "tokenizer.json").write_text(json.dumps(tokenizer))
+    card = json.loads((trained / "aptness.json").read_text())
+    card["files"]["tokenizer.json"] = sha256_of(tmp_path / "other" / "tokenizer.json")
+    (tmp_path / "other" / "aptness.json").write_text(json.dumps(card))
+    found = refused(talks, "-o", tmp_path / "out", *SMALL, "--teacher", tmp_path / "other")
+    assert found.startswith(f"{tmp_path / 'other'}: has another vocabulary")
+    assert "no.such" in refused(talks, "-o", tmp_path / "out", *SMALL, "--teacher", tmp_path / "no.such")
 
 
 # Refusals

@@ -27,7 +27,7 @@ from rejoinder.training.aptness.cross_encoder import (  # noqa: E402
     gold_loss,
     train_cross_encoder,
 )
-from rejoinder.training.aptness.distillation import AptnessTeachers, DistillationRecipe, distill_cross_encoders  # noqa: E402
+from rejoinder.training.aptness.distillation import AptnessTeacher, DistillationRecipe, distill_cross_encoders  # noqa: E402
 from rejoinder.training.aptness.evaluation import NEGATIVES, compute_raw_scores, sample_held_out, summarise_held_out  # noqa: E402
 from rejoinder.training.aptness.layers import keep_layers, lengthen_positions  # noqa: E402
 from rejoinder.training.aptness.recipe import AptnessRecipe  # noqa: E402
@@ -426,23 +426,23 @@ def test_a_student_bi_encoder_comes_near_its_teacher(corpus: TokenCorpus, words:
         which = torch.tensor([1])
         return float(
             bi_encoder._bi_encoder_loss(
-                network.eval(), corpus, which, words, recipe, generator(9), None, scale, teacher
+                network.eval(), corpus, which, words, recipe, generator(9), None, scale, [teacher]
             )
         )
 
     student = bi_network(1)
     before = distance(student)
     weights = torch.ones(2)
-    train_bi_encoder(student, corpus, weights, words, recipe, generator(), None, lambda *_: None, teacher)
+    train_bi_encoder(student, corpus, weights, words, recipe, generator(), None, lambda *_: None, [teacher])
     assert distance(teacher.network) < distance(student) < 0.9 * before
 
 
 def test_students_learn_what_the_teachers_say(corpus: TokenCorpus, words: TokenProperties) -> None:
     teacher = bi_teacher(corpus, words)
     cross = cross_trained(teacher.network, corpus, words)
-    teachers = AptnessTeachers(teacher, cross, {"bi": 2.0, "cross": 1.0, "bias": 0.5})
+    taught = AptnessTeacher(teacher, cross, {"bi": 2.0, "cross": 1.0, "bias": 0.5})
     step = draw_cross_encoder_step(corpus, torch.ones(2), words, replace(CROSS, places=50), generator(7))
-    theirs = teachers.log_odds(step)
+    theirs = taught.log_odds(step)
     own = packing.packed_pair_log_odds(cross, step.pairs).view_as(theirs)
     assert ((theirs - own - 0.5).abs() <= 2.0 + 1e-4).all()  # what the bi-encoder adds is at most its weight
 
@@ -455,13 +455,43 @@ def test_students_learn_what_the_teachers_say(corpus: TokenCorpus, words: TokenP
     students = [CrossEncoder(copy.deepcopy(start)), CrossEncoder(keep_layers(start, (1,)))]
     before = [distance(student) for student in students]
     told: list[Any] = []
-    recipe = DistillationRecipe(cross=replace(CROSS, steps=40), gold=0.0, odds=1.0)
+    recipe = DistillationRecipe(cross=replace(CROSS, steps=40), gold=0.0, odds=1.0, pool=0)
     distill_cross_encoders(
-        students, teachers, corpus, torch.ones(2), words, recipe, generator(), lambda *said: told.append(said)
+        students, [taught, taught], corpus, torch.ones(2), words, recipe, generator(), lambda *said: told.append(said)
     )
     assert all(distance(student) < 0.8 * old for student, old in zip(students, before, strict=True))
     assert [(step, len(losses)) for step, losses in told] == [(40, 2)]
     assert torch.equal(students[0].trunk.embeddings.word_embeddings.weight, start.embeddings.word_embeddings.weight)
+
+
+def test_a_mined_reply_fits_best_of_the_pool_and_is_not_the_true_one(
+    corpus: TokenCorpus, words: TokenProperties
+) -> None:
+    teacher, which = bi_teacher(corpus, words), torch.tensor([0, 1] * 40)
+    places = corpus.random_places(which, generator(3))
+    mined = teacher.nearest(corpus, places, which, 24, generator(5))
+    random_turns = teacher.nearest(corpus, places, which, 1, generator(5))
+    contexts = teacher.contexts(places)
+
+    def fit(turns: Any) -> Any:
+        return (teacher.network.reply(teacher.vectors[turns].float()) * contexts).sum(-1)
+
+    usable = corpus.same[random_turns] != corpus.same[places.reply]
+    usable &= corpus.dialogue[random_turns] != corpus.dialogue[places.reply]
+    assert (fit(mined) >= fit(random_turns) - 1e-6)[usable].all()
+    assert (fit(mined) > fit(random_turns)).float().mean() > 0.8
+    assert (corpus.same[mined] != corpus.same[places.reply]).all()
+    assert (corpus.dialogue[mined] != corpus.dialogue[places.reply]).all()
+    bounds = corpus.turn_bounds
+    assert ((mined >= bounds[which]) & (mined < bounds[which + 1])).all()
+
+
+def test_a_step_takes_the_mined_reply_as_its_first_false_one(corpus: TokenCorpus, words: TokenProperties) -> None:
+    step = draw_cross_encoder_step(
+        corpus, torch.ones(2), words, CROSS, generator(7), lambda places, which: places.reply
+    )
+    assert (step.weight[1] == 0).all()  # equal to the true reply, so that it does not count
+    assert (step.weight[2] > 0).any()
 
 
 # The optimiser

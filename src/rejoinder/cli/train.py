@@ -39,7 +39,9 @@ for _subcommand in (ssrem, rsrem, ruber, generator, statements, ranker):
 )
 @click.option("--permissive", is_flag=True, help="Only the corpora whose licences allow commercial use.")
 @click.option("--base", default="minilm", show_default=True, metavar="NAME",
-              help="The encoder to start from: minilm, gte-small, mpnet, bert-base-uncased.")  # fmt: skip
+              help="The start: minilm, gte-small, mpnet, bert-base-uncased, or a folder of aptness.")  # fmt: skip
+@click.option("--teacher", "teachers", multiple=True, metavar="FOLDER",
+              help="Trained networks whose scores are learned too; may be repeated.")  # fmt: skip
 @click.option("--bi-steps", type=click.IntRange(min=1), help="Training steps of the bi-encoder [those of the recipe].")
 @click.option(
     "--cross-steps", type=click.IntRange(min=1), help="Training steps of the cross-encoder [those of the recipe]."
@@ -55,6 +57,7 @@ def aptness(
     corpora: tuple[str, ...],
     permissive: bool,
     base: str,
+    teachers: tuple[str, ...],
     bi_steps: int | None,
     cross_steps: int | None,
     batch: float,
@@ -64,7 +67,8 @@ def aptness(
     """Train the two networks of aptness on FILES of dialogues with a split (JSONL, or dataset:NAME).
 
     Without FILES, on the corpora that the shipped networks were trained on (dataset:corpus/dialogues and
-    dataset:corpus/assistant). Use the result as -m "aptness(folder='FOLDER')".
+    dataset:corpus/assistant); with --permissive also on dataset:corpus/permissive and dataset:corpus/icsi. Use the
+    result as -m "aptness(folder='FOLDER')".
     """
     from rejoinder.training.recipes import AptnessRecipe, scale_recipe
     from rejoinder.training.train import train
@@ -80,6 +84,7 @@ def aptness(
         device=device,
         say=print_line,
         permissive=permissive,
+        teachers=teachers,
     )
     print_line(f'{output}: written; score with it: -m "{model.use}"')
 

@@ -350,6 +350,8 @@ def read(*given: Any, allow_empty: bool = False, options: ImportOptions | None =
 
 
 DEFAULT_CORPORA = ("dataset:corpus/dialogues", "dataset:corpus/assistant")
+# Those that have corpora whose licences allow commercial use.
+PERMISSIVE_CORPORA = (*DEFAULT_CORPORA, "dataset:corpus/permissive", "dataset:corpus/icsi")
 
 
 def read_dialogues(names: Sequence[str]) -> Iterator[Dialogue]:

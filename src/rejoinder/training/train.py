@@ -9,7 +9,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast, get_args
 
-from rejoinder.data.inputs import DEFAULT_CORPORA, Input, read_dialogues
+from rejoinder.data.inputs import DEFAULT_CORPORA, PERMISSIVE_CORPORA, Input, read_dialogues
 from rejoinder.data.knowledge import find_knowledge_files, read_triples
 from rejoinder.data.seeds import read_seeds
 from rejoinder.errors import InputError, MissingExtraError, SpecError, nearest
@@ -19,6 +19,7 @@ from rejoinder.models.speaker.network import Kind
 from rejoinder.training.idk import IdkRecipe, train_idk
 from rejoinder.training.licence import PERMISSIVE
 from rejoinder.training.recipes import (
+    PERMISSIVE_PREFERENCES,
     AptnessRecipe,
     CometRecipe,
     GeneratorRecipe,
@@ -102,6 +103,7 @@ def train(
     device: str | None = None,
     say: Callable[[str], None] | None = None,
     permissive: bool | None = None,
+    teachers: Sequence[str | Path] | None = None,
     leave_out: Sequence[str | Path] | None = None,
     vocabulary: str | Path | None = None,
     snapshots: Sequence[int] | None = None,
@@ -120,11 +122,12 @@ def train(
     - ``output``: a new folder; nup goes to the cache where none is named.
     - ``recipe``: the recipe of the model, e.g. ``IdkRecipe``; by default, that of the shipped model.
     - ``corpora``: only these corpora of the files.
-    - ``base``: the encoder or language model to start from.
+    - ``base``: the encoder or language model to start from; for aptness, also a folder that was trained before.
     - ``valid``: held-out files, for a ranker, statements and comet.
     - ``device``: ``cuda`` or ``cpu``; by default, ``cuda`` if there is one.
     - ``say``: a function that is called with each line of progress.
     - ``permissive``: aptness: only corpora whose licences allow commercial use.
+    - ``teachers``: aptness: folders of trained networks, often larger ones, whose scores are learned too.
     - ``leave_out``: comet: files of triples whose heads are not trained on.
     - ``vocabulary``: generator: the folder of a generator whose vocabulary to use.
     - ``snapshots``: generator: steps to keep.
@@ -142,6 +145,7 @@ def train(
     """
     options: dict[str, Any] = {
         "permissive": permissive,
+        "teachers": teachers,
         "leave_out": leave_out,
         "vocabulary": vocabulary,
         "snapshots": snapshots,
@@ -200,17 +204,20 @@ def _check_folder(model: Trainable, output: str | Path, resume: bool) -> Path:
     return folder
 
 
-def _train_aptness(job: _TrainingJob, permissive: bool = False) -> Any:
+def _train_aptness(job: _TrainingJob, permissive: bool = False, teachers: Sequence[str | Path] = ()) -> Any:
     from rejoinder.training.aptness.recipe import train_aptness
 
-    recipe, dialogues = _choose_recipe(job, AptnessRecipe), job.dialogues(2)
+    recipe = _choose_recipe(job, AptnessRecipe)
     if permissive and (job.corpora or recipe.corpora):
         raise InputError("permissive and corpora both choose the corpora; give only one of them")
     if job.corpora:
         recipe = replace(recipe, corpora=job.corpora)
+    dialogues = read_dialogues(job.files or (PERMISSIVE_CORPORA if permissive else DEFAULT_CORPORA))
     if permissive:
         dialogues = (dialogue for dialogue in dialogues if dialogue.corpus in PERMISSIVE)
-    return train_aptness(dialogues, job.folder, recipe, job.base or "minilm", job.device, job.say)
+        recipe = replace(recipe, preferences={**PERMISSIVE_PREFERENCES, **recipe.preferences})
+    folders = [Path(folder) for folder in teachers]
+    return train_aptness(dialogues, job.folder, recipe, job.base or "minilm", job.device, job.say, folders, permissive)
 
 
 def _train_comet(job: _TrainingJob, leave_out: Sequence[str | Path] = ()) -> Any:

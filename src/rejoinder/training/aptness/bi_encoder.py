@@ -7,7 +7,7 @@ replies too, with a small weight (SSREM's same-conversation set), and so do repl
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
@@ -42,7 +42,7 @@ def train_bi_encoder(
     generator: torch.Generator,
     base: Tensor | None,
     report: Callable[[int, float], None],
-    teacher: BiTeacher | None = None,
+    teachers: Sequence[BiTeacher] = (),
 ) -> float:
     """Train in place and return the scale of the cosines; ``base`` has the untrained encoder's vector of each turn."""
     scale = torch.nn.Parameter(torch.tensor(math.log(recipe.scale), device=corpus.device))
@@ -54,7 +54,7 @@ def train_bi_encoder(
     network.train()
     for step in range(recipe.steps):
         which = torch.multinomial(weights, 1, generator=generator)
-        loss = _bi_encoder_loss(network, corpus, which, words, recipe, generator, base, scale, teacher)
+        loss = _bi_encoder_loss(network, corpus, which, words, recipe, generator, base, scale, teachers)
         schedule.step(loss, network)
         average.update(network)
         if step % 100 == 99 or step + 1 == recipe.steps:
@@ -137,7 +137,7 @@ def _bi_encoder_loss(
     generator: torch.Generator,
     base: Tensor | None,
     scale: Tensor,
-    teacher: BiTeacher | None = None,
+    teachers: Sequence[BiTeacher] = (),
 ) -> Tensor:
     device = corpus.device
     batch = _sample_batch(corpus, which, words, recipe, generator)
@@ -153,12 +153,14 @@ def _bi_encoder_loss(
     forward = functional.cross_entropy(logits + weights, own)
     backward = functional.cross_entropy(logits[:, own].T + weights_back, pairs)
     loss = (forward + backward) / 2
-    if teacher is not None:
-        teacher_logits = teacher.logits(batch.turns, pieces, mask, batch.places)
+    if teachers:
+        each = [teacher.logits(batch.turns, pieces, mask, batch.places) for teacher in teachers]
+        teacher_logits = torch.stack(each).mean(0)
         read = n + m  # the teacher has not read the corrupted replies behind them
         ahead = _divergence(logits[:, :read] + weights[:, :read], teacher_logits + weights[:, :read])
         behind = _divergence(logits[:, own].T + weights_back, teacher_logits[:, own].T + weights_back)
-        loss = (1 - teacher.share) * loss + teacher.share * (ahead + behind) / 2
+        share = teachers[0].share
+        loss = (1 - share) * loss + share * (ahead + behind) / 2
     if base is not None and recipe.similarity:
         some = torch.randperm(n, generator=generator, device=device)[:768]
         now, before = vectors[some], base[batch.turns[some]].float()
@@ -205,6 +207,17 @@ class BiTeacher(NamedTuple):
         before = torch.maximum(back, places.start[:, None])
         vectors_of_contexts: Tensor = self.network.context(self.vectors[before].float(), exists.float())
         return vectors_of_contexts
+
+    @torch.no_grad()
+    def nearest(
+        self, corpus: TokenCorpus, places: ResponsePlaces, which: Tensor, pool: int, generator: torch.Generator
+    ) -> Tensor:
+        """Return for each place the turn that fits it best among ``pool`` random ones of its corpus."""
+        turns = torch.stack([corpus.false_turns(which, generator) for _ in range(pool)])
+        fits = (self.network.reply(self.vectors[turns].float()) * self.contexts(places)).sum(-1)
+        same = corpus.same[turns] == corpus.same[places.reply]
+        fits = fits.masked_fill(same | (corpus.dialogue[turns] == corpus.dialogue[places.reply]), -2.0)
+        return turns.gather(0, fits.argmax(0)[None])[0]
 
 
 def _window_contexts(inside: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:

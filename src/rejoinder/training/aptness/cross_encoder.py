@@ -30,6 +30,7 @@ from rejoinder.training.sampling import (
 from rejoinder.training.token_rows import PairRows, TokenRows, join_pairs, stack_rows, truncate_token_rows
 
 _SAME_CORPUS = 3  # false replies of the corpus of the true one
+MINED = 1  # the first of them, which may be mined
 _KINDS = 4 + _SAME_CORPUS  # the true reply, those, one of any corpus, one of the dialogue, one corrupted
 
 
@@ -70,9 +71,14 @@ class CrossEncoderStep(NamedTuple):
 
 
 def draw_cross_encoder_step(
-    corpus: TokenCorpus, weights: Tensor, words: TokenProperties, recipe: CrossRecipe, generator: torch.Generator
+    corpus: TokenCorpus,
+    weights: Tensor,
+    words: TokenProperties,
+    recipe: CrossRecipe,
+    generator: torch.Generator,
+    mine: Callable[[ResponsePlaces, Tensor], Tensor] | None = None,
 ) -> CrossEncoderStep:
-    """Sample the places of a step and the replies to each."""
+    """Sample the places of a step and the replies to each; ``mine`` may choose the first of the false replies."""
     device = corpus.device
     n = recipe.places
     which = torch.multinomial(weights, n, replacement=True, generator=generator)
@@ -80,6 +86,8 @@ def draw_cross_encoder_step(
     contexts = roughen_texts(merge_turns(corpus.contexts(places), 0.35, generator), words, generator)
     true = corpus.texts(places.reply, REPLY_TOKENS)
     others = [corpus.false_turns(which, generator) for _ in range(_SAME_CORPUS)]
+    if mine is not None:
+        others[0] = mine(places, which)
     anywhere = corpus.false_anywhere(n, generator)
     first, after = corpus.first[corpus.dialogue[places.reply]], corpus.first[corpus.dialogue[places.reply] + 1]
     share = torch.rand(n, generator=generator, device=device)

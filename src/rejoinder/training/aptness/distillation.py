@@ -1,6 +1,8 @@
-"""Cross-encoders that learn from teachers: from the scores of the trained bi- and cross-encoder, and from the truth.
+"""Cross-encoders that learn from teachers: from the scores of trained pairs of networks, and from the truth.
 
-All students of a run read the same steps, so that the teachers read them only once.
+All students of a run read the same steps, so that the teachers read them only once. One of the false replies of each
+place is mined: it fits best, by the first teacher's bi-encoder, among random ones; the more the teachers doubt that
+it is false, the less it counts as such.
 """
 
 from __future__ import annotations
@@ -14,11 +16,11 @@ from torch.nn import functional
 
 from rejoinder.models.aptness.network import CrossEncoder
 from rejoinder.training.aptness.bi_encoder import BiTeacher
-from rejoinder.training.aptness.cross_encoder import CrossEncoderStep, draw_cross_encoder_step, gold_loss
+from rejoinder.training.aptness.cross_encoder import MINED, CrossEncoderStep, draw_cross_encoder_step, gold_loss
 from rejoinder.training.optimizer import LearningRateSchedule, WeightAverage, build_optimizer
 from rejoinder.training.packing import packed_pair_log_odds, packed_turn_vectors
 from rejoinder.training.recipes import CrossRecipe
-from rejoinder.training.sampling import TokenCorpus, TokenProperties
+from rejoinder.training.sampling import ResponsePlaces, TokenCorpus, TokenProperties
 
 _FARTHEST = 10.0  # log-odds of a teacher are clipped to this
 
@@ -31,11 +33,12 @@ class DistillationRecipe:
     gold: float = 0.3  # the weight of the truth
     among: float = 0.7  # of the teachers' distribution over a place's replies
     odds: float = 0.1  # of the squared distance to their log-odds
+    pool: int = 24  # random replies of which the mined one fits best; 0 mines none
 
 
 @dataclass(frozen=True)
-class AptnessTeachers:
-    """The trained networks and the weights that turn their scores into calibrated log-odds."""
+class AptnessTeacher:
+    """A trained pair of networks and the weights that turn their scores into calibrated log-odds."""
 
     bi: BiTeacher
     cross: CrossEncoder
@@ -43,7 +46,7 @@ class AptnessTeachers:
 
     @torch.no_grad()
     def log_odds(self, batch: CrossEncoderStep) -> Tensor:
-        """Return the teachers' log-odds of each pair of a step: (kinds, places)."""
+        """Return the teacher's log-odds of each pair of a step: (kinds, places)."""
         kinds, places = batch.weight.shape
         replies = self.bi.network.reply(packed_turn_vectors(self.bi.network, batch.replies))
         cosines = (replies.view(kinds, places, -1) * self.bi.contexts(batch.places)).sum(-1)
@@ -55,7 +58,7 @@ class AptnessTeachers:
 
 def distill_cross_encoders(
     students: Sequence[CrossEncoder],
-    teachers: AptnessTeachers,
+    teachers: Sequence[AptnessTeacher],
     corpus: TokenCorpus,
     weights: Tensor,
     words: TokenProperties,
@@ -73,14 +76,21 @@ def distill_cross_encoders(
         learners.append(
             (student.train(), LearningRateSchedule(optimizer, cross.steps), WeightAverage(student, cross.average))
         )
+
+    def mine(places: ResponsePlaces, which: Tensor) -> Tensor:
+        return teachers[0].bi.nearest(corpus, places, which, recipe.pool, generator)
+
     for step in range(cross.steps):
-        batch = draw_cross_encoder_step(corpus, weights, words, cross, generator)
-        teacher_odds = teachers.log_odds(batch).clamp(-_FARTHEST, _FARTHEST)
+        batch = draw_cross_encoder_step(corpus, weights, words, cross, generator, mine if recipe.pool else None)
+        teacher_odds = torch.stack([teacher.log_odds(batch) for teacher in teachers]).mean(0)
+        teacher_odds = teacher_odds.clamp(-_FARTHEST, _FARTHEST)
+        weight = batch.weight
+        if recipe.pool:
+            weight[MINED] *= torch.sigmoid(-teacher_odds[MINED])
         losses = []
         for student, schedule, average in learners:
-            loss = taught_loss(
-                packed_pair_log_odds(student, batch.pairs).view_as(teacher_odds), teacher_odds, batch.weight, recipe
-            )
+            student_odds = packed_pair_log_odds(student, batch.pairs).view_as(teacher_odds)
+            loss = taught_loss(student_odds, teacher_odds, weight, recipe)
             schedule.step(loss, student)
             average.update(student)
             losses.append(loss.detach())

@@ -7,7 +7,7 @@ No rating is used.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,16 +15,22 @@ from typing import Any
 import torch
 
 from rejoinder.errors import InputError
-from rejoinder.models.aptness.card import AptnessLimits
+from rejoinder.models.aptness.card import AptnessCard, AptnessLimits
 from rejoinder.models.aptness.export import export_pair
-from rejoinder.models.aptness.network import MPNET, UTTERANCES, BiEncoder, CrossEncoder
+from rejoinder.models.aptness.network import UTTERANCES, BiEncoder, CrossEncoder
 from rejoinder.models.device import training_device
 from rejoinder.training.aptness.bi_encoder import encode_turns, train_bi_encoder
 from rejoinder.training.aptness.calibration import calibrate_aptness, measure_calibration
 from rejoinder.training.aptness.cross_encoder import train_cross_encoder
+from rejoinder.training.aptness.distillation import DistillationRecipe, distill_cross_encoders
 from rejoinder.training.aptness.evaluation import compute_raw_scores
-from rejoinder.training.aptness.layers import lengthen_positions
-from rejoinder.training.base_encoder import BERT, open_base_encoder, open_trunk
+from rejoinder.training.aptness.start import (
+    TrainingStart,
+    inherited_data,
+    open_start,
+    open_teacher,
+    read_teacher_cards,
+)
 from rejoinder.training.licence import LICENCES, weights_licence
 from rejoinder.training.recipes import AptnessRecipe
 from rejoinder.training.sampling import (
@@ -50,16 +56,24 @@ def train_aptness(
     base: str = "minilm",
     device: str | None = None,
     say: Callable[[str], None] = print,
+    teachers: Sequence[Path] = (),
+    permissive: bool = False,
 ) -> dict[str, Any]:
-    """Train both networks, write their folder and return what was measured on ``test``."""
+    """Train both networks, write their folder and return what was measured on ``test``.
+
+    ``base`` is a model of the catalog, or a folder that was trained before; ``teachers`` are such folders.
+    """
     torch_device = training_device(device)
-    folder, tokenizer = open_base_encoder(base, (BERT, MPNET))
-    splits = read_corpus_tokens(dialogues, tokenizer, recipe.corpora)
+    torch.manual_seed(recipe.seed)
+    start = open_start(base, LIMITS)
+    teacher_cards = read_teacher_cards(teachers, start.tokenizer)
+    inherited = inherited_data([*([start.card] if start.card else []), *teacher_cards], permissive)
+    splits = read_corpus_tokens(dialogues, start.tokenizer, recipe.corpora)
     check_corpus_splits(splits, ("valid", "test"))
     _make_folder(target)
     say(", ".join(f"{split}: {tokens.turns:,} turns" for split, tokens in sorted(splits.items())))
-    words = TokenProperties.of(tokenizer, read_generic_responses(), torch_device)
-    bi, cross = train_networks(folder, splits["train"], words, recipe, torch_device, say)
+    words = TokenProperties.of(start.tokenizer, read_generic_responses(), torch_device)
+    bi, cross = train_networks(start, splits["train"], words, recipe, torch_device, say, teachers)
     calibration = calibrate_aptness(
         compute_raw_scores(bi, cross, TokenCorpus(splits["valid"], torch_device), words, recipe.places)
     )
@@ -68,43 +82,60 @@ def train_aptness(
         compute_raw_scores(bi, cross, test, words, recipe.places), test.tokens.corpora, calibration
     )
     say(f"on test: the true reply beats another in {100 * measured['pairs']['both']:.1f}% (macro average of corpora)")
+    data = sorted({*splits["train"].corpora, *inherited})
     about = {
         "version": "1",
-        "licence": weights_licence(splits["train"].corpora),
-        "base": base,
+        "licence": weights_licence(data),
+        "base": _describe_base(base, start.card),
         "seed": recipe.seed,
-        "data": {corpus: LICENCES.get(corpus, "not known") for corpus in splits["train"].corpora},
+        "data": {corpus: LICENCES.get(corpus, "not known") for corpus in data},
         "recipe": _as_json(asdict(recipe)),
         "measured": measured,
     }
-    export_pair(bi, cross, tokenizer, calibration, about, target, LIMITS)
+    if teachers:
+        about["teachers"] = [
+            _describe_base(str(folder), card) for folder, card in zip(teachers, teacher_cards, strict=True)
+        ]
+        about["distillation"] = _as_json(asdict(DistillationRecipe(recipe.cross)))
+    export_pair(bi, cross, start.tokenizer, calibration, about, target, LIMITS)
     return measured
 
 
+def _describe_base(name: str, card: AptnessCard | None) -> str:
+    """The name of a base; of a folder, the digest of its weights and what it was trained from."""
+    return name if card is None else f"aptness {card.digest()[:12]} (from {card.about.get('base', 'an unknown base')})"
+
+
 def train_networks(
-    base: Path,
+    start: TrainingStart,
     tokens: CorpusTokens,
     words: TokenProperties,
     recipe: AptnessRecipe,
     device: torch.device,
     say: Callable[[str], None],
+    teacher_folders: Sequence[Path] = (),
 ) -> tuple[BiEncoder, CrossEncoder]:
-    """Train the bi-encoder, then the cross-encoder from it."""
-    torch.manual_seed(recipe.seed)
+    """Train the bi-encoder, then the cross-encoder: from the bi-encoder, or from its own start."""
     torch.set_float32_matmul_precision("high")
     generator = torch.Generator(device).manual_seed(recipe.seed)
     corpus = TokenCorpus(tokens, device)
     weights = corpus_weights(corpus, recipe.power, recipe.preferences)
-    trunk = open_trunk(base)
-    lengthen_positions(trunk, max(LIMITS.utterance_tokens, LIMITS.context_tokens + LIMITS.reply_tokens + 3))
-    bi = BiEncoder(trunk).to(device)
+    bi = start.bi.to(device)
+    teachers = [open_teacher(folder, corpus, LIMITS) for folder in teacher_folders]
     similar = encode_turns(bi, corpus)
     report = _step_reporter("bi-encoder", recipe.bi.steps, say)
-    train_bi_encoder(bi, corpus, weights, words, recipe.bi, generator, similar, report)
+    bi_teachers = [teacher.bi for teacher in teachers]
+    train_bi_encoder(bi, corpus, weights, words, recipe.bi, generator, similar, report, bi_teachers)
     del similar
-    cross = CrossEncoder(copy.deepcopy(bi.trunk)).to(device)
+    cross = (start.cross or CrossEncoder(copy.deepcopy(bi.trunk))).to(device)
     report = _step_reporter("cross-encoder", recipe.cross.steps, say)
-    train_cross_encoder(cross, corpus, weights, words, recipe.cross, generator, report)
+    if teachers:
+        distillation = DistillationRecipe(recipe.cross)
+        distill_cross_encoders(
+            [cross], teachers, corpus, weights, words, distillation, generator, lambda step, loss: report(step, loss[0])
+        )
+    else:
+        train_cross_encoder(cross, corpus, weights, words, recipe.cross, generator, report)
     return bi, cross
 
 
