@@ -60,10 +60,10 @@ def open_start(base: str, limits: AptnessLimits) -> TrainingStart:
 def open_teacher(folder: Path, corpus: TokenCorpus, limits: AptnessLimits) -> AptnessTeacher:
     """Return the networks of a folder as a teacher, with its vector of each turn of the corpus."""
     calibration = read_aptness_card(folder).calibration
-    bi, cross = (network.to(corpus.device).requires_grad_(False) for network in float_networks(folder))
-    for network in (bi, cross):
-        lengthen_positions(network.trunk, limits.context_tokens + limits.reply_tokens + 3)
-        network.to(corpus.device)
+    bi, cross = float_networks(folder)
+    for trunk in (bi.trunk, cross.trunk):
+        lengthen_positions(trunk, limits.context_tokens + limits.reply_tokens + 3)
+    bi, cross = bi.to(corpus.device).requires_grad_(False), cross.to(corpus.device).requires_grad_(False)
     return AptnessTeacher(BiTeacher(bi, encode_turns(bi, corpus), calibration["bi"]["bi"]), cross, calibration["both"])
 
 
