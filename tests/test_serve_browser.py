@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -102,7 +103,7 @@ def test_the_last_message_of_a_chat_log_becomes_the_reply(page: Any, tmp_path: P
 def test_the_address_holds_the_example(page: Any, browser: Any, site: tuple[str, str]) -> None:
     page.fill("#context", "guest: Is it open on Sunday?")
     page.fill("#reply", "Yes & from ten #1.")
-    page.wait_for_function("location.hash.includes('%231')")
+    page.wait_for_url(re.compile("%231"))
     address = page.url
     page.goto(page.site + "/runs")
     page.goto(address)
