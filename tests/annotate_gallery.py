@@ -303,6 +303,10 @@ def _owner(browser: Any, folder: Path) -> Iterator[Shown]:
         with served(store, clock=clock) as url:
             page = _visitor(browser, url, store, "chief", "owner")
             yield Shown(f"owner-{form}-progress", page)
+            page.goto(url + "/owner/judgements")
+            yield Shown(f"owner-{form}-judgements", page)
+            page.click("article h2 a")
+            yield Shown(f"owner-{form}-unit", page)
             page.goto(url + "/owner/agreement")
             yield Shown(f"owner-{form}-agreement", page)
             if form == "errors":
@@ -325,7 +329,9 @@ def _links(page: Any, url: str) -> Iterator[Shown]:
     page.fill("#names", "eve")
     page.click("button:has-text('Create links')")
     yield Shown("owner-raters-refused", page)
-    page.click("button[aria-label='Revoke the link of eve']")
+    page.click("summary[aria-label='Revoke the link of eve']")
+    yield Shown("owner-raters-asked", page)
+    page.click("button[aria-label='Yes, revoke the link of eve']")
     yield Shown("owner-raters-revoked", page)
 
 

@@ -237,7 +237,7 @@ def test_participants_come_through_an_entrance_under_their_own_ids(tmp_path: Pat
     assert [j.rater for j in store.judgements()] == ["5f00aa"]
     assert "1 of 6 done" in client.get(link, params={"PROLIFIC_PID": "5f00aa"}).text  # in the same browser
     store.revoke("pool")
-    assert client.get("/").status_code == 404
+    assert client.get("/").status_code == 403
 
 
 def test_the_page_of_an_entrance_has_its_style_for_who_has_the_link(tmp_path: Path) -> None:
@@ -284,6 +284,83 @@ def test_the_owner_sees_progress_and_agreement(tmp_path: Path) -> None:
     rows = [[1.0, 1.0]] * 3 + [[5.0, 4.0]] * 3
     assert f"{krippendorff_alpha(rows).value:.3f} [" in shown
     assert "on-topic" in shown
+
+
+def _answered(page: str, value: str) -> dict[str, str]:
+    """The form of a unit with one number everywhere, and a comment."""
+    return dict.fromkeys(set(re.findall(r'name="([a-z-]+\.r\d)"', page)), value) | {"comment": f"I gave {value}."}
+
+
+def _disputed_store(tmp_path: Path) -> Any:
+    store = store_of(write_project(tmp_path, items=2, extra="raters_per_unit = 2\ncomments = true"))
+    for name, number in (("ann", "1"), ("bea", "5")):
+        finish(entered(store, name), lambda page, number=number: form_of(page) | _answered(page, number))
+    return store
+
+
+def test_the_owner_reads_filters_and_decides_disputed_units(tmp_path: Path) -> None:
+    store = _disputed_store(tmp_path)
+    owner = entered(store, "chief", "owner")
+    page = owner.get("/owner/judgements").text
+    assert "I gave 1." in page
+    assert "secret-alpha" in page  # the owner may know
+    assert "disputed" in page
+    assert "0 units" in owner.get("/owner/judgements?only=decided").text
+    assert "0 units" in owner.get("/owner/judgements?search=no-such-word").text
+    assert "0 units" in owner.get("/owner/judgements?rater=nobody").text
+    address = re.findall(r'href="(/owner/judgements/[0-9a-f]+)"', page)[0]
+    unit = owner.get(address).text
+    form = {"csrf": form_of(unit, address)["csrf"]}
+    refused = owner.post(address, data=form)
+    assert refused.status_code == 422
+    done = owner.post(address, data={**form, **_answered(unit, "3")})
+    assert "your decision" in done.text
+    assert "1 unit" in owner.get("/owner/judgements?only=decided").text
+    owner.post(address, data={**form, **_answered(unit, "4")})
+    ratings = [json.loads(line) for line in owner.get("/owner/export/ratings").text.splitlines()]
+    decided = [one for one in ratings if one["rater"] == "adjudicator"]
+    assert {one["value"] for one in decided} == {4}
+    responses = {one["response"] for one in decided}
+    assert not [one for one in ratings if one["response"] in responses and one["rater"] != "adjudicator"]
+    assert "adjudicator" not in owner.get("/owner/agreement").text
+    assert owner.get("/owner").text.count("4 of 4") >= 1  # a decision takes nobody's place
+    assert owner.get("/owner/judgements/0000").status_code == 404
+    assert entered(store, "cyd").get("/owner/judgements").status_code == 404
+
+
+def test_agreement_comes_with_a_conclusion_and_advice(tmp_path: Path) -> None:
+    store = _disputed_store(tmp_path)
+    shown = entered(store, "chief", "owner").get("/owner/agreement").text
+    assert "raters do not agree well" in shown or "is not clear yet" in shown
+
+
+def test_a_revoked_rater_is_told_whom_to_ask(tmp_path: Path) -> None:
+    store = store_of(write_project(tmp_path))
+    token = store.add_rater("ann")
+    client = client_of(store)
+    assert client.get(f"/r/{token}").status_code == 200
+    store.revoke("ann")
+    for path in (f"/r/{token}", "/work"):
+        answer = client.get(path)
+        assert answer.status_code == 403
+        assert "ask owner@example.org for a new one" in answer.text
+    assert client_of(store).get("/r/never-a-link").status_code == 404
+
+
+def test_identical_replies_are_asked_once_and_rated_for_all(tmp_path: Path) -> None:
+    path = write_project(tmp_path, items=1)
+    lines = [json.loads(line) for line in (tmp_path / "data.jsonl").read_text().splitlines()]
+    for line in lines:
+        if line["kind"] == "response":
+            line["text"] = "The same words."
+    (tmp_path / "data.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    store = store_of(path)
+    units = [unit for unit in store.units() if unit.kind == "unit"]
+    assert [len(unit.payload["replies"]) for unit in units] == [1]
+    finish(entered(store, "ann"), lambda page: form_of(page) | _answered(page, "2"))
+    ratings = entered(store, "chief", "owner").get("/owner/export/ratings").text.splitlines()
+    rated = {(json.loads(line)["response"], json.loads(line)["aspect"]) for line in ratings}
+    assert {response for response, _ in rated} == {"i0-secret-alpha", "i0-secret-beta"}
 
 
 def _tables(page: str) -> list[list[str]]:
@@ -485,8 +562,8 @@ def test_texts_of_pages_are_shown_as_meant() -> None:
     ) == (
         "n",
         "Mean",
-        "3 s",
-        "5 min",
+        "3.2 s",
+        "5 min 00 s",
         "1 of 2",
         "–",
     )

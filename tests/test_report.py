@@ -24,7 +24,9 @@ from rejoinder.reports.examples import select_examples
 from rejoinder.reports.findings import compute_findings
 from rejoinder.reports.leaderboard import list_leaderboards
 from rejoinder.reports.output import render_report, report
+from rejoinder.reports.reply_table import make_reply_table
 from rejoinder.reports.scatter import draw_scatter, fit_line
+from rejoinder.reports.verdict import decide_verdict
 from rejoinder.table import Estimate
 from rejoinder.types import Item, Preference, Rating, Record, Reference, Response, Turn
 
@@ -311,6 +313,42 @@ def test_five_thousand_replies_make_a_page_of_moderate_size(tmp_path: Path) -> N
     checked(text)
     assert len(text.encode()) < 3_000_000
     assert "5,000 replies, 2,000 of them drawn (a fixed sample; the numbers are for all)" in text
+
+
+def test_the_verdict_goes_by_people_and_says_what_to_do_next(tmp_path: Path) -> None:
+    records: list[Record] = []
+    for i in range(30):
+        records.append(Item(f"i{i}", (Turn("Well?"),)))
+        for system, rating in (("good", 5.0 - i % 2), ("bad", 1.0 + i % 2)):
+            records.append(Response(f"i{i}/{system}", f"i{i}", system, "Yes, it is." * (1 + i % 3)))
+            records.append(Rating("r", "quality", rating, response=f"i{i}/{system}"))
+    found = decide_verdict(compute_findings(run_of(tmp_path, records, "length")))
+    assert found.sentence == "good is best by people's ratings (quality): surely ahead of bad."
+    assert found.board is not None
+    assert [place.system for place in found.board.places] == ["good", "bad"]
+    assert [step.command for step in found.steps if step.command] == ["rejoinder check NEW --no-worse-than RUN"]
+
+
+def test_a_verdict_without_ratings_asks_for_some(tmp_path: Path) -> None:
+    records: list[Record] = [Item("i", (Turn("Well?"),), (Reference("it is"),)), Response("r", "i", "one", "it is")]
+    found = decide_verdict(compute_findings(run_of(tmp_path, records, "rouge_l")))
+    assert found.sentence.startswith("one has 1.000")
+    assert found.sentence.endswith("on average by rouge_l; there is no other system to compare.")
+    commands = [step.command for step in found.steps]
+    assert "rejoinder score old=OLD.jsonl new=NEW.jsonl" in commands
+    assert "rejoinder next RUN -o to-rate.csv" in commands
+    only = decide_verdict(compute_findings(run_of(tmp_path / "words", records, "length")))
+    assert only.board is None
+    assert only.sentence.startswith("No metric of this run says what is better")
+
+
+def test_the_table_of_a_large_run_has_the_worst_replies(tmp_path: Path) -> None:
+    records: list[Record] = [Item("i", (Turn("Count"),), (Reference("a b c d"),))]
+    records += [Response(f"r{n}", "i", f"s{n}", "a b c d" if n % 2 else "a b x y") for n in range(1_200)]
+    table = make_reply_table(compute_findings(run_of(tmp_path, records, "rouge_l")))
+    assert len(table.rows) == 1_000
+    assert sum(row.reply == "a b x y" for row in table.rows) == 600
+    assert table.note.startswith("These are the 1,000 of 1,200 replies with the worst scores by rouge_l")
 
 
 def test_the_gallery_has_the_best_the_worst_and_the_disputed(tmp_path: Path) -> None:

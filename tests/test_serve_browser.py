@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,57 @@ def test_a_chat_log_can_be_pasted_or_loaded(page: Any, tmp_path: Path) -> None:
     page.set_input_files("#file", str(tmp_path / "talk.txt"))
     page.fill("#reply", "Shall I close the window?")
     page.wait_for_selector(f'{row}:has-text("turn 1: Is the window open?")')
+
+
+def test_the_last_message_of_a_chat_log_becomes_the_reply(page: Any, tmp_path: Path) -> None:
+    log = (
+        '[{"role": "user", "content": "Is the kitchen\\nopen?"}, {"role": "assistant", "content": "It is open."},'
+        ' {"role": "user", "content": "Until when?"}, {"role": "assistant", "content": "Until ten."}]'
+    )
+    (tmp_path / "log.json").write_text(log)
+    page.set_input_files("#file", str(tmp_path / "log.json"))
+    page.wait_for_selector("#preview-count:text-is('3 turns')")
+    assert page.input_value("#reply") == "Until ten."
+    assert page.input_value("#context") == "user: Is the kitchen open?\nassistant: It is open.\nuser: Until when?"
+    assert page.locator("#preview li").all_text_contents()[2] == "user: Until when?"
+
+
+def test_the_address_holds_the_example(page: Any, browser: Any, site: tuple[str, str]) -> None:
+    page.fill("#context", "guest: Is it open on Sunday?")
+    page.fill("#reply", "Yes & from ten #1.")
+    page.wait_for_url(re.compile("%231"))
+    address = page.url
+    page.goto(page.site + "/runs")
+    page.goto(address)
+    page.wait_for_selector("#scores tr")
+    assert page.input_value("#reply") == "Yes & from ten #1."
+    assert page.input_value("#context") == "guest: Is it open on Sunday?"
+
+
+def test_metrics_are_in_groups_with_their_direction(page: Any) -> None:
+    page.wait_for_selector("#scores tr.group")
+    groups = page.locator("#scores tr.group th").all_text_contents()
+    assert groups == list(dict.fromkeys(groups))
+    assert "Does it fit the conversation?" in groups
+    row = '#scores tr:has(th:text-is("length"))'
+    page.wait_for_selector(f"{row} small:text-is('describes only')")
+    assert "number of words" in page.inner_text(f"{row} td:last-child")
+
+
+def test_an_attack_beats_a_reply_only_where_the_metric_has_a_direction(page: Any) -> None:
+    page.select_option("#metric", "length")
+    page.fill("#reply", "No.")
+    page.wait_for_selector("#trials tr:nth-child(3)")
+    assert "beats the reply" not in page.inner_text("#trials")
+
+
+def test_a_server_that_is_gone_is_told_in_words_and_old_scores_are_cleared(page: Any) -> None:
+    page.wait_for_selector("#scores tr")
+    page.route("**/try", lambda route: route.abort() if route.request.method == "POST" else route.continue_())
+    page.fill("#reply", "Something else.")
+    page.wait_for_selector("#status:has-text('The server does not answer')")
+    assert page.locator("#scores tr").count() == 0
+    page.wrong = [text for text in page.wrong if "ERR_FAILED" not in text]
 
 
 def test_texts_that_look_like_markup_stay_texts(page: Any) -> None:

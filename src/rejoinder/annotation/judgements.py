@@ -58,7 +58,7 @@ def aggregate(
     >>> [rating.rater for rating in made[0].records[:1]]
     ['aggregate:mean']
     """
-    records, _ = read_judged_records(source, without)
+    records, _ = read_judged_records(source, without, final=True)
     aspects = {record.aspect for record in records if isinstance(record, Rating | Preference)}
     if aspect is not None and aspects and aspect not in aspects:
         raise InputError(f"nobody rated the aspect {aspect!r}; {nearest(aspect, aspects)}")
@@ -108,12 +108,14 @@ def agreement(
     return RaterReport(judgements, results, find_suspect_raters(judgements, results))
 
 
-def read_judged_records(source: Iterable[Record] | str | Path, without: Sequence[str] = ()) -> JudgedRecords:
-    """Return the records of a source without those of some raters."""
+def read_judged_records(
+    source: Iterable[Record] | str | Path, without: Sequence[str] = (), final: bool = False
+) -> JudgedRecords:
+    """Return the records of a source without those of some raters; ``final``: a project's decisions count."""
     if not isinstance(source, str | Path):
         records, checks = list(source), dict[str, CheckTally]()
     elif str(source).endswith(".toml"):
-        records, checks = _read_project(Path(source))
+        records, checks = _read_project(Path(source), final)
     else:
         records, checks = list(_read_records(str(source))), {}
     raters = {record.rater for record in records if isinstance(record, Rating | Preference)}
@@ -139,7 +141,7 @@ def _read_records(source: str) -> Iterator[Record]:
             data.close()
 
 
-def _read_project(path: Path) -> tuple[list[Record], dict[str, CheckTally]]:
+def _read_project(path: Path, final: bool) -> tuple[list[Record], dict[str, CheckTally]]:
     """Return the judgements of an annotation project so far."""
     project = read_project(path)
     file = project.database.removeprefix("sqlite:///")
@@ -149,15 +151,20 @@ def _read_project(path: Path) -> tuple[list[Record], dict[str, CheckTally]]:
         )
     store = open_store(project)
     try:
-        records, checks = read_ratings_and_checks(store)
+        records, checks = read_ratings_and_checks(store, final)
         return list(records), checks
     finally:
         store.close()
 
 
-def read_ratings_and_checks(store: Store) -> tuple[list[Rating | Preference], dict[str, CheckTally]]:
-    """Return the ratings and preferences of units (without checks and exercise), and each rater's results on checks."""
-    return list(judgements_to_ratings(read_results(store))), count_checks(store)
+def read_ratings_and_checks(
+    store: Store, final: bool = True
+) -> tuple[list[Rating | Preference], dict[str, CheckTally]]:
+    """Return the ratings and preferences of units (without checks and exercise), and each rater's results on checks.
+
+    ``final`` puts the owner's decisions in place of the raters' answers.
+    """
+    return list(judgements_to_ratings(read_results(store), final)), count_checks(store)
 
 
 def count_checks(store: Store) -> dict[str, CheckTally]:
@@ -170,7 +177,7 @@ def count_checks(store: Store) -> dict[str, CheckTally]:
 def read_sorted_judgements(store: Store) -> Judgements:
     """Return the judgements sorted by aspect and rater; times include those of written texts."""
     results = read_results(store)
-    judgements = sort_judgements(judgements_to_ratings(results), count_checks(store))
+    judgements = sort_judgements(judgements_to_ratings(results, final=False), count_checks(store))
     return replace(judgements, seconds=_collect_times(results))
 
 

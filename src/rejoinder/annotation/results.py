@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from rejoinder.annotation.fields import NONE, TIE, list_fields
 from rejoinder.annotation.project import Project
-from rejoinder.annotation.store.base import Judgement, Store
+from rejoinder.annotation.store.base import ADJUDICATOR, Judgement, Store
 from rejoinder.annotation.unit import AnswerField, Unit, Value, arrange_replies
 
 
@@ -20,9 +20,16 @@ class ProjectResults:
     judgements: tuple[Judgement, ...]
 
     def ordinary(self) -> Iterator[tuple[Unit, Judgement]]:
-        """Yield every judgement of an ordinary unit (no check, no exercise)."""
+        """Yield every judgement of an ordinary unit (no check, no exercise) by a rater."""
         for judgement in self.judgements:
-            if judgement.kind == "unit":
+            if judgement.kind == "unit" and judgement.rater != ADJUDICATOR:
+                yield self.units[judgement.unit], judgement
+
+    def final(self) -> Iterator[tuple[Unit, Judgement]]:
+        """Yield the judgements that count in the end: where the owner decided, the decision instead of the raters'."""
+        decided = {judgement.unit for judgement in self.judgements if judgement.rater == ADJUDICATOR}
+        for judgement in self.judgements:
+            if judgement.kind == "unit" and (judgement.rater == ADJUDICATOR or judgement.unit not in decided):
                 yield self.units[judgement.unit], judgement
 
 

@@ -34,6 +34,7 @@ class ShownReply:
     system: str
     made: bool = False
     draw: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    also: tuple[str, ...] = ()  # ids of other responses with the same text, which are rated with this one
 
     def __str__(self) -> str:
         return self.response
@@ -79,7 +80,18 @@ def _group_by_item(collection: Collection) -> dict[str, list[ShownReply]]:
 
 def _draft_responses(project: Project, collection: Collection) -> Iterator[UnitDraft]:
     for item, replies in _group_by_item(collection).items():
+        if project.form != "validate":  # there, each writer's own text is judged
+            replies = _join_identical(replies)
         yield from _split_draft(project, _start_draft(collection.items[item]), replies)
+
+
+def _join_identical(replies: list[ShownReply]) -> list[ShownReply]:
+    """Return each text once, with the ids of all replies that have it; drawn ones keep their own probabilities."""
+    by_text: dict[str, list[ShownReply]] = {}
+    for reply in replies:
+        key = reply.response if reply.draw else f"text {reply.text}"
+        by_text.setdefault(key, []).append(reply)
+    return [replace(first, also=tuple(reply.response for reply in rest)) for first, *rest in by_text.values()]
 
 
 def _draft_candidates(project: Project, collection: Collection) -> Iterator[UnitDraft]:
@@ -132,7 +144,9 @@ def _initial_texts(project: Project, item: Item) -> dict[str, str]:
 
 def _draft_pairs(project: Project, collection: Collection) -> Iterator[UnitDraft]:
     for item, replies in _group_by_item(collection).items():
-        pairs: list[Any] = list(itertools.combinations(sorted(replies, key=str), 2))
+        pairs: list[Any] = [
+            pair for pair in itertools.combinations(sorted(replies, key=str), 2) if pair[0].text != pair[1].text
+        ]
         if project.pairs_per_item:
             ranked = sorted(pairs, key=lambda pair: stable_hash(project.seed, "pairs", item, *pair))
             pairs = ranked[: project.pairs_per_item]
@@ -201,7 +215,10 @@ def _make_unit(project: Project, draft: UnitDraft) -> Unit:
     if draft.initial:
         payload["initial"] = {name: redact_text(text, kinds) for name, text in draft.initial.items()}
     replies = {
-        f"r{n}": {"response": r.response, "system": r.system} | ({"made": True} if r.made else {}) | dict(r.draw)
+        f"r{n}": {"response": r.response, "system": r.system}
+        | ({"made": True} if r.made else {})
+        | ({"also": list(r.also)} if r.also else {})
+        | dict(r.draw)
         for n, r in enumerate(draft.replies, start=1)
     }
     hidden: dict[str, Any] = {"item": draft.item, "replies": replies}

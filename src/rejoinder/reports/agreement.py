@@ -11,9 +11,10 @@ from rejoinder.comparison.judgements import Judgements
 from rejoinder.stats.agreement_interval import MIN_SHARED
 from rejoinder.stats.interval import interval_estimate
 from rejoinder.stats.rater_quality import DEFAULT
-from rejoinder.table import Cell, Table, format_count
+from rejoinder.table import Cell, Table, format_cell, format_count
 
 MAX_CLASSES = 20
+_RELIABLE, _TENTATIVE = 0.8, 0.667  # of alpha
 
 
 def aspect_table(aspects: Sequence[AspectAgreement], judgements: Judgements) -> Table:
@@ -65,6 +66,26 @@ def _agreement_notes(aspects: Sequence[AspectAgreement], judgements: Judgements)
     if judgements.aggregated:
         notes.append(f"Left out: {format_count(judgements.aggregated, 'aggregated rating')}, which no person gave.")
     return notes
+
+
+def agreement_advice(aspect: AspectAgreement) -> str:
+    """What the agreement in one aspect means, and what to do about it (limits: Krippendorff 2004, p. 241)."""
+    alpha, name = aspect.alpha, aspect.judged.name
+    if alpha.reason or np.isnan(alpha.value):
+        return f"{name}: nothing can be said yet, for too few units have two ratings or more; let raters overlap."
+    figures = f"alpha {format_cell(interval_estimate(alpha))}"
+    if alpha.low >= _RELIABLE:
+        return f"{name}: raters agree well ({figures}). The ratings can be used as they are."
+    if alpha.low >= _TENTATIVE:
+        return f"{name}: raters agree fairly well ({figures}). Use means over raters, and draw tentative conclusions."
+    if alpha.high < _TENTATIVE:
+        return (
+            f"{name}: raters do not agree well ({figures}). Read the disputed units, make the question or its anchors "
+            "clearer, and ask again; until then, do not decide by single ratings."
+        )
+    return (
+        f"{name}: whether raters agree well enough is not clear yet ({figures}). Collect more units with two ratings."
+    )
 
 
 def class_table(aspects: Sequence[AspectAgreement]) -> Table:

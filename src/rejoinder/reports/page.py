@@ -20,6 +20,7 @@ from rejoinder.reports.findings import RunFindings
 from rejoinder.reports.leaderboard import list_leaderboards
 from rejoinder.reports.missing import count_flags, matched_table, missing_table
 from rejoinder.reports.people import aspect_sections
+from rejoinder.reports.reply_table import make_reply_table
 from rejoinder.reports.summary import (
     describe_inputs,
     describe_ratings,
@@ -28,6 +29,7 @@ from rejoinder.reports.summary import (
     repeat_commands,
     verdict_sentences,
 )
+from rejoinder.reports.verdict import decide_verdict
 from rejoinder.table import format_cell
 
 if TYPE_CHECKING:
@@ -53,12 +55,14 @@ def render_run_page(findings: RunFindings) -> str:
             systems=findings.scores.systems,
             records=describe_records(findings),
             lead=describe_run(findings),
+            verdict=decide_verdict(findings),
             sentences=verdict_sentences(findings),
             ratings=describe_ratings(findings),
             overview=findings.scores.table(),
             boards=list_leaderboards(findings),
             aspects=aspect_sections(findings),
             galleries=select_examples(findings),
+            replies=make_reply_table(findings),
             matched=matched_table(findings),
             missing=missing_table(findings),
             flags=count_flags(findings),

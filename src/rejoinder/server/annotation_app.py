@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from rejoinder.annotation.project import Project
 from rejoinder.annotation.store.base import Store
-from rejoinder.server import owner_pages, rater_pages
+from rejoinder.server import judgement_pages, owner_pages, rater_pages
 from rejoinder.server.access import ROLES
 from rejoinder.server.limits import ServerLimits
 from rejoinder.server.login import login_page, login_style
@@ -28,6 +28,8 @@ RATER_PATHS: dict[str, dict[str, View]] = {
 }
 OWNER_PATHS: dict[str, dict[str, View]] = {
     "/owner": {"GET": owner_pages.progress_page},
+    "/owner/judgements": {"GET": judgement_pages.judgements_page},
+    "/owner/judgements/{unit}": {"GET": judgement_pages.unit_page, "POST": judgement_pages.decide_page},
     "/owner/agreement": {"GET": owner_pages.agreement_page},
     "/owner/raters": {"GET": owner_pages.raters_page, "POST": owner_pages.change_raters_page},
     "/owner/export": {"GET": owner_pages.exports_page},

@@ -17,7 +17,7 @@ from rejoinder.annotation.store.base import Rater, Role, Store
 from rejoinder.errors import InputError
 from rejoinder.server.access import set_cookie, token_digest
 from rejoinder.server.site import ProjectSite, identify_rater, redirect_to
-from rejoinder.server.templates import asset_response, not_found_page, render_html
+from rejoinder.server.templates import asset_response, ended_page, not_found_page, render_html
 
 HOME = {"rater": "/", "owner": "/owner"}
 PARTICIPANT = "PROLIFIC_PID"
@@ -35,7 +35,7 @@ def _enter(request: Request) -> Response:
     token = str(request.path_params["token"])
     rater = identify_rater(site, token)
     if rater is None:
-        return not_found_page()
+        return ended_page(site.project.contact) if site.store.had_access(token) else not_found_page()
     if rater.role == "entrance":
         return _admit_participant(site, request, rater)
     return _log_in(site, request, rater, token)

@@ -8,11 +8,12 @@ from typing import NamedTuple
 from starlette.responses import Response
 
 from rejoinder.annotation.exports import export_judgements, list_judgement_formats
+from rejoinder.annotation.exports.texts import has_texts
 from rejoinder.annotation.judgements import read_sorted_judgements
 from rejoinder.annotation.store.base import Role, Store
 from rejoinder.comparison.agreement import examine_agreement, find_suspect_raters
 from rejoinder.errors import RejoinderError
-from rejoinder.reports.agreement import aspect_table, class_table, rater_table, suspect_table
+from rejoinder.reports.agreement import agreement_advice, aspect_table, class_table, rater_table, suspect_table
 from rejoinder.server.login import make_link, make_links
 from rejoinder.server.site import PageVisit
 from rejoinder.server.templates import not_found_page
@@ -28,6 +29,7 @@ class AgreementTables(NamedTuple):
     suspects: Table
     classes: Table | None
     raters: Sequence[Table]
+    advice: Sequence[str] = ()
 
 
 def compute_agreement(store: Store, resamples: int = RESAMPLES) -> AgreementTables | None:
@@ -47,6 +49,7 @@ def compute_agreement(store: Store, resamples: int = RESAMPLES) -> AgreementTabl
         signs,
         class_table(agreements),
         [rater_table(aspect) for aspect in agreements],
+        [agreement_advice(aspect) for aspect in agreements],
     )
 
 
@@ -90,7 +93,7 @@ def change_raters_page(visit: PageVisit) -> Response:
 
 def exports_page(visit: PageVisit) -> Response:
     """List the export formats."""
-    return visit.page("owner_export.html", here="export", formats=list_judgement_formats(), problem="")
+    return _render_exports(visit)
 
 
 def download_page(visit: PageVisit) -> Response:
@@ -101,8 +104,19 @@ def download_page(visit: PageVisit) -> Response:
     try:
         file = export_judgements(visit.store, name)
     except RejoinderError as error:
-        return visit.page("owner_export.html", 409, here="export", formats=list_judgement_formats(), problem=str(error))
+        return _render_exports(visit, str(error))
     return Response(file.content, 200, {"Content-Disposition": f'attachment; filename="{file.name}"'}, file.media)
+
+
+def _render_exports(visit: PageVisit, problem: str = "") -> Response:
+    return visit.page(
+        "owner_export.html",
+        409 if problem else 200,
+        here="export",
+        formats=list_judgement_formats(),
+        has_texts=has_texts(visit.site.project.form),
+        problem=problem,
+    )
 
 
 def _link_expiry(visit: PageVisit) -> float | None:

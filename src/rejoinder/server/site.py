@@ -17,7 +17,7 @@ from rejoinder.annotation.project import Project
 from rejoinder.annotation.store.base import Rater, Store
 from rejoinder.server.access import cookie_name, is_genuine, make_csrf_mark, token_digest
 from rejoinder.server.limits import RecentDigests, ServerLimits
-from rejoinder.server.templates import not_found_page, render_html
+from rejoinder.server.templates import ended_page, not_found_page, render_html
 
 _FORM = "application/x-www-form-urlencoded"
 
@@ -91,7 +91,7 @@ def _answer_view(
     me = identify_rater(site, token)
     if me is None or me.role != role:
         site.known.drop(token_digest(token))
-        return not_found_page()
+        return ended_page(site.project.contact) if me is None and site.store.had_access(token) else not_found_page()
     site.known.add(token_digest(token))
     if request.method == "POST" and not (is_genuine(token, pairs) and is_own_origin(request.headers)):
         return render_html(

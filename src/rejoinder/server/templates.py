@@ -47,6 +47,13 @@ def not_found_page() -> Response:
     return render_html("bare.html", 404, title="There is nothing here", sentence=sentence)
 
 
+def ended_page(contact: str) -> Response:
+    """Return the page for a link that was revoked or has expired, with whom to ask."""
+    ask = f"Please ask {contact} for a new one." if contact else "Please ask whoever gave it to you for a new one."
+    sentence = f"It was revoked or has expired; the answers that you gave are stored. {ask}"
+    return render_html("bare.html", 403, title="This link no longer works", sentence=sentence)
+
+
 def asset_response(name: str) -> Response | None:
     """Return one of the few static files, by its exact name."""
     if name not in STATIC:
@@ -117,8 +124,12 @@ def column_head(text: str) -> str:
 
 
 def format_seconds(value: float | None) -> str:
-    """Format a duration."""
-    return "–" if value is None or math.isnan(value) else f"{value:.0f} s" if value < 120 else f"{value / 60:.0f} min"
+    """Format a duration: seconds, with a decimal if there are few of them; minutes and seconds from two minutes on."""
+    if value is None or math.isnan(value):
+        return "–"
+    if value < 120:
+        return f"{value:.1f} s" if value < 10 else f"{value:.0f} s"
+    return f"{int(value) // 60} min {int(value) % 60:02d} s"
 
 
 def format_share(part: int, whole: int) -> str:

@@ -39,7 +39,8 @@ _FORMATS = {
     ),
     "csv": _ExportFormat("A table with one row per answered field.", "csv", "csv", "text/csv", readable=True),
     "texts": _ExportFormat(
-        "What was written, reviewed or validated, as items and responses, one JSON record per line.",
+        "What people wrote, validated or reviewed, as items and responses, one JSON record per line; for the forms "
+        "write, situation, validate and review.",
         "texts",
         "texts.jsonl",
         "application/x-ndjson",

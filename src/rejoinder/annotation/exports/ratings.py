@@ -60,9 +60,12 @@ def _list_generated(results: ProjectResults) -> Iterator[Record]:
     yield from responses.values()
 
 
-def judgements_to_ratings(results: ProjectResults) -> Iterator[Rating | Preference]:
-    """Yield the judgements as ratings and preferences; a label becomes an aspect, 1 if it was chosen and 0 if not."""
-    for unit, judgement in results.ordinary():
+def judgements_to_ratings(results: ProjectResults, final: bool = True) -> Iterator[Rating | Preference]:
+    """Yield the judgements as ratings and preferences; a label becomes an aspect, 1 if it was chosen and 0 if not.
+
+    ``final`` puts the owner's decisions in place of the raters' answers; without it, only raters count.
+    """
+    for unit, judgement in results.final() if final else results.ordinary():
         for answer in split_answer(results, unit, judgement):
             yield from _to_records(results, answer)
 
@@ -86,9 +89,11 @@ def _to_records(results: ProjectResults, answer: FieldAnswer) -> Iterator[Rating
         return
     elif answer.field.kind == "labels":
         for label, chosen in label_choices(answer).items():
-            yield Rating(judgement.rater, label, float(chosen), answer.response, meta=meta)
+            for response in (answer.response, *drawn.get("also", ())):
+                yield Rating(judgement.rater, label, float(chosen), response, meta=meta)
     elif answer.number is not None:
-        yield Rating(judgement.rater, answer.field.aspect, answer.number, answer.response, meta=meta)
+        for response in (answer.response, *drawn.get("also", ())):
+            yield Rating(judgement.rater, answer.field.aspect, answer.number, response, meta=meta)
 
 
 def read(store: Store, content: bytes) -> ImportSummary:

@@ -37,6 +37,11 @@ def collect_written_records(results: ProjectResults, data: Collection) -> Iterat
     return _RECORDS[form](results, data)
 
 
+def has_texts(form: FormName) -> bool:
+    """Whether a form collects texts, or verdicts on them."""
+    return form in _RECORDS
+
+
 def majority_size(raters: int) -> int:
     """Return how many of ``raters`` are more than half: two of three, three of five."""
     return raters // 2 + 1
@@ -76,7 +81,7 @@ def _situation_records(results: ProjectResults, data: Collection) -> Iterator[Re
 
 def _validation_records(results: ProjectResults, data: Collection) -> Iterator[Record]:
     approvals: dict[str, int] = {}
-    for unit, judgement in results.ordinary():
+    for unit, judgement in results.final():
         by_response: dict[str, list[bool]] = {}
         for answer in split_answer(results, unit, judgement):
             if answer.response is not None and answer.field.kind == "choice":
@@ -97,7 +102,7 @@ def _validation_records(results: ProjectResults, data: Collection) -> Iterator[R
 def _review_records(results: ProjectResults, data: Collection) -> Iterator[Record]:
     verdicts: dict[str, list[str]] = {}
     edits: dict[str, str] = {}
-    for unit, judgement in results.ordinary():
+    for unit, judgement in results.final():
         for answer in split_answer(results, unit, judgement):
             if answer.response is not None and answer.field.kind == "choice":
                 verdicts.setdefault(answer.response, []).append(str(answer.value))

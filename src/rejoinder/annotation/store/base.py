@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 from rejoinder.annotation.project import Project
 from rejoinder.annotation.unit import Answer, Unit, UnitKind
 
+ADJUDICATOR = "adjudicator"  # the name under which the owner's decisions are stored
 Role: TypeAlias = Literal["owner", "rater", "entrance"]
 Stage: TypeAlias = Literal["exercise", "work", "waiting", "finished", "unqualified", "stopped"]
 
@@ -148,6 +149,9 @@ class Store(Protocol):
     def who(self, token: str) -> Rater | None:
         """Return the person whose token this is; None for an unknown, expired or revoked one."""
 
+    def had_access(self, token: str) -> bool:
+        """Whether this is somebody's token that was revoked or has expired (a renewed one is forgotten)."""
+
     def admit(self, entrance: Rater, name: str) -> Rater:
         """Return the rater of that name who used a shared link, added if new (Prolific's PROLIFIC_PID)."""
 
@@ -179,6 +183,9 @@ class Store(Protocol):
         self, rater: str, unit: str, answer: Mapping[str, Any], seconds: float, at: float | None = None
     ) -> Judgement | None:
         """Add a judgement made elsewhere; None if the same is there already. A new rater is added."""
+
+    def decide(self, unit: str, answer: Mapping[str, Any]) -> Judgement | None:
+        """Store the owner's decision about a unit, which supersedes an earlier one; None if it is the same again."""
 
     def units(self) -> list[Unit]:
         """Return all units that were ever loaded, with their hidden part, including retired ones."""

@@ -14,6 +14,7 @@ from rejoinder.annotation.project import Project
 from rejoinder.annotation.store import assign, overview, people, unit_cache
 from rejoinder.annotation.store import submit as submission
 from rejoinder.annotation.store.base import (
+    ADJUDICATOR,
     Assignment,
     Judgement,
     LoadCounts,
@@ -141,6 +142,13 @@ class SqlStore:
             self._database.read(lambda session: people.find_person_by_token(session, self._project.name, token))
         )
 
+    def had_access(self, token: str) -> bool:
+        """Whether this is somebody's token that no longer works."""
+        if not 0 < len(token) < 200:
+            return False
+        person = self._database.read(lambda session: people.find_person_by_token(session, self._project.name, token))
+        return person is not None and self._with_access(person) is None
+
     def rater(self, id: str) -> Rater | None:
         """Return a person by id."""
         return self._with_access(
@@ -242,6 +250,16 @@ class SqlStore:
         when = now if at is None else at
         return self._database.write(
             lambda session: submission.record_judgement(session, self._cache, rater, unit, answer, seconds, when, now),
+            self._project_lock,
+        )
+
+    def decide(self, unit: str, answer: Mapping[str, Any]) -> Judgement | None:
+        """Store the owner's decision about a unit."""
+        now = self._clock()
+        return self._database.write(
+            lambda session: submission.record_judgement(
+                session, self._cache, ADJUDICATOR, unit, answer, 0.0, now, now, decision=True
+            ),
             self._project_lock,
         )
 

@@ -161,15 +161,16 @@ def record_judgement(
     seconds: float,
     at: float,
     now: float,
+    decision: bool = False,
 ) -> Judgement | None:
-    """Add a judgement made elsewhere; see ``Store.record``."""
+    """Add a judgement made elsewhere, or the owner's decision; see ``Store.record`` and ``Store.decide``."""
     project = cache.project
     unit = find_unit(session, project, unit_id)
     if unit is None:
         raise NotYoursError
     answer = check_answer(list_fields(project, unit), raw)
     rater = people.find_person_by_name(session, project.name, name) or people.add_person(
-        session, project.name, name, "rater", None, now
+        session, project.name, name, "owner" if decision else "rater", None, now
     )
     rows = session.rows(
         "SELECT id, state FROM assignments WHERE project = ? AND unit = ? AND rater = ? AND attempt = 1",
@@ -180,8 +181,9 @@ def record_judgement(
     if previous is not None:
         if previous.answer == answer:
             return None
-        raise AnsweredError
-    slot = _next_slot(session, cache, unit) if unit.kind == "unit" else None
+        if not decision:
+            raise AnsweredError
+    slot = _next_slot(session, cache, unit) if unit.kind == "unit" and not decision else None
     if rows and rows[0][1] == "open":
         session.run("UPDATE assignments SET state = 'done' WHERE id = ?", id)
     elif rows:
@@ -192,7 +194,8 @@ def record_judgement(
             "VALUES (?, ?, ?, ?, ?, 'done', ?, ?)",
             *(id, project.name, unit_id, rater.id, slot, at, at),
         )
-    judgement = _StoredJudgement(_new_id(at), answer, max(0.0, seconds), at, None)
+    supersedes = None if previous is None else previous.id
+    judgement = _StoredJudgement(_new_id(at), answer, max(0.0, seconds), at, supersedes)
     _insert_judgement(session, id, judgement)
     return _to_judgement(id, unit, rater, judgement)
 

@@ -17,6 +17,7 @@ async def try_page(context: PageContext, request: Request, query: Query) -> Page
     """Return the metrics that can be tried, and a conversation to start with."""
     conversation = await _conversation_from_run(context, query) if "run" in query else _example_conversation()
     metrics = [_metric_object(name) for name in context.service.offer.metrics]
+    metrics.sort(key=lambda one: list(_GROUPS.values()).index(one["group"]))
     return PageContent("try.html", {"metrics": metrics, **conversation})
 
 
@@ -37,7 +38,23 @@ async def _conversation_from_run(context: PageContext, query: Query) -> dict[str
     }
 
 
+_GROUPS = {
+    "conversation": "Does it fit the conversation?",
+    "references": "Is it like the known good replies?",
+    "reply": "The reply by itself",
+}
+_DIRECTIONS = {True: "higher is better", False: "lower is better", None: "describes only"}
+
+
 def _metric_object(name: str) -> dict[str, Any]:
     cls = metric_class(name.partition("(")[0])
-    about = (cls.__doc__ or "").strip().partition("\n")[0]
-    return {"metric": name, "quick": not cls.large, "needs": sorted(cls.needs), "about": about}
+    about = (cls.__doc__ or "").strip().partition("\n")[0].replace("`", "")
+    group = "references" if "references" in cls.needs else "conversation" if "context" in cls.needs else "reply"
+    return {
+        "metric": name,
+        "quick": not cls.large,
+        "needs": sorted(cls.needs),
+        "about": about,
+        "group": _GROUPS[group],
+        "direction": _DIRECTIONS[cls.higher_is_better],
+    }

@@ -24,9 +24,10 @@
     return speaker ? { speaker: String(speaker), text } : text;
   };
   const textOf = (turn) => (typeof turn === "string" ? turn : turn.text);
+  const isLog = (text) => text.startsWith("[") || text.startsWith("{");
   const contextOf = (input) => {
     const text = input.trim();
-    if (!text.startsWith("[") && !text.startsWith("{")) {
+    if (!isLog(text)) {
       return text.split("\n").map((line) => line.trim()).filter(Boolean).map((line) => {
         const match = /^([^\s:][^:]{0,30}):\s+(.+)$/.exec(line);
         return match ? { speaker: match[1], text: match[2] } : line;
@@ -39,20 +40,49 @@
     return turns.map(turnOf).filter((turn) => textOf(turn).trim());
   };
 
+  const lineOf = (turn) => (typeof turn === "string" ? turn : `${turn.speaker}: ${turn.text}`).replace(/\s+/g, " ");
+  // A chat log: its last message of an assistant is the reply, what stands before it the conversation.
+  const takeLog = (text) => {
+    if (!isLog(text.trim())) return false;
+    let turns;
+    try { turns = contextOf(text); } catch { return false; }
+    const last = turns[turns.length - 1];
+    if (last && /^(assistant|bot|model|ai|agent|gpt)$/i.test(last.speaker ?? "")) {
+      $("reply").value = turns.pop().text;
+    }
+    $("context").value = turns.map(lineOf).join("\n");
+    return true;
+  };
+  const showPreview = (context) => {
+    $("preview").replaceChildren(...context.map((turn) => {
+      const line = make("li", undefined, { dir: "auto" });
+      if (turn.speaker) line.append(make("b", turn.speaker + ": "));
+      line.append(textOf(turn));
+      return line;
+    }));
+    $("preview-count").textContent = context.length === 1 ? "1 turn" : `${context.length} turns`;
+  };
+
   const readInputs = () => {
     let context = [];
     $("context-problem").textContent = "";
     try { context = contextOf($("context").value); } catch {
       $("context-problem").textContent = "This looks like JSON, but it could not be read as a list of turns.";
     }
+    showPreview(context);
     const references = $("references").value.split("\n").map((line) => line.trim()).filter(Boolean);
     return { context: context.slice(-200), reply: $("reply").value, references: references.slice(0, 200) };
   };
   const ask = async (path, body) => {
-    const response = await fetch(path, {
-      method: "POST", body: JSON.stringify(body),
-      headers: { "Content-Type": "application/json", Accept: "application/json", "X-Rejoinder-Mark": mark },
-    });
+    let response;
+    try {
+      response = await fetch(path, {
+        method: "POST", body: JSON.stringify(body),
+        headers: { "Content-Type": "application/json", Accept: "application/json", "X-Rejoinder-Mark": mark },
+      });
+    } catch {
+      throw new Error("The server does not answer. Check that rejoinder serve is still running; your text stays here.");
+    }
     const answer = await response.json();
     if (!response.ok) throw new Error(answer.error);
     return answer;
@@ -77,13 +107,38 @@
     if (one.score !== null && low !== null && high !== null) {
       bar.append(make("meter", number(one.score), { min: low, max: high, value: one.score, "aria-label": `${one.metric}, from ${low} to ${high}` }));
     }
-    line.append(score, bar, make("td", matchedOf(one, body), { class: "why", dir: "auto" }));
+    const about = metrics.find((metric) => metric.metric === one.metric);
+    bar.append(make("small", about.direction));
+    line.append(score, bar, make("td", matchedOf(one, body), { class: "why", dir: "auto" }), make("td", about.about, { class: "why" }));
     return line;
+  };
+  const groupsOf = (scored, body) => {
+    const lines = [];
+    let group = "";
+    for (const one of scored) {
+      const own = metrics.find((metric) => metric.metric === one.metric).group;
+      if (own !== group) {
+        const head = make("tr", undefined, { class: "group" });
+        head.append(make("th", own, { scope: "rowgroup", colspan: "5" }));
+        lines.push(head);
+        group = own;
+      }
+      lines.push(row(one, body));
+    }
+    return lines;
+  };
+  const clearScores = () => {
+    $("scores").replaceChildren();
+    $("absent").replaceChildren();
+    $("absent-count").textContent = "0";
+    $("why").hidden = $("attacks").hidden = true;
+    $("why-status").textContent = "";
+    previousScores.clear();
   };
   const showScores = (results, body) => {
     const scored = results.filter((one) => one.score !== null);
     const absent = results.filter((one) => one.score === null);
-    $("scores").replaceChildren(...scored.map((one) => row(one, body)));
+    $("scores").replaceChildren(...groupsOf(scored, body));
     const why = (one) => one.error ?? (one.missing ? `needs ${one.missing === "reply" ? "a reply" : one.missing}` : "has no score here");
     $("absent").replaceChildren(...absent.map((one) => make("li", `${one.metric}: ${why(one)}`)));
     $("absent-count").textContent = absent.length;
@@ -115,7 +170,8 @@
   const showAttacks = (result) => {
     $("trials").replaceChildren(...result.trials.map((one) => {
       const line = make("tr");
-      const beaten = one.kind === "attack" && one.lead !== null && one.lead <= 0;
+      // A metric that only describes calls nothing better, and equal scores beat nothing.
+      const beaten = one.kind === "attack" && result.higher_is_better !== null && one.lead !== null && one.lead < 0;
       line.append(make("th", one.kind === "true" ? "the reply" : `${one.kind}: ${one.about}`, { scope: "row" }));
       line.append(make("td", number(one.score) + (beaten ? " (beats the reply)" : ""), { class: "number" }), make("td", one.text, { dir: "auto", class: "why" }));
       return line;
@@ -130,6 +186,7 @@
     const missing = needs.includes("references") && !body.references.length ? "known good replies" : needs.includes("context") && !body.context.length ? "a conversation" : "";
     if (missing) $("why-problem").textContent = `${request.metric} needs ${missing}.`;
     if (missing || !body.reply.trim()) { $("why").hidden = $("attacks").hidden = true; return; }
+    $("why-status").textContent = "Explaining…";
     for (const [path, box, show] of [["/explain", "why", showWhy], ["/attack", "attacks", showAttacks]]) {
       try {
         const answer = await ask(path, request);
@@ -141,16 +198,39 @@
         $("why-problem").textContent = error.message;
       }
     }
+    $("why-status").textContent = "";
   };
   const score = async (version) => {
     const body = readInputs();
     const names = metrics.filter((one) => one.quick || $("slow").checked).map((one) => one.metric);
+    keepInAddress();
+    $("status").textContent = "Scoring…";
+    $("scores").setAttribute("aria-busy", "true");
     try {
       const answer = await ask("/try", { ...body, metrics: names.slice(0, 100) });
       if (version !== latest) return;
       showScores(answer.metrics, body);
-    } catch (error) { if (version === latest) $("status").textContent = error.message; }
+    } catch (error) {
+      if (version !== latest) return;
+      clearScores();
+      $("status").textContent = error.message;
+      return;
+    } finally { if (version === latest) $("scores").removeAttribute("aria-busy"); }
     later(version, () => explain(version, body), 500);
+  };
+
+  // The part of the address after # never reaches the server.
+  const FIELDS = ["context", "reply", "references"];
+  const keepInAddress = () => {
+    const example = new URLSearchParams(FIELDS.map((field) => [field, $(field).value.trimEnd()]));
+    const fits = example.toString().length < 16000;
+    history.replaceState(null, "", fits ? "#" + example : location.pathname + location.search);
+    $("share").textContent = fits ? "The address of this page holds the example: copy it to share or keep it." : "This example is too long for the address of the page.";
+  };
+  const readAddress = () => {
+    const example = new URLSearchParams(location.hash.slice(1));
+    if (!FIELDS.some((field) => example.has(field))) return;
+    for (const field of FIELDS) $(field).value = example.get(field) ?? "";
   };
   const later = (version, work, wait) => setTimeout(() => { if (version === latest) work(); }, wait);
   const changed = () => { latest += 1; const version = latest; later(version, () => score(version), 250); };
@@ -161,8 +241,14 @@
   $("file").addEventListener("change", async () => {
     const file = $("file").files[0];
     if (!file) return;
-    $("context").value = (await file.slice(0, 1000000).text());
+    const text = await file.slice(0, 1000000).text();
+    if (!takeLog(text)) $("context").value = text;
     changed();
   });
+  $("context").addEventListener("paste", (event) => {
+    if (!$("context").value.trim() && takeLog(event.clipboardData.getData("text"))) { event.preventDefault(); changed(); }
+  });
+  addEventListener("hashchange", () => { readAddress(); changed(); });
+  readAddress();
   changed();
 })();
