@@ -173,14 +173,21 @@ def test_strengths_of_three_systems_with_ties_equal_an_independent_computation(
     points = choices_of(found)
     assert 0.5 in {value for *_, value in points}
 
-    def loss(free: np.ndarray[Any, Any]) -> float:
+    def loss(free: np.ndarray[Any, Any]) -> float:  # Davidson (1970)
         strength = {"ann": free[0], "bob": free[1], "cleo": -free[0] - free[1]}
-        shares = [(expit(strength[a] - strength[b]), value) for a, b, value in points]
-        return -sum(value * math.log(p) + (1 - value) * math.log(1 - p) for p, value in shares)
+        total = 0.0
+        for a, b, value in points:
+            first, second = math.exp(strength[a]), math.exp(strength[b])
+            tie = math.exp(free[2]) * math.sqrt(first * second)
+            total -= math.log({1.0: first, 0.5: tie, 0.0: second}[value] / (first + second + tie))
+        return total
 
-    best = minimize(loss, np.zeros(2), tol=1e-10).x
+    best = minimize(loss, np.zeros(3), tol=1e-10).x
     strengths = {one.system: one.value for one in found.ranking.strengths}
-    assert strengths == pytest.approx({"ann": best[0], "bob": best[1], "cleo": -best.sum()}, abs=1e-4)
+    assert strengths == pytest.approx({"ann": best[0], "bob": best[1], "cleo": -best[0] - best[1]}, abs=1e-4)
+    assert found.ranking.ties is not None
+    assert found.ranking.ties.value == pytest.approx(math.exp(best[2]), abs=1e-4)
+    assert f"Tie parameter {math.exp(best[2]):.2f} [" in str(found.table())
     ann = [value if a == "ann" else 1 - value for a, b, value in points if {a, b} == {"ann", "bob"}]
     assert found.win_rate("ann", "bob").value == pytest.approx(sum(ann) / len(ann))
     # What is written goes on to other commands, with the same strengths.

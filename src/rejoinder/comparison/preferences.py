@@ -1,8 +1,9 @@
 """Which system people prefer, or a judge: strengths by Bradley and Terry's model from choices between two replies.
 
-Intervals are clustered by dialogue (by item, where it names none): judgements of its replies are not independent. Where
-a system was never beaten (or never won) there are no strengths; then they are shrunk a little, and the table says so.
-The preferences of a judge (``judge:MODEL``) are ranked apart from those of people.
+Ties are a third outcome, by Davidson's (1970) model. Intervals are clustered by dialogue (by item, where it names none):
+judgements of its replies are not independent. Where a system was never beaten (or never won) there are no strengths;
+then they are shrunk a little, and the table says so. The preferences of a judge (``judge:MODEL``) are ranked apart from
+those of people.
 """
 
 from __future__ import annotations
@@ -12,11 +13,9 @@ from dataclasses import dataclass, replace
 
 from rejoinder.comparison.judgements import AGGREGATE, check_preferences, is_by_judge
 from rejoinder.errors import InputError
-from rejoinder.stats.bradley_terry import POINTS, StrengthRanking, rank_systems
+from rejoinder.stats.bradley_terry import POINTS, SHRINKAGE, StrengthRanking, rank_finite
 from rejoinder.table import Cell, Estimate, Table, format_count, join_names
 from rejoinder.types import Item, Preference, Record, Response
-
-SHRINKAGE = 0.1
 
 
 @dataclass(frozen=True)
@@ -48,9 +47,11 @@ class PreferenceRanking:
         notes = [
             f"{format_count(self.ranking.n, 'preference')} by {format_count(self.n_raters, 'rater')} on "
             f"{format_count(self.n_items, 'item')}, {format_count(self.n_ties, 'tie')}; a tie is half a point for "
-            "each. A system with strength a is expected to get 1 / (1 + exp(b - a)) points against one with strength "
-            f"b; [low, high]: 95% interval over {unit}.",
+            "each. A system with strength a is expected to win 1 / (1 + exp(b - a)) of its judgements without ties "
+            f"against one with strength b; [low, high]: 95% interval over {unit}.",
         ]
+        if self.ranking.ties is not None:
+            notes.append(self.ranking.ties.sentence())
         if self.shrunk:
             notes.append(f"Strengths are shrunk towards 0 (by {SHRINKAGE:g}): {self.shrunk}.")
         elif self.ranking.reason:
@@ -133,10 +134,7 @@ def _rank_aspect(
         [preference.item for preference in between_systems],
     )
     clusters = [("item", item) if dialogues.get(item) is None else ("dialogue", dialogues[item]) for item in items]
-    ranking, shrunk = rank_systems(*names, points, clusters), None
-    if ranking.reason and "set shrinkage" in ranking.reason:
-        shrunk = ranking.reason.partition("; set shrinkage")[0]
-        ranking = rank_systems(*names, points, clusters, shrinkage=SHRINKAGE)
+    ranking, shrunk = rank_finite(*names, points, clusters, ties="davidson")
     return PreferenceRanking(
         aspect,
         ranking,

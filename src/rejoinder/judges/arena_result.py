@@ -21,12 +21,10 @@ from rejoinder.judges.bias import JudgeBias, bias_table, format_percent, measure
 from rejoinder.judges.pairs import POINTS, ComparedPair
 from rejoinder.scoring.texts import JUDGE
 from rejoinder.stats.arrays import Floats
-from rejoinder.stats.bradley_terry import StrengthRanking, rank_strengths, rank_systems
+from rejoinder.stats.bradley_terry import SHRINKAGE, StrengthRanking, rank_finite, rank_strengths
 from rejoinder.stats.interval import Interval, interval_estimate, mean_interval, share_interval
 from rejoinder.table import Cell, Estimate, Table, format_count
 from rejoinder.types import Item, Preference, Response
-
-SHRINKAGE = 0.1
 
 
 class PeopleAgreement(NamedTuple):
@@ -61,20 +59,20 @@ class Arena:
         """The systems that were compared."""
         return sorted({reply.system for pair in self.pairs for reply in (pair.first, pair.second)})
 
-    @functools.cached_property
+    @property
     def ranking(self) -> StrengthRanking:
-        """The systems by strength (Bradley-Terry, a tie is half a win for each); shrunk where some is infinite."""
-        ranking = rank_systems(*self._columns)
-        if ranking.reason and "set shrinkage" in ranking.reason:
-            return rank_systems(*self._columns, shrinkage=SHRINKAGE)
-        return ranking
+        """The systems by strength (Bradley-Terry, with Davidson's ties); shrunk where some is infinite."""
+        return self._ranking[0]
+
+    @functools.cached_property
+    def _ranking(self) -> tuple[StrengthRanking, str | None]:
+        return rank_finite(*self._columns, ties="davidson")
 
     @functools.cached_property
     def ranks(self) -> Mapping[str, tuple[int, int]]:
         """The best and the worst rank that each system may have."""
-        reason = rank_systems(*self._columns).reason or ""
-        shrinkage = SHRINKAGE if "set shrinkage" in reason else 0.0
-        return rank_strengths(*self._columns, shrinkage=shrinkage, seed=self.seed)
+        shrinkage = SHRINKAGE if self._ranking[1] else 0.0
+        return rank_strengths(*self._columns, ties="davidson", shrinkage=shrinkage, seed=self.seed)
 
     @functools.cached_property
     def bias(self) -> JudgeBias:
@@ -196,17 +194,18 @@ class Arena:
             f"{format_count(len(self.pairs), 'pair')} of replies on "
             f"{format_count(len({pair.item.id for pair in self.pairs}), 'item')}, each asked in both orders; "
             f"{format_count(ties, 'tie')}, {equal:,} of them equal replies. These are the preferences of a model, not "
-            "of people. A system with strength a is expected to get 1 / (1 + exp(b - a)) points against one with "
-            "strength b, where a tie is half a point; [low, high] and ranks: 95% intervals over dialogues, or items "
-            "without one."
+            "of people. A system with strength a is expected to win 1 / (1 + exp(b - a)) of its pairs without ties "
+            "against one with strength b; a tie is half a point; [low, high] and ranks: 95% intervals over dialogues, "
+            "or items without one."
         ]
+        ranking, shrunk = self._ranking
+        if ranking.ties is not None:
+            notes.append(ranking.ties.sentence())
         if unread:
             notes.append(f"No answer could be read for {format_count(unread, 'pair')}, which are left out.")
-        if reason := rank_systems(*self._columns).reason:
-            shrunk = reason.partition("; set shrinkage")[0]
-            notes.append(
-                f"Strengths are shrunk towards 0 (by {SHRINKAGE:g}): {shrunk}." if shrunk != reason else reason
-            )
+        if shrunk or ranking.reason:
+            why = f"Strengths are shrunk towards 0 (by {SHRINKAGE:g}): {shrunk}" if shrunk else ranking.reason
+            notes.append(f"{why}.")
         if self.left_out:
             reasons = ", ".join(f"{n:,} {reason}" for reason, n in Counter(self.left_out).most_common())
             notes.append(f"Replies left out: {reasons}.")
