@@ -98,6 +98,7 @@ if TYPE_CHECKING:
     from rejoinder.judges import order_consistency as order_consistency
     from rejoinder.judges import rubric_names as rubric_names
     from rejoinder.judges.arena import arena as arena
+    from rejoinder.judges.arena import estimate_arena_cost as estimate_arena_cost
     from rejoinder.judges.arena_result import Arena as Arena
     from rejoinder.judges.pairs import PairComparison as PairComparison
     from rejoinder.metric import Metric as Metric
@@ -245,7 +246,7 @@ _WHERE = {
         "order_consistency",
         "rubric_names",
     ),
-    "judges.arena": ("arena",),
+    "judges.arena": ("arena", "estimate_arena_cost"),
     "judges.arena_result": ("Arena",),
     "judges.pairs": ("PairComparison",),
     "metric": ("Metric", "Row", "SetMetric", "metric_names", "parse", "signature"),

@@ -1,9 +1,9 @@
 """Which system people prefer, or a judge: strengths by Bradley and Terry's model from choices between two replies.
 
-Ties are a third outcome, by Davidson's (1970) model. Intervals are clustered by dialogue (by item, where it names none):
-judgements of its replies are not independent. Where a system was never beaten (or never won) there are no strengths;
-then they are shrunk a little, and the table says so. The preferences of a judge (``judge:MODEL``) are ranked apart from
-those of people.
+Ties are a third outcome, by the model of Davidson (1970). Intervals are clustered by dialogue (by item, where it names
+none): judgements of its replies are not independent. Where a system was never beaten (or never won) there are no
+strengths; then they are shrunk a little, and the table says so. The preferences of a judge (``judge:MODEL``) are ranked
+apart from those of people.
 """
 
 from __future__ import annotations

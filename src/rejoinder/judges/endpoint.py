@@ -17,6 +17,7 @@ from rejoinder.judges.budget import claim_budget
 from rejoinder.judges.completion import ChatCompletion, TokenUsage, parse_chat_completion
 from rejoinder.judges.expected_score import compute_expected_score
 from rejoinder.judges.pairs import PairComparison, ResponsePair
+from rejoinder.judges.prices import explain_missing_price, find_price
 from rejoinder.judges.prompt import NOTHING, RETRY_PREFIX, VERSION, Messages, Shown, choice_messages, rating_messages
 from rejoinder.judges.protocol import AnswerForm, EndpointRequest, Format
 from rejoinder.judges.requests import Readable, is_unanswered, send_requests
@@ -25,7 +26,7 @@ from rejoinder.judges.settings import read_endpoint_settings, read_max_tries
 from rejoinder.judges.token_estimate import estimate_tokens
 from rejoinder.judges.verdict import Problem
 from rejoinder.paths import cache_home
-from rejoinder.scoring.cost import RequestPreview
+from rejoinder.scoring.cost import RequestPreview, RequestPrice
 from rejoinder.types import Choice, Turn
 
 AnswerFormat: TypeAlias = Literal["auto", "schema", "tool", "text"]
@@ -141,6 +142,31 @@ class RemoteJudge:
     def preview_pairs(self, pairs: Sequence[ResponsePair]) -> Iterator[RequestPreview]:
         """The requests about some pairs, in both orders, and whether they are answered; nothing is sent."""
         return self._preview((r for pair in pairs for r in self._choices(pair)), _has_choice)
+
+    def trace_pairs(self, pairs: Sequence[ResponsePair]) -> Iterator[dict[str, Any]]:
+        """The stored raw answers about some pairs, as a run folder has those about replies; nothing is sent."""
+        store = self._store()
+        store.refresh()
+        for key in dict.fromkeys(request.key for pair in pairs for request in self._choices(pair)):
+            for answer in store.get_all(key):
+                completion = parse_chat_completion(answer.body.encode())
+                reading = read_choice(completion.content, completion.ending)
+                problem = reading.problem if answer.outcome != "refused" else None
+                yield {"response": key, "usage": completion.usage._asdict(), "problem": problem, **answer._asdict()}
+
+    def request_price(self) -> RequestPrice | str:
+        """Return the price of the model's tokens, or why it is not known."""
+        price = find_price(self.model)
+        if price is None:
+            return explain_missing_price(self.model)
+        return RequestPrice(price.input, price.output, price.currency, price.describe())
+
+    def longest_output(self) -> int | None:
+        """Return the most tokens of an answer."""
+        return self.max_tokens
+
+    def __str__(self) -> str:
+        return f"judge:{self.model}"
 
     def _preview(self, requests: Iterator[EndpointRequest], readable: Readable) -> Iterator[RequestPreview]:
         store, max_tries = self._store(), read_max_tries()

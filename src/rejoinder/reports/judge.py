@@ -163,7 +163,7 @@ def _measure_stored_bias(metric: Judge, data: Collection) -> JudgeBias | None:
     """The biases in choices between two replies of this run that are stored; None where there are none."""
     asked = metric.judge()
     pairs = read_stored_pairs(asked, data, _MOST_PAIRS) if isinstance(asked, RemoteJudge) else []
-    return measure_bias(pairs) if pairs else None
+    return measure_bias(pairs, asked.rubric.unit) if pairs else None
 
 
 def _attack_judge(

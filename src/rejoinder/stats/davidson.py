@@ -1,7 +1,7 @@
 """Strengths of systems and their ties by maximum likelihood: Davidson's (1970) model, and whether they exist.
 
-Of two systems with strengths a and b, the weights of the outcomes are exp((a - b) / 2), exp((b - a) / 2) and, for a tie,
-v. The logarithm of the likelihood is concave in the strengths and in the logarithm of v, which is minus infinity where
+Of two systems with strengths a and b, the weights of the outcomes are exp((a - b) / 2), exp((b - a) / 2) and, for a
+tie, v. The likelihood is log-concave in the strengths and in the logarithm of v, which is minus infinity where
 nothing is tied: then the model is that of Bradley and Terry (1952).
 """
 
