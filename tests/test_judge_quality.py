@@ -7,6 +7,7 @@ import math
 import random
 from itertools import permutations
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from scipy.stats import kendalltau, rankdata
 
 import rejoinder
 from rejoinder.cli import program
-from rejoinder.comparison.judge_quality import _permutation_p
+from rejoinder.comparison.judge_quality import _permutation_p, quality_table
 from rejoinder.errors import SpecError
 from rejoinder.reports.judge import judge_tables
 from rejoinder.types import Item, Rating, Record, Reference, Response, Turn
@@ -95,6 +96,20 @@ def test_a_judge_that_follows_quality_may_be_used_for_both(tmp_path: Path, monke
     assert quality.best.name == "rouge_l"
     assert quality.best.lead.low > 0
     assert quality.verbosity.low < 0 < quality.verbosity.high
+    # Kendall within systems, against scipy: the mean over the five systems.
+    scores, data = rejoinder.load(tmp_path / "run"), rejoinder.read(tmp_path / "run" / "data.jsonl")
+    people: dict[str, list[float]] = {}
+    for rating in data.ratings:
+        people.setdefault(rating.response or "", []).append(rating.value)
+    judged, names = scores[JUDGE], [scores.systems[code] for code in scores.system_codes]
+    rows = {name: [i for i, one in enumerate(names) if one == name] for name in LEVEL}
+    mean = {
+        name: kendalltau([judged[i] for i in of], [fmean(people[scores.responses[i]]) for i in of]).statistic
+        for name, of in rows.items()
+    }
+    assert quality.within_kendall.value == pytest.approx(fmean(mean.values()))
+    assert 0 < quality.within_kendall.low < quality.within_kendall.value < quality.within.value
+    assert "Kendall within" in str(quality_table([quality]))
     (said,) = summary.sentences()
     assert said.startswith("judge(model='m'), by 300 ratings of apt: may rank systems (Kendall ")
     assert "; may be used for single replies (agreement within systems ." in said

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rejoinder.annotation.judgements import RaterReport as RaterReport
     from rejoinder.annotation.judgements import aggregate as aggregate
     from rejoinder.annotation.judgements import agreement as agreement
+    from rejoinder.annotation.judgements import read_project_ratings as read_project_ratings
     from rejoinder.annotation.power import PowerAnalysis as PowerAnalysis
     from rejoinder.annotation.power import power as power
     from rejoinder.annotation.project import Project as Project
@@ -191,7 +192,7 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "annotation.exports": ("ExportFile", "ImportSummary"),
-    "annotation.judgements": ("RaterReport", "aggregate", "agreement"),
+    "annotation.judgements": ("RaterReport", "aggregate", "agreement", "read_project_ratings"),
     "annotation.power": ("PowerAnalysis", "power"),
     "annotation.project": ("Project",),
     "augmentation.acceptance": ("Acceptance",),

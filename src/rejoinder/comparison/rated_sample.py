@@ -55,11 +55,15 @@ class RatedSample:
     range: tuple[float, float]
 
 
-def read_ratings(source: str | Path) -> list[Record]:
-    """The records of a file with ratings, which may name replies that it does not have itself.
+def read_ratings(source: Collection | str | Path) -> list[Record]:
+    """The records of a collection or a file with ratings, which may name replies that it does not have itself.
 
     CSV needs the columns ``response`` and ``rating``; ``rater``, ``aspect`` and ``probability`` are read too.
     """
+    if isinstance(source, Collection):
+        return list(source)
+    if str(source).lower().endswith(".toml"):
+        raise InputError(f"{source}: is an annotation project; in Python give read_project_ratings({str(source)!r})")
     if str(source).lower().endswith(".csv"):
         return list(_read_table(Path(source)))
     data = Input(source)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import orjson
 
-from rejoinder.judges.answer import read_choice, read_score
+from rejoinder.judges.answer import find_written_scores, read_choice, read_score
 from rejoinder.judges.answer_store import AnswerStore, StoredAnswer
 from rejoinder.judges.budget import claim_budget
 from rejoinder.judges.completion import ChatCompletion, TokenUsage, parse_chat_completion
@@ -44,7 +44,8 @@ class RawAnswer(NamedTuple):
     """One raw answer, with the score read from it, or why there is none.
 
     ``weighted`` says whether the score is the expected one under the log-probabilities; None where they were not
-    requested, or there is no score.
+    requested, or there is no score. ``repeats`` says whether the answer states a verdict that is written in the reply
+    itself; None where none is, or there is no score.
     """
 
     repeat: int
@@ -53,6 +54,7 @@ class RawAnswer(NamedTuple):
     answer: StoredAnswer
     problem: Problem | None = None
     weighted: bool | None = None
+    repeats: bool | None = None
 
     def record(self) -> dict[str, Any]:
         """The answer as a JSON object; whole scores are whole numbers."""
@@ -61,6 +63,7 @@ class RawAnswer(NamedTuple):
         parsed: dict[str, Any] = {"repeat": self.repeat, "score": score, "usage": self.usage._asdict()}
         parsed |= {"problem": self.problem} if self.problem else {}
         parsed |= {} if self.weighted is None else {"weighted": self.weighted}
+        parsed |= {} if self.repeats is None else {"repeats_reply": self.repeats}
         return {**parsed, **self.answer._asdict()}
 
     @classmethod
@@ -68,7 +71,8 @@ class RawAnswer(NamedTuple):
         """The answer that ``record`` wrote."""
         answer = StoredAnswer(**{name: record[name] for name in StoredAnswer._fields if name in record})
         usage = TokenUsage(**record["usage"])
-        return cls(record["repeat"], record["score"], usage, answer, record.get("problem"), record.get("weighted"))
+        more = (record.get(name) for name in ("problem", "weighted", "repeats_reply"))
+        return cls(record["repeat"], record["score"], usage, answer, *more)
 
 
 @dataclass(frozen=True)
@@ -133,7 +137,9 @@ class RemoteJudge:
         store.refresh()
         for request in requests:
             stored = [(n, answer) for n, r in enumerate(self._ratings(request)) for answer in store.get_all(r.key)]
-            yield [self._read_answer(n, answer) for n, answer in stored]
+            said = request.reply or "\n".join(turn.text for turn in request.context)
+            written = find_written_scores(said, self.rubric) if stored else set()
+            yield [self._read_answer(n, answer, written) for n, answer in stored]
 
     def preview(self, ratings: Sequence[RatingRequest]) -> Iterator[RequestPreview]:
         """The requests about some replies, and whether they are answered; nothing is sent."""
@@ -178,16 +184,18 @@ class RemoteJudge:
             size = estimate_tokens(*(str(message["content"]) for message in request.body["messages"]))
             yield RequestPreview(request.key, size, not is_unanswered(stored, max_tries, readable), *usage)
 
-    def _read_answer(self, repeat: int, answer: StoredAnswer) -> RawAnswer:
+    def _read_answer(self, repeat: int, answer: StoredAnswer, written: Set[float] = frozenset()) -> RawAnswer:
+        """An answer with its score; ``written`` are the verdicts in the reply itself."""
         completion = parse_chat_completion(answer.body.encode())
         if answer.outcome == "refused":
             return RawAnswer(repeat, None, completion.usage, answer)
         reading = read_score(completion.content, self.rubric, completion.ending)
+        repeats = reading.score in written if written and reading.score is not None else None
         if reading.score is None or not self.logprobs:
-            return RawAnswer(repeat, reading.score, completion.usage, answer, reading.problem)
+            return RawAnswer(repeat, reading.score, completion.usage, answer, reading.problem, None, repeats)
         expected = compute_expected_score(completion, self.rubric, reading.score)
         score = reading.score if expected is None else expected
-        return RawAnswer(repeat, score, completion.usage, answer, weighted=expected is not None)
+        return RawAnswer(repeat, score, completion.usage, answer, None, expected is not None, repeats)
 
     def _has_score(self, completion: ChatCompletion) -> bool:
         return read_score(completion.content, self.rubric, completion.ending).score is not None

@@ -16,6 +16,7 @@ from rejoinder.comparison.judge_quality import JudgeQuality, measure_judge, qual
 from rejoinder.comparison.rated_scores import DIALOGUE, list_rated_aspects
 from rejoinder.data.collection import Collection
 from rejoinder.errors import RunError, SpecError, nearest
+from rejoinder.judges.answer_summary import describe_repeated
 from rejoinder.judges.arena import read_stored_pairs
 from rejoinder.judges.bias import JudgeBias, bias_table, measure_bias
 from rejoinder.judges.consistency import (
@@ -24,6 +25,7 @@ from rejoinder.judges.consistency import (
     compute_price,
     count_answers,
     count_problems,
+    count_repeated,
     measure_consistency,
 )
 from rejoinder.judges.endpoint import RawAnswer, RemoteJudge
@@ -64,6 +66,7 @@ class JudgeSummary:
     cost: float
     unanswered: int
     problems: Mapping[str, int] = field(default_factory=dict)
+    repeated: tuple[int, int] = (0, 0)  # answers with a verdict that the reply contains, and all about such replies
     quality: Sequence[JudgeQuality] = ()
     bias: JudgeBias | None = None
     attacks: Sequence[ReplyTrial] = ()
@@ -136,6 +139,7 @@ def judge(
                 cost if is_remote else 0.0,
                 sum(not answers for answers in answers_by_reply) if is_remote else 0,
                 count_problems(answers_by_reply),
+                count_repeated(answers_by_reply),
                 _measure_quality(folder, metric, data, aspect, resamples, seed),
                 _measure_stored_bias(metric, data),
                 _attack_judge(metric, pairs, attacks, seed, announce) if attacks else (),
@@ -246,6 +250,8 @@ def _judge_notes(summary: JudgeSummary) -> Iterator[str]:
     if summary.problems:
         reasons = ", ".join(f"{n:,} {reason}" for reason, n in Counter(summary.problems).most_common())
         yield f"{summary.metric}: answers that could not be read: {reasons}."
+    if summary.repeated[1]:
+        yield f"{summary.metric}: {describe_repeated(*summary.repeated)}: read these replies."
     if n := summary.answers.uncounted:
         yield f"{summary.metric}: {format_count(n, 'answer')} without a valid token count, so the cost is unknown."
     if summary.unanswered:
