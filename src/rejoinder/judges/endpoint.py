@@ -89,19 +89,19 @@ class RemoteJudge:
 
     def rate(self, requests: Sequence[RatingRequest]) -> list[list[float | None]]:
         """The scores of each reply, one per repeat; None where no answer could be read."""
-        self._ask((r for request in requests for r in self._ratings(request)), self._has_score)
-        return [[self._rating(r) for r in self._ratings(request)] for request in requests]
+        self._ask((r for request in requests for r in self.rating_requests(request)), self._has_score)
+        return [[self._rating(r) for r in self.rating_requests(request)] for request in requests]
 
     def is_open(self, ratings: Sequence[RatingRequest]) -> bool:
         """Whether a request about these replies failed and would be sent again; nothing is sent now."""
         store, max_tries = self._store(), read_max_tries()
         store.refresh()
-        stored = (store.get_all(request.key) for rating in ratings for request in self._ratings(rating))
+        stored = (store.get_all(request.key) for rating in ratings for request in self.rating_requests(rating))
         return any(answers and is_unanswered(answers, max_tries, self._has_score) for answers in stored)
 
     def compare(self, pairs: Sequence[ResponsePair]) -> list[PairComparison]:
         """Which of two replies is better, asked in both orders."""
-        self._ask((r for pair in pairs for r in self._choices(pair)), _has_choice)
+        self._ask((r for pair in pairs for r in self.choice_requests(pair)), _has_choice)
         return self._read_comparisons(pairs)
 
     def stored_comparisons(self, pairs: Sequence[ResponsePair]) -> list[PairComparison]:
@@ -120,14 +120,14 @@ class RemoteJudge:
         """How many requests would be sent now, because no answer to them is stored."""
         store, tries = self._store(), read_max_tries()
         store.refresh()
-        asked = {r.key: self._has_score for rating in ratings for r in self._ratings(rating)}
-        asked |= {r.key: _has_choice for pair in pairs for r in self._choices(pair)}
+        asked = {r.key: self._has_score for rating in ratings for r in self.rating_requests(rating)}
+        asked |= {r.key: _has_choice for pair in pairs for r in self.choice_requests(pair)}
         return sum(is_unanswered(store.get_all(key), tries, readable) for key, readable in asked.items())
 
     def _read_comparisons(self, pairs: Sequence[ResponsePair]) -> list[PairComparison]:
         comparisons = []
         for pair in pairs:
-            forward, backward = (self._choice(r) for r in self._choices(pair))
+            forward, backward = (self._choice(r) for r in self.choice_requests(pair))
             comparisons.append(PairComparison.of_choices(forward, swap_choice(backward)))
         return comparisons
 
@@ -136,24 +136,26 @@ class RemoteJudge:
         store = self._store()
         store.refresh()
         for request in requests:
-            stored = [(n, answer) for n, r in enumerate(self._ratings(request)) for answer in store.get_all(r.key)]
+            stored = [
+                (n, answer) for n, r in enumerate(self.rating_requests(request)) for answer in store.get_all(r.key)
+            ]
             said = request.reply or "\n".join(turn.text for turn in request.context)
             written = find_written_scores(said, self.rubric) if stored else set()
             yield [self._read_answer(n, answer, written) for n, answer in stored]
 
     def preview(self, ratings: Sequence[RatingRequest]) -> Iterator[RequestPreview]:
         """The requests about some replies, and whether they are answered; nothing is sent."""
-        return self._preview((r for rating in ratings for r in self._ratings(rating)), self._has_score)
+        return self._preview((r for rating in ratings for r in self.rating_requests(rating)), self._has_score)
 
     def preview_pairs(self, pairs: Sequence[ResponsePair]) -> Iterator[RequestPreview]:
         """The requests about some pairs, in both orders, and whether they are answered; nothing is sent."""
-        return self._preview((r for pair in pairs for r in self._choices(pair)), _has_choice)
+        return self._preview((r for pair in pairs for r in self.choice_requests(pair)), _has_choice)
 
     def trace_pairs(self, pairs: Sequence[ResponsePair]) -> Iterator[dict[str, Any]]:
         """The stored raw answers about some pairs, as a run folder has those about replies; nothing is sent."""
         store = self._store()
         store.refresh()
-        for key in dict.fromkeys(request.key for pair in pairs for request in self._choices(pair)):
+        for key in dict.fromkeys(request.key for pair in pairs for request in self.choice_requests(pair)):
             for answer in store.get_all(key):
                 completion = parse_chat_completion(answer.body.encode())
                 reading = read_choice(completion.content, completion.ending)
@@ -221,12 +223,14 @@ class RemoteJudge:
         choices = (read_choice(completion.content, completion.ending).choice for completion in completions)
         return next((choice for choice in choices if choice is not None), None)
 
-    def _ratings(self, request: RatingRequest) -> Iterator[EndpointRequest]:
+    def rating_requests(self, request: RatingRequest) -> Iterator[EndpointRequest]:
+        """What is sent about one reply, once per repeat."""
         for repeat in range(self.repeats):
             messages = rating_messages(self.rubric, request.context, request.reply, repeat, request.shown)
             yield self._request(messages, {"score": {"type": "integer", "enum": list(self.rubric.levels)}})
 
-    def _choices(self, pair: ResponsePair) -> Iterator[EndpointRequest]:
+    def choice_requests(self, pair: ResponsePair) -> Iterator[EndpointRequest]:
+        """What is sent about two replies: both orders."""
         for one in (pair, pair.swap()):
             messages = choice_messages(self.rubric, one.context, one.first, one.second, shown=one.shown)
             yield self._request(messages, {"better": {"type": "string", "enum": ["first", "second", "tie"]}})
