@@ -55,7 +55,7 @@ class PreferenceRanking:
         if self.shrunk:
             notes.append(f"Strengths are shrunk towards 0 (by {SHRINKAGE:g}): {self.shrunk}.")
         elif self.ranking.reason:
-            notes.append(f"{self.ranking.reason}.")
+            notes.append(f"{self.ranking.reason[0].upper()}{self.ranking.reason[1:]}.")
         if self.within_system:
             notes.append(
                 f"Left out: {format_count(self.within_system, 'preference')} between two replies of one system."

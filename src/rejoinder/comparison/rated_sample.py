@@ -113,6 +113,9 @@ def take_sample(
     else:
         metas |= {one.id: {**metas.get(one.id, {}), **one.meta} for one in records if isinstance(one, Response)}
         ratings = [one for one in records if isinstance(one, Rating) and one.response]
+        if not ratings:
+            what = "preferences between two replies do not count" if records else "nobody has rated a reply"
+            raise InputError(f"the ratings have none of single replies ({what}); rate those that were drawn")
     known = set(scores.responses)
     others = len({one.response for one in ratings if one.response not in known})
     ratings = [one for one in ratings if one.response in known]

@@ -25,6 +25,7 @@ from rejoinder.seeded import stable_shuffle
 from rejoinder.types import Item, Pair, Preference, Response
 
 Drawn: TypeAlias = tuple[Pair, Pair]
+_FURTHER = "a further reply of a system to one item"
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def _sort_replies(data: Collection, rubric: Rubric, left_out: Counter[str]) -> d
         if reason := _explain_unjudged(pair, rubric):
             left_out[reason] += 1
         elif pair.response.system in replies.setdefault(key, {}):
-            left_out["a further reply of a system to one item"] += 1
+            left_out[_FURTHER] += 1
         else:
             replies[key][pair.response.system] = pair
     return replies
@@ -162,4 +163,7 @@ def explain_no_pairs(name: str, rubric: Rubric, left_out: Counter[str], only_rat
     what = "no item has replies of two systems that can be judged"
     if rubric.unit == "dialogue":
         what = "no dialogue has replies of two systems that can be judged (their items need the same 'dialogue')"
-    return InputError(f"{name}: {what}{why}; name the files of both systems: rejoinder arena FIRST=FILE SECOND=FILE")
+    remedy = "name the files of both systems: rejoinder arena FIRST=FILE SECOND=FILE"
+    if any(reason not in ("blank", _FURTHER) for reason in left_out):
+        remedy = "add what is missing, or use another rubric (rejoinder list rubrics shows what each needs)"
+    return InputError(f"{name}: {what}{why}; {remedy}")

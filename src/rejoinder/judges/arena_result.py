@@ -220,8 +220,8 @@ class Arena:
         if unread:
             notes.append(f"No answer could be read for {format_count(unread, 'pair')}, which are left out.")
         if shrunk or ranking.reason:
-            why = f"Strengths are shrunk towards 0 (by {SHRINKAGE:g}): {shrunk}" if shrunk else ranking.reason
-            notes.append(f"{why}.")
+            why = f"strengths are shrunk towards 0 (by {SHRINKAGE:g}): {shrunk}" if shrunk else str(ranking.reason)
+            notes.append(f"{why[0].upper()}{why[1:]}.")
         if self.shared_contexts:
             notes.append(
                 f"In {format_count(self.shared_contexts, 'pair')} both systems answered the same stored context: its "
