@@ -187,7 +187,7 @@ def test_strengths_of_three_systems_with_ties_equal_an_independent_computation(
     assert strengths == pytest.approx({"ann": best[0], "bob": best[1], "cleo": -best[0] - best[1]}, abs=1e-4)
     assert found.ranking.ties is not None
     assert found.ranking.ties.value == pytest.approx(math.exp(best[2]), abs=1e-4)
-    assert f"Tie parameter {math.exp(best[2]):.2f} [" in str(found.table())
+    assert f"Tie parameter {math.exp(best[2]):.3g} [" in str(found.table())
     ann = [value if a == "ann" else 1 - value for a, b, value in points if {a, b} == {"ann", "bob"}]
     assert found.win_rate("ann", "bob").value == pytest.approx(sum(ann) / len(ann))
     # What is written goes on to other commands, with the same strengths.

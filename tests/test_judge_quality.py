@@ -20,7 +20,7 @@ from scipy.stats import kendalltau, rankdata
 import rejoinder
 from rejoinder.cli import program
 from rejoinder.comparison.judge_quality import _permutation_p, quality_table
-from rejoinder.errors import SpecError
+from rejoinder.errors import BudgetError, SpecError
 from rejoinder.reports.judge import judge_tables
 from rejoinder.types import Item, Rating, Record, Reference, Response, Turn
 
@@ -278,3 +278,17 @@ def test_attack_sends_a_sample_to_the_judge_and_says_how_many_requests_first(
         assert len(server.sent) == sent
     quiet = CliRunner().invoke(program, ["attack", "-m", "length", "-n", "6"])
     assert "requests" not in quiet.stderr
+
+
+def test_requests_about_changed_replies_stay_within_a_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REJOINDER_JUDGE_INPUT_PRICE", "1000")
+    monkeypatch.setenv("REJOINDER_JUDGE_OUTPUT_PRICE", "1000")
+    with served(judges(rate=rate_by(quality=0.6))) as server:
+        reach(server, monkeypatch)
+        rejoinder.run([write_rated(tmp_path, ("ann", "bob"), 4)], rejoinder.Plan.of([JUDGE]), tmp_path / "run")
+        before = len(server.sent)
+        with pytest.raises(BudgetError, match=r"the budget of 4\.00 does not allow another request"):
+            rejoinder.judge(tmp_path / "run", attacks=5, budget=4)
+        assert (len(server.sent) - before) * 110 / 1000 <= 4
+        (summary,) = rejoinder.judge(tmp_path / "run", attacks=5, budget=400)
+        assert summary.attacks

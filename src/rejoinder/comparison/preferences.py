@@ -50,7 +50,7 @@ class PreferenceRanking:
             "each. A system with strength a is expected to win 1 / (1 + exp(b - a)) of its judgements without ties "
             f"against one with strength b; [low, high]: 95% interval over {unit}.",
         ]
-        if self.ranking.ties is not None:
+        if self.ranking.ties is not None and self.ranking.ties.value:
             notes.append(self.ranking.ties.sentence())
         if self.shrunk:
             notes.append(f"Strengths are shrunk towards 0 (by {SHRINKAGE:g}): {self.shrunk}.")

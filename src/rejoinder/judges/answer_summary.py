@@ -100,8 +100,9 @@ def describe_summary(summary: Mapping[str, Any]) -> list[str]:
             f"{written:,} of {sum(scores.values()):,} scores are as written, because the log-probabilities of their "
             "tokens did not come"
         )
-    if written := summary.get("verdicts_in_replies"):
-        sentences.append(describe_repeated(written.get("repeated", 0), sum(written.values())))
+    written = summary.get("verdicts_in_replies", {})
+    if repeated := written.get("repeated", 0):
+        sentences.append(describe_repeated(repeated, sum(written.values())))
     return sentences
 
 

@@ -215,7 +215,7 @@ class Arena:
             "or items without one."
         ]
         ranking, shrunk = self._ranking
-        if ranking.ties is not None:
+        if ranking.ties is not None and ranking.ties.value:
             notes.append(ranking.ties.sentence())
         if unread:
             notes.append(f"No answer could be read for {format_count(unread, 'pair')}, which are left out.")

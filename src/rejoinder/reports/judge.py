@@ -15,7 +15,9 @@ from rejoinder import spec as specs
 from rejoinder.comparison.judge_quality import JudgeQuality, measure_judge, quality_table
 from rejoinder.comparison.rated_scores import DIALOGUE, list_rated_aspects
 from rejoinder.data.collection import Collection
+from rejoinder.engines.spending import SpendingLimit, check_budget, ledger_path, limit_spending
 from rejoinder.errors import RunError, SpecError, nearest
+from rejoinder.files import sha256_of_bytes
 from rejoinder.judges.answer_summary import describe_repeated
 from rejoinder.judges.arena import read_stored_pairs
 from rejoinder.judges.bias import JudgeBias, bias_table, measure_bias
@@ -98,6 +100,7 @@ def judge(
     output_price: float | None = None,
     resamples: int = 1000,
     seed: int = 0,
+    budget: float | None = None,
     announce: Announce | None = None,
 ) -> list[JudgeSummary]:
     """How good the judges of a finished run are: agreement with people, steadiness, biases, answers and cost.
@@ -110,6 +113,7 @@ def judge(
     - ``output_price``: the price per million output tokens.
     - ``resamples``: how often dialogues are resampled.
     - ``seed``: the seed of the resamples and of the changed replies.
+    - ``budget``: the most that the requests about changed replies may cost (docs/judge.md).
     - ``announce``: called with each judge and the number of requests before any is sent; it may raise.
 
     >>> import rejoinder
@@ -119,6 +123,7 @@ def judge(
     """
     if (input_price is None) != (output_price is None):
         raise SpecError("give both input_price and output_price, or neither")
+    check_budget(budget, "local")
     folder = Path(run)
     given = (input_price, output_price) if input_price is not None and output_price is not None else None
     metrics, data = _read_judges(folder), load_data(folder)
@@ -142,7 +147,7 @@ def judge(
                 count_repeated(answers_by_reply),
                 _measure_quality(folder, metric, data, aspect, resamples, seed),
                 _measure_stored_bias(metric, data),
-                _attack_judge(metric, pairs, attacks, seed, announce) if attacks else (),
+                _attack_judge(metric, pairs, attacks, seed, budget, announce) if attacks else (),
                 str(run),
             )
         )
@@ -171,14 +176,19 @@ def _measure_stored_bias(metric: Judge, data: Collection) -> JudgeBias | None:
 
 
 def _attack_judge(
-    metric: Judge, pairs: Sequence[Pair], n: int, seed: int, announce: Announce | None
+    metric: Judge, pairs: Sequence[Pair], n: int, seed: int, budget: float | None, announce: Announce | None
 ) -> list[ReplyTrial]:
     """What changed replies do to the judge's scores."""
     variants, asked = ReplyVariants.of(pairs, n, seed), metric.judge()
     if announce is not None:
         requests = metric.to_requests(variants.pairs)
         announce(str(metric), asked.count_requests(requests) if isinstance(asked, RemoteJudge) else 0)
-    return variants.measure(score_pairs(metric, variants.pairs), metric.range[0])
+    limit = None
+    if budget is not None:
+        keys = sorted(preview.key for preview in metric.preview_requests(variants.pairs))
+        limit = SpendingLimit(budget, str(ledger_path(sha256_of_bytes(repr(("attacks", keys)).encode())[:32])))
+    with limit_spending(limit):
+        return variants.measure(score_pairs(metric, variants.pairs), metric.range[0])
 
 
 def judge_tables(summaries: Sequence[JudgeSummary]) -> list[Table]:
@@ -251,7 +261,8 @@ def _judge_notes(summary: JudgeSummary) -> Iterator[str]:
         reasons = ", ".join(f"{n:,} {reason}" for reason, n in Counter(summary.problems).most_common())
         yield f"{summary.metric}: answers that could not be read: {reasons}."
     if summary.repeated[1]:
-        yield f"{summary.metric}: {describe_repeated(*summary.repeated)}: read these replies."
+        remedy = ": read these replies" if summary.repeated[0] else ""
+        yield f"{summary.metric}: {describe_repeated(*summary.repeated)}{remedy}."
     if n := summary.answers.uncounted:
         yield f"{summary.metric}: {format_count(n, 'answer')} without a valid token count, so the cost is unknown."
     if summary.unanswered:

@@ -72,9 +72,9 @@ class TieParameter(NamedTuple):
     def sentence(self) -> str:
         """The parameter in one sentence."""
         if math.isnan(self.low):
-            return f"Tie parameter {self.value:.2f} (Davidson 1970)."
+            return f"Tie parameter {self.value:.3g} (Davidson 1970)."
         return (
-            f"Tie parameter {self.value:.2f} [{self.low:.2f}, {self.high:.2f}] (Davidson 1970): two systems of the "
+            f"Tie parameter {self.value:.3g} [{self.low:.3g}, {self.high:.3g}] (Davidson 1970): two systems of the "
             f"same strength tie in {self.equal_share:.0%} of their pairs."
         )
 
