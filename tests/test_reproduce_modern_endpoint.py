@@ -149,7 +149,7 @@ def test_answers_that_do_not_cover_the_requests_are_refused(tmp_path: Path) -> N
     with pytest.raises(InputError, match=f"3 of {len(lines):,} requests have no answer"):
         read_small_verdicts(file)
     file.write_text("not JSON\n")
-    with pytest.raises(InputError, match="line 1: is no answer of a batch"):
+    with pytest.raises(InputError, match="line 1: is not an answer of a batch"):
         read_small_verdicts(file)
     with pytest.raises(InputError, match="cannot be read"):
         read_small_verdicts(tmp_path / "nothing")

@@ -55,6 +55,9 @@ def command(
     if (input_price is None) != (output_price is None):
         raise click.UsageError("give both --input-price and --output-price, or neither")
 
+    if budget is not None and not attacks:
+        raise click.UsageError("--budget limits what --attacks costs; nothing else is sent")
+
     def announce(metric: str, requests: int) -> None:
         click.echo(f"{metric}: {requests:,} requests about changed replies", err=True)
 

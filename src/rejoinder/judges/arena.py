@@ -5,17 +5,15 @@ By a rubric of whole dialogues, two dialogues are compared. Two equal ones are a
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any, TypeAlias
-
-import orjson
 
 from rejoinder.data.collection import Collection, collect
 from rejoinder.data.inputs import read
 from rejoinder.engines.spending import RESUME_HINT, SpendingLimit, check_budget, ledger_path, limit_spending
 from rejoinder.errors import BudgetError
+from rejoinder.files import sha256_of_bytes
 from rejoinder.judges.answer_summary import price_answers, summarise_answers
 from rejoinder.judges.arena_pairs import (
     Drawn,
@@ -85,10 +83,10 @@ def arena(
     records, name = _read_data(data)
     pairs, left_out = _draw(records, name, asked, PairChoice(n, systems, only_rated, seed))
     requests = _build_requests(asked, pairs)
-    answered = _tally(asked, requests).answered
+    tally = _tally(asked, requests)
     if announce is not None:
-        announce(len(pairs), asked.count_requests(pairs=requests) if isinstance(asked, RemoteJudge) else 0)
-    with limit_spending(_limit(asked, requests, budget)):
+        announce(len(pairs), len(tally.seen) - tally.answered)
+    with limit_spending(_limit(tally, budget)):
         comparisons = _compare(asked, pairs, requests, progress)
     whole = asked.rubric.unit == "dialogue"
     return Arena(
@@ -101,7 +99,7 @@ def arena(
         seed,
         asked.rubric.unit,
         count_shared_contexts(pairs) if whole else 0,
-        *_summarise(asked, requests, answered),
+        *_summarise(asked, requests, tally.answered),
     )
 
 
@@ -174,15 +172,12 @@ def _tally(judge: EmbeddedJudge | RemoteJudge, requests: Sequence[ResponsePair])
     return tally
 
 
-def _limit(
-    judge: EmbeddedJudge | RemoteJudge, requests: Sequence[ResponsePair], budget: float | None
-) -> SpendingLimit | None:
-    """The limit of this arena: the same judge and pairs again count what was paid before."""
-    if budget is None or isinstance(judge, EmbeddedJudge):
+def _limit(tally: RequestTally, budget: float | None) -> SpendingLimit | None:
+    """The limit of this arena: the same requests again count what was paid before."""
+    if budget is None:
         return None
-    keys = [preview.key for preview in judge.preview_pairs(requests)]
-    identity = hashlib.blake2b(orjson.dumps(["arena", judge.model, judge.rubric.digest, keys]), digest_size=16)
-    return SpendingLimit(budget, str(ledger_path(identity.hexdigest())))
+    identity = sha256_of_bytes(b"arena" + b"".join(sorted(tally.seen)))
+    return SpendingLimit(budget, str(ledger_path(identity)))
 
 
 def _compare(

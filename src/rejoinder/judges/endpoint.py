@@ -116,13 +116,12 @@ class RemoteJudge:
         store.refresh()
         return store.has_answers
 
-    def count_requests(self, ratings: Sequence[RatingRequest] = (), pairs: Sequence[ResponsePair] = ()) -> int:
+    def count_requests(self, ratings: Sequence[RatingRequest]) -> int:
         """How many requests would be sent now, because no answer to them is stored."""
         store, tries = self._store(), read_max_tries()
         store.refresh()
-        asked = {r.key: self._has_score for rating in ratings for r in self.rating_requests(rating)}
-        asked |= {r.key: _has_choice for pair in pairs for r in self.choice_requests(pair)}
-        return sum(is_unanswered(store.get_all(key), tries, readable) for key, readable in asked.items())
+        keys = {request.key for rating in ratings for request in self.rating_requests(rating)}
+        return sum(is_unanswered(store.get_all(key), tries, self._has_score) for key in keys)
 
     def _read_comparisons(self, pairs: Sequence[ResponsePair]) -> list[PairComparison]:
         comparisons = []

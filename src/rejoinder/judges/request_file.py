@@ -113,7 +113,7 @@ def _read_answers(
             continue
         found = _parse_json(line)
         if not isinstance(found, dict) or "custom_id" not in found:
-            raise InputError(f"{path} line {number}: is no answer of a batch; it needs custom_id and response")
+            raise InputError(f"{path} line {number}: is not an answer of a batch; it needs custom_id and response")
         key, response = found["custom_id"], found.get("response")
         if not isinstance(response, dict) or response.get("status_code", 200) != 200:
             continue  # a request that failed has no answer

@@ -186,7 +186,7 @@ def _attack_judge(
     limit = None
     if budget is not None:
         keys = sorted(preview.key for preview in metric.preview_requests(variants.pairs))
-        limit = SpendingLimit(budget, str(ledger_path(sha256_of_bytes(repr(("attacks", keys)).encode())[:32])))
+        limit = SpendingLimit(budget, str(ledger_path(sha256_of_bytes("attacks".join(keys).encode()))))
     with limit_spending(limit):
         return variants.measure(score_pairs(metric, variants.pairs), metric.range[0])
 

@@ -150,7 +150,8 @@ def rank_strengths(
     y, (a, b), groups, names, _ = _drop_missing(first, second, points, clusters)
     size, n_clusters = len(names), len(np.unique(groups))
     outcomes = _count_outcomes(y, a, b, groups, size, n_clusters, ties)
-    if n_clusters < 2 or explain_no_strengths(*outcomes.sum(axis=1), names, shrinkage):
+    wins, tied = outcomes.sum(axis=1)
+    if n_clusters < 2 or explain_no_strengths(wins, tied, names, shrinkage):
         return {}
     counts = resample_counts(n_clusters, n_resamples, make_generator(seed)).astype(np.float64)
     ranks = np.full((n_resamples, size, 2), NAN)
