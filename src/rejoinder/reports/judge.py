@@ -68,11 +68,11 @@ class JudgeSummary:
     cost: float
     unanswered: int
     problems: Mapping[str, int] = field(default_factory=dict)
-    repeated: tuple[int, int] = (0, 0)  # answers with a verdict that the reply contains, and all about such replies
     quality: Sequence[JudgeQuality] = ()
     bias: JudgeBias | None = None
     attacks: Sequence[ReplyTrial] = ()
     run: str = "RUN"
+    repeated: tuple[int, int] = (0, 0)  # answers with a verdict that the reply contains, and all about such replies
 
     def sentences(self) -> list[str]:
         """What the judge may be used for, and what is known about its choices between two replies."""
@@ -144,11 +144,11 @@ def judge(
                 cost if is_remote else 0.0,
                 sum(not answers for answers in answers_by_reply) if is_remote else 0,
                 count_problems(answers_by_reply),
-                count_repeated(answers_by_reply),
                 _measure_quality(folder, metric, data, aspect, resamples, seed),
                 _measure_stored_bias(metric, data),
                 _attack_judge(metric, pairs, attacks, seed, budget, announce) if attacks else (),
                 str(run),
+                count_repeated(answers_by_reply),
             )
         )
     return summaries
