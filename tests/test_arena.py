@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from judge_server import Judge as Server
-from judge_server import forget_endpoints, judges, says, served
+from judge_server import completion, forget_endpoints, judges, says, served
 from scipy.optimize import minimize
 from scipy.special import expit
 
@@ -26,9 +26,9 @@ import rejoinder
 from rejoinder.cli import program
 from rejoinder.comparison.power import pilot_from_records
 from rejoinder.data.collection import Collection, collect
-from rejoinder.errors import InputError, SpecError
+from rejoinder.errors import BudgetError, InputError, SpecError
 from rejoinder.judges import load_rubric
-from rejoinder.judges.arena import draw_pairs
+from rejoinder.judges.arena_pairs import PairChoice, draw_pairs
 from rejoinder.judges.arena_result import Arena
 from rejoinder.judges.pairs import ComparedPair, PairComparison
 from rejoinder.stats.interval import Interval
@@ -173,14 +173,21 @@ def test_strengths_of_three_systems_with_ties_equal_an_independent_computation(
     points = choices_of(found)
     assert 0.5 in {value for *_, value in points}
 
-    def loss(free: np.ndarray[Any, Any]) -> float:
+    def loss(free: np.ndarray[Any, Any]) -> float:  # Davidson (1970)
         strength = {"ann": free[0], "bob": free[1], "cleo": -free[0] - free[1]}
-        shares = [(expit(strength[a] - strength[b]), value) for a, b, value in points]
-        return -sum(value * math.log(p) + (1 - value) * math.log(1 - p) for p, value in shares)
+        total = 0.0
+        for a, b, value in points:
+            first, second = math.exp(strength[a]), math.exp(strength[b])
+            tie = math.exp(free[2]) * math.sqrt(first * second)
+            total -= math.log({1.0: first, 0.5: tie, 0.0: second}[value] / (first + second + tie))
+        return total
 
-    best = minimize(loss, np.zeros(2), tol=1e-10).x
+    best = minimize(loss, np.zeros(3), tol=1e-10).x
     strengths = {one.system: one.value for one in found.ranking.strengths}
-    assert strengths == pytest.approx({"ann": best[0], "bob": best[1], "cleo": -best.sum()}, abs=1e-4)
+    assert strengths == pytest.approx({"ann": best[0], "bob": best[1], "cleo": -best[0] - best[1]}, abs=1e-4)
+    assert found.ranking.ties is not None
+    assert found.ranking.ties.value == pytest.approx(math.exp(best[2]), abs=1e-4)
+    assert f"Tie parameter {math.exp(best[2]):.3g} [" in str(found.table())
     ann = [value if a == "ann" else 1 - value for a, b, value in points if {a, b} == {"ann", "bob"}]
     assert found.win_rate("ann", "bob").value == pytest.approx(sum(ann) / len(ann))
     # What is written goes on to other commands, with the same strengths.
@@ -231,14 +238,14 @@ def test_answers_that_cannot_be_read_are_counted_and_left_out(monkeypatch: pytes
 
 def test_the_sample_is_balanced_over_systems_and_spread_over_dialogues() -> None:
     data = collect(talks(("ann", "bob", "cleo"), 20, items=5))
-    pairs, _ = draw_pairs(data, RUBRIC, n=20)
+    pairs, _ = draw_pairs(data, RUBRIC, PairChoice(20))
     assert Counter((a.response.system, b.response.system) for a, b in pairs) == {
         ("ann", "bob"): 20, ("ann", "cleo"): 20, ("bob", "cleo"): 20,
     }  # fmt: skip
     assert len({a.item.dialogue for a, _ in pairs}) == 20
-    more = draw_pairs(data, RUBRIC, n=40)[0]
+    more = draw_pairs(data, RUBRIC, PairChoice(40))[0]
     assert {(a.response.id, b.response.id) for a, b in pairs} <= {(a.response.id, b.response.id) for a, b in more}
-    other = draw_pairs(data, RUBRIC, n=20, seed=1)[0]
+    other = draw_pairs(data, RUBRIC, PairChoice(20, seed=1))[0]
     assert {a.item.id for a, _ in pairs} != {a.item.id for a, _ in other}
 
 
@@ -248,7 +255,7 @@ def test_a_system_that_replied_to_few_items_is_compared_on_those() -> None:
         for r in talks(("ann", "bob", "cleo"), 30)
         if not (isinstance(r, Response) and r.system == "cleo" and int(r.item[1:].split("-")[0]) >= 4)
     ]
-    pairs, _ = draw_pairs(collect(records), RUBRIC, n=10)
+    pairs, _ = draw_pairs(collect(records), RUBRIC, PairChoice(10))
     counts = Counter((a.response.system, b.response.system) for a, b in pairs)
     assert counts == {("ann", "bob"): 10, ("ann", "cleo"): 4, ("bob", "cleo"): 4}
 
@@ -307,7 +314,7 @@ def test_what_cannot_be_judged_is_left_out_and_said(monkeypatch: pytest.MonkeyPa
     ("options", "message"),
     [
         ({"rubric": "faithful"}, "without documents"),
-        ({"rubric": "goal_reached"}, "rates whole dialogues"),
+        ({"rubric": "goal_reached", "only_rated": True}, "leave --people out"),
         ({"systems": ["dora"]}, "no reply is by the system 'dora'; the systems are: ann, bob"),
         ({"systems": ["ann"]}, "no item has replies of two systems"),
         ({"only_rated": True}, "people compared no two replies"),
@@ -394,7 +401,7 @@ def test_the_command_prints_the_tables_and_writes_what_other_commands_read(
     assert done.exit_code == 0, done.output
     assert "20 pairs of replies, 40 requests to m" in done.stderr
     assert "Systems by the preferences of judge:m: appropriate" in done.stdout
-    assert [table["title"] for table in json.loads(as_json.stdout)][1:] == ["Win rates", "The judge itself"]
+    assert [table["title"] for table in json.loads(as_json.stdout)][1:] == ["Win rates", "The judge itself", "Cost"]
     written = [json.loads(line) for line in out.read_text().splitlines()]
     preferences = [one for one in written if one["kind"] == "preference"]
     assert len(preferences) == 20
@@ -450,3 +457,127 @@ def test_a_pair_is_told_by_its_dialogue_or_its_item() -> None:
     assert ComparedPair(Item("i", ()), *replies, choice).cluster == ("item", "i")
     assert ComparedPair(Item("i", (), dialogue="d"), *replies, choice).cluster == ("dialogue", "d")
     assert ComparedPair(Item("i", ()), *replies, choice).doublings == -1.0
+
+
+# Whole dialogues
+
+
+def conversations(systems: tuple[str, ...], n: int = 12, own: bool = True) -> list[Record]:
+    """Dialogues of two replies of each system; the last one says done more often the later a system's name."""
+    records: list[Record] = []
+    for d in range(n):
+        opening = Turn(f"Book table {d}.", "user")
+        for number, system in enumerate(systems):
+            said = Turn(f"I am {system if own else 'someone'}: which day?", "assistant")
+            contexts = [(opening,), (opening, said, Turn("Friday.", "user"))]
+            for k, (context, text) in enumerate(zip(contexts, [said.text, "done " * (number + d % 2)], strict=True)):
+                name = f"d{d}/{system}/{k}" if own else f"d{d}/{k}"
+                if own or number == 0:
+                    records.append(Item(name, context, dialogue=f"d{d}"))
+                records.append(Response(f"d{d}/{system}/{k}", name, system, f"{text}for table {d}."))
+    return records
+
+
+def by_done(handler: Any, sent: dict[str, Any]) -> None:
+    """Choose the dialogue that says done more often."""
+    shown = json.loads(sent["messages"][-1]["content"].splitlines()[1])
+    counts = [
+        sum(turn["text"].count("done") for turn in shown[f"{place} conversation"]) for place in ("first", "second")
+    ]
+    better = "tie" if counts[0] == counts[1] else "first" if counts[0] > counts[1] else "second"
+    handler.give(200, completion(json.dumps({"better": better, "reason": "so"})))
+
+
+def test_by_a_rubric_of_whole_dialogues_two_dialogues_are_compared(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    data = collect(conversations(("ann", "bob", "cleo")))
+    with served(by_done) as server:
+        reach(server, monkeypatch)
+        found = rejoinder.arena(data, "m", rubric="goal_reached")
+        assert len(server.sent) == 3 * 12 * 2
+        shown = json.loads(server.sent[0]["messages"][-1]["content"].splitlines()[1])
+        again = rejoinder.arena(data, "m", rubric="goal_reached")
+        assert len(server.sent) == 3 * 12 * 2
+    assert [turn["speaker"] for turn in shown["first conversation"]] == ["user", "assistant", "user", "assistant"]
+    assert shown["judged speaker of the second"] == "assistant"
+    assert again.preferences() == found.preferences()
+    assert [one.system for one in found.ranking.strengths] == ["cleo", "bob", "ann"]
+    assert "36 pairs of dialogues on 12 dialogue names" in str(found.table())
+    assert "the longer dialogue" in str(found.bias_table())
+    assert "stored context" not in str(found.table())
+    # The dialogues are written as they were compared, and other commands read them.
+    rejoinder.write(found.records(), tmp_path / "choices.jsonl")
+    written = rejoinder.read(tmp_path / "choices.jsonl")
+    assert written.responses["d0/ann/1"].text.splitlines()[:2] == [
+        "user: Book table 0.",
+        "assistant: I am ann: which day?",
+    ]
+    (ranking,) = rejoinder.rank_by_preference(written)
+    assert [one.system for one in ranking.ranking.strengths] == ["cleo", "bob", "ann"]
+
+
+def test_dialogues_whose_earlier_replies_are_not_the_systems_own_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    with served(by_done) as server:
+        reach(server, monkeypatch)
+        found = rejoinder.arena(conversations(("ann", "bob"), own=False), "m", rubric="knowledge_kept")
+    assert "In 12 pairs both systems answered the same stored context" in " ".join(found.table().notes)
+
+
+def test_dialogues_without_a_common_name_say_what_is_missing() -> None:
+    with pytest.raises(InputError, match="their items need the same 'dialogue'"):
+        rejoinder.arena(conversations(("ann",)), "m", rubric="goal_reached")
+
+
+# Money
+
+
+def test_a_dry_run_of_an_arena_counts_both_orders_and_sends_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rejoinder.write(talks(("ann", "bob"), 10), tmp_path / "talks.jsonl")
+    command = ["arena", str(tmp_path / "talks.jsonl"), "--judge", "gpt-4o-mini", "--format", "csv"]
+    done = CliRunner().invoke(program, [*command, "--dry-run"])
+    assert done.exit_code == 0, done.output
+    cells = dict(zip(*(line.split(",") for line in done.stdout.splitlines()[:2]), strict=True))
+    assert (cells["requests"], cells["answered before"], cells["to send"]) == ("20", "0", "20")
+    assert 0 < float(cells["cost"]) < float(cells["with longest answers"])
+    with served(judges()) as server:
+        reach(server, monkeypatch)
+        assert CliRunner().invoke(program, [*command, "-n", "4"]).exit_code == 0
+        assert len(server.sent) == 8
+        estimate = rejoinder.estimate_arena_cost(tmp_path / "talks.jsonl", "gpt-4o-mini")
+        assert (estimate.answered, estimate.to_send, estimate.calibrated_on) == (8, 12, 8)
+        assert len(server.sent) == 8
+    done = CliRunner().invoke(program, ["arena", str(tmp_path / "talks.jsonl"), "--dry-run"])
+    assert "nothing has to be paid" in done.stdout
+
+
+def test_an_arena_stops_before_its_budget_and_goes_on_with_a_larger_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REJOINDER_JUDGE_INPUT_PRICE", "1000")
+    monkeypatch.setenv("REJOINDER_JUDGE_OUTPUT_PRICE", "1000")
+    monkeypatch.setenv("REJOINDER_JUDGE_IN_FLIGHT", "1")
+    rejoinder.write(talks(("ann", "bob"), 30), tmp_path / "talks.jsonl")
+    command = ["arena", str(tmp_path / "talks.jsonl"), "--judge", "m"]
+    with served(judges()) as server:
+        reach(server, monkeypatch)
+        stopped = CliRunner().invoke(program, [*command, "--budget", "5"])
+        assert isinstance(stopped.exception, BudgetError)
+        sent = len(server.sent)
+        assert 0 < sent < 60
+        assert f"{sent} of 60 requests are answered" in str(stopped.exception)
+        assert "run the same command with a larger --budget" in str(stopped.exception)
+        assert sent * 110 * 1000 / 1e6 <= 5  # as the server counted
+        done = CliRunner().invoke(program, [*command, "--budget", "50", "--format", "json"])
+        assert done.exit_code == 0, done.output
+        assert len(server.sent) == 60
+    tables = {table["title"]: table for table in json.loads(done.stdout)}
+    row = tables["Cost"]["rows"][0]
+    assert (row["requests"], row["answered before"], row["input tokens"]) == (60, sent, 6000)
+    assert row["cost"] == pytest.approx(6.6)
+    text = " ".join(CliRunner().invoke(program, command).stdout.split())
+    assert "judge:m: 60 requests (60 answered before), 6,000 input and 600 output tokens; cost 6.60" in text
+    wrong = CliRunner().invoke(program, [*command, "--budget", "0"])
+    assert "the budget must be a number above 0" in str(wrong.exception)

@@ -246,8 +246,35 @@ def test_a_format_that_is_named_is_used_or_refused(monkeypatch: pytest.MonkeyPat
         assert judged(1, "judge(model='m', format='tool')") == [4.0]
         assert judged(1, "judge(model='m', format='text')") == [4.0]
         assert len(server.sent) == 2
-        with pytest.raises(JudgeError, match=r"refuses every request with HTTP 400 and says .*'response_format'"):
-            judged(1, "judge(model='m', format='schema')")
+        with pytest.raises(JudgeError, match=r"does not take format='schema' \(HTTP 400, and says .*'response_format'"):
+            judged(40, "judge(model='m', format='schema')")
+        assert len(server.sent) == 3, "it is refused once, not once per reply"
+
+
+@pytest.mark.parametrize("status", [400, 404, 422, 500, 501])
+def test_a_named_format_that_the_server_lacks_is_refused_once_in_one_sentence(
+    status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = b'{"error": {"message": "tools are not supported by this model"}}'
+    with served(fails(status, body)) as server:
+        monkeypatch.setenv("REJOINDER_JUDGE_URL", server.url)
+        with pytest.raises(JudgeError) as error:
+            judged(20, "judge(model='m', format='tool')")
+        assert len(server.sent) == 1
+    assert str(error.value) == (
+        f"the judge's endpoint does not take format='tool' (HTTP {status}, and says 'tools are not supported by this "
+        "model'); leave format out, and one that it takes is found"
+    )
+
+
+def test_a_vague_refusal_of_a_named_format_names_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    with served(fails(400, b"Bad Request")) as server:
+        monkeypatch.setenv("REJOINDER_JUDGE_URL", server.url)
+        with pytest.raises(JudgeError, match="if it does not take format='schema', leave format out"):
+            judged(20, "judge(model='m', format='schema')")
+        assert len(server.sent) <= 4
+        with pytest.raises(JudgeError, match=r"refuses every request with HTTP 400 and says 'Bad Request'$"):
+            judged(20, "judge(model='m', format='text')")
 
 
 def test_a_refusal_without_a_reason_is_tried_without_a_format_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ import math
 import random
 from itertools import permutations
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,8 @@ from scipy.stats import kendalltau, rankdata
 
 import rejoinder
 from rejoinder.cli import program
-from rejoinder.comparison.judge_quality import _permutation_p
-from rejoinder.errors import SpecError
+from rejoinder.comparison.judge_quality import _permutation_p, quality_table
+from rejoinder.errors import BudgetError, SpecError
 from rejoinder.reports.judge import judge_tables
 from rejoinder.types import Item, Rating, Record, Reference, Response, Turn
 
@@ -95,6 +96,20 @@ def test_a_judge_that_follows_quality_may_be_used_for_both(tmp_path: Path, monke
     assert quality.best.name == "rouge_l"
     assert quality.best.lead.low > 0
     assert quality.verbosity.low < 0 < quality.verbosity.high
+    # Kendall within systems, against scipy: the mean over the five systems.
+    scores, data = rejoinder.load(tmp_path / "run"), rejoinder.read(tmp_path / "run" / "data.jsonl")
+    people: dict[str, list[float]] = {}
+    for rating in data.ratings:
+        people.setdefault(rating.response or "", []).append(rating.value)
+    judged, names = scores[JUDGE], [scores.systems[code] for code in scores.system_codes]
+    rows = {name: [i for i, one in enumerate(names) if one == name] for name in LEVEL}
+    mean = {
+        name: kendalltau([judged[i] for i in of], [fmean(people[scores.responses[i]]) for i in of]).statistic
+        for name, of in rows.items()
+    }
+    assert quality.within_kendall.value == pytest.approx(fmean(mean.values()))
+    assert 0 < quality.within_kendall.low < quality.within_kendall.value < quality.within.value
+    assert "Kendall within" in str(quality_table([quality]))
     (said,) = summary.sentences()
     assert said.startswith("judge(model='m'), by 300 ratings of apt: may rank systems (Kendall ")
     assert "; may be used for single replies (agreement within systems ." in said
@@ -263,3 +278,17 @@ def test_attack_sends_a_sample_to_the_judge_and_says_how_many_requests_first(
         assert len(server.sent) == sent
     quiet = CliRunner().invoke(program, ["attack", "-m", "length", "-n", "6"])
     assert "requests" not in quiet.stderr
+
+
+def test_requests_about_changed_replies_stay_within_a_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REJOINDER_JUDGE_INPUT_PRICE", "1000")
+    monkeypatch.setenv("REJOINDER_JUDGE_OUTPUT_PRICE", "1000")
+    with served(judges(rate=rate_by(quality=0.6))) as server:
+        reach(server, monkeypatch)
+        rejoinder.run([write_rated(tmp_path, ("ann", "bob"), 4)], rejoinder.Plan.of([JUDGE]), tmp_path / "run")
+        before = len(server.sent)
+        with pytest.raises(BudgetError, match=r"the budget of 4\.00 does not allow another request"):
+            rejoinder.judge(tmp_path / "run", attacks=5, budget=4)
+        assert (len(server.sent) - before) * 110 / 1000 <= 4
+        (summary,) = rejoinder.judge(tmp_path / "run", attacks=5, budget=400)
+        assert summary.attacks

@@ -5,23 +5,31 @@ from __future__ import annotations
 import json
 import math
 import re
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from judge_server import Handler, completion, forget_endpoints, served
 
+from rejoinder.cli import program
+from rejoinder.errors import InputError
 from rejoinder.papers.base import Reproduction, reproduction_tables
 from rejoinder.papers.own.modern import endpoint_judge
 from rejoinder.papers.own.modern.endpoint_judge import (
     ACCURACY,
+    MODEL,
     PAIRWISE,
     SINGLE,
     WIN_RATE,
     list_endpoint_figures,
     list_endpoint_notes,
     measure_endpoint_judge,
+    read_small_verdicts,
 )
 from rejoinder.papers.own.modern.measures import POSITION, PublishedSet, collect_duels
+from rejoinder.papers.own.modern.modern import list_requests
 from rejoinder.stats.bootstrap import BootstrapPlan
 from tests.test_reproduce_modern import records
 
@@ -96,3 +104,63 @@ def test_without_endpoint_and_answers_the_rows_say_what_to_do() -> None:
     assert list_endpoint_notes(why) == [why]
     [table] = reproduction_tables(Reproduction("x", "X", figures))
     assert len(table.rows) == 2
+
+
+def answer_batch(lines: list[bytes]) -> list[dict[str, Any]]:
+    """What a server elsewhere makes of the requests: the same answers, and one that cannot be read."""
+    answers = []
+    for number, line in enumerate(lines):
+        request = json.loads(line)
+        given: list[bytes] = []
+        handler: Any = SimpleNamespace(give=lambda status, body, given=given: given.append(body))
+        likes_words(handler, request["body"])
+        body = json.loads(given[0])
+        if number == 0:
+            body["choices"][0]["message"]["content"] = "Hard to say."
+        answers.append({"custom_id": request["custom_id"], "response": {"status_code": 200, "body": body}})
+    return answers
+
+
+def test_requests_are_answered_elsewhere_and_the_verdicts_rebuild_the_figures(tmp_path: Path) -> None:
+    lines = list(list_requests())
+    first = json.loads(lines[0])
+    assert first["url"] == "/v1/chat/completions"
+    assert first["body"]["model"] == MODEL
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text("".join(json.dumps(answer) + "\n" for answer in answer_batch(lines)))
+    verdicts = read_small_verdicts(answers)
+    assert list(verdicts.values.values()).count(None) == 1
+    assert verdicts.models == ["test-1"]
+    judged = measure_endpoint_judge(verdicts=verdicts)
+    assert not isinstance(judged, str)
+    # The file of verdicts has no text, and gives the same figures.
+    stored = tmp_path / "verdicts.json"
+    stored.write_text(verdicts.to_json())
+    assert "word" not in stored.read_text().replace("wording", "")
+    again = measure_endpoint_judge(verdicts=read_small_verdicts(stored))
+    assert not isinstance(again, str)
+    assert list_endpoint_figures(again, FEW) == list_endpoint_figures(judged, FEW)
+
+
+def test_answers_that_do_not_cover_the_requests_are_refused(tmp_path: Path) -> None:
+    lines = list(list_requests())
+    file = tmp_path / "answers.jsonl"
+    file.write_text("".join(json.dumps(answer) + "\n" for answer in answer_batch(lines)[3:]))
+    with pytest.raises(InputError, match=f"3 of {len(lines):,} requests have no answer"):
+        read_small_verdicts(file)
+    file.write_text("not JSON\n")
+    with pytest.raises(InputError, match="line 1: is not an answer of a batch"):
+        read_small_verdicts(file)
+    with pytest.raises(InputError, match="cannot be read"):
+        read_small_verdicts(tmp_path / "nothing")
+
+
+def test_the_command_writes_the_requests(tmp_path: Path) -> None:
+    done = CliRunner().invoke(program, ["reproduce", "modern", "--requests", str(tmp_path / "requests.jsonl")])
+    assert done.exit_code == 0, done.output
+    assert len((tmp_path / "requests.jsonl").read_bytes().splitlines()) == len(list(list_requests()))
+    other = CliRunner().invoke(program, ["reproduce", "idk", "--requests", str(tmp_path / "other.jsonl")])
+    assert "asks no judge at an endpoint" in str(other.exception)
+    assert "leave out the parameter answers" in str(
+        CliRunner().invoke(program, ["reproduce", "idk", "--answers", str(tmp_path / "requests.jsonl")]).exception
+    )

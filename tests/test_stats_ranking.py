@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 from scipy import stats
+from scipy.optimize import minimize
 
 from rejoinder.errors import InputError
-from rejoinder.stats.bradley_terry import POINTS, rank_systems
+from rejoinder.stats.bradley_terry import POINTS, rank_finite, rank_strengths, rank_systems
 
 NAMES = np.array(list("abcde"))
 TRUE = np.array([1.0, 0.5, 0.0, -0.5, -1.0])
@@ -105,3 +106,95 @@ def test_an_interval_of_95_percent_covers_the_strength(n) -> None:
         found = rank_systems(NAMES[i], NAMES[j], points, shrinkage=1e-9)
         covered += sum(s.low <= TRUE[NAMES.tolist().index(s.system)] <= s.high for s in found.strengths)
     assert 0.93 <= covered / (5 * rounds) <= 0.97
+
+
+# Davidson's (1970) model of ties
+
+
+def tied_judgements(n, seed, ties):
+    """Judgements by the model itself: a tie is ``ties`` times as likely as the geometric mean of the two wins."""
+    random = np.random.default_rng(seed)
+    i = random.integers(0, 5, n)
+    j = (i + random.integers(1, 5, n)) % 5
+    ahead = (TRUE[i] - TRUE[j]) / 2
+    shares = np.column_stack([np.exp(ahead), np.full(n, ties), np.exp(-ahead)])
+    place = (random.random(n)[:, None] > (shares / shares.sum(axis=1, keepdims=True)).cumsum(axis=1)).sum(axis=1)
+    return i, j, np.array([1.0, 0.5, 0.0])[place]
+
+
+@pytest.mark.parametrize(("seed", "ties"), [(1, 0.2), (2, 1.0), (3, 4.0)])
+def test_ties_equal_a_direct_maximum_likelihood_fit(seed, ties) -> None:
+    i, j, points = tied_judgements(400, seed, ties)
+
+    def loss(free):
+        worth, tie = np.exp(np.append(free[:4], -free[:4].sum())), np.exp(free[4])
+        middle = tie * np.sqrt(worth[i] * worth[j])
+        chosen = np.where(points == 1, worth[i], np.where(points == 0, worth[j], middle))
+        return -np.log(chosen / (worth[i] + worth[j] + middle)).sum()
+
+    best = minimize(loss, np.zeros(5), method="BFGS", options={"gtol": 1e-8}).x
+    found = rank_systems(NAMES[i], NAMES[j], points, ties="davidson")
+    strengths = {s.system: s.value for s in found.strengths}
+    assert [strengths[name] for name in NAMES] == pytest.approx([*best[:4], -best[:4].sum()], abs=1e-5)
+    assert found.ties.value == pytest.approx(math.exp(best[4]), abs=1e-5)
+    assert found.ties.low < ties < found.ties.high
+
+
+def test_without_ties_the_model_is_that_of_bradley_and_terry() -> None:
+    i, j, points = judgements(300, 4, ties=0.0)
+    plain, davidson = (rank_systems(NAMES[i], NAMES[j], points, ties=ties) for ties in ("half", "davidson"))
+    assert davidson.strengths == plain.strengths
+    assert (plain.ties, davidson.ties.value, davidson.ties.equal_share) == (None, 0.0, 0.0)
+    both = (rank_strengths(NAMES[i], NAMES[j], points, ties=ties, n_resamples=50) for ties in ("half", "davidson"))
+    assert next(both) == next(both)
+
+
+def test_two_systems_with_ties_by_hand() -> None:
+    # Shares of 4, 2 and 1 of 7: worths of 4 to 1, and ties 2 / sqrt(4 * 1) = 1.
+    found = rank_systems(["x"] * 7, ["y"] * 7, [1] * 4 + [0.5] * 2 + [0], ties="davidson")
+    assert [s.value for s in found.strengths] == pytest.approx([math.log(2), -math.log(2)])
+    assert found.ties.value == pytest.approx(1.0)
+    assert found.ties.equal_share == pytest.approx(1 / 3)
+    assert "tie in 33% of their pairs" in found.ties.sentence()
+
+
+def test_a_system_that_only_wins_and_ties_has_no_strength_but_shrinkage_helps() -> None:
+    rows = ["x"] * 6, ["y"] * 6, [1, 1, 1, 0.5, 0.5, 0.5]
+    found = rank_systems(*rows, ties="davidson")
+    assert found.reason == "wins go one way only, so that strengths and ties are infinite; set shrinkage"
+    ranking, shrunk = rank_finite(*rows, ties="davidson")
+    assert shrunk == "wins go one way only, so that strengths and ties are infinite"
+    assert ranking.strengths[0].value > 0
+    assert rank_finite(["x"] * 3, ["y"] * 3, [1, 0, 0.5], ties="davidson")[1] is None
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_strengths_with_ties_exist_exactly_where_a_search_finds_them(seed) -> None:
+    random = np.random.default_rng(seed)
+    n = int(random.integers(4, 12))
+    i = random.integers(0, 4, n)
+    j = (i + random.integers(1, 4, n)) % 4
+    points = random.choice([1.0, 0.5, 0.0], n, p=[0.4, 0.4, 0.2])
+    found = rank_systems(NAMES[i], NAMES[j], points, ties="davidson")
+    almost = rank_systems(NAMES[i], NAMES[j], points, ties="davidson", shrinkage=1e-7)
+    if almost.reason is None and 0 < almost.ties.value < math.inf:
+        widest = max(abs(s.value) for s in almost.strengths)
+        assert (found.reason is None) == (widest < 5), (found.reason, widest)
+
+
+def test_when_every_judgement_is_a_tie_there_is_no_order() -> None:
+    found = rank_systems(["x", "y", "z"], ["y", "z", "x"], [0.5] * 3, ties="davidson")
+    assert found.reason == "every judgement is a tie"
+    assert all(math.isnan(s.value) for s in found.strengths)
+    assert rank_strengths(["x", "y", "z"], ["y", "z", "x"], [0.5] * 3, ties="davidson") == {}
+
+
+def test_an_interval_of_95_percent_covers_strengths_and_ties() -> None:
+    rounds, covered, ties = 300, 0, 0
+    for seed in range(rounds):
+        i, j, points = tied_judgements(300, 5000 + seed, 0.8)
+        found = rank_systems(NAMES[i], NAMES[j], points, ties="davidson")
+        covered += sum(s.low <= TRUE[NAMES.tolist().index(s.system)] <= s.high for s in found.strengths)
+        ties += found.ties.low <= 0.8 <= found.ties.high
+    assert 0.93 <= covered / (5 * rounds) <= 0.97
+    assert 0.92 <= ties / rounds <= 0.98

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rejoinder.annotation.judgements import RaterReport as RaterReport
     from rejoinder.annotation.judgements import aggregate as aggregate
     from rejoinder.annotation.judgements import agreement as agreement
+    from rejoinder.annotation.judgements import read_project_ratings as read_project_ratings
     from rejoinder.annotation.power import PowerAnalysis as PowerAnalysis
     from rejoinder.annotation.power import power as power
     from rejoinder.annotation.project import Project as Project
@@ -98,6 +99,7 @@ if TYPE_CHECKING:
     from rejoinder.judges import order_consistency as order_consistency
     from rejoinder.judges import rubric_names as rubric_names
     from rejoinder.judges.arena import arena as arena
+    from rejoinder.judges.arena import estimate_arena_cost as estimate_arena_cost
     from rejoinder.judges.arena_result import Arena as Arena
     from rejoinder.judges.pairs import PairComparison as PairComparison
     from rejoinder.metric import Metric as Metric
@@ -190,7 +192,7 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "annotation.exports": ("ExportFile", "ImportSummary"),
-    "annotation.judgements": ("RaterReport", "aggregate", "agreement"),
+    "annotation.judgements": ("RaterReport", "aggregate", "agreement", "read_project_ratings"),
     "annotation.power": ("PowerAnalysis", "power"),
     "annotation.project": ("Project",),
     "augmentation.acceptance": ("Acceptance",),
@@ -245,7 +247,7 @@ _WHERE = {
         "order_consistency",
         "rubric_names",
     ),
-    "judges.arena": ("arena",),
+    "judges.arena": ("arena", "estimate_arena_cost"),
     "judges.arena_result": ("Arena",),
     "judges.pairs": ("PairComparison",),
     "metric": ("Metric", "Row", "SetMetric", "metric_names", "parse", "signature"),

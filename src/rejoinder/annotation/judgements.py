@@ -15,6 +15,7 @@ from rejoinder.annotation.store.base import Store
 from rejoinder.comparison.aggregation import AggregatedAspect, aggregate_ratings
 from rejoinder.comparison.agreement import AspectAgreement, SuspectRater, examine_agreement, find_suspect_raters
 from rejoinder.comparison.judgements import CheckTally, Judgements, binarise_judgements, sort_judgements
+from rejoinder.data.collection import Collection
 from rejoinder.data.inputs import Input
 from rejoinder.errors import InputError, nearest
 from rejoinder.scoring.folder import DATA, check_run_files
@@ -106,6 +107,29 @@ def agreement(
         selected, scale = [binarise_judgements(judged, above) for judged in selected], scale or "nominal"
     results = [examine_agreement(judged, scale, weights, resamples, seed) for judged in selected]
     return RaterReport(judgements, results, find_suspect_raters(judgements, results))
+
+
+def read_project_ratings(project: str | Path) -> Collection:
+    """Return the ratings and preferences of an annotation project so far; each says how its reply was drawn.
+
+    - ``project``: the TOML file that describes it.
+
+    >>> import rejoinder
+    >>> with rejoinder.annotate("project.toml") as annotation:
+    ...     link = annotation.links(raters="ann", owner=False)
+    >>> rejoinder.read_project_ratings("project.toml").ratings
+    []
+    """
+    found = Collection()
+    for record in read_judged_records(project, final=True).records:
+        found.add(record)
+    return found
+
+
+def find_ratings(source: str | None) -> Collection | str | None:
+    """Return the ratings of a project that a command names; the name of anything else as it is."""
+    is_project = source is not None and source.lower().endswith(".toml")
+    return read_project_ratings(source) if is_project and source is not None else source
 
 
 def read_judged_records(

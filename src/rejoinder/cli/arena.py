@@ -33,6 +33,8 @@ _EMBEDDED_WARNING = (
 )
 @click.option("--system", "systems", multiple=True, metavar="NAME", help="Only this system; may be repeated [all].")
 @click.option("--people", is_flag=True, help="Only replies that people compared too.")
+@click.option("--dry-run", is_flag=True, help="Only estimate what the requests will cost; nothing is sent.")
+@click.option("--budget", type=float, metavar="AMOUNT", help="Stop before the requests cost more than this.")
 @output_option(records_output(), "Write the judge's preferences, with the compared replies and their items.")
 @seed_option
 @table_format_option
@@ -43,11 +45,14 @@ def command(
     n: int,
     systems: tuple[str, ...],
     people: bool,
+    dry_run: bool,
+    budget: float | None,
     output: str | None,
     seed: int,
     form: str,
 ) -> None:
-    """Ask a judge which of two systems' replies to the same item is better, in both orders, and rank the systems.
+    """Ask a judge which of two systems' replies to the same item is better, in both orders, and rank the systems. By a
+    rubric of whole dialogues (goal_reached, knowledge_kept), two dialogues of the same name are compared.
 
     RUN is a run folder, a file with the replies of two or more systems (or several files, where NAME=FILE names the
     system of one), - for standard input, or dataset:NAME. What was answered is stored and not asked again.
@@ -57,15 +62,23 @@ def command(
     """
     from rejoinder.cli._progress import progress_bar
     from rejoinder.data.writer import write
-    from rejoinder.judges.arena import arena
-    from rejoinder.table import format_tables, join_tables
+    from rejoinder.judges.arena import arena, estimate_arena_cost
+    from rejoinder.judges.rubric import load_rubric
+    from rejoinder.table import format_count, format_tables, join_tables
 
+    if dry_run:
+        from rejoinder.cli._costs import print_costs
+
+        estimate = estimate_arena_cost(files, judge, rubric=rubric, n=n, systems=systems, only_rated=people, seed=seed)
+        print_costs([] if judge == "embedded" else [estimate], form)
+        return
     if judge == "embedded":
         click.echo(f"note: {_EMBEDDED_WARNING}", err=True)
 
     def announce(pairs: int, requests: int) -> None:
-        asked = "no request" if judge == "embedded" else f"{requests:,} requests to {judge}"
-        click.echo(f"{pairs:,} pairs of replies, {asked}", err=True)
+        asked = "no request" if judge == "embedded" else f"{format_count(requests, 'request')} to {judge}"
+        things = "dialogues" if load_rubric(rubric).unit == "dialogue" else "replies"
+        click.echo(f"{format_count(pairs, 'pair')} of {things}, {asked}", err=True)
 
     with progress_bar("comparing", "pairs") as progress:
         result = arena(
@@ -76,13 +89,15 @@ def command(
             systems=systems,
             only_rated=people,
             seed=seed,
+            budget=budget,
             announce=announce,
             progress=progress,
         )
     if form in ("text", "markdown"):
         click.echo(join_tables(result.tables(), form) + "\n\n" + "\n".join(result.sentences()))
     else:
-        click.echo(format_tables(result.tables(), form))
+        cost = result.cost_table()
+        click.echo(format_tables([*result.tables(), *([cost] if cost else [])], form))
     if output is not None:
         write(result.records(), output)
         click.echo(f"written: {output}", err=True)

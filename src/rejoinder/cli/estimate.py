@@ -24,7 +24,11 @@ GROUP = _help.PEOPLE
     metavar="SPEC",
     help="A metric of the run; of several, the best linear combination is fitted.",
 )
-@click.option("--ratings", metavar="FILE", help="The ratings: JSONL, or CSV with response and rating [those in RUN].")
+@click.option(
+    "--ratings",
+    metavar="FILE",
+    help="The ratings: JSONL, CSV with response and rating, or an annotation project (*.toml) [those in RUN].",
+)
 @click.option("--aspect", metavar="A", help="The aspect that people rated.")
 @click.option("--system", "systems", multiple=True, metavar="NAME", help="Only this system; may be repeated [all].")
 @click.option("--above", type=float, metavar="X", help="Also estimate the share of replies rated X or more.")
@@ -58,13 +62,14 @@ def command(
 
     The ratings must be a random sample of the replies: rejoinder next RUN --for estimate draws one.
     """
+    from rejoinder.annotation.judgements import find_ratings
     from rejoinder.comparison.estimate import estimate
     from rejoinder.table import FORMATS
 
     estimates = estimate(
         run,
         metrics,
-        ratings,
+        find_ratings(ratings),
         aspect=aspect,
         systems=systems,
         above=above,

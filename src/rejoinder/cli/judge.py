@@ -23,6 +23,9 @@ GROUP = _help.SCORING
     metavar="N",
     help="Also change N replies by rule and ask the judge about them: up to 12 requests for each.",
 )
+@click.option(
+    "--budget", type=float, metavar="AMOUNT", help="Stop before the requests of --attacks cost more than this."
+)
 @click.option("--input-price", type=click.FloatRange(min=0), help="The price of a million input tokens.")
 @click.option("--output-price", type=click.FloatRange(min=0), help="The price of a million output tokens.")
 @seed_option
@@ -32,6 +35,7 @@ def command(
     output: Path | None,
     aspect: str | None,
     attacks: int,
+    budget: float | None,
     input_price: float | None,
     output_price: float | None,
     seed: int,
@@ -51,6 +55,9 @@ def command(
     if (input_price is None) != (output_price is None):
         raise click.UsageError("give both --input-price and --output-price, or neither")
 
+    if budget is not None and not attacks:
+        raise click.UsageError("--budget limits what --attacks costs; nothing else is sent")
+
     def announce(metric: str, requests: int) -> None:
         click.echo(f"{metric}: {requests:,} requests about changed replies", err=True)
 
@@ -61,6 +68,7 @@ def command(
         input_price=input_price,
         output_price=output_price,
         seed=seed,
+        budget=budget,
         announce=announce,
     )
     tables = judge_tables(summaries)

@@ -40,7 +40,7 @@ GROUP = _help.SCORING
 )
 @click.option("--half-width", type=float, metavar="W", help="With --with-metric: half of the interval of a mean.")
 @click.option("--correlation", type=float, metavar="R", help="With --with-metric, without a pilot: metric with people.")
-@click.option("--ratings", metavar="FILE", help="With --with-metric: the pilot's ratings [those in the run].")
+@click.option("--ratings", metavar="FILE", help="With --with-metric: as in rejoinder estimate [those in the run].")
 @click.option("--replies", type=click.IntRange(min=4), metavar="N", help="With --with-metric: replies of a system.")
 @table_format_option
 @input_options("system")
@@ -73,6 +73,7 @@ def command(
     With --with-metric, PILOT is a run folder with ratings, and the plan is for rejoinder estimate: give --half-width or
     --difference; without a pilot also --correlation and --sd-items.
     """
+    from rejoinder.annotation.judgements import find_ratings
     from rejoinder.annotation.power import power
     from rejoinder.comparison.metric_power import power_with_metric
     from rejoinder.table import FORMATS
@@ -88,7 +89,7 @@ def command(
             correlation=correlation,
             sd=sd_items,
             replies=replies,
-            ratings=ratings,
+            ratings=find_ratings(ratings),
             aspect=aspect,
             systems=systems,
             power=wanted,

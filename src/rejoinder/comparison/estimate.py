@@ -87,7 +87,7 @@ def estimate(
     - ``run``: the run folder, or scores with their data.
     - ``metrics``: one metric of the run or several, whose best linear combination is fitted by cross-fitting.
     - ``ratings``: the ratings, where they are not in the run folder: a file (JSONL, or CSV with the columns
-      ``response`` and ``rating``), or a collection.
+      ``response`` and ``rating``), or a collection, such as ``read_project_ratings`` gives.
     - ``aspect``: the aspect that was rated; optional where there is only one.
     - ``systems``: only these systems.
     - ``above``: also estimate the share of replies rated this or more.
@@ -110,7 +110,7 @@ def estimate(
         raise InputError(f"name a metric of the run: {', '.join(scores.facts)}")
     if tuning is not None and not 0 <= tuning <= 1:
         raise InputError(f"lambda must lie between 0 and 1, not {tuning:g}")
-    records = None if ratings is None else list(ratings) if isinstance(ratings, Collection) else read_ratings(ratings)
+    records = None if ratings is None else read_ratings(ratings)
     sample = take_sample(scores, data, records, aspect, specs)
     _refuse_chosen(sample, run, specs, assume_random)
     frame = EstimateFrame(scores, data, sample, specs, strata, population, tuning, level, [])

@@ -65,6 +65,7 @@ class JudgeQuality:
     n_dialogues: int
     method: Method
     within: Interval
+    within_kendall: Interval  # the same by Kendall's correlation
     length: Rival
     best: Rival | None  # the best metric of the run that is not a judge
     verbosity: Interval  # correlation with length within systems, among replies that people rate alike
@@ -126,6 +127,7 @@ def measure_judge(
         if parse_spec(spec, "metric").name not in ("judge", "length") and spec not in evidence.descriptive
     }
     groups = _group_columns(evidence)
+    by_kendall = correlation_intervals({judge: judged}, evidence.mean, replace(plan, method="kendall"), **groups)
     intervals = correlation_intervals({judge: judged, LENGTH: length, **cheap}, evidence.mean, plan, **groups)
     rivals = {
         name: Rival(name, intervals[name], correlation_difference(judged, column, evidence.mean, plan, **groups))
@@ -138,6 +140,7 @@ def measure_judge(
         evidence.n_dialogues,
         method,
         intervals[judge],
+        by_kendall[judge],
         rivals[LENGTH],
         next((rival for name, rival in rivals.items() if name != LENGTH), None),
         _measure_verbosity(evidence, judged, length, plan),
@@ -200,7 +203,16 @@ def _permutation_p(first: Floats, second: Floats, seed: int) -> float:
 
 def quality_table(qualities: Sequence[JudgeQuality]) -> Table:
     """One line per judge and aspect."""
-    heads = ["judge", "aspect", "ratings", "within systems", "length", "lead over length", "best other metric"]
+    heads = [
+        "judge",
+        "aspect",
+        "ratings",
+        "within systems",
+        "Kendall within",
+        "length",
+        "lead over length",
+        "best other metric",
+    ]
     heads += ["lead over it", "length beyond people's", "between systems", "p"]
     rows: list[list[Cell]] = []
     for one in qualities:
@@ -208,16 +220,17 @@ def quality_table(qualities: Sequence[JudgeQuality]) -> Table:
         if one.best is not None:
             best = [f"{one.best.name} {_number(one.best.within.value)}", interval_estimate(one.best.lead)]
         row: list[Cell] = [one.metric, one.aspect, one.n, interval_estimate(one.within)]
+        row.append(interval_estimate(one.within_kendall))
         row += [one.length.within.value, interval_estimate(one.length.lead), *best]
         rows.append(
             [*row, interval_estimate(one.verbosity), interval_estimate(one.order.kendall), Probability(one.order.p)]
         )
     notes = [
-        "within systems: the mean over systems of the correlation with people's mean ratings inside each; lead: the "
-        "judge's correlation minus the other's; length beyond people's: the correlation of the judge's scores with "
-        "length among replies that people rate alike (0: length makes no difference); between systems: Kendall's "
-        "correlation of the systems' means, and the share p of random orders that are as good. 95% intervals over "
-        "dialogues.",
+        "within systems: the mean over systems of Spearman's correlation with people's mean ratings inside each, and "
+        "Kendall's beside it, which is usually lower; lead: the judge's correlation minus the other's; length beyond "
+        "people's: the correlation of the judge's scores with length among replies that people rate alike (0: length "
+        "makes no difference); between systems: Kendall's correlation of the systems' means, and the share p of random "
+        "orders that are as good. 95% intervals over dialogues.",
     ]
     return Table("Judges and people", heads, rows, notes, decimals=2)
 

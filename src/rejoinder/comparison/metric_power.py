@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from rejoinder.comparison.rated_sample import read_ratings, take_sample
+from rejoinder.data.collection import Collection
 from rejoinder.errors import InputError, nearest
 from rejoinder.scoring.reader import load_data
 from rejoinder.scoring.run import load
@@ -78,7 +79,7 @@ def power_with_metric(
     correlation: float | None = None,
     sd: float | None = None,
     replies: int | None = None,
-    ratings: str | Path | None = None,
+    ratings: Collection | str | Path | None = None,
     aspect: str | None = None,
     systems: Sequence[str] = (),
     power: float = 0.8,
@@ -93,7 +94,8 @@ def power_with_metric(
     - ``correlation``: without a pilot: of the metric's scores (for a difference, of its differences) with the ratings.
     - ``sd``: without a pilot: the standard deviation of the ratings (of the differences) between items.
     - ``replies``: how many replies of a system there are, for the finite-population correction of a half-width.
-    - ``ratings``: the pilot's ratings, where they are not in the run folder.
+    - ``ratings``: the pilot's ratings, where they are not in the run folder: a file, or a collection, such as
+      ``read_project_ratings`` gives.
     - ``aspect``: the pilot's aspect.
     - ``systems``: a system of the pilot, or two for a difference.
     - ``power``: the probability with which the difference is to be detected.
@@ -137,7 +139,7 @@ def _correlate(y: Floats, x: Floats) -> float:
 def _read_pilot(
     pilot: str | Path,
     metric: str | None,
-    ratings: str | Path | None,
+    ratings: Collection | str | Path | None,
     aspect: str | None,
     systems: Sequence[str],
     is_paired: bool,

@@ -1,8 +1,9 @@
 """Which system people prefer, or a judge: strengths by Bradley and Terry's model from choices between two replies.
 
-Intervals are clustered by dialogue (by item, where it names none): judgements of its replies are not independent. Where
-a system was never beaten (or never won) there are no strengths; then they are shrunk a little, and the table says so.
-The preferences of a judge (``judge:MODEL``) are ranked apart from those of people.
+Ties are a third outcome, by the model of Davidson (1970). Intervals are clustered by dialogue (by item, where it names
+none): judgements of its replies are not independent. Where a system was never beaten (or never won) there are no
+strengths; then they are shrunk a little, and the table says so. The preferences of a judge (``judge:MODEL``) are ranked
+apart from those of people.
 """
 
 from __future__ import annotations
@@ -12,11 +13,9 @@ from dataclasses import dataclass, replace
 
 from rejoinder.comparison.judgements import AGGREGATE, check_preferences, is_by_judge
 from rejoinder.errors import InputError
-from rejoinder.stats.bradley_terry import POINTS, StrengthRanking, rank_systems
+from rejoinder.stats.bradley_terry import POINTS, SHRINKAGE, StrengthRanking, rank_finite
 from rejoinder.table import Cell, Estimate, Table, format_count, join_names
 from rejoinder.types import Item, Preference, Record, Response
-
-SHRINKAGE = 0.1
 
 
 @dataclass(frozen=True)
@@ -48,13 +47,15 @@ class PreferenceRanking:
         notes = [
             f"{format_count(self.ranking.n, 'preference')} by {format_count(self.n_raters, 'rater')} on "
             f"{format_count(self.n_items, 'item')}, {format_count(self.n_ties, 'tie')}; a tie is half a point for "
-            "each. A system with strength a is expected to get 1 / (1 + exp(b - a)) points against one with strength "
-            f"b; [low, high]: 95% interval over {unit}.",
+            "each. A system with strength a is expected to win 1 / (1 + exp(b - a)) of its judgements without ties "
+            f"against one with strength b; [low, high]: 95% interval over {unit}.",
         ]
+        if self.ranking.ties is not None and self.ranking.ties.value:
+            notes.append(self.ranking.ties.sentence())
         if self.shrunk:
             notes.append(f"Strengths are shrunk towards 0 (by {SHRINKAGE:g}): {self.shrunk}.")
         elif self.ranking.reason:
-            notes.append(f"{self.ranking.reason}.")
+            notes.append(f"{self.ranking.reason[0].upper()}{self.ranking.reason[1:]}.")
         if self.within_system:
             notes.append(
                 f"Left out: {format_count(self.within_system, 'preference')} between two replies of one system."
@@ -133,10 +134,7 @@ def _rank_aspect(
         [preference.item for preference in between_systems],
     )
     clusters = [("item", item) if dialogues.get(item) is None else ("dialogue", dialogues[item]) for item in items]
-    ranking, shrunk = rank_systems(*names, points, clusters), None
-    if ranking.reason and "set shrinkage" in ranking.reason:
-        shrunk = ranking.reason.partition("; set shrinkage")[0]
-        ranking = rank_systems(*names, points, clusters, shrinkage=SHRINKAGE)
+    ranking, shrunk = rank_finite(*names, points, clusters, ties="davidson")
     return PreferenceRanking(
         aspect,
         ranking,

@@ -55,11 +55,15 @@ class RatedSample:
     range: tuple[float, float]
 
 
-def read_ratings(source: str | Path) -> list[Record]:
-    """The records of a file with ratings, which may name replies that it does not have itself.
+def read_ratings(source: Collection | str | Path) -> list[Record]:
+    """The records of a collection or a file with ratings, which may name replies that it does not have itself.
 
     CSV needs the columns ``response`` and ``rating``; ``rater``, ``aspect`` and ``probability`` are read too.
     """
+    if isinstance(source, Collection):
+        return list(source)
+    if str(source).lower().endswith(".toml"):
+        raise InputError(f"{source}: is an annotation project; in Python give read_project_ratings({str(source)!r})")
     if str(source).lower().endswith(".csv"):
         return list(_read_table(Path(source)))
     data = Input(source)
@@ -109,6 +113,9 @@ def take_sample(
     else:
         metas |= {one.id: {**metas.get(one.id, {}), **one.meta} for one in records if isinstance(one, Response)}
         ratings = [one for one in records if isinstance(one, Rating) and one.response]
+        if not ratings:
+            what = "preferences between two replies do not count" if records else "nobody has rated a reply"
+            raise InputError(f"the ratings have none of single replies ({what}); rate those that were drawn")
     known = set(scores.responses)
     others = len({one.response for one in ratings if one.response not in known})
     ratings = [one for one in ratings if one.response in known]

@@ -14,7 +14,15 @@ from typing import Any, NamedTuple
 
 from rejoinder.judges.completion import Ending
 from rejoinder.judges.rubric import Rubric
-from rejoinder.judges.verdict import Problem, Span, VerdictCandidate, VerdictForms, make_candidate, read_verdict
+from rejoinder.judges.verdict import (
+    Problem,
+    Span,
+    VerdictCandidate,
+    VerdictForms,
+    find_verdicts,
+    make_candidate,
+    read_verdict,
+)
 from rejoinder.types import Choice
 
 VERSION = 2  # of the reading: another one may give another score to the same answer
@@ -67,6 +75,20 @@ _LADDER = (
 
 def read_score(content: str | None, rubric: Rubric, ending: Ending | None = None) -> ScoreReading:
     """The score that an answer states on the scale of a rubric."""
+    found = read_verdict(content, _score_forms(rubric), ending)
+    return ScoreReading(found.value, found.problem, found.span)
+
+
+def find_written_scores(reply: str, rubric: Rubric) -> set[float]:
+    """The scores that somebody wrote into a reply as a verdict: "Rating: 5", or an object with a score.
+
+    "4/5" alone is none: it may be a fraction, or a date.
+    """
+    forms = _score_forms(rubric)
+    return find_verdicts(reply, forms._replace(patterns=[*forms.patterns[:2], *forms.patterns[3:]]))
+
+
+def _score_forms(rubric: Rubric) -> VerdictForms:
     words, patterns = _score_patterns(rubric)
 
     def read_match(match: re.Match[str]) -> Any:
@@ -79,9 +101,7 @@ def read_score(content: str | None, rubric: Rubric, ending: Ending | None = None
     def read_lines(text: str) -> Iterator[VerdictCandidate]:
         return _read_score_lines(text, rubric, words)
 
-    forms = VerdictForms(("score", "rating", "grade"), read_value, patterns, read_match, read_lines)
-    found = read_verdict(content, forms, ending)
-    return ScoreReading(found.value, found.problem, found.span)
+    return VerdictForms(("score", "rating", "grade"), read_value, patterns, read_match, read_lines)
 
 
 def read_choice(content: str | None, ending: Ending | None = None) -> ChoiceReading:

@@ -14,7 +14,9 @@ from rejoinder.table import format_count
 
 def summarise_answers(records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Counts of a judge's raw answers, as a run folder stores them; an answer that replies share counts once."""
-    counts: dict[str, Counter[str]] = {name: Counter() for name in ("unreadable", "styles", "scores")}
+    counts: dict[str, Counter[str]] = {
+        name: Counter() for name in ("unreadable", "styles", "scores", "verdicts_in_replies")
+    }
     paid = refused = 0
     tokens = Counter(input_tokens=0, output_tokens=0, uncounted=0)
     requests = set()
@@ -41,6 +43,8 @@ def summarise_answers(records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         counts["unreadable"] += Counter([record["problem"]] if record.get("problem") else [])
         if "weighted" in record:
             counts["scores"]["by log-probabilities" if record["weighted"] else "as written"] += 1
+        if "repeats_reply" in record:
+            counts["verdicts_in_replies"]["repeated" if record["repeats_reply"] else "not repeated"] += 1
     if not paid and not refused:
         return {}
     named = {name: dict(count) for name, count in counts.items() if count}
@@ -96,4 +100,15 @@ def describe_summary(summary: Mapping[str, Any]) -> list[str]:
             f"{written:,} of {sum(scores.values()):,} scores are as written, because the log-probabilities of their "
             "tokens did not come"
         )
+    written = summary.get("verdicts_in_replies", {})
+    if repeated := written.get("repeated", 0):
+        sentences.append(describe_repeated(repeated, sum(written.values())))
     return sentences
+
+
+def describe_repeated(repeated: int, total: int) -> str:
+    """How many answers state a verdict that is written in the reply itself, in a sentence without its end."""
+    return (
+        f"{repeated:,} of {format_count(total, 'answer')} about replies that contain a verdict themselves (such as "
+        '"Rating: 5") state the same one'
+    )

@@ -1,44 +1,51 @@
 """Systems against each other: a judge is asked, in both orders, which of two replies to the same item is better.
 
-Every two systems are compared on the same number of items, spread over dialogues. The items come in an order that
-depends only on the seed, so a larger number asks about the same ones and more. Two equal replies are a tie, and nothing
-is asked about them.
+By a rubric of whole dialogues, two dialogues are compared. Two equal ones are a tie, and nothing is asked about them.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from itertools import combinations
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from rejoinder.data.collection import Collection, collect
 from rejoinder.data.inputs import read
-from rejoinder.data.parts import PART_NAMES, read_part
-from rejoinder.errors import InputError, SpecError
+from rejoinder.engines.spending import RESUME_HINT, SpendingLimit, check_budget, ledger_path, limit_spending
+from rejoinder.errors import BudgetError
+from rejoinder.files import sha256_of_bytes
+from rejoinder.judges.answer_summary import price_answers, summarise_answers
+from rejoinder.judges.arena_pairs import (
+    Drawn,
+    PairChoice,
+    are_equal,
+    count_shared_contexts,
+    draw_pairs,
+    explain_no_pairs,
+    is_by_person,
+    join_comparisons,
+)
 from rejoinder.judges.arena_result import Arena
 from rejoinder.judges.embedded import EmbeddedJudge
 from rejoinder.judges.endpoint import RemoteJudge
 from rejoinder.judges.factory import EMBEDDED, open_judge
 from rejoinder.judges.material import build_choice_request
-from rejoinder.judges.pairs import ComparedPair, PairComparison
-from rejoinder.judges.rubric import ALIASES, Rubric
+from rejoinder.judges.pairs import ComparedPair, PairComparison, ResponsePair
+from rejoinder.judges.rubric import ALIASES
+from rejoinder.scoring.cost import CostEstimate, RequestTally
 from rejoinder.scoring.reader import load_data
-from rejoinder.scoring.texts import AGGREGATE, JUDGE
-from rejoinder.seeded import stable_shuffle
 from rejoinder.stats.arrays import check_at_least
-from rejoinder.types import Pair, Record, Response
+from rejoinder.types import Record
 
+ArenaData: TypeAlias = Collection | Iterable[Record] | Sequence[str | Path] | str | Path
 Announce: TypeAlias = Callable[[int, int], None]
 Progress: TypeAlias = Callable[[int, int], None]
-Drawn: TypeAlias = tuple[Pair, Pair]
 _CHUNK = {True: 16, False: 512}  # pairs per call: of the embedded judge, of one at an endpoint
 _SAME = PairComparison("tie", "tie", "tie", 0.0)
 
 
 def arena(
-    data: Collection | Iterable[Record] | Sequence[str | Path] | str | Path,
+    data: ArenaData,
     judge: str = EMBEDDED,
     *,
     rubric: str = "default",
@@ -46,6 +53,7 @@ def arena(
     systems: Sequence[str] = (),
     only_rated: bool = False,
     seed: int = 0,
+    budget: float | None = None,
     announce: Announce | None = None,
     progress: Progress | None = None,
 ) -> Arena:
@@ -54,11 +62,13 @@ def arena(
     - ``data``: a run folder, a file with replies of two or more systems, several files (``NAME=FILE`` names the system
       of one), ``dataset:NAME``, a collection, or records.
     - ``judge``: ``embedded``, or the endpoint's name for a model.
-    - ``rubric``: the name of a rubric, or a file.
+    - ``rubric``: the name of a rubric, or a file; by one of whole dialogues, dialogues of the same name are compared.
     - ``n``: on how many items every two systems are compared, or all that both replied to if they are fewer.
     - ``systems``: only these systems; by default all.
     - ``only_rated``: whether only replies that people compared are compared.
     - ``seed``: the seed of the sample and of the resamples.
+    - ``budget``: the most that the requests may cost, in the currency of the prices (docs/judge.md); it stops before it
+      is passed, with all answers stored.
     - ``announce``: called with the number of pairs and the number of requests before any is sent; it may raise.
     - ``progress``: called with the number of pairs done and the total.
 
@@ -68,31 +78,74 @@ def arena(
     >>> found = rejoinder.arena("chats.jsonl", "embedded", n=2, systems=["attentive", "parrot"])
     >>> print(found.table())
     """
-    check_at_least(n, 1, "n")
+    check_budget(budget, "local")
     asked = open_judge(judge, rubric)
     records, name = _read_data(data)
-    pairs, left_out = draw_pairs(records, asked.rubric, n=n, systems=systems, only_rated=only_rated, seed=seed)
-    if not pairs:
-        raise InputError(_explain_no_pairs(name, left_out, only_rated))
-    comparisons = _compare(asked, pairs, announce, progress)
-    people = [p for p in records.preferences if not p.rater.startswith((AGGREGATE, JUDGE))]
+    pairs, left_out = _draw(records, name, asked, PairChoice(n, systems, only_rated, seed))
+    requests = _build_requests(asked, pairs)
+    tally = _tally(asked, requests)
+    if announce is not None:
+        announce(len(pairs), len(tally.seen) - tally.answered)
+    with limit_spending(_limit(tally, budget)):
+        comparisons = _compare(asked, pairs, requests, progress)
+    whole = asked.rubric.unit == "dialogue"
     return Arena(
         judge,
         ALIASES.get(rubric, PurePath(rubric).stem),
         asked.rubric.digest[:12],
-        tuple(
-            ComparedPair(first.item, first.response, second.response, comparison)
-            for (first, second), comparison in zip(pairs, comparisons, strict=True)
-        ),
+        tuple(join_comparisons(pairs, comparisons, asked.rubric)),
         left_out,
-        tuple(people),
+        () if whole else tuple(filter(is_by_person, records.preferences)),
         seed,
+        asked.rubric.unit,
+        count_shared_contexts(pairs) if whole else 0,
+        *_summarise(asked, requests, tally.answered),
     )
 
 
-def _read_data(
-    data: Collection | Iterable[Record] | Sequence[str | Path] | str | Path,
-) -> tuple[Collection, str]:
+def estimate_arena_cost(
+    data: ArenaData,
+    judge: str,
+    *,
+    rubric: str = "default",
+    n: int = 100,
+    systems: Sequence[str] = (),
+    only_rated: bool = False,
+    seed: int = 0,
+) -> CostEstimate:
+    """Estimate what ``arena`` with the same arguments will send and what it will cost; nothing is sent.
+
+    - ``data``: what ``arena`` takes.
+    - ``judge``: the endpoint's name for a model; the embedded one costs nothing.
+    - ``rubric``: the name of a rubric, or a file.
+    - ``n``: on how many items every two systems are compared.
+    - ``systems``: only these systems.
+    - ``only_rated``: whether only replies that people compared are compared.
+    - ``seed``: the seed of the sample.
+
+    >>> import rejoinder
+    >>> rejoinder.estimate_arena_cost("chats.jsonl", "gpt-4o-mini", n=2, systems=["attentive", "parrot"]).to_send
+    4
+    """
+    asked = open_judge(judge, rubric)
+    records, name = _read_data(data)
+    pairs, _ = _draw(records, name, asked, PairChoice(n, systems, only_rated, seed))
+    if isinstance(asked, EmbeddedJudge):
+        return CostEstimate(judge, 0, 0, 0, 0, 0.0, 0.0, price="the embedded judge sends no requests")
+    return _tally(asked, _build_requests(asked, pairs)).estimate_cost()
+
+
+def _draw(
+    records: Collection, name: str, judge: EmbeddedJudge | RemoteJudge, choice: PairChoice
+) -> tuple[list[Drawn], Mapping[str, int]]:
+    check_at_least(choice.n, 1, "n")
+    pairs, left_out = draw_pairs(records, judge.rubric, choice)
+    if not pairs:
+        raise explain_no_pairs(name, judge.rubric, left_out, choice.only_rated)
+    return pairs, left_out
+
+
+def _read_data(data: ArenaData) -> tuple[Collection, str]:
     """The records, and how errors call them."""
     if isinstance(data, Collection):
         return data, "the data"
@@ -106,124 +159,70 @@ def _read_data(
     return read(*names, allow_empty=True), joined
 
 
-def draw_pairs(
-    data: Collection,
-    rubric: Rubric,
-    *,
-    n: int,
-    systems: Sequence[str] = (),
-    only_rated: bool = False,
-    seed: int = 0,
-) -> tuple[list[Drawn], Counter[str]]:
-    """The pairs of replies to compare, and how many were left out for which reason.
-
-    Of a system with several replies to an item, the first counts.
-    """
-    if rubric.unit == "dialogue":
-        raise SpecError("this rubric rates whole dialogues, but two replies are compared here; use a rubric of replies")
-    left_out: Counter[str] = Counter()
-    replies = _sort_replies(data, rubric, left_out)
-    names = sorted({system for by_system in replies.values() for system in by_system})
-    for system in systems:
-        if system not in {response.system for response in data.responses.values()}:
-            known = ", ".join(sorted({response.system for response in data.responses.values()})) or "none"
-            raise SpecError(f"no reply is by the system {system!r}; the systems are: {known}")
-    chosen = [name for name in names if not systems or name in systems]
-    rated = {frozenset((p.first, p.second)) for p in data.preferences if not p.rater.startswith((AGGREGATE, JUDGE))}
-    order = _order_items(data, list(replies), seed)
-    drawn: list[tuple[int, Drawn]] = []
-    for a, b in combinations(chosen, 2):
-        shared = [
-            (place, replies[item]) for place, item in enumerate(order) if a in replies[item] and b in replies[item]
-        ]
-        both = [(place, (by_system[a], by_system[b])) for place, by_system in shared]
-        if only_rated:
-            both = [one for one in both if frozenset(pair.response.id for pair in one[1]) in rated]
-        drawn += both[:n]
-    drawn.sort(key=lambda one: one[0])  # item by item: what is answered when a command is stopped is balanced too
-    return [pair for _, pair in drawn], left_out
+def _build_requests(judge: EmbeddedJudge | RemoteJudge, pairs: Sequence[Drawn]) -> list[ResponsePair]:
+    """What is asked, about all pairs that are not equal."""
+    return [build_choice_request(judge.rubric, *pair) for pair in pairs if not are_equal(*pair, judge.rubric)]
 
 
-def _sort_replies(data: Collection, rubric: Rubric, left_out: Counter[str]) -> dict[str, dict[str, Pair]]:
-    """The reply of each system to each item that can be judged."""
-    replies: dict[str, dict[str, Pair]] = {}
-    for response in data.responses.values():
-        pair = Pair(data.items[response.item], response)
-        if reason := _explain_unjudged(pair, rubric):
-            left_out[reason] += 1
-        elif response.system in replies.setdefault(response.item, {}):
-            left_out["a further reply of a system to one item"] += 1
-        else:
-            replies[response.item][response.system] = pair
-    return replies
+def _tally(judge: EmbeddedJudge | RemoteJudge, requests: Sequence[ResponsePair]) -> RequestTally:
+    tally = RequestTally(judge)
+    if isinstance(judge, RemoteJudge):
+        for preview in judge.preview_pairs(requests):
+            tally.add(preview, is_stored=False)
+    return tally
 
 
-def _explain_unjudged(pair: Pair, rubric: Rubric) -> str | None:
-    if not pair.response.text.strip():
-        return "blank"
-    if not any(turn.text.strip() for turn in pair.item.context):
-        return "without a context"
-    missing = next((part for part in rubric.needs if not read_part(pair, part)), None)
-    return None if missing is None else f"without {PART_NAMES.get(missing, missing)}"
-
-
-def _order_items(data: Collection, items: Sequence[str], seed: int) -> list[str]:
-    """The items in a random order that takes one from each dialogue before the second from any."""
-    nth: Counter[str] = Counter()
-    ranked = []
-    for place, item in enumerate(stable_shuffle(items, "arena", seed)):
-        dialogue = data.items[item].dialogue
-        key = f"item {item}" if dialogue is None else f"dialogue {dialogue}"
-        ranked.append((nth[key], place, item))
-        nth[key] += 1
-    return [item for *_, item in sorted(ranked)]
+def _limit(tally: RequestTally, budget: float | None) -> SpendingLimit | None:
+    """The limit of this arena: the same requests again count what was paid before."""
+    if budget is None:
+        return None
+    identity = sha256_of_bytes(b"arena" + b"".join(sorted(tally.seen)))
+    return SpendingLimit(budget, str(ledger_path(identity)))
 
 
 def _compare(
-    judge: EmbeddedJudge | RemoteJudge, pairs: Sequence[Drawn], announce: Announce | None, progress: Progress | None
+    judge: EmbeddedJudge | RemoteJudge,
+    pairs: Sequence[Drawn],
+    requests: Sequence[ResponsePair],
+    progress: Progress | None,
 ) -> list[PairComparison]:
     """The judge's choices; equal replies are a tie."""
-    places = [i for i, pair in enumerate(pairs) if not _are_equal(pair[0].response, pair[1].response)]
-    requests = [build_choice_request(judge.rubric, *pairs[i]) for i in places]
-    if announce is not None:
-        announce(len(pairs), judge.count_requests(pairs=requests) if isinstance(judge, RemoteJudge) else 0)
-    comparisons = [_SAME] * len(pairs)
+    answers: list[PairComparison] = []
     chunk = _CHUNK[isinstance(judge, EmbeddedJudge)]
-    for start in range(0, len(places), chunk):
+    for start in range(0, len(requests), chunk):
         if progress is not None:
-            progress(start, len(places))
-        answers = judge.compare(requests[start : start + chunk])
-        for i, comparison in zip(places[start : start + chunk], answers, strict=True):
-            comparisons[i] = comparison
+            progress(start, len(requests))
+        try:
+            answers += judge.compare(requests[start : start + chunk])
+        except BudgetError as error:
+            tally = _tally(judge, requests)
+            now = f"{tally.answered:,} of {len(tally.seen):,} requests are answered"
+            raise BudgetError(str(error).replace(RESUME_HINT, f"{now}; {RESUME_HINT}")) from None
     if progress is not None:
-        progress(len(places), len(places))
-    return comparisons
+        progress(len(requests), len(requests))
+    found = iter(answers)
+    return [_SAME if are_equal(*pair, judge.rubric) else next(found) for pair in pairs]
+
+
+def _summarise(
+    judge: EmbeddedJudge | RemoteJudge, requests: Sequence[ResponsePair], answered: int
+) -> tuple[Mapping[str, Any], Mapping[str, Any] | None]:
+    """The counts of the answers, and what they cost; none for the embedded judge."""
+    if isinstance(judge, EmbeddedJudge):
+        return {}, None
+    summary = summarise_answers(judge.trace_pairs(requests))
+    return summary, {**price_answers(summary, judge.model), "answered_before": answered}
 
 
 def read_stored_pairs(judge: RemoteJudge, data: Collection, most: int, seed: int = 0) -> list[ComparedPair]:
-    """The pairs of replies that a judge has compared before, in both orders; nothing is sent."""
-    if judge.rubric.unit == "dialogue" or not judge.has_answers:
+    """The pairs that a judge has compared before, in both orders; nothing is sent."""
+    if not judge.has_answers:
         return []
-    pairs = draw_pairs(data, judge.rubric, n=len(data.items) or 1, seed=seed)[0][:most]
-    pairs = [pair for pair in pairs if not _are_equal(pair[0].response, pair[1].response)]
-    comparisons = judge.stored_comparisons([build_choice_request(judge.rubric, *pair) for pair in pairs])
+    pairs = draw_pairs(data, judge.rubric, PairChoice(len(data.items) or 1, seed=seed))[0][:most]
+    pairs = [pair for pair in pairs if not are_equal(*pair, judge.rubric)]
+    comparisons = judge.stored_comparisons(_build_requests(judge, pairs))
     return [
-        ComparedPair(first.item, first.response, second.response, comparison)
-        for (first, second), comparison in zip(pairs, comparisons, strict=True)
-        if comparison.forward is not None and comparison.backward is not None
+        pair
+        for pair in join_comparisons(pairs, comparisons, judge.rubric)
+        if pair.comparison.forward is not None and pair.comparison.backward is not None
     ]
-
-
-def _are_equal(first: Response, second: Response) -> bool:
-    return first.text.split() == second.text.split()
-
-
-def _explain_no_pairs(name: str, left_out: Counter[str], only_rated: bool) -> str:
-    if only_rated:
-        return f"{name}: people compared no two replies of different systems to one item; compare without --people"
-    reasons = ", ".join(f"{count:,} {reason}" for reason, count in left_out.items())
-    why = f" ({reasons})" if reasons else ""
-    return (
-        f"{name}: no item has replies of two systems that can be judged{why}; name the files of both systems: "
-        "rejoinder arena FIRST=FILE SECOND=FILE"
-    )

@@ -11,22 +11,22 @@ import functools
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from rejoinder.judges.answer_summary import describe_cost, describe_summary
 from rejoinder.judges.bias import JudgeBias, bias_table, format_percent, measure_bias
 from rejoinder.judges.pairs import POINTS, ComparedPair
+from rejoinder.metric import Unit
 from rejoinder.scoring.texts import JUDGE
 from rejoinder.stats.arrays import Floats
-from rejoinder.stats.bradley_terry import StrengthRanking, rank_strengths, rank_systems
+from rejoinder.stats.bradley_terry import SHRINKAGE, StrengthRanking, rank_finite, rank_strengths
 from rejoinder.stats.interval import Interval, interval_estimate, mean_interval, share_interval
 from rejoinder.table import Cell, Estimate, Table, format_count
 from rejoinder.types import Item, Preference, Response
-
-SHRINKAGE = 0.1
 
 
 class PeopleAgreement(NamedTuple):
@@ -50,6 +50,10 @@ class Arena:
     left_out: Mapping[str, int]  # replies, by reason
     people: tuple[Preference, ...]
     seed: int = 0
+    unit: Unit = "reply"  # what the pairs are of
+    shared_contexts: int = 0  # pairs of dialogues with earlier replies that are not the systems' own
+    answers: Mapping[str, Any] = field(default_factory=dict)  # counts of them
+    cost: Mapping[str, Any] | None = None  # of all answers, as in run.json; None for the embedded judge
 
     @property
     def rater(self) -> str:
@@ -61,25 +65,25 @@ class Arena:
         """The systems that were compared."""
         return sorted({reply.system for pair in self.pairs for reply in (pair.first, pair.second)})
 
-    @functools.cached_property
+    @property
     def ranking(self) -> StrengthRanking:
-        """The systems by strength (Bradley-Terry, a tie is half a win for each); shrunk where some is infinite."""
-        ranking = rank_systems(*self._columns)
-        if ranking.reason and "set shrinkage" in ranking.reason:
-            return rank_systems(*self._columns, shrinkage=SHRINKAGE)
-        return ranking
+        """The systems by strength (Bradley-Terry, with Davidson's ties); shrunk where some is infinite."""
+        return self._ranking[0]
+
+    @functools.cached_property
+    def _ranking(self) -> tuple[StrengthRanking, str | None]:
+        return rank_finite(*self._columns, ties="davidson")
 
     @functools.cached_property
     def ranks(self) -> Mapping[str, tuple[int, int]]:
         """The best and the worst rank that each system may have."""
-        reason = rank_systems(*self._columns).reason or ""
-        shrinkage = SHRINKAGE if "set shrinkage" in reason else 0.0
-        return rank_strengths(*self._columns, shrinkage=shrinkage, seed=self.seed)
+        shrinkage = SHRINKAGE if self._ranking[1] else 0.0
+        return rank_strengths(*self._columns, ties="davidson", shrinkage=shrinkage, seed=self.seed)
 
     @functools.cached_property
     def bias(self) -> JudgeBias:
         """How much place and length decide."""
-        return measure_bias(self.pairs)
+        return measure_bias(self.pairs, self.unit)
 
     @functools.cached_property
     def agreement(self) -> list[PeopleAgreement]:
@@ -158,10 +162,19 @@ class Arena:
         note = "Pairs that most people decided; a tie of the judge is half right."
         return Table("Agreement with people", ["aspect", "by", "agreement", "pairs"], rows, [note])
 
+    def cost_table(self) -> Table | None:
+        """Requests, tokens and cost of all answers; None for the embedded judge."""
+        if self.cost is None:
+            return None
+        names = ("requests", "answered_before", "input_tokens", "output_tokens", "cost")
+        row: list[Cell] = [self.rater, *(self.cost[name] for name in names)]
+        heads = ["judge", *(name.replace("_", " ") for name in names)]
+        return Table("Cost", heads, [row], [describe_cost(self.cost)])
+
     def tables(self) -> list[Table]:
-        """All tables."""
-        people = self.people_table()
-        return [self.table(), self.pair_table(), self.bias_table(), *([people] if people else [])]
+        """All tables but that of the cost, which is also a note of the first."""
+        found = [self.table(), self.pair_table(), self.bias_table(), self.people_table()]
+        return [table for table in found if table is not None]
 
     def sentences(self) -> list[str]:
         """What the choices say, in sentences."""
@@ -192,25 +205,33 @@ class Arena:
     def _notes(self) -> list[str]:
         equal, unread = sum(pair.is_equal for pair in self.pairs), sum(math.isnan(pair.points) for pair in self.pairs)
         ties = sum(pair.comparison.choice == "tie" for pair in self.pairs)
+        things, places = ("replies", "item") if self.unit == "reply" else ("dialogues", "dialogue name")
         notes = [
-            f"{format_count(len(self.pairs), 'pair')} of replies on "
-            f"{format_count(len({pair.item.id for pair in self.pairs}), 'item')}, each asked in both orders; "
-            f"{format_count(ties, 'tie')}, {equal:,} of them equal replies. These are the preferences of a model, not "
-            "of people. A system with strength a is expected to get 1 / (1 + exp(b - a)) points against one with "
-            "strength b, where a tie is half a point; [low, high] and ranks: 95% intervals over dialogues, or items "
-            "without one."
+            f"{format_count(len(self.pairs), 'pair')} of {things} on "
+            f"{format_count(len({pair.item.id for pair in self.pairs}), places)}, each asked in both orders; "
+            f"{format_count(ties, 'tie')}, {equal:,} of them equal {things}. These are the preferences of a model, not "
+            "of people. A system with strength a is expected to win 1 / (1 + exp(b - a)) of its pairs without ties "
+            "against one with strength b; a tie is half a point; [low, high] and ranks: 95% intervals over dialogues, "
+            "or items without one."
         ]
+        ranking, shrunk = self._ranking
+        if ranking.ties is not None and ranking.ties.value:
+            notes.append(ranking.ties.sentence())
         if unread:
             notes.append(f"No answer could be read for {format_count(unread, 'pair')}, which are left out.")
-        if reason := rank_systems(*self._columns).reason:
-            shrunk = reason.partition("; set shrinkage")[0]
+        if shrunk or ranking.reason:
+            why = f"strengths are shrunk towards 0 (by {SHRINKAGE:g}): {shrunk}" if shrunk else str(ranking.reason)
+            notes.append(f"{why[0].upper()}{why[1:]}.")
+        if self.shared_contexts:
             notes.append(
-                f"Strengths are shrunk towards 0 (by {SHRINKAGE:g}): {shrunk}." if shrunk != reason else reason
+                f"In {format_count(self.shared_contexts, 'pair')} both systems answered the same stored context: its "
+                "replies are not their own, so that the whole dialogues say little about them."
             )
         if self.left_out:
             reasons = ", ".join(f"{n:,} {reason}" for reason, n in Counter(self.left_out).most_common())
             notes.append(f"Replies left out: {reasons}.")
-        return notes
+        notes += [f"{self.rater}: {sentence}." for sentence in describe_summary(self.answers)]
+        return notes if self.cost is None else [*notes, f"{self.rater}: {describe_cost(self.cost)}"]
 
     def _tie_share(self, first: str, second: str) -> float:
         choices = [p.comparison.choice for p in self.pairs if {p.first.system, p.second.system} == {first, second}]

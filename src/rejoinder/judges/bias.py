@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rejoinder.judges.pairs import POINTS, ComparedPair, PairComparison
+from rejoinder.metric import Unit
 from rejoinder.stats.interval import Interval, interval_estimate, share_interval
 from rejoinder.stats.pair_effects import estimate_pair_effects
 from rejoinder.table import Cell, Table
@@ -32,6 +33,7 @@ class JudgeBias:
     same: Interval
     longer: Interval
     odds: Interval
+    unit: Unit = "reply"
 
     def sentences(self) -> list[str]:
         """The biases in sentences; what the intervals do not show is said as such."""
@@ -45,16 +47,16 @@ class JudgeBias:
                 else "shows no preference for a place"
             )
             found.append(
-                f"It {way}: the reply shown first is chosen in {format_percent(self.first)} of the answers without "
-                f"ties, and both orders agree in {format_percent(self.same)} of the pairs."
+                f"It {way}: the {self.unit} shown first is chosen in {format_percent(self.first)} of the answers "
+                f"without ties, and both orders agree in {format_percent(self.same)} of the pairs."
             )
         if not math.isnan(self.longer.value):
             odds = "" if math.isnan(self.odds.value) else f" (odds x {_plain(self.odds)} per doubling of its length)"
-            found.append(f"It prefers the longer reply in {format_percent(self.longer)} of the pairs{odds}.")
+            found.append(f"It prefers the longer {self.unit} in {format_percent(self.longer)} of the pairs{odds}.")
         return found
 
 
-def measure_bias(pairs: Sequence[ComparedPair]) -> JudgeBias:
+def measure_bias(pairs: Sequence[ComparedPair], unit: Unit = "reply") -> JudgeBias:
     """The biases of a judge, from pairs about which it was asked."""
     asked = [pair for pair in pairs if not pair.is_equal]
     both = [p for p in asked if p.comparison.forward is not None and p.comparison.backward is not None]
@@ -80,18 +82,19 @@ def measure_bias(pairs: Sequence[ComparedPair]) -> JudgeBias:
         ),
         share_interval(longer, [pair.cluster for pair in unequal]),
         effects._replace(value=_exp(effects.value), low=_exp(effects.low), high=_exp(effects.high)),
+        unit,
     )
 
 
 def bias_table(bias: JudgeBias, title: str) -> Table:
     """One line per bias, beside what a judge without it would show."""
     rows: list[list[Cell]] = [
-        ["chooses the reply shown first", interval_estimate(bias.first), 0.5, bias.first.n],
+        [f"chooses the {bias.unit} shown first", interval_estimate(bias.first), 0.5, bias.first.n],
         ["same choice in both orders", interval_estimate(bias.same), 1.0, bias.same.n],
-        ["prefers the longer reply", interval_estimate(bias.longer), None, bias.longer.n],
+        [f"prefers the longer {bias.unit}", interval_estimate(bias.longer), None, bias.longer.n],
         ["odds of the longer, per doubling", interval_estimate(bias.odds), None, bias.odds.n],
     ]
-    notes = [f"No odds of the longer reply: {bias.odds.reason}."] if bias.odds.reason else []
+    notes = [f"No odds of the longer {bias.unit}: {bias.odds.reason}."] if bias.odds.reason else []
     return Table(title, ["what", "share or odds", "without bias", "n"], rows, notes)
 
 

@@ -79,6 +79,13 @@ def count_problems(answers_by_reply: Sequence[Sequence[RawAnswer]]) -> Counter[s
     return Counter(one.problem for one in answers.values() if one.problem)
 
 
+def count_repeated(answers_by_reply: Sequence[Sequence[RawAnswer]]) -> tuple[int, int]:
+    """How many answers state a verdict that the reply contains, and how many are about such replies; each once."""
+    answers = {(one.answer.key, i): one for of_reply in answers_by_reply for i, one in enumerate(of_reply)}
+    known = [one.repeats for one in answers.values() if one.repeats is not None]
+    return sum(known), len(known)
+
+
 def compute_price(counts: AnswerCounts, prices: tuple[float, float]) -> float:
     """The cost of the counted tokens, at a price per million input and output tokens."""
     return (counts.input_tokens * prices[0] + counts.output_tokens * prices[1]) / 1e6

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from rejoinder.errors import JudgeError
+from rejoinder.errors import JudgeError, brief
 from rejoinder.judges.connection import HttpAnswer
 from rejoinder.judges.protocol import (
     AnswerForm,
@@ -20,6 +20,7 @@ from rejoinder.judges.protocol import (
     RequestStyle,
     adapt_style,
     read_error_message,
+    refuses_format,
     write_request,
 )
 from rejoinder.judges.settings import EndpointSettings
@@ -75,9 +76,29 @@ class StyleNegotiation:
         return write_request(body, request.form, style, self.settings.is_anthropic)
 
     def refuses(self, request: EndpointRequest, style: RequestStyle, response: HttpAnswer) -> bool:
-        """Whether an endpoint refused the style and not the request; then there is another style to try."""
+        """Whether an endpoint refused the style and not the request; then there is another style to try.
+
+        Where it refused the only format that may be asked for, the user named it, and nothing else is tried.
+        """
         with self._lock:
-            return self._find_other(request, style, response) is not None
+            if self._find_other(request, style, response) is not None:
+                return True
+            message = self._read_refusal(response)
+            if self._is_only_format(style, response) and refuses_format(style.format, message):
+                said = brief(" ".join(self.settings.without_key(message).split()), 200)
+                raise JudgeError(
+                    f"the judge's endpoint does not take {self.describe_format(style)} (HTTP {response.status}, and "
+                    f"says {said}); leave format out, and one that it takes is found"
+                )
+            return False
+
+    def describe_format(self, style: RequestStyle) -> str:
+        """A format that the user named, as it is typed; an empty text where it was chosen here."""
+        return f"format={style.format!r}" if len(self._formats) == 1 and style.format != "text" else ""
+
+    def _is_only_format(self, style: RequestStyle, response: HttpAnswer) -> bool:
+        is_new = self._working_style is None and not self.is_plain
+        return is_new and bool(self.describe_format(style)) and response.status in _PARAMETER_REFUSED
 
     def adapt(self, request: EndpointRequest, style: RequestStyle, response: HttpAnswer) -> bool:
         """Change to another style if an endpoint refused this one; return whether it did."""
@@ -95,7 +116,7 @@ class StyleNegotiation:
             return None
         if self._working_style is not None:
             return self._working_style
-        message = read_error_message(response.body.decode(errors="replace"))[:_MESSAGE_SIZE]
+        message = self._read_refusal(response)
         form = None if request.form is None else AnswerForm(request.form.schema, self._formats)
         other = adapt_style(style, request.body, form, message)
         # A refusal that names nothing may be about the format, too: it is left out once.
@@ -103,6 +124,10 @@ class StyleNegotiation:
         if other is None and unexplained and "text" in self._formats:
             return style._replace(format="text")
         return other
+
+    @staticmethod
+    def _read_refusal(response: HttpAnswer) -> str:
+        return read_error_message(response.body.decode(errors="replace"))[:_MESSAGE_SIZE]
 
     def confirm(self, style: RequestStyle) -> None:
         """Keep a style that was answered."""

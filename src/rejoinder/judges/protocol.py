@@ -137,6 +137,11 @@ def adapt_style(
     return None
 
 
+def refuses_format(form: Format, refusal: str) -> bool:
+    """Whether a refusal's message is about the format of the answer."""
+    return form in _FORMAT_NAMES and bool(_FORMAT_NAMES[form].search(refusal)) and not _TOO_LONG.search(refusal)
+
+
 def read_error_message(body: str) -> str:
     """The message of an error, with the parameter that it names; the whole body where it has another shape."""
     try:

@@ -65,7 +65,7 @@ def send_requests(
             if pool.stopped:
                 break
         if pool.refusal is not None:
-            raise _refusal_error(pool.refusal, settings)
+            raise _refusal_error(pool.refusal, settings, negotiation)
     finally:
         pool.stop()
 
@@ -108,6 +108,7 @@ class _RequestPool:
     _refused: list[StoredAnswer] = field(default_factory=list)
     _events: queue.SimpleQueue[_Event] = field(default_factory=queue.SimpleQueue)
     _stopped: threading.Event = field(default_factory=threading.Event)
+    _failed: threading.Event = field(default_factory=threading.Event)  # the reader will raise; what arrived is stored
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _connections: list[EndpointConnection] = field(default_factory=list)
     _not_before: float = 0.0  # the endpoint asked to wait until then
@@ -173,10 +174,11 @@ class _RequestPool:
         try:
             if not is_first:
                 self.negotiation.ready.wait()
-            while task is not None and not self._stopped.is_set():
+            while task is not None and not self._stopped.is_set() and not self._failed.is_set():
                 self._answer_request(*task, connection)
                 task = self._next()
         except JudgeError as error:
+            self._failed.set()
             self._events.put(error)
         except Exception as error:  # a bug must not leave the reader waiting
             self._events.put(JudgeError(f"the request to the judge failed: {type(error).__name__}: {error}"))
@@ -316,9 +318,11 @@ def _http_error(response: HttpAnswer, settings: EndpointSettings) -> JudgeError:
     return JudgeError(f"the judge's endpoint answered HTTP {response.status}{message}; {remedy}")
 
 
-def _refusal_error(answer: StoredAnswer, settings: EndpointSettings) -> JudgeError:
+def _refusal_error(answer: StoredAnswer, settings: EndpointSettings, negotiation: StyleNegotiation) -> JudgeError:
     message = _error_message(answer.body, settings)
-    return JudgeError(f"the judge's endpoint refuses every request with HTTP {answer.status}{message}")
+    named = negotiation.describe_format(negotiation.style)
+    remedy = f"; if it does not take {named}, leave format out" if named else ""
+    return JudgeError(f"the judge's endpoint refuses every request with HTTP {answer.status}{message}{remedy}")
 
 
 def _error_message(body: str, settings: EndpointSettings) -> str:

@@ -81,6 +81,13 @@ def read_verdict(content: str | None, forms: VerdictForms, ending: Ending | None
     return VerdictCandidate(None, _find_problem(content, text, ending), nowhere)
 
 
+def find_verdicts(text: str, forms: VerdictForms) -> set[Any]:
+    """Every verdict that somebody wrote into a text, in an object or after a label, in quotation marks or not."""
+    objects = find_objects(text, forms.keys)
+    candidates = [*(_of_object(text, one, forms) for one in objects), *_find_labelled(text, objects, forms, None)]
+    return {one.value for one in candidates if one.problem is None}
+
+
 def _find_problem(content: str, text: str, ending: Ending | None) -> Problem:
     if ending == "cut":
         return "cut by max_tokens"

@@ -15,7 +15,6 @@ from rejoinder.judges.embedded import VERSION, EmbeddedJudge
 from rejoinder.judges.endpoint import AnswerFormat, RatingRequest, RemoteJudge
 from rejoinder.judges.factory import EMBEDDED
 from rejoinder.judges.material import build_rating_request
-from rejoinder.judges.prices import explain_missing_price, find_price
 from rejoinder.judges.rubric import load_rubric
 from rejoinder.metric import NAN, Metric
 from rejoinder.metrics._context import has_spoken, map_spoken
@@ -135,12 +134,8 @@ class Judge(Metric):
 
     def request_price(self) -> RequestPrice | str:
         """Return the price of the model's tokens, or why it is not known; an empty text for the embedded model."""
-        if self.model == EMBEDDED:
-            return ""
-        price = find_price(self.model)
-        if price is None:
-            return explain_missing_price(self.model)
-        return RequestPrice(price.input, price.output, price.currency, price.describe())
+        judge = self.judge()
+        return "" if isinstance(judge, EmbeddedJudge) else judge.request_price()
 
     def longest_output(self) -> int | None:
         """Return the most tokens of an answer."""

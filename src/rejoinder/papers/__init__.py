@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from types import ModuleType
 
 from rejoinder.errors import SpecError, nearest
@@ -21,12 +22,15 @@ def reproduction_names() -> list[str]:
     return sorted(name.replace("_", "-") for name in _module_paths())
 
 
-def reproduce(name: str, *, metrics: Sequence[str] = (), adapt: int | None = None) -> Reproduction:
+def reproduce(
+    name: str, *, metrics: Sequence[str] = (), adapt: int | None = None, answers: str | Path | None = None
+) -> Reproduction:
     """Measure a paper's tables again, each figure beside the published one.
 
     - ``name``: one of ``list_("reproductions")``; the published sets are read from ``$REJOINDER_DATA``.
     - ``metrics``: the metrics to measure instead of the usual ones, where the reproduction allows others.
     - ``adapt``: how many texts to adapt to their contexts at most, where it adapts any.
+    - ``answers``: a file with the answers of a judge elsewhere, or with the verdicts read from them, where it asks one.
 
     >>> import rejoinder
     >>> reproduction = rejoinder.reproduce("scarce-overlap")
@@ -38,9 +42,22 @@ def reproduce(name: str, *, metrics: Sequence[str] = (), adapt: int | None = Non
         raise SpecError(f"{name} measures only the metrics of its paper; leave out the parameter metrics")
     if adapt is not None and "adapt" not in parameters:
         raise SpecError(f"{name} adapts no texts; leave out the parameter adapt")
-    options = {**({"metrics": list(metrics)} if metrics else {}), **({} if adapt is None else {"adapt": adapt})}
+    if answers is not None and "answers" not in parameters:
+        raise SpecError(f"{name} asks no judge at an endpoint; leave out the parameter answers")
+    options: dict[str, object] = {"metrics": list(metrics)} if metrics else {}
+    options |= {} if adapt is None else {"adapt": adapt}
+    options |= {} if answers is None else {"answers": Path(answers)}
     reproduction: Reproduction = measure(**options)
     return reproduction
+
+
+def list_requests(name: str) -> Iterator[bytes]:
+    """Return the requests of a reproduction to a judge at an endpoint, one line of a batch each."""
+    module = load_reproduction(name)
+    if not hasattr(module, "list_requests"):
+        raise SpecError(f"{name} asks no judge at an endpoint, so there are no requests to write")
+    lines: Iterator[bytes] = module.list_requests()
+    return lines
 
 
 def load_reproduction(name: str) -> ModuleType:

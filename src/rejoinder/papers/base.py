@@ -28,13 +28,14 @@ class Figure:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """The figures of one reproduction, the sentences that belong to them, and drawings (SVG by a short name)."""
+    """The figures of one reproduction, the sentences that belong to them, drawings (SVG by a short name) and files."""
 
     name: str
     title: str
     figures: Sequence[Figure]
     notes: Sequence[str] = ()
     drawings: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)  # what the figures were computed from, by a short name
 
 
 def reproduction_tables(reproduction: Reproduction) -> list[Table]:
@@ -67,7 +68,7 @@ def _figure_cells(figure: Figure | None) -> list[Cell]:
 
 
 def write_reproduction(reproduction: Reproduction, folder: Path) -> list[Path]:
-    """Write ``NAME.md`` and ``NAME.json`` into a folder, and each drawing as ``NAME-SHORT.svg``."""
+    """Write ``NAME.md`` and ``NAME.json`` into a folder, drawings as ``NAME-SHORT.svg``, files as ``NAME-SHORT``."""
     folder.mkdir(parents=True, exist_ok=True)
     markdown = folder / f"{reproduction.name}.md"
     parts = [
@@ -88,7 +89,10 @@ def write_reproduction(reproduction: Reproduction, folder: Path) -> list[Path]:
         {key: _plain_figure_value(value) for key, value in asdict(figure).items()} for figure in reproduction.figures
     ]
     data.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    return [markdown, data, *drawings]
+    files = {folder / f"{reproduction.name}-{short}": text for short, text in reproduction.files.items()}
+    for path, text in files.items():
+        path.write_text(text, encoding="utf-8")
+    return [markdown, data, *drawings, *files]
 
 
 def _plain_figure_value(value: object) -> object:

@@ -15,7 +15,10 @@ from rejoinder import spec as specs
 from rejoinder.comparison.judge_quality import JudgeQuality, measure_judge, quality_table
 from rejoinder.comparison.rated_scores import DIALOGUE, list_rated_aspects
 from rejoinder.data.collection import Collection
+from rejoinder.engines.spending import SpendingLimit, check_budget, ledger_path, limit_spending
 from rejoinder.errors import RunError, SpecError, nearest
+from rejoinder.files import sha256_of_bytes
+from rejoinder.judges.answer_summary import describe_repeated
 from rejoinder.judges.arena import read_stored_pairs
 from rejoinder.judges.bias import JudgeBias, bias_table, measure_bias
 from rejoinder.judges.consistency import (
@@ -24,6 +27,7 @@ from rejoinder.judges.consistency import (
     compute_price,
     count_answers,
     count_problems,
+    count_repeated,
     measure_consistency,
 )
 from rejoinder.judges.endpoint import RawAnswer, RemoteJudge
@@ -68,6 +72,7 @@ class JudgeSummary:
     bias: JudgeBias | None = None
     attacks: Sequence[ReplyTrial] = ()
     run: str = "RUN"
+    repeated: tuple[int, int] = (0, 0)  # answers with a verdict that the reply contains, and all about such replies
 
     def sentences(self) -> list[str]:
         """What the judge may be used for, and what is known about its choices between two replies."""
@@ -95,6 +100,7 @@ def judge(
     output_price: float | None = None,
     resamples: int = 1000,
     seed: int = 0,
+    budget: float | None = None,
     announce: Announce | None = None,
 ) -> list[JudgeSummary]:
     """How good the judges of a finished run are: agreement with people, steadiness, biases, answers and cost.
@@ -107,6 +113,7 @@ def judge(
     - ``output_price``: the price per million output tokens.
     - ``resamples``: how often dialogues are resampled.
     - ``seed``: the seed of the resamples and of the changed replies.
+    - ``budget``: the most that the requests about changed replies may cost (docs/judge.md).
     - ``announce``: called with each judge and the number of requests before any is sent; it may raise.
 
     >>> import rejoinder
@@ -116,6 +123,7 @@ def judge(
     """
     if (input_price is None) != (output_price is None):
         raise SpecError("give both input_price and output_price, or neither")
+    check_budget(budget, "local")
     folder = Path(run)
     given = (input_price, output_price) if input_price is not None and output_price is not None else None
     metrics, data = _read_judges(folder), load_data(folder)
@@ -138,8 +146,9 @@ def judge(
                 count_problems(answers_by_reply),
                 _measure_quality(folder, metric, data, aspect, resamples, seed),
                 _measure_stored_bias(metric, data),
-                _attack_judge(metric, pairs, attacks, seed, announce) if attacks else (),
+                _attack_judge(metric, pairs, attacks, seed, budget, announce) if attacks else (),
                 str(run),
+                count_repeated(answers_by_reply),
             )
         )
     return summaries
@@ -163,18 +172,23 @@ def _measure_stored_bias(metric: Judge, data: Collection) -> JudgeBias | None:
     """The biases in choices between two replies of this run that are stored; None where there are none."""
     asked = metric.judge()
     pairs = read_stored_pairs(asked, data, _MOST_PAIRS) if isinstance(asked, RemoteJudge) else []
-    return measure_bias(pairs) if pairs else None
+    return measure_bias(pairs, asked.rubric.unit) if pairs else None
 
 
 def _attack_judge(
-    metric: Judge, pairs: Sequence[Pair], n: int, seed: int, announce: Announce | None
+    metric: Judge, pairs: Sequence[Pair], n: int, seed: int, budget: float | None, announce: Announce | None
 ) -> list[ReplyTrial]:
     """What changed replies do to the judge's scores."""
     variants, asked = ReplyVariants.of(pairs, n, seed), metric.judge()
     if announce is not None:
         requests = metric.to_requests(variants.pairs)
         announce(str(metric), asked.count_requests(requests) if isinstance(asked, RemoteJudge) else 0)
-    return variants.measure(score_pairs(metric, variants.pairs), metric.range[0])
+    limit = None
+    if budget is not None:
+        keys = sorted(preview.key for preview in metric.preview_requests(variants.pairs))
+        limit = SpendingLimit(budget, str(ledger_path(sha256_of_bytes("attacks".join(keys).encode()))))
+    with limit_spending(limit):
+        return variants.measure(score_pairs(metric, variants.pairs), metric.range[0])
 
 
 def judge_tables(summaries: Sequence[JudgeSummary]) -> list[Table]:
@@ -246,6 +260,9 @@ def _judge_notes(summary: JudgeSummary) -> Iterator[str]:
     if summary.problems:
         reasons = ", ".join(f"{n:,} {reason}" for reason, n in Counter(summary.problems).most_common())
         yield f"{summary.metric}: answers that could not be read: {reasons}."
+    if summary.repeated[1]:
+        remedy = ": read these replies" if summary.repeated[0] else ""
+        yield f"{summary.metric}: {describe_repeated(*summary.repeated)}{remedy}."
     if n := summary.answers.uncounted:
         yield f"{summary.metric}: {format_count(n, 'answer')} without a valid token count, so the cost is unknown."
     if summary.unanswered:

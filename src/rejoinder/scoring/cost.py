@@ -96,7 +96,7 @@ class CostEstimate:
 class RequestTally:
     """The requests of one metric, each once."""
 
-    metric: Any  # a metric that is a PricedMetric
+    metric: Any  # a PricedMetric, or a judge
     seen: set[bytes] = field(default_factory=set)
     answered: int = 0
     estimate: float = 0.0  # of the input tokens of requests without an answer
@@ -120,6 +120,22 @@ class RequestTally:
             self.known_estimate += preview.input_estimate
             self.known_input += preview.input_tokens
             self.known_output += preview.output_tokens
+
+    def estimate_cost(self) -> CostEstimate:
+        """What the requests without an answer will cost."""
+        to_send = len(self.seen) - self.answered
+        correction = self.known_input / self.known_estimate if self.known_estimate else 1.0
+        mean_output = self.known_output / self.n_known if self.n_known else _TYPICAL_OUTPUT
+        longest = self.metric.longest_output()
+        mean_output = mean_output if longest is None else min(mean_output, longest)
+        tokens = self.estimate * correction, to_send * mean_output
+        price = self.metric.request_price()
+        counts = (str(self.metric), len(self.seen), self.answered, round(tokens[0]), round(tokens[1]))
+        if isinstance(price, str):
+            return CostEstimate(*counts, None, None, reason=price, calibrated_on=self.n_known)
+        cost = (tokens[0] * price.input + tokens[1] * price.output) / 1e6
+        most = None if longest is None else (tokens[0] * price.input + to_send * longest * price.output) / 1e6
+        return CostEstimate(*counts, cost, most, price.currency, price.description, calibrated_on=self.n_known)
 
 
 def estimate_cost(
@@ -161,7 +177,7 @@ def estimate_cost_of_parts(
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / "data.jsonl"
                 tally_requests(tallies, path, index_inputs(sources, path, empty_is_nan), store)
-    return [_finish(tally) for tally in tallies]
+    return [tally.estimate_cost() for tally in tallies]
 
 
 def make_tallies(specs: Sequence[str]) -> list[RequestTally]:
@@ -193,23 +209,6 @@ def describe_progress(specs: Sequence[str], path: Path, index: ResponseIndex, st
     tally_requests(tallies, path, index, store)
     answered, requests = sum(one.answered for one in tallies), sum(len(one.seen) for one in tallies)
     return f"{answered:,} of {requests:,} requests are answered"
-
-
-def _finish(tally: RequestTally) -> CostEstimate:
-    metric = tally.metric
-    to_send = len(tally.seen) - tally.answered
-    correction = tally.known_input / tally.known_estimate if tally.known_estimate else 1.0
-    mean_output = tally.known_output / tally.n_known if tally.n_known else _TYPICAL_OUTPUT
-    longest = metric.longest_output()
-    mean_output = mean_output if longest is None else min(mean_output, longest)
-    tokens = tally.estimate * correction, to_send * mean_output
-    price = metric.request_price()
-    counts = (str(metric), len(tally.seen), tally.answered, round(tokens[0]), round(tokens[1]))
-    if isinstance(price, str):
-        return CostEstimate(*counts, None, None, reason=price, calibrated_on=tally.n_known)
-    cost = (tokens[0] * price.input + tokens[1] * price.output) / 1e6
-    most = None if longest is None else (tokens[0] * price.input + to_send * longest * price.output) / 1e6
-    return CostEstimate(*counts, cost, most, price.currency, price.description, calibrated_on=tally.n_known)
 
 
 def cost_table(estimates: Sequence[CostEstimate]) -> Table:

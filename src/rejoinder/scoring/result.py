@@ -86,11 +86,20 @@ class Scores:
         return {spec: facts.signature for spec, facts in self.facts.items()}
 
     def spec(self, typed: str) -> str:
-        """Return the spec of a metric of these scores for what a user typed."""
+        """Return the spec of a metric of these scores for what a user typed.
+
+        A name alone also means the only metric of that name, whatever its parameters: ``judge`` is
+        ``judge(model='NAME')`` where the run has no other judge.
+        """
         if typed in self.facts:
             return typed
         canonical = str(parse(typed))
         if canonical not in self.facts:
+            named = [one for one in self.facts if one.partition("(")[0] == typed]
+            if len(named) == 1:
+                return named[0]
+            if named:
+                raise RunError(f"the run has {len(named)} metrics called {typed}; name one: {', '.join(named)}")
             raise RunError(f"the run has no scores of {canonical}; {nearest(canonical, self.facts)}")
         return canonical
 

@@ -1,24 +1,28 @@
-"""A ranking of systems from pairwise judgements: Bradley and Terry (1952), a tie being half a win for each.
+"""A ranking of systems from pairwise judgements: Bradley and Terry (1952), with Davidson's (1970) model of ties.
 
-Strengths add up to 0, and a system with strength a is expected to get 1 / (1 + exp(b - a)) points of a judgement
-against one with strength b. Intervals come from the robust (sandwich) covariance with the factor G / (G - 1), over
-judgements or over clusters of them (raters, items), and Student's t with G - 1 degrees of freedom.
+Strengths add up to 0. A system with strength a wins 1 / (1 + exp(b - a)) of the judgements against one with strength b
+that are not ties. By Davidson's model a tie has v times the geometric mean of the probabilities of the two wins: two
+equal systems tie in v / (2 + v) of their judgements. Without ties v is 0, and the model is Bradley and Terry's. With
+``ties="half"`` a tie is half a win for each instead, and there is no v. Intervals come from the robust (sandwich)
+covariance with the factor G / (G - 1), over judgements or over clusters of them (raters, items), and Student's t with
+G - 1 degrees of freedom.
 
 Strengths exist unless some systems only won or only lost against all others; otherwise ``reason`` names them, and
-``shrinkage`` (a penalty of shrinkage / 2 times the sum of squared strengths) makes the strengths finite. Systems that
-never met, even through others, cannot be compared at all.
+``shrinkage`` (a penalty of shrinkage / 2 times the sum of squared strengths) makes the strengths finite. With
+Davidson's ties, wins must also go in a circle that has more wins than ties. Systems that never met, even through
+others, cannot be compared at all.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import math
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from rejoinder.errors import InputError
 from rejoinder.stats.arrays import (
     NAN,
-    Bools,
     Floats,
     Ints,
     Labels,
@@ -30,91 +34,13 @@ from rejoinder.stats.arrays import (
     make_generator,
     sum_by_code,
 )
+from rejoinder.stats.davidson import REMEDY, StrengthFit, explain_no_strengths, fit_strengths, robust_errors
 from rejoinder.stats.resampling import resample_counts
 
-_MAX_STEPS = 100
+Ties: TypeAlias = Literal["half", "davidson"]
+SHRINKAGE = 0.1  # where some strengths are infinite
 _RESAMPLE_SHRINKAGE = 0.1
 _SAME_STRENGTH = 1e-9
-
-
-def explain_no_strengths(won: Floats, names: list[Any], shrinkage: float) -> str | None:
-    """Why these points (one row per system, against each system in a column) give no strengths; None if they do."""
-    if len(names) < 2:
-        return "fewer than 2 systems"
-    compared = won + won.T > 0
-    reachable = find_reachable(compared)[0]
-    if not reachable.all():
-        others = ", ".join(str(name) for name, is_reachable in zip(names, reachable, strict=True) if not is_reachable)
-        return f"no judgement connects {names[0]} with {others}"
-    if shrinkage > 0:
-        return None
-    beats = find_reachable(won > 0)
-    for s, name in enumerate(names):
-        if not beats[:, s].all():
-            return f"nobody took a point from {name} or its equals, so its strength is infinite; set shrinkage"
-    return None
-
-
-def find_reachable(edges: Bools) -> Bools:
-    """Which nodes each node reaches along edges, itself included."""
-    reach: Bools = edges | np.eye(len(edges), dtype=bool)
-    for middle in range(len(reach)):
-        reach |= reach[:, middle][:, None] & reach[middle][None, :]
-    return reach
-
-
-def fit_strengths(won: Floats, shrinkage: float) -> Floats:
-    """The strengths that solve the score equations, by Newton's method with halved steps."""
-    played = won + won.T
-    strengths = np.zeros(len(won))
-
-    def objective(theta: Floats) -> float:
-        ahead = theta[:, None] - theta[None, :]
-        return float((won * np.logaddexp(0, -ahead)).sum() + shrinkage / 2 * (theta**2).sum())
-
-    for _ in range(_MAX_STEPS):
-        expected = _expected_points(strengths[:, None] - strengths[None, :])
-        gradient = (won - played * expected).sum(axis=1) - shrinkage * strengths
-        step = np.linalg.solve(_information_matrix(strengths, played, shrinkage), gradient)
-        before, scale = objective(strengths), 1.0
-        while objective(strengths + scale * step) > before + 1e-12 and scale > 1e-10:
-            scale /= 2
-        strengths = strengths + scale * step
-        strengths -= strengths.mean()
-        if np.abs(step).max() < 1e-12:
-            break
-    return strengths
-
-
-def _expected_points(ahead: Floats) -> Floats:
-    from scipy.special import expit
-
-    share: Floats = expit(ahead)
-    return share
-
-
-def _information_matrix(strengths: Floats, played: Floats, shrinkage: float) -> Floats:
-    """The negative second derivative, made invertible along the one direction without meaning."""
-    expected = _expected_points(strengths[:, None] - strengths[None, :])
-    weights = played * expected * (1 - expected)
-    return np.diag(weights.sum(axis=1) + shrinkage) - weights + 1 / len(strengths)
-
-
-def robust_errors(strengths: Floats, shrinkage: float, y: Floats, a: Ints, b: Ints, groups: Ints) -> Floats:
-    """Robust standard errors of the strengths around their mean."""
-    size = len(strengths)
-    n_groups = len(np.unique(groups))
-    if n_groups < 2:
-        return np.full(size, NAN)
-    residuals = y - _expected_points(strengths[a] - strengths[b])
-    scores = sum_by_code(groups * size + a, residuals, size * n_groups)
-    scores -= sum_by_code(groups * size + b, residuals, size * n_groups)
-    played = np.bincount(a * size + b, minlength=size**2).reshape(size, size).astype(np.float64)
-    centre = np.eye(size) - 1 / size
-    bread = centre @ np.linalg.inv(_information_matrix(strengths, played + played.T, shrinkage))
-    spread = bread @ scores.reshape(n_groups, size).T
-    errors: Floats = np.sqrt((spread**2).sum(axis=1) * n_groups / (n_groups - 1))
-    return errors
 
 
 POINTS = {"first": 1.0, "tie": 0.5, "second": 0.0}  # the first system's points for each choice of a preference
@@ -131,6 +57,28 @@ class SystemStrength(NamedTuple):
     n: int
 
 
+class TieParameter(NamedTuple):
+    """Davidson's tie parameter with its interval: infinite where every judgement is a tie."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def equal_share(self) -> float:
+        """How often two systems of the same strength tie."""
+        return 1 / (1 + 2 / self.value) if self.value else 0.0
+
+    def sentence(self) -> str:
+        """The parameter in one sentence."""
+        if math.isnan(self.low):
+            return f"Tie parameter {self.value:.3g} (Davidson 1970)."
+        return (
+            f"Tie parameter {self.value:.3g} [{self.low:.3g}, {self.high:.3g}] (Davidson 1970): two systems of the "
+            f"same strength tie in {self.equal_share:.0%} of their pairs."
+        )
+
+
 class StrengthRanking(NamedTuple):
     """Systems from the strongest to the weakest (by share of points where there are no strengths)."""
 
@@ -139,6 +87,7 @@ class StrengthRanking(NamedTuple):
     n_missing: int
     n_clusters: int
     reason: str | None = None
+    ties: TieParameter | None = None  # None where a tie is half a win, and where there are no strengths
 
 
 def rank_systems(
@@ -147,6 +96,7 @@ def rank_systems(
     points: Numbers,
     clusters: Labels | None = None,
     *,
+    ties: Ties = "half",
     shrinkage: float = 0.0,
     level: float = 0.95,
 ) -> StrengthRanking:
@@ -156,18 +106,28 @@ def rank_systems(
     if not shrinkage >= 0:
         raise InputError(f"shrinkage must be 0 or more, not {shrinkage}")
     size = len(names)
-    won = sum_by_code(a * size + b, y, size**2).reshape(size, size)
-    won += sum_by_code(b * size + a, 1 - y, size**2).reshape(size, size)
+    wins, tied = _count_outcomes(y, a, b, np.zeros_like(a), size, 1, ties)[:, 0]
     n_clusters = len(np.unique(groups))
-    strengths, errors = np.full(size, NAN), np.full(size, NAN)
-    reason = explain_no_strengths(won, names, shrinkage)
+    strengths, errors, parameter = np.full(size, NAN), np.full(size, NAN), None
+    reason = explain_no_strengths(wins, tied, names, shrinkage)
     if reason is None:
-        strengths = fit_strengths(won, shrinkage)
-        errors = robust_errors(strengths, shrinkage, y, a, b, groups)
+        fit = fit_strengths(wins, tied, shrinkage)
+        strengths, errors = fit.strengths, robust_errors(fit, shrinkage, y, a, b, groups)
+        parameter = _estimate_ties(fit, errors[size:], n_clusters, level) if ties == "davidson" else None
         reason = "no interval: fewer than 2 clusters" if n_clusters < 2 else None
-    return StrengthRanking(
-        _list_systems(names, won, strengths, errors, n_clusters, level), len(y), n_missing, n_clusters, reason
-    )
+    listed = _list_systems(names, wins + tied / 2, strengths, errors, n_clusters, level)
+    return StrengthRanking(listed, len(y), n_missing, n_clusters, reason, parameter)
+
+
+def rank_finite(
+    first: Labels, second: Labels, points: Numbers, clusters: Labels | None = None, *, ties: Ties = "half"
+) -> tuple[StrengthRanking, str | None]:
+    """The ranking, its strengths shrunk by ``SHRINKAGE`` where some are infinite, and why they had to be."""
+    ranking = rank_systems(first, second, points, clusters, ties=ties)
+    reason, is_infinite, _ = (ranking.reason or "").partition(REMEDY)
+    if not is_infinite:
+        return ranking, None
+    return rank_systems(first, second, points, clusters, ties=ties, shrinkage=SHRINKAGE), reason
 
 
 def rank_strengths(
@@ -176,6 +136,7 @@ def rank_strengths(
     points: Numbers,
     clusters: Labels | None = None,
     *,
+    ties: Ties = "half",
     shrinkage: float = 0.0,
     n_resamples: int = 500,
     seed: int = 0,
@@ -188,18 +149,16 @@ def rank_strengths(
     """
     y, (a, b), groups, names, _ = _drop_missing(first, second, points, clusters)
     size, n_clusters = len(names), len(np.unique(groups))
-    cells = n_clusters * size**2
-    won = sum_by_code((groups * size + a) * size + b, y, cells)
-    won += sum_by_code((groups * size + b) * size + a, 1 - y, cells)
-    won = won.reshape(n_clusters, size, size)
-    if n_clusters < 2 or explain_no_strengths(won.sum(axis=0), names, shrinkage):
+    outcomes = _count_outcomes(y, a, b, groups, size, n_clusters, ties)
+    wins, tied = outcomes.sum(axis=1)
+    if n_clusters < 2 or explain_no_strengths(wins, tied, names, shrinkage):
         return {}
     counts = resample_counts(n_clusters, n_resamples, make_generator(seed)).astype(np.float64)
     ranks = np.full((n_resamples, size, 2), NAN)
-    for i, resample in enumerate(np.einsum("rg,gab->rab", counts, won)):
-        shrunk = shrinkage or (_RESAMPLE_SHRINKAGE if explain_no_strengths(resample, names, 0.0) else 0.0)
-        strengths = fit_strengths(resample, shrunk)
-        drawn = (resample + resample.T).sum(axis=1) > 0
+    for i, (wins, tied) in enumerate(np.einsum("rg,kgab->rkab", counts, outcomes)):
+        shrunk = shrinkage or (_RESAMPLE_SHRINKAGE if explain_no_strengths(wins, tied, names, 0.0) else 0.0)
+        strengths = fit_strengths(wins, tied, shrunk).strengths
+        drawn = (wins + wins.T + tied).sum(axis=1) > 0
         above = (strengths[None, :] > strengths[:, None] + _SAME_STRENGTH) & drawn[None, :]
         level_with = (np.abs(strengths[None, :] - strengths[:, None]) <= _SAME_STRENGTH) & drawn[None, :]
         best = 1.0 + above.sum(axis=1)
@@ -210,12 +169,38 @@ def rank_strengths(
     return {name: (int(low[s]), int(high[s])) for s, name in enumerate(names)}
 
 
+def _count_outcomes(y: Floats, a: Ints, b: Ints, groups: Ints, size: int, n_groups: int, ties: Ties) -> Floats:
+    """Wins and ties, per group one row per system against each system in a column; half a tie may be a win."""
+    wins = y if ties == "half" else (y == 1).astype(np.float64)
+    losses = 1 - y if ties == "half" else (y == 0).astype(np.float64)
+    tied = np.zeros_like(y) if ties == "half" else (y == 0.5).astype(np.float64)
+    forward, backward = (groups * size + a) * size + b, (groups * size + b) * size + a
+    cells = n_groups * size**2
+    counts = [
+        sum_by_code(forward, one, cells) + sum_by_code(backward, other, cells)
+        for one, other in ((wins, losses), (tied, tied))
+    ]
+    return np.stack(counts).reshape(2, n_groups, size, size)
+
+
+def _estimate_ties(fit: StrengthFit, error: Floats, n_clusters: int, level: float) -> TieParameter:
+    value = float(np.exp(fit.log_ties))
+    if not len(error):
+        return TieParameter(value, NAN, NAN)
+    reach = _find_t(n_clusters, level) * float(error[0])
+    return TieParameter(value, float(np.exp(fit.log_ties - reach)), float(np.exp(fit.log_ties + reach)))
+
+
+def _find_t(n_clusters: int, level: float) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(n_clusters - 1, (1 + level) / 2)) if n_clusters > 1 else NAN
+
+
 def _list_systems(
     names: list[Any], won: Floats, strengths: Floats, errors: Floats, n_clusters: int, level: float
 ) -> tuple[SystemStrength, ...]:
-    from scipy.special import stdtrit
-
-    t = float(stdtrit(n_clusters - 1, (1 + level) / 2)) if n_clusters > 1 else NAN
+    t = _find_t(n_clusters, level)
     points, played = won.sum(axis=1), (won + won.T).sum(axis=1)
     share = points / np.maximum(played, 1)
     order = np.lexsort((np.arange(len(names)), -share, -np.nan_to_num(strengths)))

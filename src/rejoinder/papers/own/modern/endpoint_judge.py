@@ -6,12 +6,14 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from rejoinder.judges.endpoint import RatingRequest, RemoteJudge
 from rejoinder.judges.pairs import OrderConsistency, PairComparison, ResponsePair, order_consistency
 from rejoinder.judges.provider import URL
+from rejoinder.judges.request_file import AskedRequests, Verdicts, read_verdicts
 from rejoinder.judges.rubric import load_rubric
 from rejoinder.metric import parse
 from rejoinder.papers.base import Figure
@@ -38,6 +40,8 @@ ACCURACY = "Accuracy where people decided, by a model of 1.5 billion parameters 
 WIN_RATE = "Win rate of one system, from few labels and the judge's pairs"
 SINGLE, PAIRWISE, LENGTH = f"{MODEL}, single ratings", f"{MODEL}, both replies at once", "length"
 PAIRS, LABELS, SEED = 200, 100, 16
+NAMES = ("LLMBar", "PandaLM")
+STORED = Path(__file__).parent / "verdicts.json"  # of a server elsewhere, where somebody has answered the requests
 _NOTES = load_notes("own/modern")
 
 
@@ -56,14 +60,16 @@ def open_small_judge() -> RemoteJudge:
     return RemoteJudge(MODEL, load_rubric("default"), max_tokens=80, format="text")
 
 
-def measure_endpoint_judge(names: Sequence[str] = ("LLMBar", "PandaLM")) -> list[JudgedSet] | str:
-    """Have the judge rate and compare the samples of all sets, or say why not; stored answers are used."""
-    published = {one.name: one for one in SETS}
-    samples = []
-    for name in names:
-        rows = read_duels(published[name])
-        samples.append(rows.only(rows.drawn(PAIRS, SEED)))
-    judge = open_small_judge()
+def measure_endpoint_judge(names: Sequence[str] = NAMES, verdicts: Verdicts | None = None) -> list[JudgedSet] | str:
+    """Have the judge rate and compare the samples of all sets, or say why not; stored answers are used.
+
+    Verdicts that were read from a file are used instead, and those of the package where it has some.
+    """
+    samples, judge = _draw_samples(names), open_small_judge()
+    if verdicts is None and STORED.is_file():
+        verdicts = read_small_verdicts(STORED)
+    if verdicts is not None:
+        return [judge_set(verdicts, sample) for sample in samples]
     if not os.environ.get(URL):
         missing = sum(_count_unanswered(judge, sample) for sample in samples)
         if missing:
@@ -71,7 +77,24 @@ def measure_endpoint_judge(names: Sequence[str] = ("LLMBar", "PandaLM")) -> list
     return [judge_set(judge, sample) for sample in samples]
 
 
-def judge_set(judge: RemoteJudge, sample: DuelSet) -> JudgedSet:
+def list_small_requests() -> AskedRequests:
+    """Everything that the judge is asked about the samples of all sets."""
+    duels = [sample.duels[i] for sample in _draw_samples(NAMES) for i in _find_spoken(sample)]
+    return AskedRequests(open_small_judge(), list(_list_ratings(duels).values()), _list_pairs(duels))
+
+
+def read_small_verdicts(path: Path) -> Verdicts:
+    """The judge's verdicts on the samples of all sets, from a file of its answers or of verdicts."""
+    return read_verdicts(path, list_small_requests())
+
+
+def _draw_samples(names: Sequence[str]) -> list[DuelSet]:
+    published = {one.name: one for one in SETS}
+    sets = [read_duels(published[name]) for name in names]
+    return [rows.only(rows.drawn(PAIRS, SEED)) for rows in sets]
+
+
+def judge_set(judge: RemoteJudge | Verdicts, sample: DuelSet) -> JudgedSet:
     """Rate every reply of a sample by itself, then compare every pair in both orders."""
     places = _find_spoken(sample)
     duels = [sample.duels[i] for i in places]

@@ -7,8 +7,9 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
@@ -21,7 +22,9 @@ from rejoinder.papers.own.modern.endpoint_judge import (
     JudgedSet,
     list_endpoint_figures,
     list_endpoint_notes,
+    list_small_requests,
     measure_endpoint_judge,
+    read_small_verdicts,
 )
 from rejoinder.papers.own.modern.measures import (
     ACCURACY,
@@ -74,14 +77,24 @@ SEED = 6
 DEFAULT_PLAN = BootstrapPlan()
 
 
-def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
-    """Compare every metric with people's preferences; ``metrics`` are specs to use on all pairs instead."""
-    endpoint = None if metrics is not None else measure_endpoint_judge()  # first: it can be continued
+def reproduce(metrics: Sequence[str] | None = None, answers: Path | None = None) -> Reproduction:
+    """Compare every metric with people's preferences; ``metrics`` are specs to use on all pairs instead.
+
+    ``answers`` is a file with the answers of the judge at an endpoint, or with the verdicts read from them.
+    """
+    verdicts = None if answers is None else read_small_verdicts(answers)
+    endpoint = None if metrics is not None else measure_endpoint_judge(verdicts=verdicts)  # first: it can be continued
     fast, absent = split_usable(SPECS if metrics is None else metrics)
     slow, missing = split_usable(SLOW) if metrics is None else ([], [])
     judge = open_judge(EMBEDDED) if str(parse("judge")) in slow else None
     measured = [measure_preferences(one, read_duels(one), fast, slow, judge) for one in SETS]
-    return assemble_modern(measured, [*absent, *missing], endpoint=endpoint)
+    found = assemble_modern(measured, [*absent, *missing], endpoint=endpoint)
+    return found if verdicts is None else replace(found, files={"verdicts.json": verdicts.to_json()})
+
+
+def list_requests() -> Iterator[bytes]:
+    """The requests to the judge at an endpoint, for a server elsewhere, one line each."""
+    return list_small_requests().lines()
 
 
 def measure_preferences(
