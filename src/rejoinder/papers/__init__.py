@@ -9,9 +9,11 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Sequence
+from dataclasses import replace
 from types import ModuleType
 
 from rejoinder.errors import SpecError, nearest
+from rejoinder.model_use import record_models
 from rejoinder.papers.base import Reproduction
 from rejoinder.registry import Registry
 
@@ -39,8 +41,9 @@ def reproduce(name: str, *, metrics: Sequence[str] = (), adapt: int | None = Non
     if adapt is not None and "adapt" not in parameters:
         raise SpecError(f"{name} adapts no texts; leave out the parameter adapt")
     options = {**({"metrics": list(metrics)} if metrics else {}), **({} if adapt is None else {"adapt": adapt})}
-    reproduction: Reproduction = measure(**options)
-    return reproduction
+    with record_models() as used:
+        reproduction: Reproduction = measure(**options)
+    return replace(reproduction, models=tuple(used))
 
 
 def load_reproduction(name: str) -> ModuleType:
