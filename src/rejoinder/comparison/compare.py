@@ -184,7 +184,7 @@ def compare(
     - ``resamples``: how often conversations are resampled for intervals and ranks.
     - ``seed``: the seed of the resamples.
     - ``by``: also by slices of the replies (``slices`` of the comparison): ``meta.KEY``, or ``turns`` of the context.
-    - ``ignore_signatures``: whether other signatures of the same metric in both runs are accepted; by default they are an error.
+    - ``ignore_signatures``: whether a metric may have another signature in the new run; by default that is an error.
 
     One run gives one comparison of all its systems per metric, best first; two runs give one ``RunComparison``. What
     people prefer is ranked by ``rank_by_preference``.

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
@@ -69,8 +71,12 @@ def check_weights(metric: str, weights: WeightSet | None, folder: str | None) ->
 
 def find_set(name: WeightSet) -> Path | None:
     """Return the folder of a set, with one folder per model; None where it is not installed."""
-    if name == PACKAGED:
-        return WEIGHTS
+    return WEIGHTS if name == PACKAGED else _find_installed(name, tuple(sys.path))
+
+
+@lru_cache(maxsize=8)
+def _find_installed(name: str, path: tuple[str, ...]) -> Path | None:
+    """The folder of a set in another distribution, looked up once for each ``sys.path``: it reads all metadata."""
     for entry in entry_points(group=GROUP):
         if entry.name == name and (spec := importlib.util.find_spec(entry.module)) is not None:
             return next(map(Path, spec.submodule_search_locations or ()), None)

@@ -96,7 +96,9 @@ def _open_encoder_folder(name: str, folder: Path, mark: str, changed: int) -> _O
         from rejoinder.models.aptness.encoder import AptnessEncoder
 
         networks = card.read_aptness_card(folder)
-        use = ModelUse.of(name.partition(":")[0], networks.licence, networks.digest(), set_of(folder))
+        weights = set_of(folder)
+        plain = name if weights is None else name.partition(":")[0]
+        use = ModelUse.of(plain, networks.licence, networks.digest(), weights)
         return _OpenedEncoder(AptnessEncoder(folder, name), use)
     encoder: Encoder
     if mark == cards.CARD_FILE:
