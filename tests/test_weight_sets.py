@@ -16,6 +16,8 @@ from rejoinder.cli import program
 from rejoinder.errors import SpecError
 from rejoinder.model_use import ModelUse, describe_restrictions, format_licence, record_models
 from rejoinder.models import weight_sets
+from rejoinder.models.catalog.entries import MODELS
+from rejoinder.models.catalog.manifest import find_licence
 from rejoinder.models.idk import IdkCard, write_idk_card
 from rejoinder.models.weight_sets import WeightsMissingError, list_weights, set_of, use_weights, weights_folder
 
@@ -137,6 +139,9 @@ def test_a_regression_reads_the_vectors_of_its_own_set(permissive: Path) -> None
 def test_a_folder_belongs_to_the_set_that_holds_it(permissive: Path, tmp_path: Path) -> None:
     assert set_of(weights_folder("aptness")) == "research"
     assert set_of(weights_folder("aptness", "permissive")) == "permissive"
+    assert find_licence(MODELS["aptness"]) == "CC-BY-NC-SA-4.0"
+    with use_weights("permissive"):
+        assert find_licence(MODELS["aptness"]) == "CC-BY-4.0"
     assert set_of(tmp_path / "aptness") is None
     assert list_weights("permissive") == {"aptness": "CC-BY-4.0"}
     assert list_weights("research").keys() == {"aptness", "idk", "ranker", "rsrem", "ruber", "ssrem"}

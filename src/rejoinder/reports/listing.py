@@ -255,7 +255,8 @@ def model_table() -> Table:
     for model in MODELS.values():
         available = "yes" if manifest.is_model_available(model) else "no"
         size = format_model_size(model.size) if model.size else "–"
-        rows.append([model.name, model.kind, available, size, model.licence, str(model.origin), model.purpose])
+        licence = manifest.find_licence(model)
+        rows.append([model.name, model.kind, available, size, licence, str(model.origin), model.purpose])
     notes = [
         "Use: rejoinder models get NAME. The size is what is downloaded.",
         f"Downloaded models are in {manifest.models_home()} (set REJOINDER_CACHE to move it).",

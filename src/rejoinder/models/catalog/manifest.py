@@ -13,7 +13,7 @@ import orjson
 
 from rejoinder.errors import RejoinderError
 from rejoinder.models.catalog.entries import MODELS, CatalogModel, Shipped, find_model
-from rejoinder.models.weight_sets import WeightsMissingError, weights_folder
+from rejoinder.models.weight_sets import WeightsMissingError, default_set, list_weights, weights_folder
 from rejoinder.paths import cache_home
 
 MANIFEST_FILE = "manifest.json"
@@ -62,6 +62,13 @@ def is_model_available(model: CatalogModel) -> bool:
         except WeightsMissingError:
             return False
     return read_model_manifest(model_folder(model)) is not None
+
+
+def find_licence(model: CatalogModel) -> str:
+    """Return the licence of a model; of a shipped one, that on the card of the default weights."""
+    if isinstance(model.origin, Shipped):
+        return list_weights(default_set()).get(model.origin.folder, model.licence)
+    return model.licence
 
 
 def require_model(name: str) -> Path:

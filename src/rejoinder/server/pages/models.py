@@ -37,7 +37,7 @@ def _model_line(context: PageContext, model: CatalogModel) -> dict[str, Any]:
         "name": model.name,
         "kind": model.kind,
         "purpose": model.purpose,
-        "licence": model.licence,
+        "licence": manifest.find_licence(model),
         "bytes": model.size,
         "origin": str(model.origin),
         "citation": model.citation,
