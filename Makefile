@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check bench bench-gpu fuzz mutate docs clean
+.PHONY: demo test check bench bench-gpu fuzz mutate docs wheels clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -53,6 +53,13 @@ SEED ?= 13
 WORKERS ?= 1
 mutate: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks.mutate -n $(N) --seed $(SEED) --workers $(WORKERS)
+
+# The wheel of rejoinder, and of each further set of weights that is here.
+wheels: $(VENV)/dev.stamp
+	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
+	for card in $(wildcard distributions/*/src/*/aptness/aptness.json); do \
+		$(BIN)/python -m build --wheel --no-isolation --outdir dist $${card%%/src/*} || exit 1; \
+	done
 
 clean:
 	rm -rf $(VENV) build dist site src/*.egg-info .mypy_cache .ruff_cache .pytest_cache

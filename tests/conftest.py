@@ -16,6 +16,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     folder = tmp_path_factory.mktemp("cache")
     monkeypatch.setenv("REJOINDER_CACHE", str(folder))
     monkeypatch.setenv("REJOINDER_CONFIG", str(folder / "config"))
+    monkeypatch.delenv("REJOINDER_WEIGHTS", raising=False)
     return folder
 
 

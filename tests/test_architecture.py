@@ -17,7 +17,7 @@ ROOT = Path(rejoinder.__file__).parent
 LAYERS = [
     ("errors", "escape", "seeded", "types"),
     ("files", "paths", "registry", "table", "text", "user_file", "user_function"),
-    ("json_schema", "keyed_store", "spec"),
+    ("json_schema", "keyed_store", "model_use", "spec"),
     ("engines",),
     ("metric", "stats"),
     ("data",),

@@ -25,6 +25,7 @@ from click.testing import CliRunner, Result
 from rejoinder.cli import models as cli
 from rejoinder.data.download import FetchError, RetryPolicy
 from rejoinder.errors import MissingExtraError, RejoinderError, SpecError
+from rejoinder.models import weight_sets
 from rejoinder.models.catalog import convert, entries, manifest
 from rejoinder.models.catalog import fetch as package
 from rejoinder.models.catalog.entries import MODELS, CatalogModel, Hub, ModelFile, Package, Shipped, SplitArchive
@@ -78,7 +79,7 @@ def test_a_model_that_is_absent_names_the_command() -> None:
 
 
 def test_a_model_that_comes_with_the_package_is_never_fetched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(manifest, "WEIGHTS", tmp_path)
+    monkeypatch.setattr(weight_sets, "WEIGHTS", tmp_path)
     for ask in (require_model, fetch_model):
         with pytest.raises(ModelMissingError, match="it comes with rejoinder; install rejoinder again"):
             ask("aptness")

@@ -8,7 +8,7 @@ import pytest
 
 from rejoinder.data.knowledge import KnowledgeTriple, read_triples
 from rejoinder.errors import InputError
-from rejoinder.models.catalog.manifest import WEIGHTS
+from rejoinder.models.weight_sets import WEIGHTS
 
 torch = pytest.importorskip("torch")
 

@@ -24,7 +24,7 @@ from rejoinder.cli import program
 from rejoinder.data.datasets import datasets_under
 from rejoinder.metric import parse
 from rejoinder.models.catalog.entries import find_model
-from rejoinder.models.catalog.manifest import WEIGHTS
+from rejoinder.models.weight_sets import WEIGHTS
 from rejoinder.papers import load_reproduction
 from rejoinder.systems import System, parse_system
 from rejoinder.systems._texts import distinct_texts, place_scores

@@ -19,6 +19,7 @@ from rejoinder.models.aptness.model import open_aptness
 from rejoinder.models.catalog.entries import MODELS
 from rejoinder.models.catalog.manifest import is_model_available
 from rejoinder.models.encoder import pair_encoder
+from rejoinder.models.weight_sets import weights_folder
 from rejoinder.training.idk import (
     BATCH,
     MARGIN,
@@ -38,7 +39,7 @@ from rejoinder.training.next_turns import MAX_TURNS, NextTurn, sample_next_turns
 from rejoinder.types import Dialogue, Item, Pair, Response, Turn
 
 shipped = pytest.mark.skipif(
-    not (is_model_available(MODELS["aptness"]) and (cards.SHIPPED_FOLDER / cards.CARD_FILE).is_file()),
+    not (is_model_available(MODELS["aptness"]) and (weights_folder("idk") / cards.CARD_FILE).is_file()),
     reason="the weights of aptness and idk are not in the package",
 )
 
@@ -320,7 +321,7 @@ def test_the_score_is_the_logistic_function_of_the_weighted_pair_vector() -> Non
         ["Then let us go in.", "i don't know."],
     )
     found = rejoinder.score(replies, metrics="idk", contexts=contexts).values["idk"]
-    made = json.loads((cards.SHIPPED_FOLDER / cards.CARD_FILE).read_text())
+    made = json.loads((weights_folder("idk") / cards.CARD_FILE).read_text())
     features = open_aptness().cross_features(contexts, replies)
     for i in range(2):
         odds = math.fsum(w * float(x) for w, x in zip(made["weights"], features[i], strict=True)) + made["bias"]
@@ -330,7 +331,7 @@ def test_the_score_is_the_logistic_function_of_the_weighted_pair_vector() -> Non
 
 @shipped
 def test_the_shipped_weights_say_where_they_come_from() -> None:
-    about = cards.read_idk_card(cards.SHIPPED_FOLDER).about
+    about = cards.read_idk_card(weights_folder("idk")).about
     assert about["licence"] == "CC-BY-NC-SA-4.0"
     assert about["recipe"] == {
         "mode": "paper",

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from string import Formatter
+from types import SimpleNamespace
 
 import pytest
 
+import rejoinder
+from rejoinder import papers
 from rejoinder.papers import load_reproduction, loader, reproduction_names
+from rejoinder.papers.base import Figure, Reproduction, write_reproduction
 from rejoinder.papers.loader import PaperNotes, load_notes, load_published
 
 ROOT = Path(__file__).parent.parent
@@ -42,6 +47,24 @@ def test_a_section_has_paragraphs_and_their_lines_may_be_broken(
     (tmp_path / "notes.md").write_text("## one\n\nA.\n\n## one\n\nB.\n")
     with pytest.raises(ValueError, match="two sections have the heading 'one'"):
         load_notes.__wrapped__(tmp_path.name)
+
+
+def test_a_page_names_the_models_behind_its_figures_with_licence_and_digest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def measure() -> Reproduction:
+        rejoinder.score(["Fine."], contexts=[["How are you?"]], metrics=["idk", "length"])
+        return Reproduction("tiny", "Tiny", [Figure("t", "r", "c", None, 0.5)])
+
+    monkeypatch.setattr(papers, "load_reproduction", lambda name: SimpleNamespace(reproduce=measure))
+    made = papers.reproduce("tiny")
+    assert [(use.name, use.weights) for use in made.models] == [("aptness", "research"), ("idk", "research")]
+    write_reproduction(made, tmp_path)
+    (line,) = [line for line in (tmp_path / "tiny.md").read_text().splitlines() if line.startswith("Models")]
+    shown = [f"{use.name} (weights research, CC BY-NC-SA 4.0, {use.digest})" for use in made.models]
+    assert line == f"Models, with licence and digest: {'; '.join(shown)}."
+    write_reproduction(replace(made, models=()), tmp_path)
+    assert "Models" not in (tmp_path / "tiny.md").read_text()
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

@@ -134,7 +134,7 @@ def test_the_same_networks_give_the_same_bytes(made: tuple[Path, Any, Any], tmp_
 
 
 def test_no_ranker_is_an_error_that_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rejoinder.models.ranker.model.WEIGHTS", tmp_path)
+    monkeypatch.setattr("rejoinder.models.weight_sets.WEIGHTS", tmp_path)
     with pytest.raises(InputError, match="no ranker comes with this version; train one with: rejoinder train ranker"):
         shipped_ranker_folder()
     with pytest.raises(InputError, match=r"cannot be read .* use a folder written by rejoinder train ranker"):

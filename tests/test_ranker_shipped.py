@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from rejoinder.models.catalog.manifest import WEIGHTS
 from rejoinder.models.ranker import card as cards
 from rejoinder.models.ranker.model import open_ranker, shipped_ranker_folder
+from rejoinder.models.weight_sets import WEIGHTS
 from rejoinder.types import Candidate, Question, Statement, Turn
 
 WAKE_ME = "Sure. Shall I set an alarm for tomorrow morning, too?"

@@ -152,7 +152,7 @@ def test_every_script_and_every_bracket_has_a_score(ranker: Ranker) -> None:
 def test_without_a_folder_and_a_shipped_one_the_error_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rejoinder.models.ranker.model.WEIGHTS", tmp_path)
+    monkeypatch.setattr("rejoinder.models.weight_sets.WEIGHTS", tmp_path)
     with pytest.raises(InputError, match="rejoinder train ranker -o FOLDER"):
         Ranker().score(tiny_rankers.questions(0, 1))
 

@@ -25,8 +25,11 @@ from rejoinder.papers.own.modern.measures import (
     collect_duels,
     compare_annotators,
     duel_mean_interval,
+    prefer_by_scores,
+    prefer_without_length,
     rank_agreement,
     read_duels,
+    regress_out,
     score_decided,
     score_with_ties,
 )
@@ -100,6 +103,30 @@ def test_accuracies_by_hand() -> None:
     assert duel_mean_interval(score_decided(found, rows), items, FEW)[0] == 0.5
     assert duel_mean_interval(score_decided(found, rows), items, FEW).n == 3
     assert duel_mean_interval(np.full(6, math.nan), items, FEW).n == 0
+
+
+def test_length_is_taken_out_by_a_line_from_the_other_folds_and_without_any_choice() -> None:
+    lengths, folds = np.arange(12.0), np.arange(12) % 3
+    noise = np.random.default_rng(0).normal(size=12)
+    values = 2.0 - 0.5 * lengths + noise
+    values[4] = math.nan
+    found = regress_out(values, lengths, folds)
+    assert math.isnan(found[4])
+    for i in (0, 5, 11):
+        others = (folds != folds[i]) & ~np.isnan(values)
+        line = stats.linregress(lengths[others], values[others])
+        assert found[i] == pytest.approx(values[i] - line.intercept - line.slope * lengths[i])
+    np.testing.assert_allclose(regress_out(3 * lengths + 1, lengths, folds), 0, atol=1e-9)
+    np.testing.assert_allclose(regress_out(np.arange(4.0), np.ones(4), np.array([0, 0, 1, 1])), [-2.5, -1.5, 1.5, 2.5])
+    assert np.isnan(regress_out(np.arange(3.0), np.arange(3.0), np.zeros(3))).all()
+
+
+def test_a_metric_that_only_counts_words_prefers_nothing_without_length() -> None:
+    rows = collect_duels("PandaLM", records(), True)
+    longer = prefer_by_scores(parse("length"), rows, "")
+    left = prefer_without_length(parse("length"), rows, "")
+    assert left.row == "length, length taken out"
+    assert abs(np.corrcoef(longer.advantages, left.advantages)[0, 1]) < 0.5 < abs(longer.advantages).mean()
 
 
 def test_people_are_held_against_each_other_by_hand() -> None:

@@ -19,7 +19,7 @@ from tiny_talks import talks
 
 from rejoinder.data.collection import Collection, collect
 from rejoinder.errors import InputError
-from rejoinder.models.speaker import model
+from rejoinder.models import weight_sets
 from rejoinder.models.speaker.model import CARD_FILE, open_scorer
 from rejoinder.papers.base import Figure, Reproduction, write_reproduction
 from rejoinder.papers.own.relevance.rows import COLUMNS, RelevanceColumn, RelevanceRows
@@ -234,7 +234,7 @@ def test_every_scorer_that_a_table_asks_for_is_wanted() -> None:
 
 
 def test_what_is_not_here_is_said_and_the_rest_is_measured(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model, "WEIGHTS", own_cache / "none")
+    monkeypatch.setattr(weight_sets, "WEIGHTS", own_cache / "none")
     readings, absent = split_available(READINGS)
     assert readings == [GLOVE, MINILM]
     assert absent[0].startswith("Not measured: scorers over shipped")
@@ -254,7 +254,7 @@ def test_held_out_places_are_told_by_corpus_with_copies_of_the_context(
 ) -> None:
     given = dialogues()
     glove = train_or_load(ComparedScorer("ssrem", GLOVE), given, **QUICK)
-    monkeypatch.setattr(model, "WEIGHTS", own_cache / "shipped")
+    monkeypatch.setattr(weight_sets, "WEIGHTS", own_cache / "shipped")
     (own_cache / "shipped").mkdir()
     assert glove.folder is not None
     (own_cache / "shipped" / "ssrem").symlink_to(glove.folder)

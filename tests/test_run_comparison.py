@@ -138,15 +138,25 @@ def test_runs_with_other_ids_are_paired_by_context() -> None:
     assert rejoinder.compare(scored(talk()), scored(shuffled)).changes[0].n_worse == 4
 
 
-def test_a_metric_that_was_computed_differently_is_left_out_with_a_sentence() -> None:
+def test_a_metric_that_was_computed_differently_is_refused_with_the_part_that_differs() -> None:
     old, new = scored(talk(), "rouge_l", "chrf"), scored(talk(range(3)), "rouge_l", "chrf")
-    facts = {**new.facts, "chrf": new.facts["chrf"]._replace(signature="chrf|other")}
+    facts = {**new.facts, "chrf": new.facts["chrf"]._replace(signature=new.metrics["chrf"].replace("beta:2", "beta:3"))}
     changed = replace(new, facts=facts)
-    compared = rejoinder.compare(old, changed)
-    assert [one.metric for one in compared.changes] == ["rouge_l"]
-    assert any("the two runs computed chrf differently" in note for note in compared.notes())
-    with pytest.raises(RunError, match="computed chrf differently"):
-        rejoinder.compare(old, changed, metrics=["chrf"])
+    for metrics in (None, ["chrf"]):
+        with pytest.raises(RunError, match=r"computed chrf differently \(beta:2 before, beta:3 now\); .*--ignore-sig"):
+            rejoinder.compare(old, changed, metrics=metrics)
+    assert [one.metric for one in rejoinder.compare(old, changed, metrics=["rouge_l"]).changes] == ["rouge_l"]
+
+
+def test_runs_with_other_signatures_are_compared_where_that_is_asked_for_and_said() -> None:
+    old, new = scored(talk(), "chrf"), scored(talk(range(3)), "chrf")
+    changed = replace(new, facts={"chrf": new.facts["chrf"]._replace(signature=new.metrics["chrf"] + "|file:1")})
+    compared = rejoinder.compare(old, changed, ignore_signatures=True)
+    assert [one.difference for one in compared.changes] == [
+        one.difference for one in rejoinder.compare(old, new).changes
+    ]
+    assert any("chrf: the signatures differ (nothing before, file:1 now)" in note for note in compared.notes())
+    assert not any("signatures" in note for note in rejoinder.compare(old, new).notes())
 
 
 def test_systems_are_paired_by_name_or_as_the_only_one_of_each_run() -> None:
@@ -375,6 +385,17 @@ def test_a_file_in_the_place_of_a_run_is_told_the_command_that_makes_one(typed: 
     assert command == "rejoinder score old.jsonl -o old-run"
     assert typed(*command.split()[1:], "-m", "rouge_l").exit_code == 0
     assert typed("compare", "old-run", "new").exit_code == 0
+
+
+def test_both_commands_refuse_another_signature_unless_told_to_ignore_it(typed: Typed) -> None:
+    about = json.loads(Path("old/run.json").read_text())
+    about["metrics"][0]["signature"] += "|weights:1"
+    Path("old/run.json").write_text(json.dumps(about))
+    for words in (["compare", "old", "new"], ["check", "new", "--no-worse-than", "old"]):
+        refused = typed(*words).exception
+        assert isinstance(refused, RunError)
+        assert "computed rouge_l differently (weights:1 before, nothing now)" in str(refused)
+        assert "weights:1 before, nothing now" in " ".join(typed(*words, "--ignore-signatures").output.split())
 
 
 def test_check_has_an_exit_status_for_each_outcome(typed: Typed) -> None:

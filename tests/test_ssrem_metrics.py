@@ -17,8 +17,9 @@ from rejoinder.errors import InputError, SpecError
 from rejoinder.metrics._speaker_scoring import Mix, mix_scores
 from rejoinder.models.catalog.entries import MODELS
 from rejoinder.models.catalog.manifest import is_model_available
-from rejoinder.models.speaker.model import CARD_FILE, TENSORS, ContextView, open_scorer, shipped_scorer_folder
+from rejoinder.models.speaker.model import CARD_FILE, TENSORS, ContextView, open_scorer
 from rejoinder.models.speaker.vectors import open_turn_encoder
+from rejoinder.models.weight_sets import weights_folder
 from rejoinder.scoring import compute
 from rejoinder.training.speaker.trainer import ScorerRecipe, train_scorer
 from rejoinder.types import Item, Pair, Reference, Response, Turn
@@ -182,7 +183,7 @@ def test_the_signature_names_weights_bounds_and_reference(folder: Path, tmp_path
 @pytest.mark.skipif(not is_model_available(MODELS["aptness"]), reason="the weights of aptness are not in the package")
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_shipped_scorers_are_small_and_know_a_fitting_reply(kind: Any) -> None:
-    place = shipped_scorer_folder(kind)
+    place = weights_folder(kind)
     assert sum(path.stat().st_size for path in place.iterdir()) < 1.5 * 2**20
     assert (place / "README.md").is_file()
     card = open_scorer(kind).card

@@ -76,6 +76,8 @@ def overlaps(*texts: str, version: str = "") -> Scores:
 def test_an_older_run_with_another_signature_is_no_measure() -> None:
     with pytest.raises(RunError, match="the two runs computed rouge_l differently"):
         check(overlaps("a b"), [], overlaps("a b", version="|v:0"))
+    (found,) = check(overlaps("a b"), [], overlaps("a b", version="|v:0"), ignore_signatures=True)
+    assert found.reason.endswith("(signatures differ: v:0 before, nothing now)")
 
 
 def test_one_item_in_common_shows_nothing_and_has_no_interval() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -10,6 +11,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import tiny_aptness
+
+from rejoinder.models.aptness.model import AptnessModel
 
 ROOT = Path(__file__).parent.parent
 
@@ -21,11 +25,41 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(ROOT / "src", copy / "src", ignore=keep_out)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, copy / name)
-    out = tmp_path_factory.mktemp("dist")
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(copy)]
+    return build(copy, tmp_path_factory.mktemp("dist"))
+
+
+def build(source: Path, out: Path) -> Path:
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(source)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return next(out.glob("*.whl"))
+
+
+def test_the_wheel_and_its_weights_stay_small(wheel: Path) -> None:
+    assert wheel.stat().st_size < 100e6
+    for folder in (ROOT / "src" / "rejoinder" / "models" / "weights", *(ROOT / "distributions").glob("*/src")):
+        assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < 95 * 2**20, folder
+
+
+def test_a_second_distribution_brings_a_set_of_weights(wheel: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(ROOT / "distributions" / "permissive", tmp_path / "permissive")
+    package = copy / "src" / "rejoinder_permissive"
+    shutil.rmtree(package / "aptness", ignore_errors=True)
+    tiny_aptness.write(package / "aptness", seed=3)
+    site = tmp_path / "site"
+    for made in (wheel, build(copy, tmp_path / "dist")):
+        zipfile.ZipFile(made).extractall(site)
+    code = (
+        f"import sys; sys.path[:] = [{str(site)!r}, *(p for p in sys.path if 'src' not in p)]\n"
+        "import rejoinder\n"
+        f"assert rejoinder.__file__.startswith({str(site)!r})\n"
+        "print(rejoinder.aptness([['the cat sat']], ['dog ran fast'], weights='permissive'))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stderr
+    model = AptnessModel(package / "aptness")
+    (expected,) = model.probabilities([["the cat sat"]], ["dog ran fast"])
+    assert json.loads(done.stdout) == [pytest.approx(expected, abs=1e-4)]
 
 
 def test_every_file_of_the_package_is_in_the_wheel(wheel: Path) -> None:

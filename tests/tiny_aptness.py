@@ -52,10 +52,10 @@ def networks(seed: int = 0, layers: int = 2, positions: int = 256) -> tuple[Any,
     return bi.eval(), cross.eval()
 
 
-def write(folder: Path, **options: Any) -> Path:
-    """The folder of an exported pair."""
+def write(folder: Path, about: dict[str, Any] | None = None, **options: Any) -> Path:
+    """The folder of an exported pair; ``about`` replaces what its card says of where it comes from."""
     from rejoinder.models.aptness.export import export_pair
 
     bi, cross = networks(**options)
-    export_pair(bi, cross, tokenizer(), CALIBRATION, CARD, folder)
+    export_pair(bi, cross, tokenizer(), CALIBRATION, about or CARD, folder)
     return folder

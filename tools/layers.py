@@ -23,6 +23,7 @@ CAPTIONS = {
     "user_function": "users' functions",
     "json_schema": "JSON Schema",
     "keyed_store": "stored by key",
+    "model_use": "models, licences",
     "engines": "processes, Ray",
     "spec": "bleu(n=2)",
     "metric": "what a metric is",

@@ -265,9 +265,14 @@ def signature(metric: Metric, reference_sources: typing.Iterable[str] = ()) -> s
     >>> rejoinder.signature(rejoinder.parse("length")).startswith("length|")
     True
     """
-    parts = [name_of(type(metric))]
-    parts += [f"{f.name}:{_format_value(getattr(metric, f.name))}" for f in dataclasses.fields(metric)]
-    parts += [f"{key}:{value}" for key, value in sorted(metric.details().items())]
+    parts, details = [name_of(type(metric))], metric.details()
+    # A detail stands for the parameter of its name: the digest of the weights, whatever chose them.
+    parts += [
+        f"{f.name}:{_format_value(getattr(metric, f.name))}"
+        for f in dataclasses.fields(metric)
+        if f.name not in details
+    ]
+    parts += [f"{key}:{value}" for key, value in sorted(details.items())]
     if "references" in metric.needs | metric.reads and (sources := sorted(set(reference_sources))):
         parts.append("references:" + "+".join(sources))
     parts.append(f"version:{metric.version}")

@@ -91,6 +91,10 @@ def _convert_argument(value: Any, hint: Any, what: str) -> Any:
                 return _convert_argument(value, option, what)
             except SpecError:
                 continue
+        if named := [
+            repr(name) for o in get_args(hint) if typing.get_origin(o) is typing.Literal for name in get_args(o)
+        ]:
+            raise SpecError(f"{what} must be one of {', '.join(named)}, not {value!r}")
         raise SpecError(f"{what} must be {hint}, not {value!r}")
     if hint is float and type(value) is int:
         return float(value)

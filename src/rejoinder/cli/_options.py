@@ -73,6 +73,17 @@ by_option = click.option(
     metavar="NAME",
     help="Also means per slice of the replies: meta.KEY (of the response or its item), turns, length, ...",
 )
+
+
+def ignore_signatures_option(run: str) -> Callable[[Any], Any]:
+    """An option for comparing with another run although a metric's signatures differ."""
+    return click.option(
+        "--ignore-signatures",
+        is_flag=True,
+        help=f"With {run}: compare although a metric's signatures differ (other weights, version or parameters).",
+    )
+
+
 seed_option = click.option("--seed", default=0, show_default=True, help="The seed for resampling and sampling.")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from rejoinder.cli import _help
-from rejoinder.cli._options import OutputPath
+from rejoinder.cli._options import OutputPath, ignore_signatures_option
 
 GROUP = _help.SCORING
 INCONCLUSIVE = 3  # the exit status
@@ -54,6 +54,7 @@ INCONCLUSIVE = 3  # the exit status
     help="The least share of the items scored in OLD_RUN that must have a score in RUN.",
 )
 @click.option("--allow-inconclusive", is_flag=True, help="Pass where there are too few data to tell.")
+@ignore_signatures_option("OLD_RUN")
 @click.option(
     "--junit", type=OutputPath("JUnit XML", ".xml", path_type=Path), metavar="FILE", help="Also write JUnit XML."
 )
@@ -72,6 +73,7 @@ def command(
     systems: tuple[str, ...],
     min_coverage: float,
     allow_inconclusive: bool,
+    ignore_signatures: bool,
     junit: Path | None,
     markdown: Path | None,
 ) -> None:
@@ -93,6 +95,7 @@ def command(
         systems=systems or None,
         min_coverage=min_coverage,
         allow_inconclusive=allow_inconclusive,
+        ignore_signatures=ignore_signatures,
     )
     worse = find_worse_replies(run, older, results) if older is not None and markdown is not None else []
     write_check_report(results, junit, markdown, worse)

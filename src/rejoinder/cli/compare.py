@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import click
 
 from rejoinder.cli import _help
-from rejoinder.cli._options import by_option, input_options, seed_option, table_format_option
+from rejoinder.cli._options import by_option, ignore_signatures_option, input_options, seed_option, table_format_option
 
 if TYPE_CHECKING:
     from rejoinder.table import Table
@@ -39,6 +39,7 @@ COMMON = 2
     show_default=True,
     help="With NEW: how many of the replies that got worse, and better, are shown.",
 )
+@ignore_signatures_option("NEW")
 @seed_option
 @table_format_option
 @input_options()
@@ -49,6 +50,7 @@ def command(
     by: str | None,
     preferences: bool,
     show: int,
+    ignore_signatures: bool,
     seed: int,
     form: str,
 ) -> None:
@@ -65,7 +67,7 @@ def command(
     results = (
         _compare_one_run(run, metrics, by, preferences, seed)
         if new is None
-        else _compare_two_runs(run, new, metrics, by, preferences, show, seed)
+        else _compare_two_runs(run, new, metrics, by, preferences, show, seed, ignore_signatures)
     )
     if form in ("text", "markdown"):
         for tables, sentence in results:
@@ -87,14 +89,21 @@ def _compare_one_run(run: str, metrics: tuple[str, ...], by: str | None, prefere
 
 
 def _compare_two_runs(
-    run: str, new: str, metrics: tuple[str, ...], by: str | None, preferences: bool, show: int, seed: int
+    run: str,
+    new: str,
+    metrics: tuple[str, ...],
+    by: str | None,
+    preferences: bool,
+    show: int,
+    seed: int,
+    ignore_signatures: bool,
 ) -> list[Result]:
     from rejoinder.comparison.compare import compare
     from rejoinder.errors import SpecError
 
     if preferences:
         raise SpecError("preferences compare the systems of one run; leave out --preferences, or name one run")
-    comparison = compare(run, new, metrics=metrics or None, seed=seed, by=by)
+    comparison = compare(run, new, metrics=metrics or None, seed=seed, by=by, ignore_signatures=ignore_signatures)
     tables = [comparison.table(), comparison.items_table(), *(one.table() for one in comparison.slices)]
     for spec in comparison.pair.metrics if show else ():
         sides = (comparison.replies_table(spec, show), comparison.replies_table(spec, show, worse=False))

@@ -29,11 +29,12 @@ def command(context: click.Context, form: str) -> None:
 @command.command("list")
 @table_format_option
 def list_(form: str) -> None:
-    """List the models of the catalog (the same as: rejoinder models)."""
-    from rejoinder.reports.listing import model_table
-    from rejoinder.table import FORMATS
+    """List the models of the catalog and the sets of weights (the same as: rejoinder models)."""
+    from rejoinder.reports.listing import model_table, weights_table
+    from rejoinder.table import format_tables
 
-    click.echo(FORMATS[form](model_table()))
+    tables = [model_table(), *([weights_table()] if form in ("text", "markdown") else [])]  # other formats hold one
+    click.echo(format_tables(tables, form))
 
 
 @command.command("get")

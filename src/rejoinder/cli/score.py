@@ -163,7 +163,9 @@ def _print_run(finished: Run, reporter: ProgressReporter, form: str, dialogues: 
 
 
 def _print_provenance(finished: Run) -> None:
-    """Print what each file was read as, and the signature of each metric."""
+    """Print what each file was read as, the signature of each metric, and which are not for commercial use."""
+    from rejoinder.model_use import describe_restrictions
+
     for file in finished.about["inputs"]:
         if "imported_as" in file:
             left_out = ", ".join(f"{reason} ({n:,})" for reason, n in file["left_out"].items()) or "nothing"
@@ -171,6 +173,8 @@ def _print_provenance(finished: Run) -> None:
             click.echo(f"{file['name']}: read as {file['imported_as']}{columns}; left out: {left_out}", err=True)
     for spec, signature in finished.scores.metrics.items():
         click.echo(f"{spec}: {signature}", err=True)
+    for sentence in describe_restrictions(finished.about["metrics"]):
+        click.echo(sentence, err=True)
     _print_answers([{one["spec"]: one["answers"] for one in finished.about["metrics"] if "answers" in one}])
 
 
@@ -229,6 +233,9 @@ def _score_shards(
     from rejoinder.data.remote import is_remote, redact_address
     from rejoinder.data.shards.files import list_data_files
     from rejoinder.files import sha256_of_bytes
+    from rejoinder.metric import parse
+    from rejoinder.model_use import describe_restrictions
+    from rejoinder.scoring.run import describe_identity
     from rejoinder.scoring.sharded.run import score_shards
     from rejoinder.table import FORMATS
 
@@ -241,6 +248,8 @@ def _score_shards(
     with show_progress("scoring", unit, engine) as reporter:
         finished = score_shards(shards, plan, folder, engine, reporter.progress, parquet, budget)
     click.echo(FORMATS[form](add_shard_costs(finished)))
+    for sentence in describe_restrictions(map(describe_identity, map(parse, plan.specs))):
+        click.echo(sentence, err=True)
     _print_answers([shard.get("answers", {}) for shard in finished.shards])
     n = sum(int(shard["responses"]) for shard in finished.shards)
     fresh = sum(bool(shard["fresh"]) for shard in finished.shards)

@@ -106,7 +106,7 @@ def check_no_worse(
             results.append(
                 CheckResult(
                     passed,
-                    test.reason,
+                    test.reason + (f" (signatures differ: {pair.differing[spec]})" if spec in pair.differing else ""),
                     test.outcome,
                     spec,
                     system.name,
@@ -167,6 +167,7 @@ def check(
     systems: Sequence[str] | None = None,
     min_coverage: float = MIN_COVERAGE,
     allow_inconclusive: bool = False,
+    ignore_signatures: bool = False,
 ) -> list[CheckResult]:
     """Whether a run passes: one result per condition and system, then one per metric and system of the older run.
 
@@ -179,6 +180,7 @@ def check(
     - ``systems``: compare these systems only.
     - ``min_coverage``: the least share of the older run's scored items that must have a score in this run.
     - ``allow_inconclusive``: whether too few data to tell count as passed.
+    - ``ignore_signatures``: compare with the older run although a metric's signatures differ.
 
     >>> import rejoinder
     >>> [result.passed for result in rejoinder.check("RUN", ["meteor@attentive>=0.1"])]
@@ -193,7 +195,7 @@ def check(
     results = [result for condition in parsed for result in check_condition(scores, condition)]
     if older is None:
         return results
-    pair = choose_checked_metrics(pair_runs(older, run, metrics, systems), metrics)
+    pair = choose_checked_metrics(pair_runs(older, run, metrics, systems, ignore_signatures), metrics)
     results += check_no_worse(pair, parse_margins(margin, pair.metrics), min_coverage, allow_inconclusive)
     lost = pair.only_old_systems if systems is None and min_coverage > 0 else ()
     return results + [
@@ -211,6 +213,7 @@ def assert_no_worse(
     systems: Sequence[str] | None = None,
     min_coverage: float = MIN_COVERAGE,
     allow_inconclusive: bool = False,
+    ignore_signatures: bool = False,
 ) -> None:
     """Fail a test where a run is worse than an older one, or where there are too few data to tell.
 
@@ -222,6 +225,7 @@ def assert_no_worse(
     - ``systems``: only these systems.
     - ``min_coverage``: the least share of the old run's scored items that must have a score in the new run.
     - ``allow_inconclusive``: whether too few data to tell are accepted.
+    - ``ignore_signatures``: whether a metric whose signatures differ is compared all the same.
 
     >>> import rejoinder
     >>> rejoinder.assert_no_worse("RUN", "old", metrics=["meteor"], margin=0.02)
@@ -236,6 +240,7 @@ def assert_no_worse(
         systems=systems,
         min_coverage=min_coverage,
         allow_inconclusive=allow_inconclusive,
+        ignore_signatures=ignore_signatures,
     )
     failed = [f"{result.outcome}: {result.reason}" for result in results if not result.passed]
     if failed:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rejoinder.comparison.rating_column import add_rating_columns, is_rating, make_rating_column
 from rejoinder.comparison.run_comparison import ALPHA, RunComparison, compare_runs
-from rejoinder.comparison.run_pair import load_run, pair_runs
+from rejoinder.comparison.run_pair import load_run, pair_runs, refuse_differing
 from rejoinder.comparison.slices import (
     SliceComparison,
     Slicing,
@@ -149,6 +149,7 @@ def compare(
     resamples: int = 2000,
     seed: int = 0,
     by: str | None = None,
+    ignore_signatures: bool = False,
 ) -> list[Comparison]: ...
 
 
@@ -161,6 +162,7 @@ def compare(
     resamples: int = 2000,
     seed: int = 0,
     by: str | None = None,
+    ignore_signatures: bool = False,
 ) -> RunComparison: ...
 
 
@@ -172,6 +174,7 @@ def compare(
     resamples: int = 2000,
     seed: int = 0,
     by: str | None = None,
+    ignore_signatures: bool = False,
 ) -> list[Comparison] | RunComparison:
     """Which system of a run is better, or what changed from one run to another.
 
@@ -181,6 +184,7 @@ def compare(
     - ``resamples``: how often conversations are resampled for intervals and ranks.
     - ``seed``: the seed of the resamples.
     - ``by``: also by slices of the replies (``slices`` of the comparison): ``meta.KEY``, or ``turns`` of the context.
+    - ``ignore_signatures``: whether a metric may have another signature in the new run; by default that is an error.
 
     One run gives one comparison of all its systems per metric, best first; two runs give one ``RunComparison``. What
     people prefer is ranked by ``rank_by_preference``.
@@ -198,7 +202,8 @@ def compare(
     meteor: attentive did not change: its replies to 48 items are the same.
     """
     if new is not None:
-        return compare_runs(pair_runs(run, new, metrics), resamples, seed, by)
+        pair = refuse_differing(pair_runs(run, new, metrics, ignore_signatures=ignore_signatures))
+        return compare_runs(pair, resamples, seed, by)
     if metrics is None or not any(map(is_rating, metrics)):
         scores, data = (load_run(run).scores if isinstance(run, Collection) else load(run)), None
     else:

@@ -72,7 +72,10 @@ class PairedScores(NamedTuple):
 
 @dataclass(frozen=True)
 class RunPair:
-    """Two runs that can be compared under some metrics; ``left_out`` says why others cannot."""
+    """Two runs that can be compared under some metrics; ``left_out`` says why others cannot.
+
+    ``differing`` are the metrics of both runs whose signatures differ, and in which parts.
+    """
 
     old: LoadedRun
     new: LoadedRun
@@ -80,6 +83,7 @@ class RunPair:
     systems: Sequence[SystemPair]
     pairing: ItemPairing
     left_out: Mapping[str, str] = field(default_factory=dict)
+    differing: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def only_old_systems(self) -> list[str]:
@@ -207,35 +211,64 @@ def load_run(source: RunSource, by_ratings: bool = True) -> LoadedRun:
 
 
 def pair_runs(
-    old: RunSource, new: RunSource, metrics: Sequence[str] | None = None, systems: Sequence[str] | None = None
+    old: RunSource,
+    new: RunSource,
+    metrics: Sequence[str] | None = None,
+    systems: Sequence[str] | None = None,
+    ignore_signatures: bool = False,
 ) -> RunPair:
     """Return two runs, paired by item and system, under the metrics that both computed in the same way.
 
-    Metrics that are named must be comparable; of all metrics, those that are not are left out with a sentence.
+    Metrics that are named must be comparable; of all metrics, those that are not are left out with a sentence. With
+    ``ignore_signatures``, metrics count as comparable although their signatures differ.
     """
     ratings = [name for name in metrics or () if is_rating(name)]
     by_ratings = bool(ratings) and len(ratings) == len(metrics or ())
     before, after = load_run(old, by_ratings), load_run(new, by_ratings)
     before, after = (LoadedRun(add_rating_columns(run.scores, run.data, ratings), run.data) for run in (before, after))
-    specs, left_out = _choose_metrics(before.scores, after.scores, metrics)
-    return RunPair(
-        before, after, specs, _pair_systems(before.scores, after.scores, systems), _pair_items(before, after), left_out
-    )
+    systems_of_both, items = _pair_systems(before.scores, after.scores, systems), _pair_items(before, after)
+    differing = _find_differing(before.scores, after.scores)
+    specs, left_out = _choose_metrics(before.scores, after.scores, metrics, {} if ignore_signatures else differing)
+    return RunPair(before, after, specs, systems_of_both, items, left_out, differing)
 
 
-def _choose_metrics(old: Scores, new: Scores, names: Sequence[str] | None) -> tuple[list[str], dict[str, str]]:
+def refuse_differing(pair: RunPair) -> RunPair:
+    """Return the pair; raise where a metric was left out because its signatures differ."""
+    for spec in pair.differing:
+        if spec in pair.left_out:
+            others = f", or name the metrics to compare (-m {pair.metrics[0]})"
+            raise RunError(pair.left_out[spec] + others)
+    return pair
+
+
+def _find_differing(old: Scores, new: Scores) -> dict[str, str]:
+    """The metrics of both runs with different signatures, and the parts in which these differ."""
+    differing = {}
+    for spec in old.facts:
+        if spec in new.facts and old.metrics[spec] != new.metrics[spec]:
+            before, after = old.metrics[spec].split("|"), new.metrics[spec].split("|")
+            only_old, only_new = ([p for p in a if p not in b] for a, b in ((before, after), (after, before)))
+            differing[spec] = f"{'|'.join(only_old) or 'nothing'} before, {'|'.join(only_new) or 'nothing'} now"
+    return differing
+
+
+def _choose_metrics(
+    old: Scores, new: Scores, names: Sequence[str] | None, differing: Mapping[str, str]
+) -> tuple[list[str], dict[str, str]]:
     """The metrics to compare, and the reason against each of the others."""
     reasons = {}
     for spec in dict.fromkeys([*old.facts, *new.facts]):
         if spec not in old.facts or spec not in new.facts:
             reasons[spec] = f"only the {'new' if spec in new.facts else 'old'} run has {spec}; score both with it"
-        elif old.metrics[spec] != new.metrics[spec]:
+        elif spec in differing:
             reasons[spec] = (
-                f"the two runs computed {spec} differently ({old.metrics[spec]} before, {new.metrics[spec]} now); "
-                "score both with the same version and parameters"
+                f"the two runs computed {spec} differently ({differing[spec]}); score both with the same version, "
+                "parameters and weights, or go on with --ignore-signatures"
             )
     if names is None:
         specs = [spec for spec in new.facts if spec not in reasons]
+        if not specs and differing:
+            raise RunError(reasons[next(iter(differing))])
         if not specs:
             raise RunError(
                 f"the two runs have no metric in common: {'; '.join(reasons.values()) or 'they have no scores'}"
@@ -335,5 +368,10 @@ def describe_pairing(pair: RunPair) -> list[str]:
     if pair.changed_dialogues and any(map(pair.is_of_dialogues, pair.metrics)):
         n = format_count(len(pair.changed_dialogues), "dialogue")
         notes.append(f"Scores of whole dialogues: {n} with another first turn under the same id, left out.")
+    notes += [
+        f"{spec}: the signatures differ ({parts}), so a difference may come from the metric and not from the replies."
+        for spec, parts in pair.differing.items()
+        if spec in pair.metrics
+    ]
     notes += [f"Left out: {reason}." for reason in pair.left_out.values()]
     return notes

@@ -41,7 +41,7 @@ def find_worse_replies(
     margins = {one.metric: one.margin for one in results if one.margin is not None}
     if not margins or n < 1:
         return []
-    pair = pair_runs(older, run, list(margins))
+    pair = pair_runs(older, run, list(margins), ignore_signatures=True)  # the check has refused or allowed it
     if pair.old.data is None or pair.new.data is None:
         return []
     names = {one.system for one in results if one.margin is not None}

@@ -179,6 +179,7 @@ _WORKER_VARIABLES = (
     "REJOINDER_JUDGE_",
     "REJOINDER_MIRROR",
     "REJOINDER_THREADS",
+    "REJOINDER_WEIGHTS",
 )
 _process_worker: tuple[bytes, Mapping[str, str], Worker] | None = None
 

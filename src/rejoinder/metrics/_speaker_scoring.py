@@ -15,8 +15,9 @@ import numpy as np
 from rejoinder.errors import SpecError
 from rejoinder.metric import Metric, parse
 from rejoinder.metrics._context import split_pairs
-from rejoinder.models.speaker.model import open_scorer
+from rejoinder.models.speaker.model import SpeakerScorer, open_scorer
 from rejoinder.models.speaker.network import Array, Kind
+from rejoinder.models.weight_sets import WeightSet, check_weights, use_weights
 from rejoinder.spec import check_choice
 from rejoinder.types import Pair
 
@@ -28,31 +29,39 @@ class UnreferencedMetric(Metric):
     """f of a scorer of one kind, on the unit range."""
 
     folder: str | None = None
+    weights: WeightSet | None = None
 
     needs = frozenset({"context"})
     decimals = 4
     kind: ClassVar[Kind]
 
+    def __post_init__(self) -> None:
+        check_weights(f"{self.kind}_f", self.weights, self.folder)
+
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """Return f of each response."""
-        return [float(value) for value in unreferenced_scores(self.kind, self.folder, pairs)]
+        return [float(value) for value in self._open().f(*split_pairs(pairs))]
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Return which pairs contain an utterance that is too long for the encoder V."""
-        return open_scorer(self.kind, self.folder).truncated(*split_pairs(pairs))
+        return self._open().truncated(*split_pairs(pairs))
 
     def details(self) -> dict[str, str]:
         """Return the digest of the scorer, with its bounds and V."""
-        return {"weights": open_scorer(self.kind, self.folder).card.digest()[:12]}
+        return {"weights": self._open().card.digest()[:12]}
+
+    def _open(self) -> SpeakerScorer:
+        return open_scorer(self.kind, self.folder, self.weights)
 
 
 @dataclass(frozen=True)
 class ReferencedMetric(Metric):
-    """h(f, g) of a scorer of one kind."""
+    """h(f, g) of a scorer of one kind; g, if it has networks of this package, has those of the same set."""
 
     folder: str | None = None
     reference: str = "sentence_mover"
     mix: Mix = "mean"
+    weights: WeightSet | None = None
 
     needs = frozenset({"context", "references"})
     decimals = 4
@@ -60,6 +69,7 @@ class ReferencedMetric(Metric):
 
     def __post_init__(self) -> None:
         check_choice(self.kind, "mix", self.mix, Mix)
+        check_weights(self.kind, self.weights, self.folder)
         metric = parse(self.reference)
         if metric.needs != {"references"}:
             needed = ", ".join(sorted(metric.needs)) or "no references"
@@ -69,26 +79,25 @@ class ReferencedMetric(Metric):
         """Return f and g of each response, combined."""
         if not pairs:
             return []
-        f = unreferenced_scores(self.kind, self.folder, pairs)
-        g = np.array(parse(self.reference).score(pairs), np.float64)
-        scaled = open_scorer(self.kind, self.folder).scale(g, str(parse(self.reference)))
+        with use_weights(self.weights):
+            scorer = open_scorer(self.kind, self.folder)
+            f = scorer.f(*split_pairs(pairs))
+            g = np.array(parse(self.reference).score(pairs), np.float64)
+        scaled = scorer.scale(g, str(parse(self.reference)))
         return [float(value) for value in mix_scores(f, scaled, self.mix)]
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Return which pairs contain a text that is too long for f or g."""
-        f_cut = open_scorer(self.kind, self.folder).truncated(*split_pairs(pairs))
-        return [a or b for a, b in zip(f_cut, parse(self.reference).cut(pairs), strict=True)]
+        with use_weights(self.weights):
+            f_cut = open_scorer(self.kind, self.folder).truncated(*split_pairs(pairs))
+            return [a or b for a, b in zip(f_cut, parse(self.reference).cut(pairs), strict=True)]
 
     def details(self) -> dict[str, str]:
         """Return the digest of the scorer (with its bounds and V) and the details of g."""
-        metric = parse(self.reference)
-        own = {"weights": open_scorer(self.kind, self.folder).card.digest()[:12]}
-        return {**own, **{f"reference {key}": value for key, value in metric.details().items()}}
-
-
-def unreferenced_scores(kind: Kind, folder: str | None, pairs: Sequence[Pair]) -> Array:
-    """Return f of each response on the unit range; NaN if the context or the reply has no known words."""
-    return open_scorer(kind, folder).f(*split_pairs(pairs))
+        with use_weights(self.weights):
+            own = {"weights": open_scorer(self.kind, self.folder).card.digest()[:12]}
+            details = parse(self.reference).details()
+        return {**own, **{f"reference {key}": value for key, value in details.items()}}
 
 
 def mix_scores(f: Array, g: Array, mix: Mix) -> Array:

@@ -9,7 +9,8 @@ from rejoinder.errors import InputError
 from rejoinder.metric import Metric
 from rejoinder.metrics._context import split_pairs
 from rejoinder.models.aptness.calibration import ModelName
-from rejoinder.models.aptness.model import open_aptness
+from rejoinder.models.aptness.model import AptnessModel, open_aptness
+from rejoinder.models.weight_sets import WeightSet, check_weights
 from rejoinder.spec import check_choice
 from rejoinder.types import Pair
 
@@ -19,11 +20,13 @@ class Aptness(Metric):
     """The probability that a reply is the true one rather than another from the same kind of conversation.
 
     ``model='bi'`` encodes each turn on its own (fast), ``'cross'`` reads context and reply together (more accurate),
-    ``'both'`` combines them. ``folder`` is a folder with networks of your own. NaN without a context.
+    ``'both'`` combines them. ``folder`` is a folder with networks of your own, ``weights`` a set of shipped ones:
+    ``'research'`` or ``'permissive'`` (by default that of the package). NaN without a context.
     """
 
     model: ModelName = "both"
     folder: str | None = None
+    weights: WeightSet | None = None
 
     needs = frozenset({"context"})
     citation = "this package; docs/aptness.md"
@@ -33,29 +36,37 @@ class Aptness(Metric):
 
     def __post_init__(self) -> None:
         check_choice("aptness", "model", self.model, ModelName)
+        check_weights("aptness", self.weights, self.folder)
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the aptness of each response to its item's context."""
-        probabilities = open_aptness(self.folder).probabilities(*split_pairs(pairs), self.model)
+        probabilities = self._open().probabilities(*split_pairs(pairs), self.model)
         return [float(value) for value in probabilities]
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Return which pairs have more tokens in the context or the reply than are read; earlier turns do not count."""
-        return open_aptness(self.folder).cut(*split_pairs(pairs), self.model)
+        return self._open().cut(*split_pairs(pairs), self.model)
 
     def details(self) -> dict[str, str]:
         """Return the digest of the networks and their calibration."""
-        return {"weights": open_aptness(self.folder).digest[:12]}
+        return {"weights": self._open().digest[:12]}
+
+    def _open(self) -> AptnessModel:
+        return open_aptness(self.folder, self.weights)
 
 
 def aptness(
-    contexts: Sequence[Sequence[str] | str], responses: Sequence[str], model: ModelName = "both"
+    contexts: Sequence[Sequence[str] | str],
+    responses: Sequence[str],
+    model: ModelName = "both",
+    weights: WeightSet | None = None,
 ) -> list[float]:
     """Return how well each response fits its context, from 0 to 1; NaN if the context or the response is blank.
 
     - ``contexts``: one per response: a list of turns, oldest first, or a single turn.
     - ``responses``: the replies.
     - ``model``: ``bi``, ``cross`` or ``both``.
+    - ``weights``: a set of weights, ``research`` or ``permissive``; by default that of the package.
 
     >>> import rejoinder
     >>> apt, odd = rejoinder.aptness([["How are you?"]] * 2, ["Fine, and you?", "Bananas are yellow."])
@@ -63,6 +74,7 @@ def aptness(
     True
     """
     check_choice("aptness", "model", model, ModelName)
+    check_weights("aptness", weights, None)
     if isinstance(contexts, str) or isinstance(responses, str):
         raise InputError("contexts and responses must be lists; write e.g. aptness([['How are you?']], ['Fine.'])")
     if len(contexts) != len(responses):
@@ -73,5 +85,5 @@ def aptness(
     for i, texts in enumerate(turn_lists):
         if not all(isinstance(text, str) for text in [*texts, responses[i]]):
             raise InputError(f"contexts[{i}] must be a string or a list of strings, and responses[{i}] a string")
-    probabilities = open_aptness().probabilities(turn_lists, responses, model)
+    probabilities = open_aptness(weights=weights).probabilities(turn_lists, responses, model)
     return [round(float(value), 4) for value in probabilities]

@@ -12,15 +12,15 @@ import orjson
 
 from rejoinder.errors import InputError
 from rejoinder.files import sha256_of_bytes
+from rejoinder.model_use import ModelUse, record_use
 from rejoinder.models.aptness.calibration import Numbers
 from rejoinder.models.aptness.model import Contexts
 from rejoinder.models.base import Vectors
-from rejoinder.models.catalog.manifest import WEIGHTS
 from rejoinder.models.encoder.pair_encoder import PairEncoder, load_pair_encoder
+from rejoinder.models.weight_sets import WeightSet, set_of, use_weights, weights_folder
 
 CARD_FILE = "idk.json"
 FORMAT = 1
-SHIPPED_FOLDER = WEIGHTS / "idk"
 RETRAIN_COMMAND = "rejoinder train idk -o FOLDER, then -m \"idk(folder='FOLDER')\""
 
 
@@ -104,6 +104,10 @@ def regression_probabilities(features: Vectors, weights: Numbers, bias: float) -
     return values
 
 
-def open_idk(folder: str | Path | None = None) -> IdkModel:
-    """Open the weights of a folder, or by default those of the package."""
-    return IdkModel(SHIPPED_FOLDER if folder is None else Path(folder))
+def open_idk(folder: str | Path | None = None, weights: WeightSet | None = None) -> IdkModel:
+    """Open the weights of a folder, or those of a set, by default the default one."""
+    with use_weights(weights):
+        location = weights_folder("idk") if folder is None else Path(folder)
+        model = IdkModel(location)  # its vectors are those of the same set
+    record_use(ModelUse.of("idk", str(model.card.about.get("licence", "")), model.card.digest(), set_of(location)))
+    return model

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.files import sha256_of_bytes
+from rejoinder.model_use import UNKNOWN_LICENCE, ModelUse, record_use
 from rejoinder.models.aptness.model import Contexts
 from rejoinder.models.base import Vectors
 from rejoinder.models.batching import pad_token_ids, split_into_batches
@@ -97,7 +98,14 @@ class NextSentence:
 
 def open_next_sentence(folder: Path, name: str) -> NextSentence:
     """Open the head in a folder, once per process unless the folder changes."""
-    return _open_next_sentence_folder(folder, name, (folder / "config.json").stat().st_mtime_ns)
+    model = _open_next_sentence_folder(folder, name, (folder / "config.json").stat().st_mtime_ns)
+    record_use(ModelUse.of(name, _find_licence(name), model.digest))
+    return model
+
+
+def _find_licence(name: str) -> str:
+    plain = name.removeprefix(HUB_PREFIX)
+    return MODELS[plain].licence if plain in MODELS else UNKNOWN_LICENCE
 
 
 @lru_cache(maxsize=2)
@@ -145,7 +153,9 @@ def _special_ids(serialized: str, folder: Path) -> tuple[int, int]:
 def open_next_sentence_encoder(name: str) -> NextSentencePairEncoder:
     """Open a BERT from the catalog or a folder as an encoder of pairs, once per process unless the folder changes."""
     folder, mark = find_encoder_folder(HUB_PREFIX + name.removeprefix(HUB_PREFIX))
-    return _open_pairs(name, folder, (folder / mark).stat().st_mtime_ns)
+    encoder = _open_pairs(name, folder, (folder / mark).stat().st_mtime_ns)
+    record_use(ModelUse.of(name, encoder.licence, encoder.digest))
+    return encoder
 
 
 @lru_cache(maxsize=1)
@@ -158,8 +168,7 @@ class NextSentencePairEncoder(NextSentence):
 
     def __init__(self, folder: Path, name: str) -> None:
         super().__init__(folder, name)
-        plain = name.removeprefix(HUB_PREFIX)
-        self.licence = MODELS[plain].licence if plain in MODELS else "not known"
+        self.licence = _find_licence(name)
         self.dimensions = int(self._model.config.hidden_size)
         self.digest = join_digests("pooled", self.digest)
 

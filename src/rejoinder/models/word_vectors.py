@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rejoinder.errors import InputError, SpecError
 from rejoinder.files import sha256_of_files
+from rejoinder.model_use import ModelUse, record_use
 from rejoinder.models.base import Vectors, WordVectors
 from rejoinder.models.card import join_digests
 from rejoinder.models.catalog.entries import MODELS, find_model
@@ -58,6 +59,18 @@ def load_word_vectors(name: str) -> WordVectors:
     >>> list(known)
     [True, False]
     """
+    vectors = _open_word_vectors(name)
+    record_use(describe_word_vectors(vectors))
+    return vectors
+
+
+def describe_word_vectors(vectors: WordVectors) -> ModelUse:
+    """Return the name, the licence and the digest of word vectors."""
+    licence = MODELS[vectors.name].licence if vectors.name in MODELS else ""
+    return ModelUse.of(vectors.name, licence, vectors.digest)
+
+
+def _open_word_vectors(name: str) -> MappedVectors:
     if name not in MODELS and Path(name).is_dir():
         return MappedVectors(Path(name), name)
     model = find_model(name)

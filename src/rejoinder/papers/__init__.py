@@ -9,10 +9,12 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 from rejoinder.errors import SpecError, nearest
+from rejoinder.model_use import record_models
 from rejoinder.papers.base import Reproduction
 from rejoinder.registry import Registry
 
@@ -47,8 +49,9 @@ def reproduce(
     options: dict[str, object] = {"metrics": list(metrics)} if metrics else {}
     options |= {} if adapt is None else {"adapt": adapt}
     options |= {} if answers is None else {"answers": Path(answers)}
-    reproduction: Reproduction = measure(**options)
-    return reproduction
+    with record_models() as used:
+        reproduction: Reproduction = measure(**options)
+    return replace(reproduction, models=tuple(used))
 
 
 def list_requests(name: str) -> Iterator[bytes]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from rejoinder.model_use import ModelUse
 from rejoinder.table import Cell, Estimate, Table, to_markdown
 
 
@@ -28,7 +29,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """The figures of one reproduction, the sentences that belong to them, drawings (SVG by a short name) and files."""
+    """The figures of one reproduction, their sentences, drawings (SVG by a short name), files, and the models used."""
 
     name: str
     title: str
@@ -36,6 +37,7 @@ class Reproduction:
     notes: Sequence[str] = ()
     drawings: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)  # what the figures were computed from, by a short name
+    models: Sequence[ModelUse] = ()
 
 
 def reproduction_tables(reproduction: Reproduction) -> list[Table]:
@@ -71,12 +73,14 @@ def write_reproduction(reproduction: Reproduction, folder: Path) -> list[Path]:
     """Write ``NAME.md`` and ``NAME.json`` into a folder, drawings as ``NAME-SHORT.svg``, files as ``NAME-SHORT``."""
     folder.mkdir(parents=True, exist_ok=True)
     markdown = folder / f"{reproduction.name}.md"
+    models = sorted(reproduction.models, key=lambda use: (use.name, use.weights or "", use.digest))
     parts = [
         f"# {reproduction.title}",
         "",
         f"Written by `rejoinder reproduce {reproduction.name}`; not edited by hand.",
         "",
     ]
+    parts += [f"Models, with licence and digest: {'; '.join(map(str, models))}.", ""] if models else []
     parts += [to_markdown(table) for table in reproduction_tables(reproduction)]
     parts += [*(f"- {note}" for note in reproduction.notes), ""] if reproduction.notes else []
     drawings = {folder / f"{reproduction.name}-{short}.svg": svg for short, svg in reproduction.drawings.items()}

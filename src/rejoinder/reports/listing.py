@@ -222,6 +222,29 @@ def list_(what: str) -> Table:
     return LISTS[what]()
 
 
+def weights_table() -> Table:
+    """The sets of shipped weights: whether each is installed, what it has, under which licences."""
+    from rejoinder.model_use import format_licence
+    from rejoinder.models.weight_sets import PACKAGED, VARIABLE, WEIGHT_SETS, default_set, list_weights
+
+    rows: list[list[Cell]] = []
+    for name in WEIGHT_SETS:
+        models = list_weights(name)
+        by_licence: dict[str, list[str]] = {}
+        for model, licence in models.items():
+            by_licence.setdefault(format_licence(licence), []).append(model)
+        package = "rejoinder" if name == PACKAGED else f"rejoinder-{name}"
+        for licence, which in by_licence.items():
+            rows.append([name, "yes", licence, ", ".join(which), f"Python package {package}"])
+        if not models:
+            rows.append([name, "no", None, None, f"Python package {package}"])
+    notes = [
+        f"{default_set()} is used where a metric names none (weights='SET'); set {VARIABLE} to choose for everything.",
+        "NC in a licence: not for commercial use.",
+    ]
+    return Table("Sets of weights", ["weights", "here", "licence", "of", "from"], rows, notes)
+
+
 def model_table() -> Table:
     """The catalog, and which models are in the cache."""
     from rejoinder.models.catalog import manifest
@@ -232,7 +255,8 @@ def model_table() -> Table:
     for model in MODELS.values():
         available = "yes" if manifest.is_model_available(model) else "no"
         size = format_model_size(model.size) if model.size else "–"
-        rows.append([model.name, model.kind, available, size, model.licence, str(model.origin), model.purpose])
+        licence = manifest.find_licence(model)
+        rows.append([model.name, model.kind, available, size, licence, str(model.origin), model.purpose])
     notes = [
         "Use: rejoinder models get NAME. The size is what is downloaded.",
         f"Downloaded models are in {manifest.models_home()} (set REJOINDER_CACHE to move it).",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import rejoinder
 from rejoinder.escape import replace_control_characters
+from rejoinder.model_use import ModelUse, describe_restrictions
 from rejoinder.reports.chart import Markup
 from rejoinder.reports.examples import select_examples
 from rejoinder.reports.findings import RunFindings
@@ -52,6 +53,7 @@ def render_run_page(findings: RunFindings) -> str:
             script=script,
             title=describe_inputs(findings),
             about=findings.about,
+            restrictions=describe_restrictions(findings.about["metrics"]),
             systems=findings.scores.systems,
             records=describe_records(findings),
             lead=describe_run(findings),
@@ -89,6 +91,7 @@ def make_environment() -> Environment:
     environment.filters["number"] = format_cell
     environment.filters["exact"] = format_exact_score
     environment.filters["count"] = lambda n: f"{n:,}"
+    environment.filters["model_use"] = lambda use: str(ModelUse(**use))
     return environment
 
 

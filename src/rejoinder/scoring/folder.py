@@ -22,9 +22,10 @@ FORMAT = 1
 DATA, SCORES, DIALOGUES, CHUNKS = "data.jsonl", "scores.jsonl", "dialogues.jsonl", ".scores"
 FILES = (DATA, SCORES, DIALOGUES)  # the files that a run's numbers rest on, besides the traces of its metrics
 _MAYBE = type(None)
+_MODEL = {"name": str, "licence": str, "digest": str, "weights?": str}
 _METRIC = {
     "spec": str, "signature": str, "higher_is_better": (bool, _MAYBE), "needs": [str], "range": [(float, _MAYBE)],
-    "n": int, "missing": int, "cut?": int,
+    "n": int, "missing": int, "cut?": int, "models?": [_MODEL],
 }  # fmt: skip
 _ABOUT = {
     "id": str, "inputs": [{"name": str, "sha256": str, "bytes": int, "left_out?": {str: int}}], "empty": str,

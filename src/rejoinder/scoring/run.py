@@ -12,7 +12,7 @@ import itertools
 import platform
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -29,7 +29,8 @@ from rejoinder.engines.local import LocalEngine
 from rejoinder.engines.spending import RESUME_HINT, SpendingLimit, check_budget, ledger_path
 from rejoinder.errors import BudgetError, SpecError
 from rejoinder.files import sha256_of_bytes, write_json
-from rejoinder.metric import parse, signature
+from rejoinder.metric import Metric, parse, signature
+from rejoinder.model_use import record_models
 from rejoinder.paths import cache_home
 from rejoinder.scoring.api import default_metrics
 from rejoinder.scoring.assembly import AssembledScores, assemble_scores, summarise_traces, trace_files, write_traces
@@ -245,8 +246,7 @@ def _describe_run(
         metric, missing = parse(spec), assembly.missing[spec]
         metrics.append(
             {
-                "spec": spec,
-                "signature": signature(metric, index.reference_sources),
+                **describe_identity(metric, index.reference_sources),
                 "higher_is_better": metric.higher_is_better,
                 "needs": sorted(metric.needs),
                 "range": [None if abs(bound) == float("inf") else bound for bound in metric.range],
@@ -269,6 +269,13 @@ def _describe_run(
         "flags": dict(assembly.scores.flags),
         "versions": {"rejoinder": rejoinder.__version__, **{name: version(name) for name in _LIBRARIES}},
     }
+
+
+def describe_identity(metric: Metric, reference_sources: Iterable[str] = ()) -> dict[str, Any]:
+    """Return a metric's spec and signature, and the models that it uses, if any, with their licences."""
+    with record_models() as used:
+        identity: dict[str, Any] = {"spec": str(metric), "signature": signature(metric, reference_sources)}
+    return identity | ({"models": [use.to_json() for use in used]} if used else {})
 
 
 def _describe_input(source: Input) -> dict[str, Any]:

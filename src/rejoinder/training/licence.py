@@ -83,6 +83,6 @@ def weights_licence(corpora: Iterable[str]) -> str:
 def derived_licence(corpora: Sequence[str], vectors: TurnEncoder) -> str:
     """Return the licence of weights that derive from corpora and from vectors: the stricter one, if both are known."""
     of_data = weights_licence(corpora)
-    if "not known" in (of_data, vectors.licence):
+    if "not known" in (of_data, vectors.use.licence):
         return "not known"
-    return "CC-BY-NC-SA-4.0" if "CC-BY-NC-SA-4.0" in (of_data, vectors.licence) else of_data
+    return "CC-BY-NC-SA-4.0" if "CC-BY-NC-SA-4.0" in (of_data, vectors.use.licence) else of_data

@@ -11,27 +11,31 @@ from pathlib import Path
 
 import numpy as np
 
+from rejoinder.model_use import ModelUse, record_use
 from rejoinder.models.aptness import card as cards
 from rejoinder.models.aptness.bi_encoder import BiScorer
 from rejoinder.models.aptness.calibration import TOKEN_FEATURES, Ids, ModelName, Numbers, calibrated_probability
 from rejoinder.models.aptness.cross_encoder import CrossScorer, is_too_long
 from rejoinder.models.base import Encoder, Vectors
-from rejoinder.models.catalog.entries import MODELS
-from rejoinder.models.catalog.manifest import model_folder, require_model
-from rejoinder.models.encoder.factory import load_encoder
+from rejoinder.models.catalog.manifest import require_model
+from rejoinder.models.encoder.factory import load_encoder, name_in_set
 from rejoinder.models.encoder.tokenization import TextTokenizer, read_tokenizer
+from rejoinder.models.weight_sets import WeightSet, set_of, use_weights
 
 Contexts = Sequence[Sequence[str]]
 
 
-def open_aptness(folder: str | Path | None = None) -> AptnessModel:
-    """Open the networks in a folder, or by default those of the package, once per process."""
-    location = require_model("aptness") if folder is None else Path(folder)
+def open_aptness(folder: str | Path | None = None, weights: WeightSet | None = None) -> AptnessModel:
+    """Open the networks in a folder, or those of a set, by default the default one; once per process."""
+    with use_weights(weights):
+        location = require_model("aptness") if folder is None else Path(folder)
     try:
         changed = (location / cards.CARD_FILE).stat().st_mtime_ns
     except OSError:
         changed = 0  # reading the card will report what is wrong
-    return _open_aptness_folder(location, changed)
+    model = _open_aptness_folder(location, changed)
+    record_use(ModelUse.of("aptness", model.card.licence, model.digest, set_of(location)))
+    return model
 
 
 @lru_cache(maxsize=2)
@@ -50,7 +54,8 @@ class AptnessModel:
     @property
     def encoder(self) -> Encoder:
         """Return the encoder of utterances, which caches its vectors."""
-        return load_encoder("aptness" if self.folder == model_folder(MODELS["aptness"]) else str(self.folder))
+        weights = set_of(self.folder)
+        return load_encoder(str(self.folder) if weights is None else name_in_set("aptness", weights))
 
     def probabilities(self, contexts: Contexts, replies: Sequence[str], model: ModelName = "both") -> Numbers:
         """Return the probability that each reply is the true one rather than another of the same kind of dialogue."""

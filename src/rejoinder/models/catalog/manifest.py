@@ -13,10 +13,10 @@ import orjson
 
 from rejoinder.errors import RejoinderError
 from rejoinder.models.catalog.entries import MODELS, CatalogModel, Shipped, find_model
+from rejoinder.models.weight_sets import WeightsMissingError, default_set, list_weights, weights_folder
 from rejoinder.paths import cache_home
 
 MANIFEST_FILE = "manifest.json"
-WEIGHTS = Path(__file__).parents[1] / "weights"  # shipped with the package
 VERSION = 1  # of the folder's layout: a model with another version is downloaded and converted again
 
 
@@ -48,25 +48,36 @@ def models_home() -> Path:
 
 
 def model_folder(model: CatalogModel) -> Path:
-    """Return the folder of a model, whether or not it exists."""
+    """Return the folder of a model, whether or not it exists; of a shipped one, that of the default weights."""
     if isinstance(model.origin, Shipped):
-        return WEIGHTS / model.origin.folder
+        return weights_folder(model.origin.folder)
     return models_home() / model.name
 
 
 def is_model_available(model: CatalogModel) -> bool:
     """Whether a model can be used."""
     if isinstance(model.origin, Shipped):
-        return (model_folder(model) / model.origin.card).is_file()
+        try:
+            return (model_folder(model) / model.origin.card).is_file()
+        except WeightsMissingError:
+            return False
     return read_model_manifest(model_folder(model)) is not None
+
+
+def find_licence(model: CatalogModel) -> str:
+    """Return the licence of a model; of a shipped one, that on the card of the default weights."""
+    if isinstance(model.origin, Shipped):
+        return list_weights(default_set()).get(model.origin.folder, model.licence)
+    return model.licence
 
 
 def require_model(name: str) -> Path:
     """Return the folder of a model; raise if the model is not available."""
     model = find_model(name)
+    folder = model_folder(model)  # raises where the chosen weights are not installed
     if not is_model_available(model):
         raise ModelMissingError(name)
-    return model_folder(model)
+    return folder
 
 
 def read_model_manifest(folder: Path) -> ModelManifest | None:

@@ -12,11 +12,12 @@ from rejoinder.errors import InputError, MissingExtraError, SpecError
 from rejoinder.models.batching import split_into_batches
 from rejoinder.models.card import folder_digest
 from rejoinder.models.catalog.entries import MODELS
-from rejoinder.models.catalog.manifest import WEIGHTS, require_model
+from rejoinder.models.catalog.manifest import require_model
 from rejoinder.models.device import count_threads, silence_transformers
 from rejoinder.models.language_model import lora_folder
 from rejoinder.models.language_model.lora_folder import LoraCard
 from rejoinder.models.language_model.model import LanguageModel
+from rejoinder.models.weight_sets import WEIGHTS
 
 CARD_FILE = "comet.json"
 COMET_LORA = lora_folder.LoraKind("comet", CARD_FILE, "rejoinder train comet")
@@ -112,6 +113,7 @@ def open_comet(folder: str | Path | None = None, device: Any = None) -> Comet:
     """Open the LoRA of a folder, or by default that of the package, on its language model."""
     location = SHIPPED_FOLDER if folder is None else Path(folder)
     card = lora_folder.read_lora_card(location, COMET_LORA)
+    lora_folder.record_lora(card, COMET_LORA)
     return _open_comet_folder(location, (location / CARD_FILE).stat().st_mtime_ns, card.base, device)
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.files import sha256_of_files
+from rejoinder.model_use import ModelUse, record_use
 from rejoinder.models.batching import pad_token_ids
 from rejoinder.models.checkpoint import checkpoint_folder, fill_network, find_checkpoint_file, read_checkpoint_weights
 from rejoinder.models.device import count_threads
@@ -36,7 +37,9 @@ def open_dynaeval(folder: str | None = None) -> DynaEvalModel:
     """Open the model in a folder, by default ``<cache>/models/dynaeval``, once per process."""
     location = checkpoint_folder("dynaeval", folder, SOURCE)
     path = find_checkpoint_file(location, ("best.pt", "output/*/best.pt"), "the checkpoint")
-    return _open_dynaeval_folder(location, path, path.stat().st_mtime_ns)
+    model = _open_dynaeval_folder(location, path, path.stat().st_mtime_ns)
+    record_use(ModelUse.of("dynaeval", "", model.digest))
+    return model
 
 
 @lru_cache(maxsize=2)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple, cast
 
 from rejoinder.errors import SpecError, nearest
+from rejoinder.model_use import ModelUse, record_use
 from rejoinder.models.aptness import card
 from rejoinder.models.base import Encoder
-from rejoinder.models.catalog.entries import MODELS
+from rejoinder.models.catalog.entries import MODELS, Shipped
 from rejoinder.models.catalog.hub import find_in_hub_cache
 from rejoinder.models.catalog.manifest import ModelMissingError, require_model
 from rejoinder.models.encoder import card as cards
 from rejoinder.models.encoder.cache import CachedEncoder
+from rejoinder.models.weight_sets import WeightSet, default_set, set_of, weights_folder
 from rejoinder.paths import cache_home
+from rejoinder.spec import check_choice
 
 HUB_PREFIX = "hf:"
 _CONFIG = "config.json"
@@ -22,24 +26,48 @@ _CONFIG = "config.json"
 def load_encoder(name: str, cache: bool = True) -> Encoder:
     """Load an encoder by name.
 
-    - ``name``: a name in the catalog (``aptness``, ``minilm``), an exported folder, a transformers folder, or
-      ``hf:NAME``: a folder or a catalog name to be read with transformers (any layer), or a model in the hub's local
-      cache.
+    - ``name``: a name in the catalog (``aptness``, ``minilm``), ``aptness:SET`` with a set of weights, an exported
+      folder, a transformers folder, or ``hf:NAME``: a folder or a catalog name to be read with transformers (any
+      layer), or a model in the hub's local cache.
     - ``cache``: whether vectors are stored in the cache.
 
     >>> import rejoinder
     >>> rejoinder.load_encoder("aptness").encode(["How are you?"]).shape
     (1, 384)
     """
-    folder, mark = find_encoder_folder(name)
-    encoder = _open_encoder_folder(name, folder, mark, (folder / mark).stat().st_mtime_ns)
+    encoder, use = _open_encoder(name)
+    record_use(use)
     return CachedEncoder(encoder, cache_home() / "embeddings") if cache else encoder
+
+
+def describe_encoder(name: str) -> ModelUse:
+    """Return the name, the licence and the digest of an encoder; of one with a card for several networks, all of it."""
+    return _open_encoder(name).use
+
+
+class _OpenedEncoder(NamedTuple):
+    encoder: Encoder
+    use: ModelUse
+
+
+def _open_encoder(name: str) -> _OpenedEncoder:
+    folder, mark = find_encoder_folder(name)
+    return _open_encoder_folder(name, folder, mark, (folder / mark).stat().st_mtime_ns)
+
+
+def name_in_set(name: str, weights: WeightSet) -> str:
+    """Return the name of a shipped encoder with the weights of a set; the plain name where these are the default."""
+    return name if weights == default_set() else f"{name}:{weights}"
 
 
 def find_encoder_folder(name: str) -> tuple[Path, str]:
     """Return the folder of an encoder, and the file that shows of what kind it is."""
     plain = name.removeprefix(HUB_PREFIX)
-    if plain in MODELS:
+    shipped, _, weights = plain.partition(":")
+    if shipped in MODELS and isinstance(MODELS[shipped].origin, Shipped) and weights:
+        check_choice(shipped, "weights", weights, WeightSet)
+        folder = weights_folder(shipped, cast(WeightSet, weights))
+    elif plain in MODELS:
         if MODELS[plain].kind != "encoder":
             raise SpecError(f"{plain!r} is of kind {MODELS[plain].kind}, not an encoder; {_suggest_name(plain)}")
         folder = require_model(plain)
@@ -62,19 +90,27 @@ def find_encoder_folder(name: str) -> tuple[Path, str]:
 
 
 @lru_cache(maxsize=4)
-def _open_encoder_folder(name: str, folder: Path, mark: str, changed: int) -> Encoder:
+def _open_encoder_folder(name: str, folder: Path, mark: str, changed: int) -> _OpenedEncoder:
     """Open an encoder, once per process unless its folder changes."""
     if mark == card.CARD_FILE:
         from rejoinder.models.aptness.encoder import AptnessEncoder
 
-        return AptnessEncoder(folder, name)
+        networks = card.read_aptness_card(folder)
+        weights = set_of(folder)
+        plain = name if weights is None else name.partition(":")[0]
+        use = ModelUse.of(plain, networks.licence, networks.digest(), weights)
+        return _OpenedEncoder(AptnessEncoder(folder, name), use)
+    encoder: Encoder
     if mark == cards.CARD_FILE:
         from rejoinder.models.encoder.onnx import OnnxEncoder
 
-        return OnnxEncoder(folder, name)
-    from rejoinder.models.encoder.transformers import TransformersEncoder
+        encoder, licence = OnnxEncoder(folder, name), cards.read_encoder_card(folder).licence
+    else:
+        from rejoinder.models.encoder.transformers import TransformersEncoder
 
-    return TransformersEncoder(folder, name)
+        plain = name.removeprefix(HUB_PREFIX)
+        encoder, licence = TransformersEncoder(folder, name), MODELS[plain].licence if plain in MODELS else ""
+    return _OpenedEncoder(encoder, ModelUse.of(name, licence, encoder.digest))
 
 
 def _suggest_name(name: str) -> str:

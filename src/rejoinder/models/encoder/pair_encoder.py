@@ -1,8 +1,8 @@
 """Pairs as vectors: context and reply are read together by a frozen network, each pair only once.
 
-A pair encoder is ``aptness`` (the cross-encoder of the package, before its head), a folder with networks of `aptness`,
-or a BERT with the pooling layer of next-sentence prediction: ``bert-base-uncased`` or ``hf:FOLDER``. The vectors are
-cached in ``<cache>/pairs`` under the digest of the model and a hash of the texts.
+A pair encoder is ``aptness`` (the shipped cross-encoder, before its head; ``aptness:SET`` with the weights of a set), a
+folder with networks of `aptness`, or a BERT with the pooling layer of next-sentence prediction: ``bert-base-uncased``
+or ``hf:FOLDER``. The vectors are cached in ``<cache>/pairs`` under the digest of the model and a hash of the texts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rejoinder.models.aptness import card as cards
 from rejoinder.models.aptness.model import AptnessModel, Contexts, open_aptness
 from rejoinder.models.base import Vectors
 from rejoinder.models.encoder.cache import VectorCache
-from rejoinder.models.encoder.factory import HUB_PREFIX
+from rejoinder.models.encoder.factory import HUB_PREFIX, find_encoder_folder
 from rejoinder.paths import cache_home
 
 DEFAULT_ENCODER = "aptness"
@@ -50,8 +50,8 @@ def load_pair_encoder(name: str = DEFAULT_ENCODER, cache: bool = True) -> PairEn
 
 
 def _open_pair_encoder(name: str) -> PairEncoder:
-    if name == DEFAULT_ENCODER:
-        return AptnessPairEncoder(open_aptness(), name)
+    if name.partition(":")[0] == DEFAULT_ENCODER:
+        return AptnessPairEncoder(open_aptness(find_encoder_folder(name)[0]), name)
     if not name.startswith(HUB_PREFIX) and (Path(name) / cards.CARD_FILE).is_file():
         return AptnessPairEncoder(open_aptness(name), name)
     from rejoinder.models.next_sentence import open_next_sentence_encoder

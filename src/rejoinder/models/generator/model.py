@@ -18,6 +18,7 @@ from torch import Tensor
 
 from rejoinder.errors import InputError
 from rejoinder.files import sha256_of, sha256_of_bytes
+from rejoinder.model_use import ModelUse, record_use
 from rejoinder.models.batching import split_into_batches
 from rejoinder.models.card import write_model_card
 from rejoinder.models.device import torch_device
@@ -217,7 +218,9 @@ def load_generator(folder: Path, device: str | None = None) -> Generator:
     network.load_state_dict({k: torch.from_numpy(v) for k, v in read_tensors(folder / WEIGHTS).items()})
     reader = TurnTokenizer((folder / TOKENIZER).read_text(encoding="utf-8"), card.limits)
     content = orjson.dumps([asdict(card.shape), asdict(card.limits), sorted(card.files.items())])
-    return Generator(network.to(target).eval(), reader, sha256_of_bytes(content), target)
+    generator = Generator(network.to(target).eval(), reader, sha256_of_bytes(content), target)
+    record_use(ModelUse.of("generator", str(card.about.get("licence", "")), generator.digest))
+    return generator
 
 
 @lru_cache(maxsize=2)

@@ -17,6 +17,7 @@ import numpy as np
 
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.files import sha256_of_files
+from rejoinder.model_use import ModelUse, record_use
 from rejoinder.models.batching import pad_token_ids, split_into_batches
 from rejoinder.models.checkpoint import (
     checkpoint_folder,
@@ -98,7 +99,9 @@ def open_grade(folder: str | None = None) -> GradeModel:
     """Open the model in a folder, by default ``<cache>/models/grade``, once per process."""
     location = checkpoint_folder("grade", folder, SOURCE)
     path = find_checkpoint_file(location, (_CHECKPOINT, f"output/*/GRADE_K2_N10_N10/{_CHECKPOINT}"), "the checkpoint")
-    return _open_grade_folder(location, path, path.stat().st_mtime_ns)
+    model = _open_grade_folder(location, path, path.stat().st_mtime_ns)
+    record_use(ModelUse.of("grade", "", model.digest))
+    return model
 
 
 @lru_cache(maxsize=2)

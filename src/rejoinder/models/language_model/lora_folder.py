@@ -15,8 +15,9 @@ import orjson
 
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.files import sha256_of_bytes
+from rejoinder.model_use import ModelUse, record_use
 from rejoinder.models.card import write_model_card
-from rejoinder.models.language_model.model import LanguageModel, load_language_model
+from rejoinder.models.language_model.model import LanguageModel, describe_language_model, load_language_model
 
 WEIGHTS_FILE = "additions.safetensors"
 FORMAT = 1
@@ -69,6 +70,12 @@ def write_lora(
     card = LoraCard(base.name, base.digest, sha256_of_bytes(content), dict(about))
     write_model_card(folder / kind.card, asdict(card))
     return card
+
+
+def record_lora(card: LoraCard, kind: LoraKind) -> None:
+    """Say that an addition is used, and the language model that it adds to."""
+    record_use(ModelUse.of(kind.name, str(card.about.get("licence", "")), card.parts))
+    record_use(describe_language_model(card.base, card.base_digest))
 
 
 def open_lora(folder: Path, kind: LoraKind, device: Any = None) -> tuple[LanguageModel, LoraCard]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rejoinder.errors import InputError, SpecError, brief
+from rejoinder.model_use import ModelUse, record_use
 from rejoinder.models.catalog.entries import MODELS
 from rejoinder.models.catalog.manifest import model_folder
 from rejoinder.models.device import Device, count_threads
@@ -231,6 +232,7 @@ def load_language_model(
     True
     """
     model_folder = open_language_model_folder(_find_folder(name), device, dtype)
+    record_use(describe_language_model(str(name), model_folder.digest))
     if window is not None and not 2 <= window <= model_folder.window:
         raise InputError(f"window must be from 2 to the {model_folder.window} tokens that {name} reads, not {window}")
     return LanguageModel(
@@ -266,7 +268,14 @@ def open_language_model(name: str) -> LanguageModel:
         changed = (folder / "config.json").stat().st_mtime_ns
     except OSError:
         changed = 0  # opening it will report what is wrong
-    return _open_language_model_once(name, folder, changed)
+    model = _open_language_model_once(name, folder, changed)
+    record_use(describe_language_model(name, model.digest))
+    return model
+
+
+def describe_language_model(name: str, digest: str) -> ModelUse:
+    """Return the name, the licence and the digest of a language model from the catalog or a folder."""
+    return ModelUse.of(Path(name).name, MODELS[name].licence if name in MODELS else "", digest)
 
 
 @lru_cache(maxsize=1)  # they are large

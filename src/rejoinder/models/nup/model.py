@@ -13,6 +13,7 @@ import orjson
 
 from rejoinder.errors import InputError, RejoinderError
 from rejoinder.files import sha256_of, sha256_of_bytes
+from rejoinder.model_use import ModelUse, record_use
 from rejoinder.models.aptness.calibration import Numbers
 from rejoinder.models.aptness.card import AptnessLimits, SpecialTokens
 from rejoinder.models.aptness.cross_encoder import PairRow, build_pair_row
@@ -131,7 +132,9 @@ def open_nup(folder: str | None = None) -> NupModel:
         changed = (location / CARD_FILE).stat().st_mtime_ns
     except OSError:
         changed = 0  # reading will report what is wrong
-    return _open_nup_folder(location, changed)
+    model = _open_nup_folder(location, changed)
+    record_use(ModelUse.of("nup", str(model.card.about.get("licence", "")), model.digest))
+    return model
 
 
 @lru_cache(maxsize=2)

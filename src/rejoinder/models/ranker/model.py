@@ -15,11 +15,12 @@ import numpy as np
 
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.metric import NAN
+from rejoinder.model_use import ModelUse, record_use
 from rejoinder.models.aptness import card as aptness_card
 from rejoinder.models.aptness.calibration import Ids, Numbers
 from rejoinder.models.aptness.cross_encoder import PairRow
 from rejoinder.models.batching import Rows, pad_token_ids, split_into_batches
-from rejoinder.models.catalog.manifest import WEIGHTS, require_model
+from rejoinder.models.catalog.manifest import require_model
 from rejoinder.models.encoder.onnx import compute_in_parallel, open_session
 from rejoinder.models.encoder.tokenization import TextTokenizer, read_tokenizer
 from rejoinder.models.ranker import card as cards
@@ -33,6 +34,7 @@ from rejoinder.models.ranker.rows import (
     situation_rows,
 )
 from rejoinder.models.ranker.statement_choice import Floats, WordTable, choose_statements_to_read, word_similarity
+from rejoinder.models.weight_sets import WeightSet, default_set, set_of, weights_folder
 from rejoinder.types import Question
 
 
@@ -124,10 +126,11 @@ class _QuestionTokens(NamedTuple):
 
 
 def shipped_ranker_folder() -> Path:
-    """Return the folder of the ranker shipped with the package."""
-    if not (WEIGHTS / "ranker" / cards.CARD_FILE).is_file():
+    """Return the folder of the ranker of the default weights."""
+    folder = weights_folder("ranker")
+    if not (folder / cards.CARD_FILE).is_file():
         raise InputError("no ranker comes with this version; train one with: rejoinder train ranker -o FOLDER")
-    return WEIGHTS / "ranker"
+    return folder
 
 
 def open_ranker(folder: str | Path | None = None) -> RankerModel:
@@ -137,11 +140,13 @@ def open_ranker(folder: str | Path | None = None) -> RankerModel:
         changed = (location / cards.CARD_FILE).stat().st_mtime_ns
     except OSError:
         changed = 0  # reading the card will report what is wrong
-    return _open_ranker_folder(location, changed)
+    model = _open_ranker_folder(location, changed, default_set())
+    record_use(ModelUse.of("ranker", str(model.card.about.get("licence", "")), model.digest, set_of(location)))
+    return model
 
 
 @lru_cache(maxsize=2)
-def _open_ranker_folder(folder: Path, changed: int) -> RankerModel:
+def _open_ranker_folder(folder: Path, changed: int, weights: WeightSet) -> RankerModel:
     return RankerModel(folder)
 
 

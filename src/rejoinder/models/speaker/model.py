@@ -13,11 +13,12 @@ import orjson
 
 from rejoinder.errors import InputError
 from rejoinder.files import sha256_of, sha256_of_bytes
+from rejoinder.model_use import ModelUse, record_use
 from rejoinder.models.card import write_model_card
-from rejoinder.models.catalog.manifest import WEIGHTS
 from rejoinder.models.speaker.network import Array, Kind, Weights, build_scorer_network, centre_vectors, join_views
 from rejoinder.models.speaker.vectors import TurnEncoder, WeightedVectors, context_vectors, open_turn_encoder
 from rejoinder.models.tensors import read_tensors, write_tensors
+from rejoinder.models.weight_sets import WeightSet, default_set, set_of, use_weights, weights_folder
 
 CARD_FILE = "scorer.json"
 TENSORS = "weights.safetensors"
@@ -52,11 +53,6 @@ class ScorerCard:
         fields["views"] = [list(view) for view in self.views]
         content = {key: fields[key] for key in ("kind", "features", "views", "bounds", "weights")}
         return sha256_of_bytes(orjson.dumps(content, option=orjson.OPT_SORT_KEYS))
-
-
-def shipped_scorer_folder(kind: Kind) -> Path:
-    """Return the folder of the scorer shipped with the package."""
-    return WEIGHTS / kind
 
 
 def read_scorer_card(folder: Path) -> ScorerCard:
@@ -172,20 +168,23 @@ class SpeakerScorer:
         return context[-self._turns :]
 
 
-def open_scorer(kind: Kind, folder: str | Path | None = None) -> SpeakerScorer:
-    """Open the scorer in a folder, or by default that of the package."""
-    location = shipped_scorer_folder(kind) if folder is None else Path(folder)
-    path = location / CARD_FILE
-    scorer = _open_cached(location, path.stat().st_mtime_ns if path.is_file() else 0)
+def open_scorer(kind: Kind, folder: str | Path | None = None, weights: WeightSet | None = None) -> SpeakerScorer:
+    """Open the scorer in a folder, or that of a set, by default the default one; its V is that of the same set."""
+    with use_weights(weights):
+        location = weights_folder(kind) if folder is None else Path(folder)
+        path = location / CARD_FILE
+        scorer = _open_cached(location, path.stat().st_mtime_ns if path.is_file() else 0, default_set())
     if scorer.card.kind != kind:
         raise InputError(
             f"{path}: is a scorer of the kind {scorer.card.kind}, not {kind}; use it as {scorer.card.kind}"
         )
+    record_use(ModelUse.of(kind, str(scorer.card.about.get("licence", "")), scorer.card.digest(), set_of(location)))
+    record_use(scorer.vectors.use)
     return scorer
 
 
 @lru_cache(maxsize=8)
-def _open_cached(folder: Path, changed: int) -> SpeakerScorer:
+def _open_cached(folder: Path, changed: int, weights: WeightSet) -> SpeakerScorer:
     return SpeakerScorer.open(folder)
 
 

@@ -14,10 +14,11 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.model_use import ModelUse
 from rejoinder.models.base import Vectors
 from rejoinder.models.catalog.entries import MODELS
-from rejoinder.models.encoder.factory import load_encoder
-from rejoinder.models.word_vectors import MATRIX, load_word_vectors
+from rejoinder.models.encoder.factory import describe_encoder, load_encoder
+from rejoinder.models.word_vectors import MATRIX, describe_word_vectors, load_word_vectors
 from rejoinder.text.tokens import get_tokenizer
 
 
@@ -34,7 +35,7 @@ class TurnEncoder(Protocol):
     name: str
     digest: str
     dimensions: int
-    licence: str
+    use: ModelUse  # with its licence
 
     def encode_turns(self, texts: Sequence[str]) -> WeightedVectors:
         """Return the vector and the weight of each text, in order."""
@@ -58,7 +59,7 @@ class WordAverages:
     def __init__(self, name: str) -> None:
         self._words = load_word_vectors(name)
         self.name, self.digest, self.dimensions = name, self._words.digest, self._words.dimensions
-        self.licence = _find_licence(name)
+        self.use = describe_word_vectors(self._words)
 
     def encode_turns(self, texts: Sequence[str]) -> WeightedVectors:
         """Return the mean vector of each text; its weight is its number of known words."""
@@ -85,7 +86,7 @@ class EncoderVectors:
     def __init__(self, name: str, cache: bool = True) -> None:
         self._encoder = load_encoder(name, cache)
         self.name, self.digest, self.dimensions = name, self._encoder.digest, self._encoder.dimensions
-        self.licence = _find_licence(name)
+        self.use = describe_encoder(name)
 
     def encode_turns(self, texts: Sequence[str]) -> WeightedVectors:
         """Return the vector of each text; its weight is 1, or 0 if the text is blank."""
@@ -116,7 +117,3 @@ def context_vectors(newest_first: Iterable[WeightedVectors], decay: float) -> We
     if total is None:
         raise ValueError("a context must have at least one utterance, which may be blank")
     return WeightedVectors(total / np.where(weights > 0, weights, 1).astype(np.float32)[:, None], weights)
-
-
-def _find_licence(name: str) -> str:
-    return MODELS[name].licence if name in MODELS else "not known"

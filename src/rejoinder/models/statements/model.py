@@ -11,10 +11,10 @@ from typing import Any, Protocol
 from rejoinder.data.questions import CATEGORIES
 from rejoinder.errors import InputError, nearest
 from rejoinder.models.batching import split_into_batches
-from rejoinder.models.catalog.manifest import WEIGHTS
 from rejoinder.models.comet.model import load_sequence_comet
-from rejoinder.models.language_model.lora_folder import LoraCard, LoraKind, open_lora, read_lora_card
+from rejoinder.models.language_model.lora_folder import LoraCard, LoraKind, open_lora, read_lora_card, record_lora
 from rejoinder.models.language_model.model import LanguageModel
+from rejoinder.models.weight_sets import WEIGHTS
 
 MAX_WORDS = 100  # of each text that is read: what comes later does not matter for a statement
 
@@ -137,7 +137,7 @@ class LoraStatementWriter:
 def open_lora_writer(folder: str | Path | None = None, device: Any = None) -> LoraStatementWriter:
     """Open the writer in a folder, or by default that of the package."""
     location = SHIPPED_FOLDER if folder is None else Path(folder)
-    read_lora_card(location, STATEMENTS_LORA)
+    record_lora(read_lora_card(location, STATEMENTS_LORA), STATEMENTS_LORA)
     return _open_writer_folder(location, (location / STATEMENTS_LORA.card).stat().st_mtime_ns, device)
 
 

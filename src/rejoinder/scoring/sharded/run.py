@@ -25,9 +25,9 @@ from rejoinder.engines.base import Engine, WorkerSpec
 from rejoinder.engines.spending import check_budget, ledger_path
 from rejoinder.errors import InputError, RunError, SpecError, brief
 from rejoinder.files import sha256_of_bytes
-from rejoinder.metric import SetMetric, parse, signature
+from rejoinder.metric import SetMetric, parse
 from rejoinder.scoring.flags import MEANINGS
-from rejoinder.scoring.run import Plan
+from rejoinder.scoring.run import Plan, describe_identity
 from rejoinder.scoring.sharded.results import ABOUT, SHARDS, ShardedResults, open_sharded_results
 from rejoinder.scoring.sharded.worker import CONVERSATIONS, ITEMS
 from rejoinder.stats.moments import Moments
@@ -109,7 +109,7 @@ def score_shards(
     about = {
         "format": 1,
         "rejoinder": rejoinder.__version__,
-        "metrics": [{"spec": spec, "signature": signature(parse(spec))} for spec in plan.specs],
+        "metrics": [describe_identity(parse(spec)) for spec in plan.specs],
         "empty": plan.empty,
         "shards": [{key: one[key] for key in ("name", "address", "bytes", "responses")} for one in scored],
         "sums": {s: {spec: dataclasses.asdict(one) for spec, one in of.items()} for s, of in sums.items()},

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from rejoinder.errors import RejoinderError, SpecError, nearest
 from rejoinder.models.catalog import convert, fetch, manifest
 from rejoinder.models.catalog.entries import MODELS, CatalogModel, Shipped
+from rejoinder.models.weight_sets import WEIGHTS
 from rejoinder.server.api.endpoint import FORGED, error_response, json_response, no_token_response, status_of
 from rejoinder.server.pages.context import PageContent, PageContext, Query, wants_page
 from rejoinder.server.site import read_form, redirect_to
@@ -36,7 +37,7 @@ def _model_line(context: PageContext, model: CatalogModel) -> dict[str, Any]:
         "name": model.name,
         "kind": model.kind,
         "purpose": model.purpose,
-        "licence": model.licence,
+        "licence": manifest.find_licence(model),
         "bytes": model.size,
         "origin": str(model.origin),
         "citation": model.citation,
@@ -47,7 +48,7 @@ def _model_line(context: PageContext, model: CatalogModel) -> dict[str, Any]:
 
 
 def _shipped_folders() -> dict[str, Path]:
-    folders = (path for path in sorted(manifest.WEIGHTS.iterdir()) if path.is_dir() and not path.name.startswith("_"))
+    folders = (path for path in sorted(WEIGHTS.iterdir()) if path.is_dir() and not path.name.startswith("_"))
     return {path.name: path for path in folders}
 
 

@@ -11,8 +11,9 @@ import numpy as np
 
 from rejoinder.data.datasets import read_dataset
 from rejoinder.judges.pairs import OrderConsistency
-from rejoinder.metric import NAN, Metric
+from rejoinder.metric import NAN, Metric, parse
 from rejoinder.scoring.api import score_pairs
+from rejoinder.seeded import stable_hash
 from rejoinder.stats.arrays import Floats
 from rejoinder.stats.bootstrap import BootstrapPlan
 from rejoinder.stats.bradley_terry import POINTS, StrengthRanking, rank_systems
@@ -106,6 +107,8 @@ ACCURACY, SAMPLE, TIES = (
 POSITION, RANKING = "Position", "Bradley-Terry strengths on PandaLM"
 PAIRWISE = "judge, both replies at once"
 PEOPLE = "one annotator vs. the others"
+WITHOUT_LENGTH = ", length taken out"  # after a metric
+FOLDS = 5  # of items, for the regression on length
 
 
 @dataclass(frozen=True)
@@ -130,11 +133,42 @@ class SetPreferences:
 
 def prefer_by_scores(metric: Metric, rows: DuelSet, note: str) -> MetricPreferences:
     """Return the differences of the two replies' scores; without a direction, higher counts as better."""
-    pairs = rows.pairs()
-    scores = {p.response.id: value for p, value in zip(pairs, score_pairs(metric, pairs), strict=True)}
     sign = -1.0 if metric.higher_is_better is False else 1.0
-    differences = [sign * (scores[duel.first.id] - scores[duel.second.id]) for duel in rows.duels]
-    return MetricPreferences(str(metric), np.array(differences, float), note)
+    scores = np.array(score_pairs(metric, rows.pairs()), float)
+    return MetricPreferences(str(metric), sign * _subtract_scores(scores, rows), note)
+
+
+def prefer_without_length(metric: Metric, rows: DuelSet, note: str) -> MetricPreferences:
+    """Return the differences of what the length of the replies does not explain of their scores, higher as better."""
+    pairs = rows.pairs()
+    scores = np.array(score_pairs(metric, pairs), float)
+    lengths = np.log1p(np.array(score_pairs(parse("length"), pairs), float))
+    folds = np.array([stable_hash("length", pair.item.id) % FOLDS for pair in pairs])
+    residuals = regress_out(scores, lengths, folds)
+    return MetricPreferences(f"{metric}{WITHOUT_LENGTH}", _subtract_scores(residuals, rows), note)
+
+
+def _subtract_scores(scores: Floats, rows: DuelSet) -> Floats:
+    """The score of the first reply of each duel minus that of the second; scores are in the order of the pairs."""
+    by_response = {pair.response.id: value for pair, value in zip(rows.pairs(), scores.tolist(), strict=True)}
+    return np.array([by_response[duel.first.id] - by_response[duel.second.id] for duel in rows.duels], float)
+
+
+def regress_out(values: Floats, feature: Floats, folds: Floats) -> Floats:
+    """Return values minus a straight line in a feature; the line of each fold is fitted to the other folds.
+
+    Where the other folds do not decide a line (one value of the feature at most), nothing but their mean is subtracted.
+    """
+    known = ~np.isnan(values + feature)
+    residuals = np.full(len(values), NAN)
+    for fold in np.unique(folds):
+        others, own = known & (folds != fold), known & (folds == fold)
+        if not others.any():
+            continue
+        degree = 1 if len(np.unique(feature[others])) > 1 else 0
+        line = np.polynomial.Polynomial.fit(feature[others], values[others], degree)
+        residuals[own] = values[own] - line(feature[own])
+    return residuals
 
 
 def score_decided(preferences: MetricPreferences, rows: DuelSet) -> Floats:

@@ -42,6 +42,7 @@ from rejoinder.papers.own.modern.measures import (
     compare_annotators,
     duel_mean_interval,
     prefer_by_scores,
+    prefer_without_length,
     rank_agreement,
     rank_by_metric,
     rank_by_people,
@@ -101,7 +102,11 @@ def measure_preferences(
     published: PublishedSet, rows: DuelSet, fast: Sequence[str], slow: Sequence[str], judge: Judge | None
 ) -> SetPreferences:
     """Score one set's replies with every spec, and have the judge compare the sample in both orders."""
-    preferences = [prefer_by_scores(metric, rows, signature(metric)) for metric in map(parse, fast)]
+    preferences = []
+    for metric in map(parse, fast):
+        preferences.append(prefer_by_scores(metric, rows, signature(metric)))
+        if str(metric) == "aptness":
+            preferences.append(prefer_without_length(metric, rows, f"residuals of {signature(metric)}"))
     places = rows.drawn(published.sample, SEED)
     sample = rows.only(places)
     on_sample = [replace(published, advantages=published.advantages[places]) for published in preferences]

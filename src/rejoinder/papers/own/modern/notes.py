@@ -10,10 +10,12 @@ from rejoinder.papers.base import Figure
 from rejoinder.papers.loader import load_notes
 from rejoinder.papers.own.modern.measures import (
     ACCURACY,
+    FOLDS,
     PAIRWISE,
     PEOPLE,
     RANKING,
     SAMPLE,
+    WITHOUT_LENGTH,
     DuelSet,
     SetPreferences,
     score_decided,
@@ -35,6 +37,8 @@ def list_modern_notes(
     sizes = " and ".join(f"{len(one.sample.duels)} of {len(one.rows.duels)} {one.rows.name} pairs" for one in measured)
     yield _NOTES.text("sample", sizes=sizes)
     yield _NOTES.text("ties")
+    if any(f.row.endswith(WITHOUT_LENGTH) for f in figures):
+        yield _NOTES.text("without length", folds=FOLDS)
     for one in measured:
         if one.orders is not None:
             orders = one.orders

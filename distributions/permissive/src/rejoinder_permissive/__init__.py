@@ -1,0 +1,1 @@
+"""Weights for rejoinder that were trained only on corpora whose licences allow commercial use: one folder per model."""

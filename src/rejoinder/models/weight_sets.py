@@ -1,0 +1,121 @@
+"""Sets of weights: the same models trained on other data, chosen by name.
+
+One set is part of this package. Another comes as a distribution of its own (``rejoinder-permissive``), which names its
+Python package at the entry point ``rejoinder.weights``; that package has one folder per model, like ``WEIGHTS`` here,
+and none of its code is run. ``REJOINDER_WEIGHTS`` chooses the default set for everything. Signatures contain the digest
+of the weights, so that another set is another signature, whatever chose it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import lru_cache
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+import orjson
+
+from rejoinder.errors import RejoinderError, SpecError
+from rejoinder.spec import check_choice
+
+WeightSet: TypeAlias = Literal["research", "permissive"]
+WEIGHT_SETS: tuple[WeightSet, ...] = get_args(WeightSet)
+PACKAGED: WeightSet = "research"  # the set in this package, and the default
+WEIGHTS = Path(__file__).parent / "weights"
+SHARED = ("comet", "statements")  # in WEIGHTS, but of no set: the same whichever is used
+VARIABLE = "REJOINDER_WEIGHTS"
+GROUP = "rejoinder.weights"  # of entry points
+
+_chosen: ContextVar[WeightSet | None] = ContextVar("weights", default=None)
+
+
+class WeightsMissingError(RejoinderError):
+    """A set that is not installed, or one without the weights of a model."""
+
+
+def default_set() -> WeightSet:
+    """Return the set to use where none is named: that of ``REJOINDER_WEIGHTS``, else the package's."""
+    if (chosen := _chosen.get()) is not None:
+        return chosen
+    value = os.environ.get(VARIABLE) or PACKAGED
+    for name in WEIGHT_SETS:
+        if value == name:
+            return name
+    raise SpecError(f"{VARIABLE} is {value!r}; set it to one of: {', '.join(WEIGHT_SETS)}")
+
+
+@contextmanager
+def use_weights(name: WeightSet | None) -> Iterator[None]:
+    """Make a set the default one within a block; None changes nothing."""
+    token = _chosen.set(_chosen.get() if name is None else name)
+    try:
+        yield
+    finally:
+        _chosen.reset(token)
+
+
+def check_weights(metric: str, weights: WeightSet | None, folder: str | None) -> None:
+    """Raise where a metric's parameters name a set that does not exist, or a set and a folder of the user's."""
+    if weights is None:
+        return
+    check_choice(metric, "weights", weights, WeightSet)
+    if folder is not None:
+        raise SpecError(f"{metric}: folder and weights both say which weights to use; leave one out")
+
+
+def find_set(name: WeightSet) -> Path | None:
+    """Return the folder of a set, with one folder per model; None where it is not installed."""
+    return WEIGHTS if name == PACKAGED else _find_installed(name, tuple(sys.path))
+
+
+@lru_cache(maxsize=8)
+def _find_installed(name: str, path: tuple[str, ...]) -> Path | None:
+    """The folder of a set in another distribution, looked up once for each ``sys.path``: it reads all metadata."""
+    for entry in entry_points(group=GROUP):
+        if entry.name == name and (spec := importlib.util.find_spec(entry.module)) is not None:
+            return next(map(Path, spec.submodule_search_locations or ()), None)
+    return None
+
+
+def weights_folder(model: str, weights: WeightSet | None = None) -> Path:
+    """Return the folder of a model in a set, by default the default one; raise where the set lacks it."""
+    name = weights or default_set()
+    folder = find_set(name)
+    if folder is None:
+        raise WeightsMissingError(
+            f"the weights {name!r} are not installed; install them with: pip install rejoinder-{name}"
+        )
+    if name != PACKAGED and not (folder / model).is_dir():
+        raise WeightsMissingError(
+            f"the weights {name!r} have none for {model}; use those called {PACKAGED!r}, or train your own with: "
+            f"rejoinder train {model} -o FOLDER"
+        )
+    return folder / model
+
+
+def list_weights(name: WeightSet) -> dict[str, str]:
+    """Return the models of a set and the licence on the card of each; none where the set is not installed."""
+    root = find_set(name)
+    folders = sorted(path for path in root.iterdir() if path.is_dir()) if root is not None else []
+    licences = {folder.name: _read_licence(folder) for folder in folders if folder.name not in SHARED}
+    return {model: licence for model, licence in licences.items() if licence is not None}
+
+
+def _read_licence(folder: Path) -> str | None:
+    """Return the licence on the card of a model's folder; None where it has no card."""
+    for path in sorted(folder.glob("*.json")):
+        content = orjson.loads(path.read_bytes())
+        if isinstance(content, dict) and isinstance(about := content.get("about"), dict):
+            return str(about.get("licence", ""))
+    return None
+
+
+def set_of(folder: Path) -> WeightSet | None:
+    """Return the set that a model's folder belongs to; None for a folder of the user's."""
+    return next((name for name in WEIGHT_SETS if find_set(name) == folder.parent), None)
