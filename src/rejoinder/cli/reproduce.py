@@ -35,15 +35,20 @@ GROUP = _help.MODELS_AND_DATA
     metavar="N",
     help="Adapt at most N texts to their contexts; all of them need a GPU (only for scarce).",
 )
-def command(name: str, output: Path, metrics: tuple[str, ...], adapt: int | None) -> None:
+@click.option("--get", is_flag=True, help="First download the models that it needs, after asking.")
+@click.option("--yes", is_flag=True, help="Download without being asked.")
+def command(name: str, output: Path, metrics: tuple[str, ...], adapt: int | None, get: bool, yes: bool) -> None:
     """Measure a table of a paper again, print it beside the published figures and write both to files.
 
-    `rejoinder list reproductions` shows the names. The published sets are read from $REJOINDER_DATA.
+    `rejoinder list reproductions` shows the names. The published sets are read from $REJOINDER_DATA. What is missing is
+    listed first; then everything that can be measured is.
     """
-    from rejoinder.papers import reproduce
+    from rejoinder.papers import check_options, reproduce
     from rejoinder.papers.base import reproduction_tables, write_reproduction
     from rejoinder.table import to_terminal
 
+    check_options(name, metrics, adapt)
+    _check_parts(name, get, yes)
     result = reproduce(name, metrics=metrics, adapt=adapt)
     for table in reproduction_tables(result):
         click.echo(to_terminal(table) + "\n")
@@ -51,3 +56,32 @@ def command(name: str, output: Path, metrics: tuple[str, ...], adapt: int | None
         click.echo(note)
     for path in write_reproduction(result, output):
         click.echo(f"written: {path}", err=True)
+
+
+def _check_parts(name: str, get: bool, yes: bool) -> None:
+    """List what is missing, download models if asked to, and stop where nothing could be measured."""
+    from rejoinder.errors import InputError
+    from rejoinder.papers import list_missing_parts
+
+    missing = list_missing_parts(name)
+    if missing:
+        click.echo(f"missing for {name}:", err=True)
+    for part in missing:
+        click.echo(f"  {part}", err=True)
+    if get:
+        _get_models([part.name for part in missing if part.kind == "model"], yes)
+        missing = list_missing_parts(name)
+    if needed := [f"{part.kind} {part.name}" for part in missing if part.needed]:
+        raise InputError(f"{name} cannot be measured without {', '.join(needed)}; see the list above")
+
+
+def _get_models(names: list[str], yes: bool) -> None:
+    """Download models as `rejoinder models get` does; one that fails does not stop the others."""
+    from rejoinder.cli import models
+    from rejoinder.errors import RejoinderError
+
+    for model in names:
+        try:
+            click.get_current_context().invoke(models.get, name=model, yes=yes, mirror=None)
+        except RejoinderError as error:
+            click.echo(f"{model}: {error}", err=True)

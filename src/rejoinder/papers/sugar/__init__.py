@@ -1,3 +1,8 @@
 """SUGAR (Otani et al. 2023): situated response selection."""
 
+from rejoinder.papers.requirements import Requirements
+
 REPRODUCTIONS = ("sugar",)
+REQUIREMENTS = {
+    "sugar": Requirements(datasets=("sugar",)),
+}
