@@ -12,6 +12,7 @@ from rejoinder.table import Cell, Estimate, Table, to_markdown
 
 EARLIER = "measured earlier"  # the note of a figure that is kept as data, because what it was computed from is lost
 NOT_MEASURED = "Not measured"  # the beginning of the note of a figure without a value, which then says why
+_MOST_ROWS = 4  # of those that were not measured for one reason, which a note names
 
 
 @dataclass(frozen=True)
@@ -76,8 +77,9 @@ def _describe_not_measured(figures: Sequence[Figure]) -> Iterator[str]:
     """Why rows have no value, each reason once, with its rows."""
     absent = [f for f in figures if f.note.startswith(NOT_MEASURED)]
     for note in dict.fromkeys(f.note for f in absent):
-        rows = dict.fromkeys(f.row for f in absent if f.note == note)
-        yield f"{NOT_MEASURED}: {'; '.join(rows)}{note.removeprefix(NOT_MEASURED)}."
+        rows = list(dict.fromkeys(f.row for f in absent if f.note == note))
+        more = [f"and {len(rows) - _MOST_ROWS} more"] if len(rows) > _MOST_ROWS else []
+        yield f"{NOT_MEASURED}: {'; '.join([*rows[:_MOST_ROWS], *more])}{note.removeprefix(NOT_MEASURED)}."
 
 
 def _figure_heads(column: str, published: bool) -> list[str]:

@@ -4,5 +4,17 @@ from rejoinder.papers.requirements import Requirements
 
 REPRODUCTIONS = ("sugar",)
 REQUIREMENTS = {
-    "sugar": Requirements(datasets=("sugar",)),
+    "sugar": Requirements(
+        datasets=("sugar",),
+        answers=(
+            "situated-mpnet",
+            "situated-gte-small",
+            "situated-every",
+            "situated",
+            "situated-given",
+            "cross-mpnet",
+            "cross",
+            "cross-own",
+        ),
+    ),
 }
