@@ -20,7 +20,7 @@ from rejoinder.papers.base import EARLIER, NOT_MEASURED, Figure, Reproduction, w
 from rejoinder.papers.base import reproduction_tables as shown_tables
 from rejoinder.papers.loader import load_published
 from rejoinder.papers.stored_answers import read_stored_answers, stored_answers_path
-from rejoinder.papers.sugar import answers, earlier, folds, jobs, measures, statistics, sugar, tables
+from rejoinder.papers.sugar import REQUIREMENTS, answers, earlier, folds, jobs, measures, statistics, sugar, tables
 from rejoinder.papers.sugar.figures import draw_bars, draw_curves
 from rejoinder.papers.sugar.rankers import CROSS, CROSS_OWN, OURS, OURS_EVERY, OURS_GTE, TFIDF, VARIANTS, RankerJob
 from rejoinder.papers.sugar.rankers import list_ranker_jobs as all_jobs
@@ -337,4 +337,5 @@ def test_drawings_are_whole_and_show_every_name() -> None:
 
 
 def test_all_variants_have_names_and_rows_of_their_own() -> None:
+    assert REQUIREMENTS["sugar"].answers == tuple(variant.name for variant in VARIANTS)
     assert len({variant.name for variant in VARIANTS}) == len({variant.row for variant in VARIANTS}) == len(VARIANTS)
