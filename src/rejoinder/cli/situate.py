@@ -104,9 +104,8 @@ def build(
 def seeds(seeds: tuple[str, ...], output: str, mine: bool, corpus: str, times: int) -> None:
     """Make seeds from questions or items: a request, its goal, the reply and the relevant statements.
 
-    With --mine, step 1 of the paper: FILES are triples of ATOMIC or ConceptNet [dataset:knowledge/atomic and
-    dataset:knowledge/conceptnet], and the result is requests with their goals, for rejoinder situate project situation
-    and write.
+    With --mine, step 1 of the paper: FILES are triples of ATOMIC or ConceptNet, or dataset:knowledge/NAME [both], and
+    the result is requests with their goals, which rejoinder situate project situation and write read.
     """
     if mine:
         _mine_requests(seeds or ("dataset:knowledge/atomic", "dataset:knowledge/conceptnet"), output, corpus, times)

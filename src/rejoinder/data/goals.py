@@ -60,7 +60,7 @@ def mine_requests(
 ) -> list[MinedRequest]:
     """Return pairs of a request and a goal, the most requested first; phrases that differ in small words are one.
 
-    A verb alone ("get up", without its small words) is no request: it would count whatever is asked for with that verb.
+    A verb alone ("get up", without its small words) is left out: it would count whatever is asked for with that verb.
     """
     needs = read_goal_needs(knowledge)
     counts = count_requested_phrases(dialogues, {phrase_key(need) for helps in needs.values() for need in helps})
