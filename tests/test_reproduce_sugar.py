@@ -16,6 +16,8 @@ from click.testing import CliRunner
 from rejoinder.data.dataset_reader import DatasetRow
 from rejoinder.data.questions import INPUTS
 from rejoinder.errors import InputError
+from rejoinder.models.ranker.card import read_ranker_card
+from rejoinder.models.ranker.model import shipped_ranker_folder
 from rejoinder.papers.base import EARLIER, NOT_MEASURED, Figure, Reproduction, write_reproduction
 from rejoinder.papers.base import reproduction_tables as shown_tables
 from rejoinder.papers.loader import load_published
@@ -339,3 +341,9 @@ def test_drawings_are_whole_and_show_every_name() -> None:
 def test_all_variants_have_names_and_rows_of_their_own() -> None:
     assert REQUIREMENTS["sugar"].answers == tuple(variant.name for variant in VARIANTS)
     assert len({variant.name for variant in VARIANTS}) == len({variant.row for variant in VARIANTS}) == len(VARIANTS)
+
+
+def test_the_packages_ranker_is_measured_on_the_fold_that_it_was_trained_on() -> None:
+    about = read_ranker_card(shipped_ranker_folder()).about
+    assert about["train"] == [f"dataset:sugar/{measures.SHIPPED_FOLD}/train"]
+    assert about["recipe"]["own"], "as its row says: references of held-out questions are left out"
