@@ -47,7 +47,7 @@ BOTH = ("--train", "train.jsonl", "--valid", "valid.jsonl")
         ((*BOTH, "-o", "train.jsonl"), "already exists and is not empty"),
         ((*BOTH, "-o", "new", "--kind", "cross", "--encoder", "minilmm"), "no folder is called 'minilmm'"),
         ((*BOTH, "-o", "new", "--kind", "cross", "--encoder", "glove-6b-50d"), "not an encoder"),
-        ((*BOTH, "-o", "new", "--encoder", "hf:minilm"), "leave out the encoder, or choose the kind cross"),
+        ((*BOTH, "-o", "new", "--encoder", "hf:mpnet"), "get it with: rejoinder models get mpnet"),
         ((*BOTH, "-o", "new", "--device", "abacus"), "the device 'abacus' is not available"),
         ((*BOTH, "-o", "new", "--kind", "cross", "--input", "10"), "no expanded situation with 10 distractors"),
         (("--train", "equal.jsonl", "--valid", "valid.jsonl", "-o", "new"), "none has candidates of different"),

@@ -5,10 +5,16 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import orjson
 import pytest
+from click.testing import CliRunner
 
+from rejoinder.cli import program
+from rejoinder.data.goals import count_requested_phrases, mine_requests, write_requests
+from rejoinder.data.writer import write
 from rejoinder.errors import InputError
-from rejoinder.training.ranker.mining import GoalPursuit, count_requested_phrases, mine_pursuits
+from rejoinder.situation.projects import read_situation_requests
+from rejoinder.training.ranker.mining import GoalPursuit, mine_pursuits
 from rejoinder.types import Dialogue, Turn
 
 TRIPLES = """\
@@ -86,7 +92,70 @@ def test_requests_are_counted_by_their_words_that_are_not_small() -> None:
         talk("Please open the window.", "Could you please open my window and call him?"),
         talk("I'd like to call her. Let's open it up!", "open the window"),
     ]
-    assert count_requested_phrases(said, wanted) == {"open": 3, "open window": 2, "call": 1}
+    assert count_requested_phrases(said, wanted) == {
+        "open": {"please": 1, "could you": 1, "let's": 1},
+        "open window": {"please": 1, "could you": 1},
+        "call": {"i'd like to": 1},
+        "window": {},
+    }
+
+
+def test_requests_are_worded_as_most_people_ask_and_come_with_their_goals(
+    knowledge: list[Path], tmp_path: Path
+) -> None:
+    said = times(3, "Could you buy the flour?") + times(4, "Please buy some flour!") + times(5, "Can I pack a bag?")
+    mined = mine_requests(knowledge, said)
+    assert mined == [
+        ("Please buy flour.", "to bake a cake", 7),
+        ("Can I pack a bag?", "to go on a trip", 5),
+        ("Can I pack a bag?", "to leave home", 5),
+    ]
+    assert [one.times for one in mine_requests(knowledge, said, 6)] == [7]
+    with pytest.raises(InputError, match="occurs in 8 requests of the corpus"):
+        mine_requests(knowledge, said, 8)
+    assert write_requests(mined, tmp_path / "requests.jsonl") == 3
+    (first, *_) = read_situation_requests(tmp_path / "requests.jsonl")
+    assert (first.id, first.context[0].text, first.meta["goal"]) == ("mined-1", "Please buy flour.", "to bake a cake")
+
+
+def test_phrases_that_differ_in_small_words_are_one_request(tmp_path: Path) -> None:
+    (tmp_path / "c.txt").write_text("HasPrerequisite\teat\tbuy bread\nHasPrerequisite\teat\tbuy the bread\n")
+    assert len(mine_requests([tmp_path / "c.txt"], times(5, "please buy bread"))) == 1
+
+
+def test_the_command_mines_files_that_are_named(knowledge: list[Path], tmp_path: Path) -> None:
+    write([Dialogue(f"d{n}", (Turn("Could you buy the flour?"),)) for n in range(5)], tmp_path / "talks.jsonl")
+    output = tmp_path / "requests.jsonl"
+    files = [*map(str, knowledge), "--corpus", str(tmp_path / "talks.jsonl"), "-o", str(output)]
+    done = CliRunner().invoke(program, ["situate", "seeds", "--mine", *files])
+    assert done.exit_code == 0, done.output
+    assert "written: 1 requests with a goal" in done.stderr
+    assert orjson.loads(output.read_bytes()) == {
+        "id": "mined-1",
+        "request": "Could you buy flour?",
+        "goal": "to bake a cake",
+        "times": 5,
+    }
+    project = CliRunner().invoke(
+        program, ["situate", "project", "write", str(output), "-o", str(tmp_path / "write.toml")]
+    )
+    assert project.exit_code == 0, project.output
+    assert CliRunner().invoke(program, ["situate", "seeds"]).exit_code == 2
+
+
+def test_the_published_knowledge_is_mined_by_default(published: Path, tmp_path: Path) -> None:
+    write(
+        [Dialogue(f"d{n}", (Turn("Please open the window, will you buy food?"),)) for n in range(5)],
+        tmp_path / "t.jsonl",
+    )
+    output = tmp_path / "requests.jsonl"
+    arguments = ["situate", "seeds", "--mine", "--corpus", str(tmp_path / "t.jsonl"), "-o", str(output)]
+    done = CliRunner().invoke(program, arguments)
+    assert done.exit_code == 0, done.output
+    lines = [orjson.loads(line) for line in output.read_bytes().splitlines()]
+    requests = {line["request"] for line in lines}
+    assert {"Please open window.", "Will you buy food?"} & requests
+    assert all(line["goal"].startswith("to ") for line in lines)
 
 
 def test_each_mined_question_has_one_offer_that_serves_the_goal() -> None:

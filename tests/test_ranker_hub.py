@@ -1,4 +1,4 @@
-"""A cross ranker on any encoder by name: a tiny BERT and a tiny RoBERTa, trained, written, read and asked."""
+"""A ranker on any encoder by name: a tiny BERT, RoBERTa and MPNet, trained, written, read and asked."""
 
 from __future__ import annotations
 
@@ -43,6 +43,21 @@ def write_roberta(folder: Path) -> Path:
     network: Any = RobertaModel
     config = RobertaConfig(max_position_embeddings=514, type_vocab_size=1, **shape, **marks)
     network(config, add_pooling_layer=False).save_pretrained(folder)
+    return folder
+
+
+def write_mpnet(folder: Path) -> Path:
+    """An MPNet, which has RoBERTa's marks and no kinds of tokens."""
+    from transformers import MPNetConfig, MPNetModel
+
+    folder.mkdir(parents=True)
+    tokenizer = tiny_models.byte_pairs(space_first=False)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    shape: dict[str, Any] = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
+    shape |= {"intermediate_size": 64, "initializer_range": 0.3, "vocab_size": tokenizer.get_vocab_size()}
+    torch.manual_seed(0)
+    network: Any = MPNetModel
+    network(MPNetConfig(max_position_embeddings=514, **shape), add_pooling_layer=False).save_pretrained(folder)
     return folder
 
 
@@ -140,13 +155,46 @@ def test_without_torch_such_a_ranker_says_what_to_install(
         RankerModel(encoders["bert ranker"])
 
 
-def test_only_a_cross_ranker_starts_from_another_encoder(encoders: dict[str, Path]) -> None:
+def test_an_exported_graph_cannot_be_trained(encoders: dict[str, Path]) -> None:
     from rejoinder.training.recipes import RankerRecipe
 
-    with pytest.raises(InputError, match="leave out the encoder, or choose the kind cross"):
-        open_ranker_start(RankerRecipe(encoder=f"hf:{encoders['bert']}"))
     with pytest.raises(InputError, match="is an exported graph"):
         open_ranker_start(RankerRecipe(kind="cross", encoder=str(exported(encoders["bert"].parent / "graph"))))
+
+
+@pytest.mark.parametrize("kind", ["roberta", "mpnet"])
+def test_a_situated_ranker_reads_with_another_encoder_and_chooses_with_the_embedded_one(
+    encoders: dict[str, Path], kind: str, tmp_path: Path
+) -> None:
+    encoder = write_mpnet(tmp_path / "mpnet") if kind == "mpnet" else encoders[kind]
+    folder = tmp_path / "ranker"
+    measured = tiny_rankers.trained(folder, few=6, encoder=f"hf:{encoder}", rate=1e-3)
+    assert set(measured["held_out_ndcg3"]) == {"u", "u+S1", "u+S", "15"}
+    model = open_ranker(folder)
+    assert (model.card.kind, model.card.encoder) == ("situated", f"hf:{encoder}")
+    assert {card.CHOOSER, card.COUNTS, card.WEIGHTS} <= set(model.card.files)
+    questions = tiny_rankers.questions()
+    found = model.rank(questions)
+    assert all(len(used) == 3 for one in found for used in one.used), "three of eleven statements"
+    assert not any(math.isnan(score) for one in found for score in one.scores)
+    (fewer,) = model.rank([replace(questions[0], situation=())])
+    assert fewer.scores != pytest.approx(found[0].scores, abs=1e-6)
+    assert model.used(questions[:1]) == [found[0].used]
+    assert len(model.odds(questions[:1])[0]) == len(questions[0].situation)
+
+
+def test_what_a_situated_ranker_reads_is_in_the_readers_own_tokens(encoders: dict[str, Path]) -> None:
+    from rejoinder.training.ranker import trainer
+    from rejoinder.training.recipes import RankerRecipe
+
+    start = open_ranker_start(RankerRecipe(encoder=f"hf:{encoders['roberta']}"))
+    (example,), _ = trainer._build_examples(tiny_rankers.questions(0, 1), start)
+    text = "Please open the window."
+    assert list(example.request) == start.chooser_tokenizer.pieces([text])[0]
+    assert list(example.request_to_read()) == start.encode([text])[0] != list(example.request)
+    assert list(example.request_to_read(by_goal=True)) == start.encode(["breathe fresh air"])[0]
+    assert list(example.situations["u+S"][0].to_read) == start.encode(["The room is smoky."])[0]
+    assert all(one.to_read == one.reader_ids != one.ids for one in example.candidates)
 
 
 def exported(folder: Path) -> Path:

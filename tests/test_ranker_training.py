@@ -75,7 +75,7 @@ class Prefers(torch.nn.Module):  # type: ignore[misc,name-defined]
 
 def start(reader: Any = None, words: Any = None) -> RankerStart:
     nothing: Any = None
-    return RankerStart(reader, None, MARKS, words, nothing, RankerLimits())
+    return RankerStart(reader, None, MARKS, words, nothing, RankerLimits(), nothing, MARKS)
 
 
 def test_the_loss_is_the_mean_over_pairs_of_unlike_grades_in_one_question() -> None:

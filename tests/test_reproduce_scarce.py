@@ -485,6 +485,7 @@ def test_the_command_hands_on_how_many_to_adapt(monkeypatch: pytest.MonkeyPatch,
         return scarce.Reproduction("scarce", "t", [], [])
 
     monkeypatch.setattr(scarce, "reproduce", reproduce)
+    monkeypatch.setattr("rejoinder.papers.list_missing_parts", lambda name: [])
     for given in ([], ["--adapt", "0"], ["--adapt", "50"]):
         done = CliRunner().invoke(program, ["reproduce", "scarce", "--out", str(tmp_path), *given])
         assert done.exit_code == 0, done.output

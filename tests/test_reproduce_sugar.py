@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
 import subprocess
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
@@ -15,12 +16,15 @@ from click.testing import CliRunner
 from rejoinder.data.dataset_reader import DatasetRow
 from rejoinder.data.questions import INPUTS
 from rejoinder.errors import InputError
-from rejoinder.papers.base import Reproduction, write_reproduction
+from rejoinder.models.ranker.card import read_ranker_card
+from rejoinder.models.ranker.model import shipped_ranker_folder
+from rejoinder.papers.base import EARLIER, NOT_MEASURED, Figure, Reproduction, write_reproduction
 from rejoinder.papers.base import reproduction_tables as shown_tables
 from rejoinder.papers.loader import load_published
-from rejoinder.papers.sugar import answers, folds, jobs, measures, statistics, sugar, tables
+from rejoinder.papers.stored_answers import read_stored_answers, stored_answers_path
+from rejoinder.papers.sugar import REQUIREMENTS, answers, earlier, folds, jobs, measures, statistics, sugar, tables
 from rejoinder.papers.sugar.figures import draw_bars, draw_curves
-from rejoinder.papers.sugar.rankers import CROSS, OURS, TFIDF, VARIANTS, RankerJob, find_ranker_job
+from rejoinder.papers.sugar.rankers import CROSS, CROSS_OWN, OURS, OURS_EVERY, OURS_GTE, TFIDF, VARIANTS, RankerJob
 from rejoinder.papers.sugar.rankers import list_ranker_jobs as all_jobs
 from rejoinder.papers.sugar.sugar import list_sugar_notes
 from rejoinder.selection.ranking.result import NDCG, PRECISION, RankingResult
@@ -44,6 +48,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
         return tuple(dataclasses.replace(question, meta=meta) for question in made)
 
     monkeypatch.setattr(folds, "fold_questions", questions)
+    monkeypatch.setattr(measures, "rank_by_shipped", dict)
     monkeypatch.setattr(
         measures,
         "_rank_by_tfidf",
@@ -58,10 +63,11 @@ class Knows(System):
     """Likes the reference as long as it is shown no more than three statements."""
 
     most: int = 3
+    best_score: float = 1.0
     alone = True
 
     def score(self, questions: Sequence[Question]) -> list[list[float]]:
-        best = [1.0, 0.5, 0.0]
+        best = [self.best_score, 0.5, 0.0]
         return [best if len(question.situation) <= self.most else best[::-1] for question in questions]
 
     def used(self, questions: Sequence[Question]) -> list[list[tuple[int, ...]]] | None:
@@ -72,6 +78,12 @@ def fill(folder: Path, wanted: Sequence[RankerJob], most: int = 3) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for job in wanted:
         answers.write_ranker_answers(job, Knows(most), jobs.answers_path(folder, job))
+
+
+def store(folder: Path) -> str:
+    done = CliRunner().invoke(jobs.commands, ["store", str(folder)])
+    assert done.exit_code == 0, done.output
+    return done.output
 
 
 # The released files
@@ -125,11 +137,17 @@ def test_folds_share_no_example_but_requests_and_texts(published: Path) -> None:
 
 def test_every_ranker_is_trained_once_a_fold_and_input() -> None:
     wanted = all_jobs()
-    assert len(wanted) == 5 * (3 + 6 + 3), "three ways of ours, six inputs of the plain one, three without others"
+    ours, plain = 3 + 2 * 5, 6 + 6 + 3
+    assert len(wanted) == 5 * (ours + plain), "three ways of ours, two with five seeds; inputs of the plain ones"
     assert len({job.name for job in wanted}) == len(wanted)
     assert {job.name for job in all_jobs(["situated"])} == {f"situated-u+S-{fold}" for fold in range(5)}
-    assert find_ranker_job(CROSS, "15", 2).name == "cross-15-2"
-    assert find_ranker_job(OURS, "15", 2).inputs == INPUTS
+    assert RankerJob(CROSS, "15", 2).name == "cross-15-2"
+    assert RankerJob(OURS, "u+S", 2).inputs == INPUTS
+    assert all_jobs(["situated-gte-small"])[5].name == "situated-gte-small-u+S-0-1"
+    assert " ".join(all_jobs(["situated-mpnet"])[5].command(Path("there"))[4:]) == (
+        "ranker --train dataset:sugar/0/train --valid dataset:sugar/0/dev --kind situated --input u+S --seed 1 "
+        "--all-candidates --encoder hf:mpnet -o there"
+    )
     command = RankerJob(CROSS, "u+S1", 3).command(Path("there"), ["run", "it"])
     assert command[:4] == ["run", "it", "train", "ranker"]
     assert " ".join(command[4:]) == (
@@ -147,7 +165,7 @@ def test_what_is_missing_is_trained_and_a_failure_stops_nobody_else(
         ran.append(command)
         fails = "train" in command and "dataset:sugar/2/train" in command
         if "ask" in command:
-            (tmp_path / f"{command[command.index('ask') + 2]}.jsonl").touch()
+            (tmp_path / f"{command[command.index('ask') + 2]}.jsonl.gz").touch()
         return subprocess.CompletedProcess(command, int(fails))
 
     monkeypatch.setattr(subprocess, "run", pretend)
@@ -166,65 +184,109 @@ def test_a_trained_ranker_is_asked_and_its_answers_are_read_back(tmp_path: Path)
     spec = f"{tmp_path / 'mine.py'}:score"
     done = CliRunner().invoke(jobs.commands, ["ask", str(tmp_path), "situated-u+S-1", "--system", spec])
     assert done.exit_code == 0, done.output
-    found = answers.read_ranker_answers(tmp_path / "situated-u+S-1.jsonl", find_ranker_job(OURS, "u", 1))
-    assert len(found.lines) == 10 * 6
-    ranked = found.ranked("x", 1, "dev", "15")
-    assert len(ranked.questions) == 4
-    assert ranked.used == {}, "it does not tell what it read"
+    path = tmp_path / "situated-u+S-1.jsonl.gz"
+    assert len(answers.read_ranker_answers(path, RankerJob(OURS, "u+S", 1)).lines) == 10 * 6
     assert CliRunner().invoke(jobs.commands, ["ask", str(tmp_path), "nobody"]).exit_code == 1
-    with pytest.raises(InputError, match="another ranker"):
-        answers.read_ranker_answers(tmp_path / "situated-u+S-1.jsonl", find_ranker_job(OURS, "u", 2))
+    with pytest.raises(InputError, match="another network"):
+        answers.read_ranker_answers(path, RankerJob(OURS, "u+S", 2))
 
 
 @pytest.mark.usefixtures("made_up")
-def test_broken_answers_are_not_loaded(tmp_path: Path) -> None:
-    job = find_ranker_job(OURS, "u", 0)
-    fill(tmp_path, [job])
-    path = jobs.answers_path(tmp_path, job)
-    path.write_bytes(b"\n".join(path.read_bytes().splitlines()[:-3]))
-    done = CliRunner().invoke(jobs.commands, ["load", str(tmp_path)])
+def test_answers_of_all_folds_are_stored_in_one_file_without_texts(tmp_path: Path) -> None:
+    fill(tmp_path, all_jobs(["situated"]))
+    told = store(tmp_path)
+    assert "situated.jsonl.gz: the answers of 5 rankers" in told
+    assert "cross: 0 of 30 rankers have answers; not stored" in told
+    stored = read_stored_answers(stored_answers_path("sugar", "situated"), "situated", folds.digest_folds())
+    assert len(stored.lines) == 5 * 10 * 6
+    assert stored.lines["0", "3", "dev", "15", "dev3.0"] == ((0.0, 0.5, 1.0), [[0], [0], [0]])
+    ranked = answers.rank_by_answers(OURS, 3, "dev", "15")
+    assert len(ranked.questions) == 4
+    assert ranked.used[OURS.row][0] == [[0], [0], [0]]
+    with pytest.raises(InputError, match="the answers of cross are not stored here"):
+        answers.rank_by_answers(CROSS, 3, "dev", "15")
+
+
+@pytest.mark.usefixtures("made_up")
+def test_scores_of_several_seeds_are_averaged(tmp_path: Path) -> None:
+    for job in all_jobs([OURS_GTE.name]):
+        answers.write_ranker_answers(job, Knows(3, float(job.seed)), jobs.answers_path(tmp_path, job))
+    store(tmp_path)
+    ranked = answers.rank_by_answers(OURS_GTE, 0, "test", "u")
+    assert ranked.scores[OURS_GTE.row][0] == (2.0, 0.5, 0.0), "the mean of 0 to 4"
+    assert ranked.used == {}
+
+
+@pytest.mark.usefixtures("made_up")
+def test_broken_answers_are_not_stored(tmp_path: Path) -> None:
+    fill(tmp_path, all_jobs(["situated"]))
+    path = jobs.answers_path(tmp_path, all_jobs(["situated"])[0])
+    path.write_bytes(gzip.compress(b"\n".join(gzip.decompress(path.read_bytes()).splitlines()[:-3])))
+    done = CliRunner().invoke(jobs.commands, ["store", str(tmp_path)])
     assert done.exit_code == 1
     assert "57 answers instead of 60" in done.output
     path.write_text("nothing")
-    assert "has no answers" in CliRunner().invoke(jobs.commands, ["load", str(tmp_path)]).output
+    assert "has no stored answers" in CliRunner().invoke(jobs.commands, ["store", str(tmp_path)]).output
 
 
 # Tables
 
 
 @pytest.mark.usefixtures("made_up")
-def test_without_answers_the_rows_that_there_are_and_how_to_make_the_others() -> None:
+def test_without_answers_the_rows_say_so_and_how_to_make_them() -> None:
     found = measures.measure_rankers()
-    assert len(found.missing) == 60
-    told = " ".join(list_sugar_notes(found))
+    assert found.missing == list(VARIANTS)
+    figures = tables.list_ranker_figures(found)
+    told = " ".join(list_sugar_notes(found, figures))
     assert "papers.sugar.jobs train FOLDER" in told
-    rows = {figure.row for figure in tables.list_ranker_figures(found) if figure.table.startswith("Table 4")}
-    assert "TF-IDF, ties shared, u" in rows
-    assert not any(row.startswith(OURS.row) for row in rows)
+    rows = {figure.row: figure for figure in figures if figure.table == tables.TABLE_4}
+    assert rows["TF-IDF, ties shared, u"].note == ""
+    for variant in VARIANTS:
+        assert rows[f"{variant.row}, u+S"].note.startswith(f"{NOT_MEASURED}, since their answers are not stored")
 
 
 @pytest.mark.usefixtures("made_up")
 def test_with_answers_every_row_and_what_was_reached(tmp_path: Path) -> None:
     fill(tmp_path, all_jobs(["situated"]), most=99)
     fill(tmp_path, all_jobs([variant.name for variant in VARIANTS if variant is not OURS]))
-    done = CliRunner().invoke(jobs.commands, ["load", str(tmp_path)])
-    assert "the answers of 60 of 60 rankers" in done.output
+    store(tmp_path)
     found = measures.measure_rankers()
     assert found.missing == []
     figures = tables.list_ranker_figures(found)
+    assert earlier.add_earlier(figures) != figures, "figures of the published folds: other rows than those made up"
     value = {(figure.table, figure.row, figure.column): figure.measured for figure in figures}
-    assert value["Table 4: five folds", "our ranker, u+S", PRECISION] == 1.0
+    assert value["Table 4: five folds", f"{OURS.row}, u+S", PRECISION] == 1.0
     assert value["Table 4: five folds", "TF-IDF, u", PRECISION] == 1.0, "the first of equal ones, as published"
     assert value["Table 4: five folds", "TF-IDF, ties shared, u", PRECISION] == 0.5
     curve = f"Figure 5: {PRECISION} by number of distractors"
     assert [value[curve, CROSS.row, n] for n in ("0", "5", "10", "15")] == [1.0, 0.0, 0.0, 0.0]
-    told = " ".join(list_sugar_notes(found))
+    figures = [*tables.like_for_like_figures(figures), *figures]
+    alike = {figure.row: figure for figure in figures if figure.table == tables.LIKE_FOR_LIKE}
+    assert (alike[f"{OURS_EVERY.row}, u+S"].published, alike[f"{CROSS.row}, 15"].published) == (0.785, 0.73)
+    other = {figure.row for figure in figures if figure.table == tables.NOT_ALIKE}
+    assert {f"{OURS.row}, u+S", f"{CROSS_OWN.row}, u+S"} <= other
+    assert not other & set(alike)
+    told = " ".join(list_sugar_notes(found, figures))
     assert "loses +0.000 of Precision@1 (target: at most 0.02: reached)" in told
     assert "target 0.785: reached" in told
     assert any(figure.table == "By polarity, u+S" for figure in figures)
-    read = value["Statements read vs. statements that matter", "our ranker, for the first, u+S", "F1"]
+    read = value["Statements read vs. statements that matter", f"{OURS.row}, for the first, u+S", "F1"]
     assert read == 1.0, "it reads the one statement that matters"
     assert len(shown_tables(Reproduction("sugar", "SUGAR", figures))) > 8
+
+
+def test_figures_from_earlier_give_way_to_measured_ones_and_keep_the_pages_order() -> None:
+    row = f"{OURS_EVERY.row}, u+S"
+    first = [Figure("Before", "a", "b", None, 1.0), Figure(tables.TABLE_4, row, PRECISION, None, float("nan"))]
+    (kept,) = [f for f in earlier.add_earlier(first) if (f.table, f.row, f.column) == (tables.TABLE_4, row, PRECISION)]
+    assert (round(kept.measured, 3), kept.note) == (0.749, EARLIER)
+    assert [round(float(end or 0), 3) for end in (kept.low, kept.high)] == [0.724, 0.771]
+    new = [Figure(tables.TABLE_4, row, PRECISION, None, 0.8), Figure("Validation splits", "a", "b", None, 1.0)]
+    figures = earlier.add_earlier([*first[:1], *new])
+    assert [f.note for f in figures if (f.table, f.row, f.column) == (tables.TABLE_4, row, PRECISION)] == [""]
+    order = list(dict.fromkeys(figure.table for figure in figures))
+    assert order[:2] == ["Before", tables.TABLE_4]
+    assert order[-1] == "Validation splits"
 
 
 @pytest.mark.usefixtures("made_up")
@@ -244,7 +306,8 @@ def test_the_whole_reproduction_has_tables_notes_and_drawings(monkeypatch: pytes
     }
     rows = [DatasetRow(fields, "made up"), DatasetRow({**fields, "u": "Dance."}, "made up")]
     monkeypatch.setattr(statistics, "read_sugar_examples", lambda: rows)
-    fill(folds.sugar_answers_home(), all_jobs(["situated"]))
+    fill(tmp_path / "jobs", all_jobs(["situated"]))
+    store(tmp_path / "jobs")
     found = sugar.reproduce()
     value = {(figure.table, figure.row, figure.column): figure.measured for figure in found.figures}
     assert value["Table 2: dataset statistics", "g", "tokens"] == 2 * 5
@@ -253,7 +316,9 @@ def test_the_whole_reproduction_has_tables_notes_and_drawings(monkeypatch: pytes
     assert value["Figure 4: examples by number of Bad, Acceptable and Best candidates", "1, 1, 1", "examples"] == 2
     assert set(found.drawings) == {"figure-4", "figure-5", "figure-5-ndcg"}
     assert OURS.row in found.drawings["figure-5"]
-    assert "55 trained rankers have no answers" in found.notes[0]
+    assert f"{OURS_EVERY.row} ({EARLIER})" in found.drawings["figure-5"]
+    assert "figures are marked as measured earlier" in found.notes[0]
+    assert "The answers of 7 kinds of trained rankers are not stored" in found.notes[1]
     assert len(write_reproduction(found, tmp_path)) == 5
 
 
@@ -274,4 +339,11 @@ def test_drawings_are_whole_and_show_every_name() -> None:
 
 
 def test_all_variants_have_names_and_rows_of_their_own() -> None:
+    assert REQUIREMENTS["sugar"].answers == tuple(variant.name for variant in VARIANTS)
     assert len({variant.name for variant in VARIANTS}) == len({variant.row for variant in VARIANTS}) == len(VARIANTS)
+
+
+def test_the_packages_ranker_is_measured_on_the_fold_that_it_was_trained_on() -> None:
+    about = read_ranker_card(shipped_ranker_folder()).about
+    assert about["train"] == [f"dataset:sugar/{measures.SHIPPED_FOLD}/train"]
+    assert about["recipe"]["own"], "as its row says: references of held-out questions are left out"

@@ -4,6 +4,7 @@ A page holds marks, between which ``make docs`` writes:
 
     <!-- figures: RESULTS; TABLE; ROW | ROW; COLUMN | COLUMN -->  ...  <!-- end of figures -->
     <!-- verdicts: RESULTS -->  ...  <!-- end of verdicts -->
+    <!-- paper: NAME -->  ...  <!-- end of paper -->
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from tools.paper_index import paper_table
+
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
 
 
@@ -21,6 +24,12 @@ def filled(page: str) -> str:
     page = re.sub(
         r"(<!-- figures: ([^;]+); ([^;]+); ([^;]+); ([^;]+?) -->\n).*?(<!-- end of figures -->)",
         lambda found: found[1] + table(found[2], found[3], found[4].split(" | "), found[5].split(" | ")) + found[6],
+        page,
+        flags=re.DOTALL,
+    )
+    page = re.sub(
+        r"(<!-- paper: (\S+) -->\n).*?(<!-- end of paper -->)",
+        lambda found: found[1] + paper_table(found[2]) + found[3],
         page,
         flags=re.DOTALL,
     )

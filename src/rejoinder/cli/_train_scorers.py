@@ -189,7 +189,7 @@ class RankerOptions:
 @click.option("--input", "input_name", type=click.Choice(INPUTS), default="u+S", show_default=True,
               help="The input of a cross ranker.")  # fmt: skip
 @click.option("--encoder", default="embedded", show_default=True, metavar="NAME",
-              help="The network that a cross ranker starts from: the embedded one, or hf:NAME.")  # fmt: skip
+              help="The network that reads candidates: the embedded one, or hf:NAME (such as hf:mpnet).")  # fmt: skip
 @click.option("--epochs", type=click.IntRange(min=1), default=8, show_default=True)
 @click.option("--batch", type=click.IntRange(min=1), default=32, show_default=True, help="Questions per step.")
 @click.option(

@@ -93,15 +93,42 @@ def build(
     click.echo(f"next: rejoinder situate project grade {output} -o PROJECT.toml", err=True)
 
 
-@click.command("seeds", short_help="Make seeds from questions or items")
-@seeds_argument
+@click.command("seeds", short_help="Make seeds from questions or items, or mine requests and goals")
+@click.argument("seeds", nargs=-1, metavar="FILES...")
 @records_output_option(required=False)
-def seeds(seeds: tuple[str, ...], output: str) -> None:
-    """Make seeds from questions or items: a request, its goal, the reply and the relevant statements."""
+@click.option("--mine", is_flag=True, help="Mine requests and their goals from files of ATOMIC and ConceptNet instead.")
+@click.option("--corpus", default="dataset:corpus/dialogues", show_default=True, metavar="FILE",
+              help="With --mine: the dialogues in which requests are counted.")  # fmt: skip
+@click.option("--times", type=click.IntRange(min=1), default=5, show_default=True,
+              help="With --mine: how often people must ask for something at least.")  # fmt: skip
+def seeds(seeds: tuple[str, ...], output: str, mine: bool, corpus: str, times: int) -> None:
+    """Make seeds from questions or items: a request, its goal, the reply and the relevant statements.
+
+    With --mine, step 1 of the paper: FILES are triples of ATOMIC or ConceptNet, or dataset:knowledge/NAME [both], and
+    the result is requests with their goals, which rejoinder situate project situation and write read.
+    """
+    if mine:
+        _mine_requests(seeds or ("dataset:knowledge/atomic", "dataset:knowledge/conceptnet"), output, corpus, times)
+        return
     from rejoinder.data.seeds import read_seeds, write_seeds
 
+    if not seeds:
+        raise click.UsageError("Missing argument 'FILES...'.")
     n = write_seeds(read_seeds(*seeds), output)
     click.echo(f"written: {n:,} seeds", err=True)
+
+
+def _mine_requests(knowledge: tuple[str, ...], output: str, corpus: str, times: int) -> None:
+    from rejoinder.data.goals import mine_requests, write_requests
+    from rejoinder.data.inputs import read_dialogues
+    from rejoinder.data.knowledge import find_knowledge_files
+
+    paths = [path for name in knowledge for path in find_knowledge_files(name)]
+    dialogues = (one for one in read_dialogues([corpus]) if one.split in (None, "train"))
+    n = write_requests(mine_requests(paths, dialogues, times), output)
+    click.echo(f"written: {n:,} requests with a goal, which nobody has checked; choose those that make sense", err=True)
+    if output != "-":
+        click.echo(f"next: rejoinder situate project write {output} -o PROJECT.toml", err=True)
 
 
 @click.command("project", short_help="Write an annotation project for one of the human steps")

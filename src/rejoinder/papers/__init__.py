@@ -1,7 +1,7 @@
 """The papers and what we measure of them: one folder per paper, behind ``rejoinder reproduce``.
 
 A folder, or a folder in it, names its reproductions in ``REPRODUCTIONS``; each is a module with ``SUMMARY`` and
-``reproduce()``.
+``reproduce()``. What they need, ``REQUIREMENTS`` says.
 """
 
 from __future__ import annotations
@@ -12,11 +12,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from rejoinder.errors import SpecError, nearest
 from rejoinder.model_use import record_models
 from rejoinder.papers.base import Reproduction
 from rejoinder.registry import Registry
+
+if TYPE_CHECKING:
+    from rejoinder.papers.requirements import MissingPart
 
 
 def reproduction_names() -> list[str]:
@@ -38,20 +42,26 @@ def reproduce(
     >>> reproduction = rejoinder.reproduce("scarce-overlap")
     >>> [(figure.published, figure.measured) for figure in reproduction.figures]
     """
-    measure = load_reproduction(name).reproduce
-    parameters = inspect.signature(measure).parameters
+    options = check_options(name, metrics, adapt, answers)
+    with record_models() as used:
+        reproduction: Reproduction = load_reproduction(name).reproduce(**options)
+    return replace(reproduction, models=tuple(used))
+
+
+def check_options(
+    name: str, metrics: Sequence[str] = (), adapt: int | None = None, answers: str | Path | None = None
+) -> dict[str, Any]:
+    """Return the parameters for a reproduction; raise if it has no such parameter."""
+    parameters = inspect.signature(load_reproduction(name).reproduce).parameters
     if metrics and "metrics" not in parameters:
         raise SpecError(f"{name} measures only the metrics of its paper; leave out the parameter metrics")
     if adapt is not None and "adapt" not in parameters:
         raise SpecError(f"{name} adapts no texts; leave out the parameter adapt")
     if answers is not None and "answers" not in parameters:
         raise SpecError(f"{name} asks no judge at an endpoint; leave out the parameter answers")
-    options: dict[str, object] = {"metrics": list(metrics)} if metrics else {}
+    options: dict[str, Any] = {"metrics": list(metrics)} if metrics else {}
     options |= {} if adapt is None else {"adapt": adapt}
-    options |= {} if answers is None else {"answers": Path(answers)}
-    with record_models() as used:
-        reproduction: Reproduction = measure(**options)
-    return replace(reproduction, models=tuple(used))
+    return options | ({} if answers is None else {"answers": Path(answers)})
 
 
 def list_requests(name: str) -> Iterator[bytes]:
@@ -70,6 +80,16 @@ def load_reproduction(name: str) -> ModuleType:
     if module not in paths:
         raise SpecError(f"no reproduction is called {name!r}; {nearest(name, reproduction_names())}")
     return importlib.import_module(paths[module])
+
+
+def list_missing_parts(name: str) -> list[MissingPart]:
+    """Return the datasets, models and stored answers that a reproduction needs and this machine lacks."""
+    from rejoinder.papers.requirements import Requirements, find_missing_parts
+
+    folder = load_reproduction(name).__name__.rpartition(".")[0]
+    requirements = getattr(importlib.import_module(folder), "REQUIREMENTS", {})
+    paper = folder.removeprefix(f"{__name__}.").replace(".", "/")
+    return find_missing_parts(paper, requirements.get(name.replace("-", "_"), Requirements()))
 
 
 def _module_paths() -> dict[str, str]:

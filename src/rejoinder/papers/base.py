@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from rejoinder.model_use import ModelUse
 from rejoinder.table import Cell, Estimate, Table, to_markdown
 
+EARLIER = "measured earlier"  # the note of a figure that is kept as data, because what it was computed from is lost
+NOT_MEASURED = "Not measured"  # the beginning of the note of a figure without a value, which then says why
+_MOST_ROWS = 4  # of those that were not measured for one reason, which a note names
+
 
 @dataclass(frozen=True)
 class Figure:
-    """One cell of a paper's table, measured here."""
+    """One cell of a paper's table, measured here, or with a note that it was not (``EARLIER``, ``NOT_MEASURED``)."""
 
     table: str
     row: str
@@ -47,14 +51,38 @@ def reproduction_tables(reproduction: Reproduction) -> list[Table]:
         figures = [f for f in reproduction.figures if f.table == title]
         columns = list(dict.fromkeys(f.column for f in figures))
         published = any(f.published is not None for f in figures)
-        heads = [title, *(head for column in columns for head in _figure_heads(column, published))]
+        early_rows, early_columns = _find_earlier(figures)
+        heads = [title, *(head for c in columns for head in _figure_heads(early_columns.get(c, c), published))]
         cells = {(f.row, f.column): f for f in figures}
         rows = [
-            [row, *(cell for column in columns for cell in _figure_cells(cells.get((row, column)))[not published :])]
+            [
+                early_rows.get(row, row),
+                *(cell for column in columns for cell in _figure_cells(cells.get((row, column)))[not published :]),
+            ]
             for row in dict.fromkeys(f.row for f in figures)
         ]
-        tables.append(Table(title, heads, rows, decimals=4))
+        tables.append(Table(title, heads, rows, list(_describe_not_measured(figures)), decimals=4))
     return tables
+
+
+def _find_earlier(figures: Sequence[Figure]) -> tuple[dict[str, str], dict[str, str]]:
+    """The names, marked, of the rows and columns whose figures were measured earlier; every such figure is in one."""
+    early = [f for f in figures if f.note == EARLIER]
+    rows = {f.row for f in early} - {f.row for f in figures if f.note != EARLIER}
+    columns = {f.column for f in early if f.row not in rows}
+    mixed = columns & {f.column for f in figures if f.note != EARLIER}
+    if mixed:
+        raise ValueError(f"{figures[0].table}: {sorted(mixed)[0]} has figures measured earlier and now in one row")
+    return {name: f"{name} ({EARLIER})" for name in rows}, {name: f"{name} ({EARLIER})" for name in columns}
+
+
+def _describe_not_measured(figures: Sequence[Figure]) -> Iterator[str]:
+    """Why rows have no value, each reason once, with its rows."""
+    absent = [f for f in figures if f.note.startswith(NOT_MEASURED)]
+    for note in dict.fromkeys(f.note for f in absent):
+        rows = list(dict.fromkeys(f.row for f in absent if f.note == note))
+        more = [f"and {len(rows) - _MOST_ROWS} more"] if len(rows) > _MOST_ROWS else []
+        yield f"{NOT_MEASURED}: {'; '.join([*rows[:_MOST_ROWS], *more])}{note.removeprefix(NOT_MEASURED)}."
 
 
 def _figure_heads(column: str, published: bool) -> list[str]:

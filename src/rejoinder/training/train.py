@@ -287,7 +287,7 @@ def _train_ranker(
     train, valid = _held_out(job)
     licence = _join_licences(train)
     about: dict[str, Any] = {"train": _shown_files(train), "valid": _shown_files(valid), "licence": licence}
-    if recipe.encoder == EMBEDDED:
+    if recipe.encoder == EMBEDDED or recipe.kind == "situated":  # whose chooser starts from the embedded one
         about |= _base_licence(licence)
     mined = _mine_pursuits(knowledge, knowledge_corpus, job.say) if knowledge else None
     questions, held_out = _read_questions(train), _read_questions(valid)

@@ -24,6 +24,7 @@ _NEEDED = {  # files by kind and whether the encoder is the embedded one
     ("cross", True): (READER,),
     ("situated", True): (READER, CHOOSER, COUNTS),
     ("cross", False): (WEIGHTS, TOKENIZER, CONFIG),
+    ("situated", False): (WEIGHTS, TOKENIZER, CONFIG, CHOOSER, COUNTS),
 }
 
 
@@ -45,7 +46,7 @@ class RankerCard:
     given: str  # the input that it was trained with
     files: dict[str, str]  # name: sha256
     marks: SpecialTokens
-    words: str = ""  # the sha256 of the word vectors, which are those of aptness; empty for a torch model
+    words: str = ""  # the sha256 of the word vectors, which are those of aptness; empty for a cross ranker on torch
     limits: RankerLimits = field(default_factory=RankerLimits)
     choice: StatementReadingRule = field(default_factory=StatementReadingRule)
     about: dict[str, Any] = field(default_factory=dict)  # licence, seed, data, measured ...

@@ -42,27 +42,23 @@ def export_ranker(
     """
     target.mkdir(parents=True, exist_ok=True)
     (target / cards.CARD_FILE).unlink(missing_ok=True)  # a folder without a card is not used until it is complete
-    words, mask = torch.zeros(2, 7, int(reader.trunk.config.hidden_size)), torch.ones(2, 7, dtype=torch.int64)
-    words[:, :, 0] = torch.arange(7)
-    mask[1, 5:] = 0
+    inputs = _sample_words(int(reader.trunk.config.hidden_size))
+    mask = inputs["attention_mask"][0]
     segments = torch.zeros_like(mask)
     segments[:, 3:] = mask[:, 3:]
-    inputs = {"words": (words, _TOKENS), "attention_mask": (mask, _TOKENS)}
     reader = _copy_to_cpu(reader)
     pairs = {**inputs, "token_type_ids": (segments, _TOKENS)}
     state = {f"reader.{name}": values for name, values in reader.state_dict().items()}
     write_graph(WordReader(reader), pairs, {"log_odds": _ROWS}, state, target / cards.READER)
-    names = [cards.READER]
+    files = {cards.READER: sha256_of(target / cards.READER)}
     if chooser is not None and weights is not None:
-        _write_chooser(chooser, inputs, target)
-        weights.astype("<f4").tofile(target / cards.COUNTS)
-        names += [cards.CHOOSER, cards.COUNTS]
+        files |= export_chooser(chooser, weights, target)[0]
     shipped = aptness_card.read_aptness_card(require_model("aptness"))
     card = RankerCard(
         kind="cross" if chooser is None else "situated",
         encoder=cards.EMBEDDED,
         given=input_name,
-        files={name: sha256_of(target / name) for name in names},
+        files=files,
         marks=shipped.marks,
         words=shipped.files[aptness_card.EMBEDDINGS],
         limits=limits,
@@ -73,14 +69,29 @@ def export_ranker(
     return card
 
 
-def _write_chooser(chooser: ChooserNetwork, word_inputs: dict[str, Any], target: Path) -> None:
+def export_chooser(chooser: ChooserNetwork, weights: Floats, target: Path) -> tuple[dict[str, str], str]:
+    """Write a chooser and its word weights; return the files' digests, and that of the word vectors that it reads."""
+    target.mkdir(parents=True, exist_ok=True)
     chooser = _copy_to_cpu(chooser)
     spans = torch.zeros(2, 3, 7)
     spans[:, 0, 1:3] = spans[:, 1, 3:4] = spans[:, 2, 4:5] = 0.5
-    inputs = {**word_inputs, "places": (spans, {0: "rows", 1: "statements", 2: "tokens"})}
+    inputs = _sample_words(int(chooser.trunk.config.hidden_size))
+    inputs |= {"places": (spans, {0: "rows", 1: "statements", 2: "tokens"})}
     outputs = {"log_odds": {0: "rows", 1: "statements"}}
     state = {f"chooser.{name}": values for name, values in chooser.state_dict().items()}
     write_graph(WordChooser(chooser), inputs, outputs, state, target / cards.CHOOSER)
+    weights.astype("<f4").tofile(target / cards.COUNTS)
+    shipped = aptness_card.read_aptness_card(require_model("aptness"))
+    files = {name: sha256_of(target / name) for name in (cards.CHOOSER, cards.COUNTS)}
+    return files, shipped.files[aptness_card.EMBEDDINGS]
+
+
+def _sample_words(dimensions: int) -> dict[str, Any]:
+    """Two rows of word vectors and which of them are real, to trace a graph with."""
+    words, mask = torch.zeros(2, 7, dimensions), torch.ones(2, 7, dtype=torch.int64)
+    words[:, :, 0] = torch.arange(7)
+    mask[1, 5:] = 0
+    return {"words": (words, _TOKENS), "attention_mask": (mask, _TOKENS)}
 
 
 def _copy_to_cpu(network: nn.Module) -> Any:

@@ -7,6 +7,7 @@ context by its statements alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -158,18 +159,24 @@ class RankerModel:
         cards.check_ranker_files(folder, self.card)
         self.digest = self.card.digest()
         aptness = require_model("aptness")
-        if self.card.encoder == cards.EMBEDDED:
+        if self.card.encoder == cards.EMBEDDED or self.card.kind == "situated":
             check_word_vectors(aptness, self.card, folder)
         words = folder if (folder / cards.TOKENIZER).is_file() else aptness
         self._tokenizer: TextTokenizer = read_tokenizer(words / cards.TOKENIZER, self.card.limits.row_tokens)
+        self._chooser_tokenizer, self._chooser_marks = self._tokenizer, self.card.marks
+        if words != aptness and self.card.kind == "situated":  # the reader's tokeniser is not the chooser's
+            self._chooser_tokenizer = read_tokenizer(aptness / cards.TOKENIZER, self.card.limits.row_tokens)
+            self._chooser_marks = aptness_card.read_aptness_card(aptness).marks
         self._reader, self._chooser = _open_networks(folder, self.card, aptness)
         self._counts = np.fromfile(folder / cards.COUNTS, "<f4") if self.card.kind == "situated" else None
         self._words = WordTable(aptness / aptness_card.EMBEDDINGS, aptness_card.read_aptness_card(aptness).dimensions)
 
     def rank(self, questions: Sequence[Question]) -> list[RankerScores]:
         """Return the scores for every question, and the statements that were read."""
-        tokens = self._tokens(questions)
-        used = self._used(tokens)
+        chooser_tokens = self._tokens(questions)
+        used = self._used(chooser_tokens)
+        is_shared = self._tokenizer is self._chooser_tokenizer
+        tokens = chooser_tokens if is_shared else self._tokens(questions, for_reader=True)
         rows, positions = [], []
         for n, (question, used_statements) in enumerate(zip(tokens, used, strict=True)):
             for c, candidate in enumerate(question.candidates):
@@ -191,15 +198,16 @@ class RankerModel:
         """Return the log-odds that each statement matters to the request; only for a situated ranker."""
         return self._odds(self._tokens(questions))
 
-    def _tokens(self, questions: Sequence[Question]) -> list[_QuestionTokens]:
+    def _tokens(self, questions: Sequence[Question], for_reader: bool = False) -> list[_QuestionTokens]:
+        tokenizer = self._tokenizer if for_reader else self._chooser_tokenizer
+        marks = self.card.marks if for_reader else self._chooser_marks
         texts = [question_texts(question) for question in questions]
         distinct = list(dict.fromkeys(text for parts in texts for part in parts for text in part))
-        ids = {text: tuple(pieces) for text, pieces in zip(distinct, self._tokenizer.pieces(distinct), strict=True)}
-        card = self.card
+        ids = {text: tuple(pieces) for text, pieces in zip(distinct, tokenizer.pieces(distinct), strict=True)}
         return [
             _QuestionTokens(
                 [ids[text] for text in statements],
-                request_ids([ids[text] for text in context], card.marks, card.limits),
+                request_ids([ids[text] for text in context], marks, self.card.limits),
                 [ids[text] for text in candidates],
             )
             for statements, context, candidates in texts
@@ -223,10 +231,12 @@ class RankerModel:
         return tuple(index for index in range(room) if question.statements[index])
 
     def _odds(self, tokens: Sequence[_QuestionTokens]) -> list[Floats]:
-        card = self.card
         if self._chooser is None:
             raise InputError("this ranker reads every statement and has no log-odds for them; use a situated ranker")
-        rows = [situation_rows(question.statements, question.request, card.marks, card.limits) for question in tokens]
+        rows = [
+            situation_rows(question.statements, question.request, self._chooser_marks, self.card.limits)
+            for question in tokens
+        ]
         flat_odds = self._chooser.odds([row for question_rows in rows for row in question_rows])
         results, start = [], 0
         for question, question_rows in zip(tokens, rows, strict=True):
@@ -255,4 +265,7 @@ def _open_networks(folder: Path, card: RankerCard, aptness: Path) -> tuple[Candi
         from rejoinder.models.ranker.transformers import TorchReader
     except ImportError as error:
         raise MissingExtraError(error.name or "torch", "torch", f"the ranker {folder}") from None
-    return TorchReader(folder, card), None
+    if card.kind == "cross":
+        return TorchReader(folder, card), None
+    marks = aptness_card.read_aptness_card(aptness).marks
+    return TorchReader(folder, card), RankerGraphs(folder, replace(card, marks=marks), aptness)

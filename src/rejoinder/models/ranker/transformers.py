@@ -89,7 +89,7 @@ def save_hub_ranker(reader: HubReader, tokenizer: str, card: RankerCard, target:
     (target / cards.TOKENIZER).write_text(tokenizer, encoding="utf-8", newline="")
     reader.trunk.config.to_json_file(target / cards.CONFIG, use_diff=False)
     names = (cards.WEIGHTS, cards.TOKENIZER, cards.CONFIG)
-    card = replace(card, files={name: sha256_of(target / name) for name in names})
+    card = replace(card, files={**card.files, **{name: sha256_of(target / name) for name in names}})
     write_model_card(target / cards.CARD_FILE, asdict(card))
     return card
 

@@ -1,3 +1,8 @@
 """CHOSEN (Sato et al. 2020): test sets with well-chosen false candidates."""
 
+from rejoinder.papers.requirements import Requirements
+
 REPRODUCTIONS = ("chosen",)
+REQUIREMENTS = {
+    "chosen": Requirements(datasets=("chosen", "dailydialog", "corpus/dialogues"), models=("glove-6b-50d",)),
+}

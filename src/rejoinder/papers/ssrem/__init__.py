@@ -1,3 +1,13 @@
 """SSREM (Bak and Oh 2020): a scorer trained with speaker-sensitive negatives."""
 
+from rejoinder.papers.requirements import Requirements
+
 REPRODUCTIONS = ("speakers", "ssrem")
+REQUIREMENTS = {
+    "speakers": Requirements(datasets=("corpus/dialogues",), models=("glove-6b-50d", "minilm")),
+    "ssrem": Requirements(
+        datasets=("corpus/dialogues", "gupta/single", "usr", "idk", "fed/turn"),
+        models=("glove-6b-50d",),
+        row_models=("minilm",),
+    ),
+}

@@ -1,3 +1,20 @@
 """SUGAR (Otani et al. 2023): situated response selection."""
 
+from rejoinder.papers.requirements import Requirements
+
 REPRODUCTIONS = ("sugar",)
+REQUIREMENTS = {
+    "sugar": Requirements(
+        datasets=("sugar",),
+        answers=(
+            "situated-mpnet",
+            "situated-gte-small",
+            "situated-every",
+            "situated",
+            "situated-given",
+            "cross-mpnet",
+            "cross",
+            "cross-own",
+        ),
+    ),
+}

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from pathlib import Path
 
 from rejoinder.data.datasets import dataset, read_dataset
 from rejoinder.files import sha256_of_parts
-from rejoinder.paths import cache_home
 from rejoinder.selection.ranking.train_overlap import TrainOverlap
 from rejoinder.types import Question
 
@@ -41,8 +39,3 @@ def digest_folds(folds: Iterable[int] = FOLDS) -> str:
     names = [f"sugar/{fold}/{split}" for fold in folds for split in SPLITS]
     listed = [f"{name} {file.path} {file.sha256}" for name in names for file in dataset(name).files]
     return sha256_of_parts(listed, "\n")
-
-
-def sugar_answers_home() -> Path:
-    """The folder of the cache for the answers of trained rankers."""
-    return cache_home() / "sugar" / digest_folds()[:16]

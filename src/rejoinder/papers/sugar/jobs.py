@@ -1,7 +1,11 @@
 """The slow part of ``reproduce sugar`` on a machine with a GPU: train every ranker on every fold and evaluate it.
 
+\b
 python -m rejoinder.papers.sugar.jobs train FOLDER     there: trains and evaluates what is missing
-python -m rejoinder.papers.sugar.jobs load FOLDER      here: puts the answers into the cache
+python -m rejoinder.papers.sugar.jobs store FOLDER     here: stores the answers, from which the page is made
+
+"train --only cross-mpnet" trains the plain MPNet cross-encoder on the five folds, "--only situated-mpnet" and "--only
+situated-gte-small" our ranker with another reader, five seeds each; they need rejoinder models get mpnet (gte-small).
 """
 
 from __future__ import annotations
@@ -15,8 +19,8 @@ from pathlib import Path
 import click
 
 from rejoinder.errors import RejoinderError
-from rejoinder.papers.sugar import folds
-from rejoinder.papers.sugar.answers import read_ranker_answers, write_ranker_answers
+from rejoinder.papers.stored_answers import stored_answers_path
+from rejoinder.papers.sugar import answers
 from rejoinder.papers.sugar.rankers import PARAMETERS, VARIANTS, RankerJob, list_ranker_jobs
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -72,33 +76,35 @@ def ask_one(folder: Path, name: str, system: str) -> None:
         raise click.ClickException(f"no ranker is called {name!r}")
     try:
         ranker = parse_system(system.format(folder=str(folder / "models" / name)))
-        write_ranker_answers(job, ranker, answers_path(folder, job))
+        answers.write_ranker_answers(job, ranker, answers_path(folder, job))
     except RejoinderError as error:
         raise click.ClickException(str(error)) from None
 
 
-@commands.command("load")
+@commands.command("store")
 @click.argument("folder", type=FOLDER)
-def load_all(folder: Path) -> None:
-    """Copy all answers that are there into the cache."""
-    target = folds.sugar_answers_home()
-    loaded = 0
-    for job in list_ranker_jobs():
-        path = answers_path(folder, job)
-        if path.is_file():
-            try:
-                read_ranker_answers(path, job)
-            except RejoinderError as error:
-                raise click.ClickException(str(error)) from None
-            target.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, target / path.name)
-            loaded += 1
-    click.echo(f"{target}: the answers of {loaded} of {len(list_ranker_jobs())} rankers", err=True)
+@click.option("-o", "--output", type=FOLDER, help="The folder for NAME.jsonl.gz [that of the cache].")
+def store_all(folder: Path, output: Path | None) -> None:
+    """Store the answers of every variant whose rankers all have answers: scores, no texts, one file each."""
+    for variant in VARIANTS:
+        jobs = list_ranker_jobs([variant.name])
+        paths = [answers_path(folder, job) for job in jobs]
+        there = [path for path in paths if path.is_file()]
+        if len(there) < len(paths):
+            click.echo(f"{variant.name}: {len(there)} of {len(paths)} rankers have answers; not stored", err=True)
+            continue
+        usual = stored_answers_path(answers.PAPER, variant.name)
+        target = output / usual.name if output else usual
+        try:
+            answers.store_variant(variant, paths, target)
+        except RejoinderError as error:
+            raise click.ClickException(str(error)) from None
+        click.echo(f"{target}: the answers of {len(paths)} rankers, {target.stat().st_size:,} bytes", err=True)
 
 
 def answers_path(folder: Path, job: RankerJob) -> Path:
     """The file of a ranker's answers."""
-    return folder / f"{job.name}.jsonl"
+    return folder / f"{job.name}.jsonl.gz"
 
 
 if __name__ == "__main__":

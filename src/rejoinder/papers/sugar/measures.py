@@ -9,13 +9,12 @@ import dataclasses
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from statistics import mean
 
 from rejoinder.data.questions import INPUTS, limit_situation
 from rejoinder.papers.sugar import folds as known
-from rejoinder.papers.sugar.answers import RankerAnswers, read_ranker_answers
-from rejoinder.papers.sugar.rankers import TFIDF, VARIANTS, RankerJob, RankerVariant, find_ranker_job
+from rejoinder.papers.sugar.answers import has_stored_answers, rank_by_answers
+from rejoinder.papers.sugar.rankers import TFIDF, VARIANTS, RankerVariant
 from rejoinder.selection.answers import score_questions
 from rejoinder.selection.ranking.evaluation import (
     RankerStanding,
@@ -28,6 +27,7 @@ from rejoinder.selection.ranking.measures import get_candidate_gains
 from rejoinder.selection.ranking.result import RankingResult, explain_exclusion, order_candidate_places
 from rejoinder.selection.ranking.train_overlap import OverlapCounts, sum_overlap_counts
 from rejoinder.selection.result import ScoreLine
+from rejoinder.systems.ranker import Ranker
 from rejoinder.systems.tfidf import Tfidf
 from rejoinder.text.normalise import normalise_text
 
@@ -64,22 +64,28 @@ def _make_memory_rule(fold: int) -> Callable[[str], float]:
 
 
 AS_PUBLISHED = "TF-IDF, first of ties wins"
+SHIPPED = "the package's ranker, held-out references left out"
+SHIPPED_FOLD = 0  # as its card says
 
 
 @dataclass(frozen=True)
 class SugarMeasures:
-    """Evaluations by input, TF-IDF with ties as the paper breaks them, validation, what was shared, what is missing."""
+    """Evaluations by input, TF-IDF with ties as the paper breaks them, validation, what was shared, what is missing.
+
+    ``shipped`` is the package's ranker on the test split of its own fold.
+    """
 
     by_input: Mapping[str, RankingEvaluation]
     as_published: Mapping[str, RankerStanding]
     validation: Mapping[str, Sequence[RankerStanding]]
     shared: OverlapCounts
     texts: Sequence[RankerStanding]
-    missing: Sequence[str]
+    shipped: Mapping[str, Sequence[RankerStanding]]
+    missing: Sequence[RankerVariant]
 
 
 def measure_rankers() -> SugarMeasures:
-    """Measure everything, with the answers that are in the cache."""
+    """Measure everything, with the answers that are stored."""
     kinds, by_input, as_published, validation = known.find_seen_kinds(), {}, {}, {}
     for input_name in INPUTS:
         test = _rank_all(input_name, "test")
@@ -95,14 +101,19 @@ def measure_rankers() -> SugarMeasures:
             for f in known.FOLDS
         ]
     )
-    missing = [
-        find_ranker_job(variant, input_name, fold).name
-        for variant in VARIANTS
-        for input_name in variant.trained
-        for fold in known.FOLDS
-        if not _has_answers(find_ranker_job(variant, input_name, fold))
-    ]
-    return SugarMeasures(by_input, as_published, validation, shared, rank_by_texts(), missing)
+    missing = [variant for variant in VARIANTS if not has_stored_answers(variant)]
+    return SugarMeasures(by_input, as_published, validation, shared, rank_by_texts(), rank_by_shipped(), missing)
+
+
+def rank_by_shipped() -> dict[str, Sequence[RankerStanding]]:
+    """Return the package's ranker and TF-IDF, by input, on the test split of the ranker's own fold."""
+    standings = {}
+    for input_name in INPUTS:
+        words = _rank_by_tfidf(SHIPPED_FOLD, "test", input_name)
+        scores = score_questions(Ranker(), limit_situation(words.questions, input_name))
+        result = dataclasses.replace(words, scores={SHIPPED: scores, **words.scores}, used={})
+        standings[input_name] = ranker_standings(merge_ranking_folds({SHIPPED_FOLD: result}).evaluated())
+    return standings
 
 
 def break_ties_by_place(lines: Sequence[ScoreLine]) -> list[ScoreLine]:
@@ -116,18 +127,11 @@ def break_ties_by_place(lines: Sequence[ScoreLine]) -> list[ScoreLine]:
 
 def _rank_all(input_name: str, split: str) -> RankingResult:
     """All rankers with answers for an input, over all folds."""
-    available = [
-        variant
-        for variant in VARIANTS
-        if all(_has_answers(find_ranker_job(variant, input_name, fold)) for fold in known.FOLDS)
-    ]
+    available = [variant for variant in VARIANTS if input_name in variant.inputs and has_stored_answers(variant)]
     folds = {}
     for fold in known.FOLDS:
         results = [_rank_by_tfidf(fold, split, input_name)]
-        results += [
-            _load_answers(variant, input_name, fold).ranked(variant.row, fold, split, input_name)
-            for variant in available
-        ]
+        results += [rank_by_answers(variant, fold, split, input_name) for variant in available]
         scores = {name: lines for one in results for name, lines in one.scores.items()}
         used = {name: lines for one in results for name, lines in one.used.items()}
         folds[fold] = RankingResult(results[0].questions, input_name, scores, used)
@@ -141,17 +145,3 @@ def _rank_by_tfidf(fold: int, split: str, input_name: str) -> RankingResult:
     return RankingResult(
         questions, input_name, {TFIDF: score_questions(system, limited)}, {TFIDF: system.used(limited) or []}
     )
-
-
-def _has_answers(job: RankerJob) -> bool:
-    return (known.sugar_answers_home() / f"{job.name}.jsonl").is_file()
-
-
-def _load_answers(variant: RankerVariant, input_name: str, fold: int) -> RankerAnswers:
-    job = find_ranker_job(variant, input_name, fold)
-    return _read_cached(job.name, (known.sugar_answers_home() / f"{job.name}.jsonl").stat().st_mtime_ns, job)
-
-
-@lru_cache(maxsize=64)
-def _read_cached(name: str, changed: int, job: RankerJob) -> RankerAnswers:
-    return read_ranker_answers(known.sugar_answers_home() / f"{name}.jsonl", job)

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from rejoinder.data.dataset_reader import DatasetRow
 from rejoinder.data.questions import DISTRACTORS, RELEVANT, REQUEST, WHOLE
-from rejoinder.papers.base import Figure, Reproduction
+from rejoinder.papers.base import EARLIER, Figure, Reproduction
 from rejoinder.papers.loader import load_notes
 from rejoinder.papers.sugar import statistics, tables
+from rejoinder.papers.sugar.earlier import add_earlier
 from rejoinder.papers.sugar.figures import draw_bars, draw_curves
 from rejoinder.papers.sugar.measures import MEMORY, NEW, SugarMeasures, measure_rankers
-from rejoinder.papers.sugar.rankers import OURS, TFIDF, VARIANTS
+from rejoinder.papers.sugar.rankers import OURS, OURS_EVERY, TFIDF, VARIANTS
 from rejoinder.selection.ranking.result import NDCG, PRECISION
 
 SUMMARY = "SUGAR: which reply suits a request in a situation, over five folds (Tables 2, 3, 4, Figures 4, 5)"
@@ -22,15 +23,16 @@ _NOTES = load_notes("sugar")
 
 
 def reproduce() -> Reproduction:
-    """Count in the files, read the trained rankers' answers from the cache, and compare."""
+    """Count in the files, read the trained rankers' stored answers, and compare."""
     rows = statistics.read_sugar_examples()
     measures = measure_rankers()
-    figures = [*statistics.list_count_figures(rows), *tables.list_ranker_figures(measures)]
+    ranked = add_earlier(tables.list_ranker_figures(measures))
+    figures = [*statistics.list_count_figures(rows), *tables.like_for_like_figures(ranked), *ranked]
     return Reproduction(
         "sugar",
         "SUGAR: situated, proactive response selection",
         figures,
-        list_sugar_notes(measures),
+        list_sugar_notes(measures, figures),
         {
             "figure-4": _draw_grades(rows),
             "figure-5": _draw_curve(figures, PRECISION),
@@ -51,7 +53,8 @@ def _draw_curve(figures: Sequence[Figure], measure: str) -> str:
     published: dict[str, dict[str, float]] = {}
     for figure in in_table:
         if figure.measured == figure.measured:
-            rows.setdefault(figure.row, {})[figure.column] = figure.measured
+            label = f"{figure.row} ({EARLIER})" if figure.note == EARLIER else figure.row
+            rows.setdefault(label, {})[figure.column] = figure.measured
         elif figure.published is not None:
             published.setdefault(f"{figure.row} (published)", {})[figure.column] = figure.published
     return draw_curves(
@@ -59,13 +62,14 @@ def _draw_curve(figures: Sequence[Figure], measure: str) -> str:
     )
 
 
-def list_sugar_notes(measures: SugarMeasures) -> list[str]:
+def list_sugar_notes(measures: SugarMeasures, figures: Sequence[Figure]) -> list[str]:
     """Sentences with figures, then those without."""
     tied = next(one.ties for one in measures.by_input[REQUEST].standings if one.ranker == TFIDF)
     n = len(measures.by_input[REQUEST].ranked.questions)
     return [
-        *_describe_missing(measures),
-        *_describe_reached(measures),
+        *_describe_missing(measures, figures),
+        _NOTES.text("like for like"),
+        *_describe_reached(figures),
         *_describe_shared(measures),
         _NOTES.text("ties", ties=tied, n=n),
         _NOTES.text("statistics"),
@@ -73,27 +77,28 @@ def list_sugar_notes(measures: SugarMeasures) -> list[str]:
     ]
 
 
-def _describe_missing(measures: SugarMeasures) -> Iterator[str]:
+def _describe_missing(measures: SugarMeasures, figures: Sequence[Figure]) -> Iterator[str]:
+    """How many figures are kept from earlier, and which rankers would have to be trained to measure more."""
+    if n_earlier := sum(figure.note == EARLIER for figure in figures):
+        yield _NOTES.text("earlier", n=n_earlier)
     if measures.missing:
-        names = ", ".join(measures.missing[:4]) + (" and others" if len(measures.missing) > 4 else "")
-        yield _NOTES.text("missing", n=len(measures.missing), names=names)
+        yield _NOTES.text("missing", n=len(measures.missing), names=", ".join(one.name for one in measures.missing))
 
 
-def _describe_reached(measures: SugarMeasures) -> Iterator[str]:
-    """How close our ranker came to its targets, and what distractors cost each ranker."""
+def _describe_reached(figures: Sequence[Figure]) -> Iterator[str]:
+    """How close each ranker came to the targets, and what distractors cost it."""
     for variant in VARIANTS:
-        values = _row_precisions(measures, variant.row)
-        if variant == OURS and values:
+        values = _row_precisions(figures, variant.row)
+        if variant in (OURS, OURS_EVERY) or (variant.like_for_like and variant.seeds > 1):
             parts = [
-                f"{input_name} {v:.3f} ({_compare_with_target(input_name, v)})"
-                for input_name, v in values.items()
-                if input_name in FLOORS
+                f"{name} {v:.3f} ({_compare_with_target(name, v)})" for name, v in values.items() if name in FLOORS
             ]
-            yield _NOTES.text("precision", values=", ".join(parts))
+            if parts:
+                yield _NOTES.text("precision", row=variant.row, values=", ".join(parts))
         last = DISTRACTORS[-1]
         if WHOLE in values and last in values:
             lost = values[WHOLE] - values[last]
-            heading = "loss, with a limit" if variant == OURS else "loss"
+            heading = "loss, with a limit" if variant.kind == OURS.kind else "loss"
             verdict = _target_mark(lost <= MOST_LOST)
             yield _NOTES.text(heading, n=last, row=variant.row, loss=lost, limit=MOST_LOST, verdict=verdict)
 
@@ -119,12 +124,14 @@ def _describe_shared(measures: SugarMeasures) -> Iterator[str]:
     )
 
 
-def _row_precisions(measures: SugarMeasures, row: str) -> dict[str, float]:
+def _row_precisions(figures: Sequence[Figure], row: str) -> dict[str, float]:
+    """The Precision@1 of a ranker by input, as far as it is known, measured now or earlier."""
+    tables_of = (tables.LIKE_FOR_LIKE, tables.NOT_ALIKE)
     return {
-        input_name: one.measures[PRECISION].estimate.value
-        for input_name, evaluation in measures.by_input.items()
-        for one in evaluation.standings
-        if one.ranker == row
+        figure.row.removeprefix(f"{row}, "): figure.measured
+        for figure in figures
+        for input_name in (*tables.TABLE_4_INPUTS, DISTRACTORS[-1])
+        if figure.table in tables_of and figure.row == f"{row}, {input_name}" and figure.measured == figure.measured
     }
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from rejoinder.data.questions import DISTRACTORS, INPUTS, RELEVANT, REQUEST, WHOLE
-from rejoinder.papers.base import Figure
+from rejoinder.papers.base import NOT_MEASURED, Figure
 from rejoinder.papers.loader import load_published
-from rejoinder.papers.sugar.measures import SugarMeasures
-from rejoinder.papers.sugar.rankers import TFIDF
+from rejoinder.papers.sugar.measures import SHIPPED_FOLD, SugarMeasures
+from rejoinder.papers.sugar.rankers import TFIDF, VARIANTS
 from rejoinder.selection.ranking.evaluation import RankerStanding, RankingEvaluation
 from rejoinder.selection.ranking.fold_means import FoldMean
 from rejoinder.selection.ranking.result import MEASURES, NDCG, PRECISION
@@ -16,6 +17,11 @@ from rejoinder.selection.ranking.result import MEASURES, NDCG, PRECISION
 _PUBLISHED = load_published("sugar")
 STEPS = {RELEVANT: "0"} | {n: n for n in DISTRACTORS}
 TABLE_4_INPUTS = (REQUEST, RELEVANT, WHOLE)
+TABLE_4 = "Table 4: five folds"
+LIKE_FOR_LIKE = "Table 4, like for like: our rankers as the paper trains, beside its best"
+NOT_ALIKE = (
+    "Table 4, not like for like: our rankers, trained without candidates that are references of held-out questions"
+)
 
 
 def list_ranker_figures(measures: SugarMeasures) -> list[Figure]:
@@ -30,20 +36,22 @@ def list_ranker_figures(measures: SugarMeasures) -> list[Figure]:
         *reading_figures(measures),
         *overlap_figures(measures),
         *sugar_validation_figures(measures),
+        *shipped_figures(measures),
     ]
 
 
 def sugar_table_4(measures: SugarMeasures) -> Iterator[Figure]:
     """Systems by input; in the rows compared with the paper, ties are broken as in the paper."""
-    table = "Table 4: five folds"
+    table = TABLE_4
     for system, input_name, printed in _list_printed_lines():
         if system == TFIDF:
             first = measures.as_published[input_name].measures[PRECISION]
             shared = next(one for one in measures.by_input[input_name].standings if one.ranker == TFIDF)
             yield from _line_figures(table, f"{system}, {input_name}", first, shared.measures[NDCG], printed)
         else:
-            yield Figure(table, f"{system}, {input_name}", PRECISION, printed["precision"], float("nan"))
-            yield Figure(table, f"{system}, {input_name}", NDCG, printed["ndcg"], float("nan"))
+            row, note = f"{system}, {input_name}", f"{NOT_MEASURED}, since their checkpoints are only at a model hub"
+            yield Figure(table, row, PRECISION, printed["precision"], float("nan"), note=note)
+            yield Figure(table, row, NDCG, printed["ndcg"], float("nan"), note=note)
     for name in measures.by_input[WHOLE].ranked.rankers:
         label = f"{name}, ties shared" if name == TFIDF else name
         for input_name in TABLE_4_INPUTS:
@@ -52,6 +60,38 @@ def sugar_table_4(measures: SugarMeasures) -> Iterator[Figure]:
                 yield from _line_figures(
                     table, f"{label}, {input_name}", standing.measures[PRECISION], standing.measures[NDCG]
                 )
+    for variant in measures.missing:
+        for input_name in TABLE_4_INPUTS:
+            for measure in MEASURES:
+                row, note = f"{variant.row}, {input_name}", f"{NOT_MEASURED}, since their answers are not stored"
+                yield Figure(table, row, measure, None, float("nan"), note=note)
+
+
+def like_for_like_figures(figures: Sequence[Figure]) -> Iterator[Figure]:
+    """The trained rankers of both kinds apart, those trained as in the paper beside its best figure for the input."""
+    known = {(figure.row, figure.column): figure for figure in figures if figure.table == TABLE_4}
+    known |= {
+        (f"{figure.row}, {figure.column}", PRECISION): figure
+        for figure in figures
+        if figure.table == _figure_5(PRECISION) and figure.column == DISTRACTORS[-1]
+    }
+    for variant in VARIANTS:
+        for input_name in (*TABLE_4_INPUTS, DISTRACTORS[-1]):
+            figure = known.get((f"{variant.row}, {input_name}", PRECISION))
+            if figure is not None:
+                table = LIKE_FOR_LIKE if variant.like_for_like else NOT_ALIKE
+                published = _find_best_published(input_name) if variant.like_for_like else None
+                yield replace(
+                    figure, table=table, row=f"{variant.row}, {input_name}", column=PRECISION, published=published
+                )
+
+
+def _find_best_published(input_name: str) -> float:
+    """The highest Precision@1 that the paper prints for an input."""
+    rows = _PUBLISHED["Table 4"].values()
+    if input_name in TABLE_4_INPUTS:
+        return max(lines[input_name]["precision"] for lines in rows)
+    return max(float(ends[input_name]) for ends in _PUBLISHED["Figure 5"][PRECISION].values())
 
 
 def _list_printed_lines() -> Iterator[tuple[str, str, Mapping[str, float]]]:
@@ -63,7 +103,7 @@ def _list_printed_lines() -> Iterator[tuple[str, str, Mapping[str, float]]]:
 
 def sugar_figure_5(measures: SugarMeasures, measure: str) -> Iterator[Figure]:
     """Systems by number of distractors; published values are those that the paper's text and Table 4 give."""
-    table = f"Figure 5: {measure} by number of distractors"
+    table = _figure_5(measure)
     key = "precision" if measure == PRECISION else "ndcg"
     for system, lines in _PUBLISHED["Table 4"].items():
         ends = _PUBLISHED["Figure 5"][measure].get(system, {})
@@ -150,6 +190,20 @@ def sugar_validation_figures(measures: SugarMeasures) -> Iterator[Figure]:
         for one in measures.validation[input_name]:
             for measure in MEASURES:
                 yield _to_figure(table, f"{one.ranker}, {input_name}", measure, one.measures[measure])
+
+
+def shipped_figures(measures: SugarMeasures) -> Iterator[Figure]:
+    """The package's ranker on the test split of its own fold, which it has not seen."""
+    table = f"The package's ranker, on the test split of fold {SHIPPED_FOLD} alone"
+    for input_name, standings in measures.shipped.items():
+        for one in standings:
+            label = f"{one.ranker}, ties shared" if one.ranker == TFIDF else one.ranker
+            for measure in MEASURES:
+                yield _to_figure(table, f"{label}, {input_name}", measure, one.measures[measure])
+
+
+def _figure_5(measure: str) -> str:
+    return f"Figure 5: {measure} by number of distractors"
 
 
 def _find_standing(evaluation: RankingEvaluation, name: str) -> RankerStanding | None:

@@ -173,7 +173,7 @@ def read_every_statement(input_name: str) -> ReadingPlan:
     """Return a plan that reads all statements of an input."""
 
     def read(example: RankerExample, candidate: int, input_name: str) -> Sequence[Ids]:
-        return [one.ids for one in example.situations.get(input_name, ())]
+        return [one.to_read for one in example.situations.get(input_name, ())]
 
     return ReadingPlan((input_name,), read)
 
@@ -197,12 +197,12 @@ def plan_situated_reading(
     part = {request: n % recipe.inner for n, request in enumerate(requests)}
 
     def train_on(chosen: Sequence[RankerExample]) -> ChooserNetwork:
-        return train_chooser(start.trunk, chosen, labelled, recipe, start.marks, device, rng)
+        return train_chooser(start.trunk, chosen, labelled, recipe, start.chooser_marks, device, rng)
 
     def store_odds(chooser: ChooserNetwork, chosen: Sequence[RankerExample]) -> None:
         pairs = [(one, input_name) for one in chosen for input_name in one.situations]
         requests_read = [(one.request, [s.ids for s in one.situations[input_name]]) for one, input_name in pairs]
-        odds_of_pairs = compute_odds(chooser, requests_read, start.marks, recipe, device)
+        odds_of_pairs = compute_odds(chooser, requests_read, start.chooser_marks, recipe, device)
         known_odds.update(
             ((one.id, input_name), odds) for (one, input_name), odds in zip(pairs, odds_of_pairs, strict=True)
         )
@@ -222,14 +222,14 @@ def plan_situated_reading(
     similarity: dict[tuple[str, str, Ids], Floats] = {}
 
     def read(example: RankerExample, candidate: int, input_name: str) -> Sequence[Ids]:
-        statements = [one.ids for one in example.situations.get(input_name, ())]
+        statements = example.situations.get(input_name, ())
         if not statements:
             return []
         key = (example.id, input_name, example.candidates[candidate].ids)
         if key not in similarity:
-            similarity[key] = word_similarity(statements, [key[2]], start.words, weights)[0]
+            similarity[key] = word_similarity([one.ids for one in statements], [key[2]], start.words, weights)[0]
         return [
-            statements[position]
+            statements[position].to_read
             for position in choose_statements_to_read(known_odds[key[:2]], similarity[key], recipe.choice)
         ]
 

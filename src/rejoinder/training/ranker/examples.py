@@ -19,10 +19,16 @@ REFERENCE, DISTRACTOR = "reference", "distractor"
 
 @dataclass(frozen=True)
 class StatementExample:
-    """A statement's ids, and whether it matters (None where that is not known)."""
+    """A statement's ids, whether it matters (None where that is not known), and its ids for a reader of its own."""
 
     ids: Ids
     relevant: bool | None
+    reader_ids: Ids = ()
+
+    @property
+    def to_read(self) -> Ids:
+        """The ids that the reader reads."""
+        return self.reader_ids or self.ids
 
 
 @dataclass(frozen=True)
@@ -32,11 +38,20 @@ class CandidateExample:
     ids: Ids
     grade: float
     written_for: str | None
+    reader_ids: Ids = ()
+
+    @property
+    def to_read(self) -> Ids:
+        """The ids that the reader reads."""
+        return self.reader_ids or self.ids
 
 
 @dataclass(frozen=True)
 class RankerExample:
-    """A question to train on; ``situations`` has its statements by input (``u+S``, ``15`` ...) as far as known."""
+    """A question to train on; ``situations`` has its statements by input (``u+S``, ``15`` ...) as far as known.
+
+    Ids are those of the chooser's tokeniser. A reader with another tokeniser has its own (``add_reader_ids``).
+    """
 
     id: str
     request_text: str  # examples with one request belong together
@@ -45,6 +60,12 @@ class RankerExample:
     goal: Ids
     candidates: tuple[CandidateExample, ...]
     situations: dict[str, tuple[StatementExample, ...]]
+    reader_request: Ids = ()
+    reader_goal: Ids = ()
+
+    def request_to_read(self, by_goal: bool = False) -> Ids:
+        """The ids of the request, or of the goal instead, that the reader reads."""
+        return (self.reader_goal or self.goal) if by_goal else (self.reader_request or self.request)
 
 
 def build_ranker_examples(
@@ -70,6 +91,29 @@ def _example_gains(question: Question) -> list[float]:
             f"question {question.id}: has the grade {min(gains):g}; grades must not be negative, so add a constant"
         )
     return gains
+
+
+def add_reader_ids(examples: Sequence[RankerExample], as_read: Sequence[RankerExample]) -> list[RankerExample]:
+    """Return examples with the ids that a reader with another tokeniser has for the same questions."""
+    return [
+        replace(
+            one,
+            candidates=tuple(
+                replace(candidate, reader_ids=other.ids)
+                for candidate, other in zip(one.candidates, read.candidates, strict=True)
+            ),
+            situations={
+                name: tuple(
+                    replace(statement, reader_ids=other.ids)
+                    for statement, other in zip(statements, read.situations[name], strict=True)
+                )
+                for name, statements in one.situations.items()
+            },
+            reader_request=read.request,
+            reader_goal=read.goal,
+        )
+        for one, read in zip(examples, as_read, strict=True)
+    ]
 
 
 class _TokenTable:

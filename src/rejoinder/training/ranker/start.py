@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rejoinder.errors import InputError
 from rejoinder.models.aptness import card as aptness_card
 from rejoinder.models.aptness.card import SpecialTokens
 from rejoinder.models.aptness.network import float_networks
@@ -26,7 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RankerStart:
-    """The reader to be trained, the trunk that choosers start from, and how texts become ids."""
+    """The reader to be trained, the trunk that choosers start from, and how texts become ids.
+
+    ``chooser_tokenizer`` and ``chooser_marks`` are the embedded ones, also where the reader is another network.
+    """
 
     reader: Any
     trunk: Any
@@ -34,6 +36,8 @@ class RankerStart:
     words: WordTable
     tokenizer: TextTokenizer
     limits: RankerLimits
+    chooser_tokenizer: TextTokenizer
+    chooser_marks: SpecialTokens
 
     @property
     def encode(self) -> Callable[[Sequence[str]], list[list[int]]]:
@@ -50,18 +54,17 @@ def open_ranker_start(recipe: RankerRecipe) -> RankerStart:
         bi, cross = float_networks(shipped)
         freeze_words(cross)
         tokenizer = read_tokenizer(shipped / cards.TOKENIZER, recipe.limits.row_tokens)
-        return RankerStart(cross, bi.trunk, card.marks, words, tokenizer, recipe.limits)
-    if recipe.kind != "cross":
-        raise InputError(
-            "a situated ranker starts from the embedded networks; leave out the encoder, or choose the kind cross"
-        )
+        return RankerStart(cross, bi.trunk, card.marks, words, tokenizer, recipe.limits, tokenizer, card.marks)
     from rejoinder.models.ranker.transformers import find_special_tokens, fit_limits, open_hub_reader
 
     reader, serialized = open_hub_reader(recipe.encoder)
     limits = fit_limits(reader, recipe.limits)
-    return RankerStart(
-        reader, None, find_special_tokens(serialized), words, TextTokenizer(serialized, limits.row_tokens), limits
-    )
+    marks, tokenizer = find_special_tokens(serialized), TextTokenizer(serialized, limits.row_tokens)
+    if recipe.kind == "cross":
+        return RankerStart(reader, None, marks, words, tokenizer, limits, tokenizer, marks)
+    bi, _ = float_networks(shipped)
+    embedded = read_tokenizer(shipped / cards.TOKENIZER, limits.row_tokens)
+    return RankerStart(reader, bi.trunk, marks, words, tokenizer, limits, embedded, card.marks)
 
 
 def write_trained_ranker(
@@ -75,7 +78,11 @@ def write_trained_ranker(
             start.reader, reading.chooser, reading.weights, recipe.given, recipe.choice, recipe.limits, about, target
         )
         return
+    from rejoinder.models.ranker.export import export_chooser
     from rejoinder.models.ranker.transformers import save_hub_ranker
 
-    card = RankerCard("cross", recipe.encoder, recipe.given, {}, start.marks, limits=start.limits, about=about)
+    card = RankerCard(recipe.kind, recipe.encoder, recipe.given, {}, start.marks, limits=start.limits, about=about)
+    if reading.chooser is not None and reading.weights is not None:
+        files, words = export_chooser(reading.chooser, reading.weights, target)
+        card = replace(card, files=files, words=words, choice=recipe.choice)
     save_hub_ranker(start.reader, start.tokenizer.serialized, card, target)

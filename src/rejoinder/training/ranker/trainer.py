@@ -29,6 +29,7 @@ from rejoinder.training.ranker.chooser import ReadingPlan, plan_situated_reading
 from rejoinder.training.ranker.examples import (
     RankerExample,
     add_negatives,
+    add_reader_ids,
     build_ranker_examples,
     collect_best_responses,
     drop_held_out_references,
@@ -68,9 +69,9 @@ def train_ranker(
     rng = random.Random(recipe.seed)
     start = open_ranker_start(recipe)
     recipe = replace(recipe, limits=start.limits)
-    examples, same = build_ranker_examples(train, start.encode, start.marks, recipe.limits)
+    examples, same = _build_examples(train, start)
     fair = [question for question in valid if question.meta.get("has_bad") is not False]  # as the paper does
-    held_out, _ = build_ranker_examples(fair or valid, start.encode, start.marks, recipe.limits)
+    held_out, _ = _build_examples(fair or valid, start)
     training_examples = drop_held_out_references(examples) if recipe.own else examples
     if not training_examples:
         raise InputError(
@@ -88,6 +89,16 @@ def train_ranker(
     measured |= reading.measured | {"seconds": round(time.time() - start_time), "questions": len(training_examples)}
     write_trained_ranker(start, reading, recipe, {**about, "recipe": asdict(recipe), "measured": measured}, target)
     return measured
+
+
+def _build_examples(questions: Sequence[Question], start: RankerStart) -> tuple[list[RankerExample], int]:
+    """Return the examples of questions, and how many questions were left out."""
+    encode = start.chooser_tokenizer.pieces
+    examples, left_out = build_ranker_examples(questions, encode, start.chooser_marks, start.limits)
+    if start.tokenizer is not start.chooser_tokenizer:
+        as_read, _ = build_ranker_examples(questions, start.encode, start.marks, start.limits)
+        examples = add_reader_ids(examples, as_read)
+    return examples, left_out
 
 
 def _check_questions(train: Sequence[Question], valid: Sequence[Question], recipe: RankerRecipe) -> None:
@@ -165,12 +176,12 @@ def _reader_losses(
     input_name = rng.choice(reading.inputs)  # one for the batch: rows of about the same length
     for example in batch:
         rows.append([])
-        by_goal = example.goal and recipe.goal and rng.random() < recipe.goal
+        by_goal = bool(example.goal and recipe.goal and rng.random() < recipe.goal)
+        request = example.request_to_read(by_goal)
         for c, candidate in enumerate(example.candidates):
             statements = list(reading.read(example, c, input_name))
             rng.shuffle(statements)
-            request = example.goal if by_goal else example.request
-            rows[-1].append(candidate_row(statements, request, candidate.ids, start.marks, recipe.limits))
+            rows[-1].append(candidate_row(statements, request, candidate.to_read, start.marks, recipe.limits))
     graded = [[one.grade for one in example.candidates] for example in batch]
     pairs = int(better_pairs(*_collect_grades(graded, range(len(batch)))).sum())
     start.reader.train()
@@ -200,7 +211,9 @@ def measure_ranker_held_out(
     for input_name in dict.fromkeys(reading.inputs):
         usable = [example for example in held_out if input_name == REQUEST or input_name in example.situations]
         rows = [
-            candidate_row(reading.read(example, c, input_name), example.request, one.ids, start.marks, recipe.limits)
+            candidate_row(
+                reading.read(example, c, input_name), example.request_to_read(), one.to_read, start.marks, recipe.limits
+            )
             for example in usable
             for c, one in enumerate(example.candidates)
         ]
