@@ -556,6 +556,36 @@ def test_scores_that_are_known_are_joined_by_id() -> None:
     assert list(one.others) == ["length", "fed"]
 
 
+def test_the_results_page_is_what_the_released_and_stored_scores_give(published: Path) -> None:
+    rows = read_test_rows()
+    known = collect_prior_rows(rows)
+    columns = []
+    for one, scores in zip(rows, known.known, strict=True):
+        pairs = list(one.data.pairs())
+        names = [pair.response.id for pair in pairs]
+        ratings = {rating.response: rating.value for rating in one.data.ratings}
+        others = {key: np.array([of_key.get(name, math.nan) for name in names]) for key, of_key in scores.items()}
+        others[AUTHORS_ROW] = np.array([pair.response.meta["idk"] for pair in pairs])
+        values, units = np.array([ratings[name] for name in names]), [one.units[name] for name in names]
+        columns.append(
+            RatedColumn(one.column.name, np.empty((0, 0), np.float32), values, others, units, one.column.seed)
+        )
+    names_by_row = {row: keys for row, keys in known.names.items() if row not in prior.LIVE}
+    rebuilt = tables.correlate_prior_scores(columns, names_by_row)
+    page = json.loads((Path(__file__).parent.parent / "docs" / "results" / "idk.json").read_text(encoding="utf-8"))
+    written = {(cell["table"], cell["row"], cell["column"]): cell for cell in page}
+    compared = 0
+    for row in names_by_row:
+        table = tables.NEGATIVES if row in (tables.HEAD, tables.AUTHORS_IDK) else tables.PRIOR
+        for cell in tables.TEST:
+            interval = rebuilt.interval(row, cell)
+            expected = (interval.value, interval.low, interval.high) if interval else (None, None, None)
+            found = written[table, row, cell]
+            assert [found[key] for key in ("measured", "low", "high")] == pytest.approx(expected, abs=1e-6), (row, cell)
+            compared += interval is not None
+    assert compared >= 50
+
+
 def test_the_validation_rows_are_the_contexts_that_are_not_tested(published: Path) -> None:
     rows = read_test_rows()
     assert [one.column.name for one in rows] == list(FIVE)

@@ -128,7 +128,8 @@ def _ratio_samples(prior: PriorScores, row: str) -> Values:
     """The ratio of best to worst on each resample, infinite where the worst is not positive."""
     samples = np.stack([one.samples for one in prior.spearmans(row)])
     low = samples.min(axis=0)
-    return np.divide(samples.max(axis=0), low, out=np.full_like(low, np.inf), where=low > 0)
+    ratios: Values = np.divide(samples.max(axis=0), low, out=np.full_like(low, np.inf), where=low > 0)
+    return ratios
 
 
 def _describe_regularisation(test: Correlations) -> str:

@@ -97,4 +97,4 @@ def _explain_sets(run: StoredRun, columns: Sequence[RelevanceRows]) -> str:
     """Which sets a language model has scored, if not all."""
     sets = [rows.column.dataset for rows in columns]
     there = [name for name in sets if name in run.columns]
-    return "" if there == sets else _NOTES.text("language model", sets=", ".join(there) or "no set")
+    return "" if there == sets else _NOTES.text("language model", sets=", ".join(there) or "none of the sets")

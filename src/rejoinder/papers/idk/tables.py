@@ -237,12 +237,11 @@ def example_figures(humod: RatedColumn, own: Sequence[float]) -> Iterator[Figure
 
 def large_weight_figures(authors: Runs | None, own: Runs) -> Iterator[Figure]:
     """Figures 1 and 2 in numbers: how many weights of each run are large."""
-    for owner, runs in (("the authors' weights", authors), ("our network", own)):
-        for data in ("H", "TC-S") if runs is not None else ():
-            for negative in ("idk", "random"):
-                for run, n in zip(SEEDS, count_large_weights(runs[IdkVariant(data, negative)], LARGE), strict=True):
-                    row = f"{data}, L1, {negative}: {owner}"
-                    yield Figure(LARGE_WEIGHTS, row, f"run {run + 1}", None, n)
+    owners = {"our network": own} if authors is None else {"the authors' weights": authors, "our network": own}
+    for owner, runs in owners.items():
+        for variant in (IdkVariant("H"), IdkVariant("H", "random")):
+            for run, n in zip(SEEDS, count_large_weights(runs[variant], LARGE), strict=True):
+                yield Figure(LARGE_WEIGHTS, f"{variant.long}: {owner}", f"run {run + 1}", None, n)
 
 
 def masking_figures(masked: Mapping[str, MaskedAccuracy]) -> Iterator[Figure]:
