@@ -13,7 +13,6 @@ import orjson
 
 from rejoinder.files import sha256_of_bytes
 from rejoinder.metric import NAN, Row
-from rejoinder.metrics._context import spoken_turns
 from rejoinder.metrics.fed import Fed, conversation_turns
 from rejoinder.metrics.norm_prob import NormProb
 from rejoinder.models.language_model.likelihood import continued_log_probabilities
@@ -22,8 +21,9 @@ from rejoinder.models.language_model.prompt_format import context_ids
 from rejoinder.scoring import compute
 from rejoinder.types import Pair
 
+NORM_PROB = NormProb(per="reply")
 METRICS: Mapping[str, NormProb | Fed] = {
-    "NORM-PROB": NormProb(per="reply"),
+    "NORM-PROB": NORM_PROB,
     "FED-CORRECT": Fed(aspect="correct", over="conversation"),
     "FED-RELEVANT": Fed(aspect="relevant", over="conversation"),
 }
@@ -32,7 +32,7 @@ METRICS: Mapping[str, NormProb | Fed] = {
 class ReplyLikelihood(NamedTuple):
     """What a language model says of one reply: log-probabilities and numbers of tokens."""
 
-    reply: float
+    reply: float | None
     conversation: float  # of all tokens of context and reply after the first
     conversation_tokens: int
     complaints: Mapping[str, tuple[float, int]]  # after the reply
@@ -58,14 +58,13 @@ def score_pairs_together(
 def read_replies(model: LanguageModel, pairs: Sequence[Pair]) -> list[ReplyLikelihood]:
     """Score the replies to one context, and the complaints after each of them."""
     complaints = list(dict.fromkeys(text for fed in _feds() for text in fed.followup_texts()))
-    replies = model.log_probabilities([spoken_turns(pair) for pair in pairs], [pair.response.text for pair in pairs])
     complaint_ids = [model.reply_ids(text) for text in complaints]
     room = model.window - max(len(ids) for ids in complaint_ids)
     conversations = [context_ids(model.tokenizer, conversation_turns(pair), model.join).fit(room) for pair in pairs]
     continued = continued_log_probabilities(model.network, conversations, complaint_ids)
     return [
         ReplyLikelihood(
-            reply.total,
+            reply,
             float(scores.own.sum()),
             len(scores.own),
             {
@@ -73,7 +72,7 @@ def read_replies(model: LanguageModel, pairs: Sequence[Pair]) -> list[ReplyLikel
                 for text, values in zip(complaints, scores.continuations, strict=True)
             },
         )
-        for reply, scores in zip(replies, continued, strict=True)
+        for reply, scores in zip(NORM_PROB.statistic(pairs), continued, strict=True)
     ]
 
 

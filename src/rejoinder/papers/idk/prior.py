@@ -53,11 +53,13 @@ def collect_prior_rows(columns: Sequence[RelevanceRows], metrics: Sequence[str] 
         **{row: runs[min(runs)].signature for row, runs in stored.items()},
         **{row: spec for row, [spec] in computed.items()},
     }
-    absent = {**_explain_absence(stored, columns), **{f"not measured {i}": text for i, text in enumerate(failed)}}
+    absent = {f"not measured {i}": text for i, text in enumerate(failed)}
+    if metrics is None:
+        absent |= _explain_absence(stored, columns)
     if not authors:
         reason = _NOTES.text("authors' file", file=PREDICTIONS.path, reason=PREDICTIONS.reason)
         absent |= {row: _NOTES.text("not measured", row=row, reason=reason) for row in BASELINES}
-    return PriorRows(able, known, names, notes, {row: why for row, why in absent.items() if row not in computed})
+    return PriorRows(able, known, names, notes, absent)
 
 
 def find_printed_row(spec: str) -> str:
