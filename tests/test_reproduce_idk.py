@@ -330,7 +330,7 @@ def test_what_our_network_does_follows_the_numbers() -> None:
     head = runs_of(0.4)[0]
     masked = {"a": MaskedAccuracy(0.9, 0.6, 0.9, 0.8, 10), "b": MaskedAccuracy(0.9, 0.5, 0.9, 0.8, 10)}
     said = list(list_own_results(test, head, masked, made_up_weights()))
-    assert "0.58 with and 0.42 without on H" in said[0]
+    assert "0.58 with L1 and 0.42 without on H" in said[0]
     assert "a 0.900 to 0.600 (true reply ahead 0.900 to 0.800)" in said[1]
     assert "differs most on HUMOD between the training sets, 0.58 trained on H and 0.50" in said[2]
     assert "is 0.356 for IDK (H) and 0.320 for the bare head" in said[3]

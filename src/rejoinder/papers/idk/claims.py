@@ -138,7 +138,7 @@ def _describe_regularisation(test: Correlations) -> str:
         cell = f"HUMOD {SPEARMAN}"
         with_l1, without = (mean_over_runs(test[IdkVariant(data, "idk", r)], cell) for r in ("l1", "none"))
         printed = [TABLE_5[row][cell].mean for row in (f"{data}, L1, idk", f"{data}, idk")]
-        parts.append(f"{with_l1:.2f} with and {without:.2f} without on {data} (printed {printed[0]}, {printed[1]})")
+        parts.append(f"{with_l1:.2f} with L1 and {without:.2f} without on {data} (printed {printed[0]}, {printed[1]})")
     return _NOTES.text("regularization", values=" and ".join(parts))
 
 

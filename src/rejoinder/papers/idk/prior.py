@@ -83,20 +83,20 @@ def _stored_scores(stored: StoredRuns, rows: RelevanceRows) -> ScoresById:
 
 
 def _explain_absence(stored: StoredRuns, columns: Sequence[RelevanceRows]) -> dict[str, str]:
+    """Why a row was not measured, or which sets of a language model's row were."""
     reasons = {row: _NOTES.text(row) for row in _CHECKPOINTS}
+    sentences = {}
     for row in STORED:
-        runs = list(stored.get(row, {}).values())
-        if row in METRICS:
-            reasons[row] = _explain_sets(runs[0] if runs else StoredRun("", {}), columns)
-        elif row in NETWORKS and not runs:
-            reasons[row] = _NOTES.text("NUP-BERT", row=row)
-        elif not runs:
-            reasons[row] = _NOTES.text("word vectors")
-    return {row: _NOTES.text("not measured", row=row, reason=reason) for row, reason in reasons.items() if reason}
+        sets = _list_stored_sets(stored, row, columns)
+        if row in METRICS and 0 < len(sets) < len(columns):
+            reason = _NOTES.text("language model")
+            sentences[row] = _NOTES.text("measured in part", row=row, sets=", ".join(sets), reason=reason)
+        elif not sets:
+            kind = "language model" if row in METRICS else "NUP-BERT" if row in NETWORKS else "word vectors"
+            reasons[row] = _NOTES.text(kind, row=row)
+    return {row: _NOTES.text("not measured", row=row, reason=reason) for row, reason in reasons.items()} | sentences
 
 
-def _explain_sets(run: StoredRun, columns: Sequence[RelevanceRows]) -> str:
-    """Which sets a language model has scored, if not all."""
-    sets = [rows.column.dataset for rows in columns]
-    there = [name for name in sets if name in run.columns]
-    return "" if there == sets else _NOTES.text("language model", sets=", ".join(there) or "none of the sets")
+def _list_stored_sets(stored: StoredRuns, row: str, columns: Sequence[RelevanceRows]) -> list[str]:
+    runs: Sequence[StoredRun] = list(stored.get(row, {}).values())
+    return [one.column.dataset for one in columns if any(one.column.dataset in run.columns for run in runs)]
