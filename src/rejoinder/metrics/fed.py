@@ -82,7 +82,7 @@ class Fed(Metric):
         """Return the digests of the language model and of the follow-ups, and how the model reads turns."""
         return {**language_model_details(self.model), "utterances": _read_followups().digest[:12]}
 
-    def _texts(self) -> list[str]:
+    def followup_texts(self) -> list[str]:
         """Return all follow-ups that are scored."""
         kinds = _read_followups().aspects[self.aspect]
         return kinds["negative"] if self.followups == "negative" else [*kinds["negative"], *kinds["positive"]]
@@ -110,7 +110,7 @@ class Fed(Metric):
 
     def _room(self, model: LanguageModel) -> int:
         """Return the number of tokens in the longest follow-up."""
-        return max(len(model.reply_ids(text)) for text in self._texts())
+        return max(len(model.reply_ids(text)) for text in self.followup_texts())
 
 
 class _ScoredConversation(NamedTuple):
@@ -126,7 +126,7 @@ def score_together(metrics: Sequence[Fed], pairs: Sequence[Pair]) -> list[list[f
 
     def score(chosen: Sequence[Pair]) -> list[tuple[float, ...]]:
         model = open_language_model(name)
-        texts = list(dict.fromkeys(text for metric in metrics for text in metric._texts()))
+        texts = list(dict.fromkeys(text for metric in metrics for text in metric.followup_texts()))
         conversations = [conversation_turns(pair) for pair in chosen]
         token_scores = iter(
             model.log_probabilities([c for c in conversations for _ in texts], texts * len(conversations))

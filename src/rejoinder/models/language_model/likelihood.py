@@ -75,6 +75,54 @@ def response_log_probabilities(
     return [results[request] for request in requests]
 
 
+class ContinuedScores(NamedTuple):
+    """The log-probabilities of a text's tokens after its first one, and those of each continuation's tokens."""
+
+    own: Values
+    continuations: list[Values]
+
+
+def continued_log_probabilities(
+    network: Any, texts: Sequence[Ids], continuations: Sequence[Ids]
+) -> list[ContinuedScores]:
+    """Score some texts and the same continuations after each; the beginning that the texts share is read once.
+
+    Texts have two tokens or more; continuations have one or more.
+    """
+    import torch
+
+    shared = texts[0][: _count_shared(texts)]
+    results = []
+    with torch.no_grad():
+        start = read_token_rows(network, [shared[:1]])
+        beginning, reading = _read_on(network, start, shared[1:])
+        for text in texts:
+            rest, after = _read_on(network, reading, text[len(shared) :])
+            rows = [(0, LikelihoodRequest(text, continuation)) for continuation in continuations]
+            scores = dict(_score_rows(network, after, rows))
+            results.append(ContinuedScores(np.concatenate([beginning, rest]), [scores[request] for _, request in rows]))
+    return results
+
+
+def _count_shared(texts: Sequence[Ids]) -> int:
+    """Return how many tokens all texts begin with; the last one of a text does not count."""
+    most = min(len(text) for text in texts) - 1
+    return next((i for i in range(most) if len({text[i] for text in texts}) > 1), most)
+
+
+def _read_on(network: Any, reading: NetworkReading, ids: Ids) -> tuple[Values, NetworkReading]:
+    """Return the log-probabilities of the next tokens of a reading of one row, and the longer reading."""
+    import torch
+
+    if not ids:
+        return np.empty(0), reading
+    tokens = torch.tensor([ids], device=network.device)
+    logits, longer = extend_reading(network, reading, ids=tokens)
+    before = torch.cat([reading.logits[:, None], logits[:, :-1]], dim=1)
+    values: Values = _pick_log_probabilities(before, tokens)[0].double().cpu().numpy()
+    return values, longer
+
+
 def _score_rows(
     network: Any, reading: NetworkReading, rows: Sequence[tuple[int, LikelihoodRequest]]
 ) -> Iterator[tuple[LikelihoodRequest, Values]]:

@@ -1,4 +1,4 @@
-"""The findings of the IDK paper, one sentence each with its figure: confirmed or refuted on the embedded features.
+"""The findings of the IDK paper: verdicts by what its authors released, and what our own network does, without one.
 
 What counts as a difference was set before anything was measured.
 """
@@ -9,13 +9,17 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from rejoinder.papers.idk.masking import KEPT, MaskedAccuracy
-from rejoinder.papers.idk.rows import SPEARMAN
+from rejoinder.papers.idk.authors import BASELINES, DIMENSIONS, count_large_weights
+from rejoinder.papers.idk.masking import KEPT, MaskedAccuracy, find_largest_weights
+from rejoinder.papers.idk.rows import SPEARMAN, Values
 from rejoinder.papers.idk.tables import (
+    AUTHORS_IDK,
     HEAD,
+    LARGE,
     TABLE_5,
     TABLE_11,
     Correlations,
+    PriorScores,
     RunCorrelations,
     mean_over_runs,
     sensitivity_ratio,
@@ -24,28 +28,36 @@ from rejoinder.papers.idk.variants import IdkVariant, Runs
 from rejoinder.papers.loader import load_notes, load_published
 from rejoinder.papers.own.relevance.rows import FIVE
 
-_MATTERS = 0.05  # of Spearman: a third of what L1 gave the paper on HUMOD
-_HARDLY = 0.03  # of Spearman: three times the largest difference between the paper's two training sets
 _BEATS = 0.02  # of the mean Spearman over the five columns
-_LOST = 0.02  # of accuracy
-_LARGE = 0.01  # of a weight, as in section 5.1
+_FEW = 0.01  # of all weights: "over 99% of the dimensions can be discarded"
+_SURE = 0.975  # of the resamples
 _NOTES = load_notes("idk")
 FLOORS = {"HUMOD": 0.50, "FED-rel": 0.20}
 
 
-def list_idk_findings(
-    test: Correlations,
-    head: RunCorrelations,
-    masked: Mapping[str, MaskedAccuracy],
-    others: Mapping[str, RunCorrelations],
+def list_paper_findings(authors: Runs | None, prior: PriorScores) -> Iterator[str]:
+    """A verdict on each finding that the authors' weights and scores can decide."""
+    if authors is not None:
+        yield _judge_few_weights(authors)
+        yield _judge_random_negatives(authors)
+    if all(prior.interval(row, f"{FIVE[0]} {SPEARMAN}") for row in (AUTHORS_IDK, *BASELINES) if row in prior.names):
+        if HEAD in prior.names and AUTHORS_IDK in prior.names:
+            yield _judge_head(prior)
+        rivals = [row for row in BASELINES if row in prior.names]
+        if rivals and AUTHORS_IDK in prior.names:
+            yield _judge_sensitivity(prior, rivals)
+
+
+def list_own_results(
+    test: Correlations, head: RunCorrelations, masked: Mapping[str, MaskedAccuracy], runs: Runs
 ) -> Iterator[str]:
-    """The sentences, one per finding."""
+    """What the regressions on our own vectors do, beside the printed figures."""
     yield _describe_regularisation(test)
     yield _describe_dimensions(masked)
     yield _describe_training_set(test)
     yield _describe_head(test, head)
-    yield _describe_sensitivity(test, head, others)
-    yield _describe_baselines(test)
+    yield _describe_large_weights(runs)
+    yield _describe_floors(test)
 
 
 def mean_spearmans(runs: Sequence[RunCorrelations]) -> dict[str, float]:
@@ -53,83 +65,116 @@ def mean_spearmans(runs: Sequence[RunCorrelations]) -> dict[str, float]:
     return {column: mean_over_runs(runs, f"{column} {SPEARMAN}") for column in FIVE}
 
 
-def _finding_verdict(held: Sequence[bool]) -> str:
-    return "confirmed" if all(held) else "confirmed in part" if any(held) else "refuted"
+def _judge_few_weights(authors: Runs) -> str:
+    runs = authors[IdkVariant("H")]
+    counts = count_large_weights(runs, LARGE)
+    always = set.intersection(*(set(find_largest_weights(fitted, KEPT)) for fitted in runs))
+    return _NOTES.text(
+        "few weights",
+        verdict="confirmed" if max(counts) <= _FEW * DIMENSIONS else "refuted",
+        limit=LARGE,
+        counts=_join_counts(counts),
+        n=DIMENSIONS,
+        kept=KEPT,
+        shared=len(always),
+    )
+
+
+def _judge_random_negatives(authors: Runs) -> str:
+    fixed, random = (count_large_weights(authors[IdkVariant("H", negative)], LARGE) for negative in ("idk", "random"))
+    verdict = "confirmed" if min(random) > max(fixed) else "refuted" if max(random) <= min(fixed) else "undecided"
+    return _NOTES.text(
+        "more large weights", verdict=verdict, limit=LARGE, fixed=_join_counts(fixed), random=_join_counts(random)
+    )
+
+
+def _join_counts(counts: Sequence[int]) -> str:
+    return f"{', '.join(map(str, counts[:-1]))} and {counts[-1]}"
+
+
+def _judge_head(prior: PriorScores) -> str:
+    own, head = (prior.spearmans(row) for row in (AUTHORS_IDK, HEAD))
+    own_mean, head_mean = (float(np.mean([one.interval.value for one in row])) for row in (own, head))
+    ahead = [
+        column
+        for column, a, b in zip(FIVE, own, head, strict=True)
+        if round(a.interval.value - b.interval.value, 2) > 0
+    ]
+    samples = np.mean([a.samples - b.samples for a, b in zip(own, head, strict=True)], axis=0)
+    low, high = np.quantile(samples, [1 - _SURE, _SURE])
+    return _NOTES.text(
+        "paper's head",
+        verdict="confirmed" if own_mean - head_mean <= _BEATS else "refuted",
+        own=own_mean,
+        head=head_mean,
+        low=float(low),
+        high=float(high),
+        ahead=", ".join(ahead) or "none",
+        limit=_BEATS,
+    )
+
+
+def _judge_sensitivity(prior: PriorScores, rivals: Sequence[str]) -> str:
+    own = _ratio_samples(prior, AUTHORS_IDK)
+    lower = {row: float(np.mean(own < _ratio_samples(prior, row))) for row in rivals}
+    sure = min(lower.values())
+    verdict = "confirmed" if sure >= _SURE else "refuted" if sure <= 1 - _SURE else "undecided"
+    ratios = {row: sensitivity_ratio(prior.runs(row)) for row in (AUTHORS_IDK, *rivals)}
+    values = ", ".join(f"{row} {ratios[row]:.1f} (IDK is lower in {share:.0%})" for row, share in lower.items())
+    return _NOTES.text("paper's sensitivity", verdict=verdict, ratio=ratios[AUTHORS_IDK], values=values, sure=_SURE)
+
+
+def _ratio_samples(prior: PriorScores, row: str) -> Values:
+    """The ratio of best to worst on each resample, infinite where the worst is not positive."""
+    samples = np.stack([one.samples for one in prior.spearmans(row)])
+    low = samples.min(axis=0)
+    ratios: Values = np.divide(samples.max(axis=0), low, out=np.full_like(low, np.inf), where=low > 0)
+    return ratios
 
 
 def _describe_regularisation(test: Correlations) -> str:
-    parts, held = [], []
+    parts = []
     for data in ("H", "TC-S"):
         cell = f"HUMOD {SPEARMAN}"
         with_l1, without = (mean_over_runs(test[IdkVariant(data, "idk", r)], cell) for r in ("l1", "none"))
         printed = [TABLE_5[row][cell].mean for row in (f"{data}, L1, idk", f"{data}, idk")]
-        held.append(with_l1 - without >= _MATTERS)
-        parts.append(f"{with_l1:.2f} with and {without:.2f} without on {data} (printed {printed[0]}, {printed[1]})")
-    return _NOTES.text("regularization", verdict=_finding_verdict(held), values=" and ".join(parts), limit=_MATTERS)
+        parts.append(f"{with_l1:.2f} with L1 and {without:.2f} without on {data} (printed {printed[0]}, {printed[1]})")
+    return _NOTES.text("regularization", values=" and ".join(parts))
 
 
 def _describe_dimensions(masked: Mapping[str, MaskedAccuracy]) -> str:
-    held = [accuracy.whole - accuracy.kept <= _LOST for accuracy in masked.values()]
     values = ", ".join(
         f"{corpus} {accuracy.whole:.3f} to {accuracy.kept:.3f} (true reply ahead {accuracy.whole_ahead:.3f} to "
         f"{accuracy.kept_ahead:.3f})"
         for corpus, accuracy in masked.items()
     )
     printed = ", ".join(f"{one['whole']} to {one['kept']}" for one in load_published("idk")["Table 7"].values())
-    return _NOTES.text(
-        "dimensions", kept=KEPT, verdict=_finding_verdict(held), values=values, printed=printed, limit=_LOST
-    )
+    return _NOTES.text("dimensions", kept=KEPT, values=values, printed=printed)
 
 
 def _describe_training_set(test: Correlations) -> str:
     first, second = (mean_spearmans(test[IdkVariant(data)]) for data in ("H", "TC-S"))
-    apart = {column: abs(first[column] - second[column]) for column in FIVE}
-    worst = max(apart, key=lambda column: apart[column])
-    verdict = _finding_verdict([apart[worst] <= _HARDLY])
-    return _NOTES.text(
-        "training set", verdict=verdict, column=worst, first=first[worst], second=second[worst], limit=_HARDLY
-    )
+    worst = max(FIVE, key=lambda column: abs(first[column] - second[column]))
+    return _NOTES.text("training set", column=worst, first=first[worst], second=second[worst])
 
 
 def _describe_head(test: Correlations, head: RunCorrelations) -> str:
     own, bare = mean_spearmans(test[IdkVariant("H")]), mean_spearmans([head])
     own_mean, bare_mean = (float(np.mean(list(values.values()))) for values in (own, bare))
-    ahead = [column for column in FIVE if own[column] > bare[column]]
     printed = [np.mean([TABLE_11[row][f"{c} {SPEARMAN}"].mean for c in FIVE]) for row in ("IDK (H)", HEAD)]
+    ratios = [sensitivity_ratio(test[IdkVariant("H")]), sensitivity_ratio([head])]
     return _NOTES.text(
-        "head",
-        verdict=_finding_verdict([own_mean - bare_mean <= _BEATS]),
-        own=own_mean,
-        head=bare_mean,
-        own_printed=printed[0],
-        head_printed=printed[1],
-        ahead=", ".join(ahead) or "none",
-        limit=_BEATS,
+        "head", own=own_mean, head=bare_mean, own_printed=printed[0], head_printed=printed[1], ratios=ratios
     )
 
 
-def _describe_sensitivity(test: Correlations, head: RunCorrelations, others: Mapping[str, RunCorrelations]) -> str:
-    ratios = {HEAD: sensitivity_ratio([head]), **{row: sensitivity_ratio([run]) for row, run in others.items()}}
-    own = sensitivity_ratio(test[IdkVariant("H")])
-    better = [f"{row} ({ratio:.1f})" for row, ratio in ratios.items() if 0 < ratio < own]
-    held = own > 0 and not better
-    rivals = f"; lower: {', '.join(better)}" if better else f" among {len(ratios)} others measured here"
-    return _NOTES.text("sensitivity", verdict=_finding_verdict([held]), ratio=own, rivals=rivals)
-
-
-def describe_large_weights(runs: Runs) -> str:
-    """Figures 1 and 2: how many weights are large with the fixed negative and with random ones."""
-    fixed, random = (
-        float(np.mean([np.sum(np.abs(fitted.weights) > _LARGE) for fitted in runs[IdkVariant("H", negative)]]))
-        for negative in ("idk", "random")
-    )
+def _describe_large_weights(runs: Runs) -> str:
+    fixed, random = (count_large_weights(runs[IdkVariant("H", negative)], LARGE) for negative in ("idk", "random"))
     n = len(runs[IdkVariant("H")][0].weights)
-    return _NOTES.text(
-        "large weights", verdict=_finding_verdict([random > fixed]), limit=_LARGE, fixed=fixed, n=n, random=random
-    )
+    return _NOTES.text("large weights", limit=LARGE, fixed=_join_counts(fixed), n=n, random=_join_counts(random))
 
 
-def _describe_baselines(test: Correlations) -> str:
+def _describe_floors(test: Correlations) -> str:
     own = mean_spearmans(test[IdkVariant("H")])
     parts = [
         f"{column} {own[column]:.2f} ({'reaches' if own[column] >= floor else 'misses'} {floor:.2f})"

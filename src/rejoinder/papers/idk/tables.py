@@ -10,12 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rejoinder.papers.base import Figure
+from rejoinder.papers.idk.authors import count_large_weights
 from rejoinder.papers.idk.masking import KEPT, MaskedAccuracy
-from rejoinder.papers.idk.rows import PEARSON, SPEARMAN, RatedColumn
-from rejoinder.papers.idk.variants import IdkVariant, Runs
+from rejoinder.papers.idk.rows import METHODS, PEARSON, SPEARMAN, RatedColumn
+from rejoinder.papers.idk.variants import SEEDS, IdkVariant, Runs
 from rejoinder.papers.loader import load_published
+from rejoinder.papers.own.relevance.measures import AUTHORS_ROW, ColumnCorrelation, column_sensitivity
 from rejoinder.papers.own.relevance.rows import FIVE
 from rejoinder.papers.own.relevance.tables import PUBLISHED
+from rejoinder.stats.bootstrap import BootstrapPlan
 from rejoinder.stats.interval import Interval
 from rejoinder.stats.sensitivity import domain_sensitivity
 from rejoinder.training.idk import IdkRegression
@@ -25,14 +28,18 @@ PRIOR, OWN, RATIO = (
     "Table 3: IDK, test rows",
     "Table 4: ratio of best to worst Spearman",
 )
-ABLATIONS, MASKING = "Table 5: ablations, test rows", f"Table 7: next turns with {KEPT} dimensions"
+ABLATIONS, EXAMPLES = "Table 5: ablations, test rows", "Table 6: two dialogues of HUMOD"
+MASKING = f"Table 7: next turns with {KEPT} dimensions"
 PRIOR_VALID, ALL_VALID = "Table 8: prior metrics, validation rows", "Table 10: all variants, validation rows"
 TRIPLET, NEGATIVES = (
     "Table 9: ablations with the triplet loss, test rows",
     "Table 11: other negatives and NSP, test rows",
 )
 DEVIATION = ", standard deviation over three runs"
-HEAD = "BERT NSP"
+LARGE_WEIGHTS = "Figures 1 and 2: number of weights above 0.01"
+LARGE = 0.01  # of a weight, as in section 5.1
+HEAD, OWN_HEAD = "BERT NSP", "nsp (the head of aptness's cross-encoder)"
+AUTHORS_IDK = f"{AUTHORS_ROW}, the authors' scores of one run"
 ACCURACY, AHEAD = "accuracy", "true reply ahead"
 TEST = tuple(f"{column} {kind}" for column in FIVE for kind in (SPEARMAN, PEARSON))
 VALID = tuple(f"{column} {kind}" for column in ("HUMOD", "USR-TC") for kind in (SPEARMAN, PEARSON))
@@ -101,17 +108,44 @@ def table_figures(
                 yield Figure(table + DEVIATION, name, cell, known.deviation, value)
 
 
-def prior_figures(
-    test: Sequence[RatedColumn],
-    valid: RatedColumn,
-    specs: Mapping[str, str],
-    absent: Mapping[str, str],
-    labels: Mapping[str, str],
-) -> Iterator[Figure]:
-    """Tables 2 and 8: prior metrics; ``specs`` are those of ours that stand for printed rows.
+class PriorScores(NamedTuple):
+    """The correlations of other scores in every cell, and the names under which the scores of a row's runs stand."""
 
-    ``absent`` says why a row is not measured, ``labels`` has the names of rows that are measured on a sample.
-    """
+    cells: Mapping[str, Mapping[str, ColumnCorrelation]]  # cell -> name of the scores -> correlation
+    names: Mapping[str, Sequence[str]]  # row -> names of the scores
+
+    def runs(self, row: str) -> list[RunCorrelations]:
+        """The correlations of a row's runs."""
+        return [
+            {cell: by_name[name].interval.value for cell, by_name in self.cells.items() if name in by_name}
+            for name in self.names[row]
+        ]
+
+    def interval(self, row: str, cell: str) -> Interval | None:
+        """The interval of a cell; none where a row has several runs or was not scored."""
+        name, *more = self.names.get(row, [""])
+        known = self.cells.get(cell, {}).get(name)
+        return None if more or known is None or not known.interval.n else known.interval
+
+    def ratio(self, row: str) -> Interval | None:
+        """The ratio of best to worst Spearman, where a row has one run and every reply of every set has a score."""
+        intervals = [self.interval(row, f"{column} {SPEARMAN}") for column in FIVE]
+        if any(interval is None or interval.n_missing for interval in intervals):
+            return None
+        return column_sensitivity(self.spearmans(row), BootstrapPlan())
+
+    def spearmans(self, row: str) -> list[ColumnCorrelation]:
+        """The correlations of a row's first run in the five columns."""
+        return [self.cells[f"{column} {SPEARMAN}"][self.names[row][0]] for column in FIVE]
+
+
+def correlate_prior_scores(columns: Sequence[RatedColumn], names: Mapping[str, Sequence[str]]) -> PriorScores:
+    """Correlate the other scores of some columns with the ratings."""
+    return PriorScores({f"{one.name} {kind}": one.resampled(kind) for one in columns for kind in METHODS}, names)
+
+
+def prior_figures(test: PriorScores, valid: PriorScores, notes: Mapping[str, str]) -> Iterator[Figure]:
+    """Tables 2 and 8: prior metrics; ``notes`` say what measured a row, or why nothing did."""
     printed = {
         row: {
             **_printed_cells(SPEARMAN, known.spearman),
@@ -121,39 +155,36 @@ def prior_figures(
         for row, known in PUBLISHED.items()
         if known.source == "IDK, Table 2"
     }
-    for table, columns, cells, known in (
-        (PRIOR, test, TEST, printed),
-        (PRIOR_VALID, [valid], VALID, TABLE_8),
-    ):
-        intervals_by_row: dict[str, dict[str, Interval]] = {row: {} for row in specs}
-        for intervals in (one.intervals() for one in columns):
-            for row, spec in specs.items():
-                intervals_by_row[row].update(intervals[spec])
-        runs = {row: [{cell: one.value for cell, one in of_row.items()}] for row, of_row in intervals_by_row.items()}
-        for figure in table_figures(table, cells, known, runs, {**specs, **absent}):
-            named = replace(figure, row=labels.get(figure.row, figure.row))
-            interval = intervals_by_row.get(figure.row, {}).get(figure.column) if figure.table == table else None
-            if interval is None:
-                yield named
-            else:
-                yield replace(named, low=interval.low, high=interval.high, n=interval.n)
+    for table, scores, cells, known in ((PRIOR, test, TEST, printed), (PRIOR_VALID, valid, VALID, TABLE_8)):
+        runs = {row: scores.runs(row) for row in scores.names if row not in (HEAD, AUTHORS_IDK)}
+        for figure in table_figures(table, cells, known, runs, notes):
+            yield _with_interval(figure, scores.interval(figure.row, figure.column) if figure.table == table else None)
+
+
+def _with_interval(figure: Figure, interval: Interval | None) -> Figure:
+    return figure if interval is None else replace(figure, low=interval.low, high=interval.high, n=interval.n)
 
 
 def _printed_cells(kind: str, values: Mapping[str, float]) -> dict[str, PrintedFigure]:
     return {f"{column} {kind}": PrintedFigure(value) for column, value in values.items()}
 
 
-def own_figures(test: Correlations, head: RunCorrelations, others: Mapping[str, RunCorrelations]) -> Iterator[Figure]:
-    """Tables 3, 5, 9 and 11: the regressions on the test rows, the bare head, and what else the paper trained."""
+def own_figures(
+    test: Correlations, head: RunCorrelations, prior: PriorScores, notes: Mapping[str, str]
+) -> Iterator[Figure]:
+    """Tables 3, 5, 9 and 11: the regressions on the test rows, heads, and what else the paper trained."""
     named = {variant.metric: runs for variant, runs in test.items() if _is_as_proposed(variant)}
-    named |= {row: [run] for row, run in others.items() if row in TABLE_11}
-    first = {row: cells for row, cells in TABLE_11.items() if row.startswith(("NUP", "IDK ("))}
-    yield from table_figures(OWN, TEST, first, {row: runs for row, runs in named.items() if row in first}, {})
+    named |= {row: prior.runs(row) for row in prior.names if row in TABLE_11 or row == AUTHORS_IDK}
+    every = {**TABLE_11, AUTHORS_IDK: {cell: PrintedFigure(f.mean) for cell, f in TABLE_11[AUTHORS_ROW].items()}}
+    first = {row: cells for row, cells in every.items() if row.startswith(("NUP", "IDK ("))}
+    rows = {row: runs for row, runs in named.items() if row in first}
+    for figure in table_figures(OWN, TEST, first, rows, notes):
+        yield _with_interval(figure, prior.interval(figure.row, figure.column) if figure.table == OWN else None)
     for table, printed, loss in ((ABLATIONS, TABLE_5, "bce"), (TRIPLET, TABLE_9, "triplet")):
         rows = {v.long: runs for v, runs in test.items() if v.loss == loss and v.long in printed and _is_ablation(v)}
         yield from table_figures(table, TEST, printed, rows, {})
-    note = {HEAD: "here the head of the same cross-encoder, unchanged"}
-    yield from table_figures(NEGATIVES, TEST, TABLE_11, {**named, HEAD: [head]}, note)
+    for figure in table_figures(NEGATIVES, TEST, every, {**named, OWN_HEAD: [head]}, notes):
+        yield _with_interval(figure, prior.interval(figure.row, figure.column) if figure.table == NEGATIVES else None)
 
 
 def _is_as_proposed(variant: IdkVariant) -> bool:
@@ -172,23 +203,45 @@ def idk_validation_figures(valid: Correlations) -> Iterator[Figure]:
 
 
 def ratio_figures(
-    test: Correlations, head: RunCorrelations, others: Mapping[str, RunCorrelations], labels: Mapping[str, str]
+    test: Correlations, head: RunCorrelations, prior: PriorScores, notes: Mapping[str, str]
 ) -> Iterator[Figure]:
-    """Table 4: how much each metric depends on the test set."""
+    """Table 4: how much each metric depends on the test set, where all rows of all sets were scored."""
     printed = {row: known.ratio for row, known in PUBLISHED.items() if known.source.startswith("IDK")}
-    printed |= _PRINTED["Table 4"]
-    measured = {row: sensitivity_ratio([run]) for row, run in {**others, HEAD: head}.items()}
-    for variant, runs in test.items():
-        if _is_as_proposed(variant):
-            measured[variant.metric] = sensitivity_ratio(runs)
+    printed |= {**_PRINTED["Table 4"], AUTHORS_IDK: _PRINTED["Table 4"][AUTHORS_ROW]}
+    measured = {variant.metric: sensitivity_ratio(runs) for variant, runs in test.items() if _is_as_proposed(variant)}
+    measured[OWN_HEAD] = sensitivity_ratio([head])
+    measured |= {row: sensitivity_ratio(prior.runs(row)) for row in prior.names}
     for row in dict.fromkeys([*printed, *measured]):
-        yield Figure(RATIO, labels.get(row, row), "ratio", printed.get(row), measured.get(row, math.nan))
+        figure = Figure(RATIO, row, "ratio", printed.get(row), measured.get(row, math.nan), note=notes.get(row, ""))
+        yield _with_interval(figure, prior.ratio(row) if row in prior.names else None)
 
 
 def sensitivity_ratio(runs: Sequence[RunCorrelations]) -> float:
-    """Return the ratio of the best to the worst mean Spearman, NaN if it is infinite."""
-    ratio = domain_sensitivity([mean_over_runs(runs, f"{column} {SPEARMAN}") for column in FIVE]).value
-    return ratio if math.isfinite(ratio) else math.nan
+    """Return the ratio of the best to the worst mean Spearman, NaN if it is infinite or a column is missing."""
+    means = [mean_over_runs(runs, f"{column} {SPEARMAN}") for column in FIVE]
+    ratio = domain_sensitivity(means).value
+    return ratio if math.isfinite(ratio) and not any(map(math.isnan, means)) else math.nan
+
+
+def example_figures(humod: RatedColumn, own: Sequence[float]) -> Iterator[Figure]:
+    """Table 6: ratings and scores of twelve replies; ``own`` are the scores of our regression for all rows."""
+    ids = {name: i for i, name in enumerate(humod.responses)}
+    low, high = min(own), max(own)
+    for row, known in _PRINTED["Table 6"].items():
+        if (i := ids.get(known["response"])) is not None:
+            yield Figure(EXAMPLES, row, "people", known["human"], float(humod.ratings[i]))
+            yield Figure(EXAMPLES, row, "IDK", known["IDK"], float(humod.others[AUTHORS_ROW][i]))
+            scaled = 1 + 4 * (own[i] - low) / (high - low)
+            yield Figure(EXAMPLES, row, "IDK (H) on our vectors, from 1 to 5", None, scaled)
+
+
+def large_weight_figures(authors: Runs | None, own: Runs) -> Iterator[Figure]:
+    """Figures 1 and 2 in numbers: how many weights of each run are large."""
+    owners = {"our network": own} if authors is None else {"the authors' weights": authors, "our network": own}
+    for owner, runs in owners.items():
+        for variant in (IdkVariant("H"), IdkVariant("H", "random")):
+            for run, n in zip(SEEDS, count_large_weights(runs[variant], LARGE), strict=True):
+                yield Figure(LARGE_WEIGHTS, f"{variant.long}: {owner}", f"run {run + 1}", None, n)
 
 
 def masking_figures(masked: Mapping[str, MaskedAccuracy]) -> Iterator[Figure]:

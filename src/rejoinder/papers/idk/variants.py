@@ -1,8 +1,8 @@
 """Every regression that the IDK paper trains, on the vectors of one frozen pair encoder: three seeds each.
 
-HUMOD's train split and the full Topical-Chat are not available here: 3,750 contexts of the Cornell film corpus stand
-for H, 3,750 of our Topical-Chat for TC-S, all from the train split. A seed decides the initial weights and the order
-of the dialogues.
+HUMOD's train split and the whole of Topical-Chat are public, but not here: 3,750 contexts of the Cornell film corpus
+stand for H, 3,750 of our Topical-Chat for TC-S, all from the train split. A seed decides the initial weights and the
+order of the dialogues.
 """
 
 from __future__ import annotations

@@ -71,7 +71,18 @@ def correlate_column(scored: ScoredColumn, plan: BootstrapPlan) -> dict[str, Col
         columns = {name: np.where(known, values, NAN) for name, values in columns.items() if name != ORACLE}
     plan = replace(plan, seed=scored.rows.column.seed)
     units = [scored.rows.units[name] for name in evidence.responses]
-    done = resample_correlations(columns, evidence.mean, plan, systems=evidence.systems, items=units)
+    return correlate_scores(columns, evidence.mean, plan, units, evidence.systems)
+
+
+def correlate_scores(
+    scores: Mapping[str, Values],
+    ratings: Values,
+    plan: BootstrapPlan,
+    units: Sequence[str] | None,
+    systems: Sequence[str] | None = None,
+) -> dict[str, ColumnCorrelation]:
+    """The correlation of each row's scores with the ratings; ``units`` are what is resampled."""
+    done = resample_correlations(scores, ratings, plan, systems=systems, items=units)
     counts = zip(done.n.tolist(), done.n_missing.tolist(), done.n_units.tolist(), strict=True)
     return {
         name: ColumnCorrelation(plan.interval(float(value), samples, *of_name), samples)
