@@ -105,7 +105,7 @@ def measure_rankers() -> SugarMeasures:
     return SugarMeasures(by_input, as_published, validation, shared, rank_by_texts(), rank_by_shipped(), missing)
 
 
-def rank_by_shipped() -> dict[str, Sequence[RankerStanding]]:
+def rank_by_shipped() -> dict[str, list[RankerStanding]]:
     """Return the package's ranker and TF-IDF, by input, on the test split of the ranker's own fold."""
     standings = {}
     for input_name in INPUTS:

@@ -90,7 +90,7 @@ def _find_best_published(input_name: str) -> float:
     """The highest Precision@1 that the paper prints for an input."""
     rows = _PUBLISHED["Table 4"].values()
     if input_name in TABLE_4_INPUTS:
-        return max(lines[input_name]["precision"] for lines in rows)
+        return max(float(lines[input_name]["precision"]) for lines in rows)
     return max(float(ends[input_name]) for ends in _PUBLISHED["Figure 5"][PRECISION].values())
 
 
