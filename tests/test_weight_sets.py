@@ -177,6 +177,8 @@ def test_restrictions_are_grouped_by_licence() -> None:
     def line(spec: str, licence: str) -> dict[str, Any]:
         return {"spec": spec, "models": [ModelUse.of(spec, licence, "0" * 64).to_json()]}
 
+    use = ModelUse.of("aptness", "CC-BY-NC-4.0", "0" * 64, "research")
+    assert ModelUse.from_json({**use.to_json(), "added later": 1}) == use
     assert describe_restrictions([{"spec": "bleu"}, line("fed", "Apache-2.0"), line("x", "")]) == []
     one, other = describe_restrictions(
         [line("idk(folder='a')", "CC-BY-NC-4.0"), line("y", "CC-BY-NC-SA-4.0 (the base)")]

@@ -28,6 +28,11 @@ class ModelUse:
         """Return the use of a model, given its whole digest; a licence that is not known may be empty."""
         return cls(name, licence or UNKNOWN_LICENCE, digest[:12], weights)
 
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> ModelUse:
+        """Return the use that ``run.json`` describes; keys of later versions are not read."""
+        return cls(content["name"], content["licence"], content["digest"], content.get("weights"))
+
     @property
     def is_noncommercial(self) -> bool:
         """Whether the licence forbids commercial use."""
@@ -71,7 +76,7 @@ def describe_restrictions(metrics: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return which metrics of a run, as ``run.json`` has them, are not for commercial use: a sentence per licence."""
     names: dict[str, dict[str, None]] = {}
     for metric in metrics:
-        for use in (ModelUse(**one) for one in metric.get("models", ())):
+        for use in map(ModelUse.from_json, metric.get("models", ())):
             if use.is_noncommercial:
                 names.setdefault(use.licence, {})[metric["spec"].partition("(")[0]] = None
     return [

@@ -110,7 +110,10 @@ def list_weights(name: WeightSet) -> dict[str, str]:
 def _read_licence(folder: Path) -> str | None:
     """Return the licence on the card of a model's folder; None where it has no card."""
     for path in sorted(folder.glob("*.json")):
-        content = orjson.loads(path.read_bytes())
+        try:
+            content = orjson.loads(path.read_bytes())
+        except (OSError, ValueError):  # opening the model will report what is wrong
+            continue
         if isinstance(content, dict) and isinstance(about := content.get("about"), dict):
             return str(about.get("licence", ""))
     return None

@@ -91,7 +91,7 @@ def make_environment() -> Environment:
     environment.filters["number"] = format_cell
     environment.filters["exact"] = format_exact_score
     environment.filters["count"] = lambda n: f"{n:,}"
-    environment.filters["model_use"] = lambda use: str(ModelUse(**use))
+    environment.filters["model_use"] = lambda use: str(ModelUse.from_json(use))
     return environment
 
 
