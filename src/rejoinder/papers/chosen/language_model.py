@@ -1,0 +1,107 @@
+"""SmolLM2 as the system of ladders that need no GPU: as it is, with a spoilt context, or with noise in its weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rejoinder.papers.chosen.answers import Context, LossRequest
+from rejoinder.papers.chosen.ladders import (
+    DROPPED_SHARES,
+    LANGUAGE_MODEL,
+    NOISE_LEVELS,
+    OTHER_CONTEXT,
+    name_dropped,
+    name_noisy,
+)
+from rejoinder.papers.chosen.stored import Losses, StoredLosses, SystemLosses
+from rejoinder.seeded import stable_hash
+from rejoinder.types import Turn
+
+if TYPE_CHECKING:
+    from rejoinder.models.language_model.model import LanguageModel
+
+MODEL = "smollm2-135m"
+_HASH_RANGE = 2**64
+_TOGETHER = 8  # contexts
+Report = Callable[[str], None]
+
+
+def compute_stored_losses(request: LossRequest, stored: StoredLosses, report: Report) -> Iterator[StoredLosses]:
+    """Yield the stored losses with one more system each time; systems that are there already are left as they are."""
+    from rejoinder.models.language_model.model import load_language_model
+
+    model = load_language_model(MODEL)
+    about = model.details()
+    for name, contexts in list_spoilt_contexts(request.contexts).items():
+        if name in stored.systems:
+            continue
+        report(name)
+        plain = stored.systems.get(LANGUAGE_MODEL)
+        alone = plain.alone if plain else compute_losses(model, [()] * len(contexts), request.texts)
+        after = compute_losses(model, contexts, request.texts)
+        stored = stored.add_system(name, SystemLosses(after, alone), **about)
+        yield stored
+    for level in NOISE_LEVELS[::-1]:
+        name = name_noisy(level)
+        if name in stored.systems:
+            continue
+        report(name)
+        model = load_language_model(MODEL)
+        add_noise(model, level)
+        after, alone = (
+            compute_losses(model, contexts, request.texts)
+            for contexts in (request.contexts, [()] * len(request.contexts))
+        )
+        stored = stored.add_system(name, SystemLosses(after, alone), **about)
+        yield stored
+
+
+def list_spoilt_contexts(contexts: Sequence[Context]) -> dict[str, list[Context]]:
+    """Return what the model reads instead of the contexts, by the name of the system, beginning with the contexts."""
+    half = len(contexts) // 2
+    other = [contexts[(number + half) % len(contexts)] for number in range(len(contexts))]
+    dropped = {
+        name_dropped(share): [drop_words(context, share) for context in contexts] for share in DROPPED_SHARES[::-1]
+    }
+    return {LANGUAGE_MODEL: list(contexts), OTHER_CONTEXT: other, **dropped}
+
+
+def drop_words(context: Context, share: float) -> Context:
+    """Return a context without a random share of its words; a larger share includes the words of a smaller one."""
+    return tuple(
+        " ".join(
+            word
+            for place, word in enumerate(text.split())
+            if stable_hash("drop", *context, turn, place) >= share * _HASH_RANGE
+        )
+        for turn, text in enumerate(context)
+    )
+
+
+def add_noise(model: LanguageModel, level: float, seed: int = 0) -> None:
+    """Add noise to the matrices of every layer: the same at each level, times the level and the matrix's deviation."""
+    import torch
+
+    random = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, weights in sorted(model.network.named_parameters()):
+            if weights.dim() == 2 and "embed" not in name and "lm_head" not in name:
+                weights += level * weights.std() * torch.randn(weights.shape, generator=random)
+
+
+def compute_losses(model: LanguageModel, contexts: Sequence[Context], texts: Sequence[Sequence[str]]) -> Losses:
+    """Return the loss per token of each text after its context, in one row."""
+    from rejoinder.systems._likelihood import network_batch_limits
+
+    rows, tokens = network_batch_limits(model.network)
+    losses: list[float] = []
+    for start in range(0, len(contexts), _TOGETHER):
+        part = range(start, min(start + _TOGETHER, len(contexts)))
+        turns = [tuple(Turn(text) for text in contexts[n]) for n in part for _ in texts[n]]
+        replies = [text for n in part for text in texts[n]]
+        results = model.log_probabilities(turns, replies, most_rows=rows, most_tokens=tokens)
+        losses += [-result.mean for result in results]
+    return np.array(losses, np.float32)
