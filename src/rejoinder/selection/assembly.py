@@ -1,7 +1,7 @@
 """Questions made from pools: acceptable and ungrammatical candidates are dropped, and three false ones are chosen.
 
-How many of the three are longer than the true reply differs from question to question, so that the reply is as often the
-longest candidate as the shortest: otherwise length alone would give answers away.
+How many of the three are longer than the true reply differs from question to question, so that the reply is as often
+the longest candidate as the shortest: otherwise length alone would give answers away.
 
 If six or more are left, a second question gets the same context, three other false candidates, and as its true reply an
 utterance that was accepted (Sato et al. 2020, section 3.2): by people, or by the model if the settings say so.

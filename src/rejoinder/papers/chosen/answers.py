@@ -77,7 +77,7 @@ def write_request(path: Path, request: LossRequest) -> None:
     """Write a request, with its texts, for another machine."""
     positions = {kind.value: one.tolist() for kind, one in request.positions.items()}
     with atomic_write(path) as file:
-        file.write(gzip.compress(orjson.dumps([request.contexts, request.texts, positions]), mtime=0))
+        file.write(orjson.dumps([request.contexts, request.texts, positions]))
 
 
 def read_request(path: Path) -> LossRequest:

@@ -1,12 +1,12 @@
 """The slow part of ``reproduce chosen``: the losses of every system of the ladders, stored without texts.
 
-python -m rejoinder.papers.chosen.jobs ask ASKED                    write what the systems are asked
-python -m rejoinder.papers.chosen.jobs language-model ASKED STORED  SmolLM2 and its ladders; no GPU needed
-python -m rejoinder.papers.chosen.jobs train HOME                   with a GPU: train the ten systems, with checkpoints
-python -m rejoinder.papers.chosen.jobs networks ASKED HOME STORED   with a GPU: the losses of each, and its replies' scores
+python -m rejoinder.papers.chosen.jobs ask ASKED.gz                    write what the systems are asked
+python -m rejoinder.papers.chosen.jobs language-model ASKED.gz STORED  SmolLM2 and its ladders; no GPU needed
+python -m rejoinder.papers.chosen.jobs train HOME                      with a GPU: train the ten systems
+python -m rejoinder.papers.chosen.jobs networks ASKED.gz HOME STORED   with a GPU: their losses, their replies' scores
 
-``rejoinder reproduce chosen`` reads stored_smollm2.json.gz and stored_networks.json.gz in this folder. A STORED file that
-exists is continued.
+``rejoinder reproduce chosen`` reads the STORED files stored_smollm2.json.gz and stored_networks.json.gz in this folder.
+A file that exists is continued.
 """
 
 from __future__ import annotations

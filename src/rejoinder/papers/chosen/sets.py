@@ -2,8 +2,8 @@
 
 Contexts and true replies are from DailyDialog's validation and test files. The repository has one register: the
 utterances of DailyDialog alone, from those files and from the valid and test splits of the corpora. No utterance of the
-train split is used, which the networks are trained on. Random candidates replace the chosen ones of the same questions and
-pass the same filters of form and length.
+train split is used, which the networks are trained on. Random candidates replace the chosen ones of the same questions
+and pass the same filters of form and length.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from rejoinder.sources import Corpus
 from rejoinder.types import Dialogue, Item, Question
 
 CONTEXTS = 750  # of the set on which TF-IDF is measured
-LADDER_CONTEXTS = 220  # of the sets that order ladders
-LADDER_QUESTIONS = 100  # at most: questions that all of these sets have
-LADDER_SETS = 5  # of each kind
+LADDER_CONTEXTS = 160  # of the sets that order ladders
+LADDER_QUESTIONS = 80  # at most: questions that all of these sets have
+LADDER_SETS = 4  # of each kind
 SHARE = 0.5  # of the repository's dialogues that a chosen set of a ladder is searched in
 
 
@@ -67,7 +67,7 @@ def build_pair(material: Material, seed: int = 0, share: float = 1.0) -> PairedS
 def build_ladder_sets(
     report: Callable[[str], None] = lambda _: None,
 ) -> dict[CandidateKind, Sequence[Sequence[Question]]]:
-    """Build the sets that order ladders, each chosen one from another part of the repository, all of the same questions."""
+    """Build the sets that order ladders: the same questions in all, each chosen set from another part of the repository."""
     material = read_material(LADDER_CONTEXTS)
     pairs = []
     for seed in range(1, LADDER_SETS + 1):

@@ -1,7 +1,8 @@
 """Losses of candidates, stored without any text: what the ladders of ``reproduce chosen`` are computed from.
 
-A file has the sets (for each question, where the losses of its candidates are, the true reply's first), a digest of what
-was asked, and for each system the loss of every candidate after its context and alone, in thousandths of a nat per token.
+A file has the sets (for each question, where the losses of its candidates are, the true reply's first), a digest of
+what was asked, and for each system the loss of every candidate after its context and alone, in thousandths of a nat per
+token.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ def write_stored_losses(path: Path, stored: StoredLosses) -> None:
         "replies": stored.replies,
     }
     with atomic_write(path) as file:
-        file.write(gzip.compress(orjson.dumps(content), mtime=0))
+        file.write(orjson.dumps(content))
 
 
 def read_stored_losses(path: Path) -> StoredLosses:
@@ -98,9 +99,7 @@ def read_stored_losses(path: Path) -> StoredLosses:
             content["about"],
         )
     except (OSError, EOFError, ValueError, KeyError, TypeError):
-        raise InputError(
-            f"{path}: has no stored losses; see python -m rejoinder.papers.chosen.jobs --help"
-        ) from None
+        raise InputError(f"{path}: has no stored losses; see python -m rejoinder.papers.chosen.jobs --help") from None
 
 
 def _to_whole(losses: Losses) -> list[int | None]:
