@@ -67,7 +67,7 @@ def build_pair(material: Material, seed: int = 0, share: float = 1.0) -> PairedS
 def build_ladder_sets(
     report: Callable[[str], None] = lambda _: None,
 ) -> dict[CandidateKind, Sequence[Sequence[Question]]]:
-    """Build the sets that order ladders: the same questions in all, each chosen set from another part of the repository."""
+    """Build the sets that order ladders, all of the same questions; each chosen set has its part of the repository."""
     material = read_material(LADDER_CONTEXTS)
     pairs = []
     for seed in range(1, LADDER_SETS + 1):
