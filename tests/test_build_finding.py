@@ -376,15 +376,9 @@ def test_the_true_reply_is_as_often_the_longest_as_the_shortest(at_random: bool)
     ]
     settings = SelectionSettings(judge=None, sources=BM25, random=at_random)
     built = build(given, shelf(*long, *short), settings)
-    longest = shortest = 0
-    for question in built.questions:
-        (place,) = find_right_candidates(question)
-        lengths = [len(one.text.split()) for one in question.candidates]
-        longest += lengths[place] == max(lengths)
-        shortest += lengths[place] == min(lengths)
     assert len(built.questions) == 80
-    assert 16 <= longest <= 24
-    assert 16 <= shortest <= 24
+    assert 0.2 <= built.card["truth by length"]["longest"] <= 0.3
+    assert 0.2 <= built.card["truth by length"]["shortest"] <= 0.3
 
 
 def test_as_many_questions_as_are_wanted_in_the_order_of_the_dialogues() -> None:
