@@ -21,18 +21,11 @@ from rejoinder.papers.chosen.ladders import (
     SNAPSHOTS,
     STEPS,
     KnownOrder,
-    list_language_model_ladders,
-    list_network_ladders,
+    list_all_ladders,
 )
 from rejoinder.papers.chosen.measures import LadderMeasures, Scoring, measure_ladder
 from rejoinder.papers.chosen.sets import CONTEXTS, SHARE, PairedSets, build_pair, read_material
-from rejoinder.papers.chosen.stored import (
-    LANGUAGE_MODEL_FILE,
-    NETWORK_FILE,
-    CandidateKind,
-    StoredLosses,
-    read_stored_losses,
-)
+from rejoinder.papers.chosen.stored import STORED_FILE, CandidateKind, StoredLosses, read_stored_losses
 from rejoinder.papers.loader import load_notes
 from rejoinder.paths import data_home
 from rejoinder.selection.overlap import measure_overlap
@@ -79,15 +72,14 @@ def _has_dataset(name: str) -> bool:
     return all((root / file.path).is_file() for one in datasets_under(name) for file in one.files)
 
 
-def measure_ladders(language_model: Path = LANGUAGE_MODEL_FILE, networks: Path = NETWORK_FILE) -> LadderResults:
+def measure_ladders(path: Path = STORED_FILE) -> LadderResults:
     """Measure every ladder whose losses are stored, in both ways of scoring."""
     results = LadderResults([], [])
-    for path, orders in ((language_model, list_language_model_ladders()), (networks, list_network_ladders())):
-        stored = read_stored_losses(path) if path.is_file() else StoredLosses("", {})
-        for order in orders:
-            measured = [measure_ladder(stored, order, scoring) for scoring in Scoring]
-            results.measured.extend(one for one in measured if one is not None)
-            results.missing.extend([order] if None in measured else [])
+    stored = read_stored_losses(path) if path.is_file() else StoredLosses("", {})
+    for order in list_all_ladders():
+        measured = [measure_ladder(stored, order, scoring) for scoring in Scoring]
+        results.measured.extend(one for one in measured if one is not None)
+        results.missing.extend([order] if None in measured else [])
     return results
 
 

@@ -1,12 +1,13 @@
 """The slow part of ``reproduce chosen``: the losses of every system of the ladders, stored without texts.
 
 python -m rejoinder.papers.chosen.jobs ask ASKED.gz                    write what the systems are asked
-python -m rejoinder.papers.chosen.jobs language-model ASKED.gz STORED  SmolLM2 and its ladders; no GPU needed
+python -m rejoinder.papers.chosen.jobs selectors ASKED.gz STORED       TF-IDF and MiniLM: seconds
+python -m rejoinder.papers.chosen.jobs language-model ASKED.gz STORED  SmolLM2: about 20 minutes on a core
 python -m rejoinder.papers.chosen.jobs train HOME                      with a GPU: train the ten systems
 python -m rejoinder.papers.chosen.jobs networks ASKED.gz HOME STORED   with a GPU: their losses, their replies' scores
 
-``rejoinder reproduce chosen`` reads the STORED files stored_smollm2.json.gz and stored_networks.json.gz in this folder.
-A file that exists is continued.
+STORED, a file that ends in .json.gz, is continued if it exists. ``rejoinder reproduce chosen`` reads the file
+stored_losses.json.gz in this folder.
 """
 
 from __future__ import annotations
@@ -54,6 +55,18 @@ def ask(asked: Path) -> None:
     write_request(asked, request)
     n_texts = sum(map(len, request.texts))
     _report(f"{asked}: {len(request.contexts):,} contexts, {n_texts:,} texts after them")
+
+
+@jobs.command()
+@click.argument("asked", type=FILE)
+@click.argument("stored", type=FILE)
+def selectors(asked: Path, stored: Path) -> None:
+    """Compute the losses of systems that only select."""
+    from rejoinder.papers.chosen.selectors import compute_selector_losses
+
+    request = read_request(asked)
+    for losses in compute_selector_losses(request, _open_stored(stored, request)):
+        write_stored_losses(stored, losses)
 
 
 @jobs.command("language-model")

@@ -4,8 +4,9 @@ All ladders, their steps and both ways to score a candidate were fixed here befo
 random sets. A rung is a system, or a system of whose questions a share is answered in a worse way: at random, or after
 the context of another dialogue. A larger share includes the questions of a smaller one.
 
-Two families. SmolLM2 needs no GPU. The networks are the ten systems of Table 6, at checkpoints: they need one.
-There is no ladder of systems trained on fractions of the dialogues any more: with the same number of steps, a system
+Three families. Systems that only select take seconds; they generate nothing, but their order is known as well. SmolLM2
+takes minutes without a GPU. The networks are the ten systems of Table 6, at checkpoints: they need a GPU. There is no
+ladder of systems trained on fractions of the dialogues any more: with the same number of steps, a system
 trained on fewer dialogues sees each more often, and which of two is better is not known.
 """
 
@@ -23,8 +24,7 @@ CORRUPTED_SHARES = (0.8, 0.6, 0.4, 0.2, 0.1, 0.0)  # of the questions, from the 
 DROPPED_SHARES = (0.75, 0.5, 0.25)  # of the words of a context
 NOISE_LEVELS = (0.4, 0.3, 0.2, 0.1)  # times the standard deviation of each matrix of weights
 AT_RANDOM = "at random"
-LANGUAGE_MODEL = "SmolLM2"
-OTHER_CONTEXT = f"{LANGUAGE_MODEL}, context of another dialogue"
+TFIDF, MINILM, LANGUAGE_MODEL = "TF-IDF", "MiniLM", "SmolLM2"
 STEPS = 40_000
 SNAPSHOTS = (1_000, 2_500, 6_000, 15_000)
 
@@ -44,9 +44,14 @@ class KnownOrder(NamedTuple):
     rungs: tuple[Rung, ...]
 
 
-def name_dropped(share: float) -> str:
-    """The name of the language model without a share of its context's words."""
-    return f"{LANGUAGE_MODEL}, {share:.0%} of the context's words left out"
+def name_other(system: str) -> str:
+    """The name of a system that reads the context of another dialogue."""
+    return f"{system}, context of another dialogue"
+
+
+def name_dropped(system: str, share: float) -> str:
+    """The name of a system without a share of its context's words."""
+    return f"{system}, {share:.0%} of the context's words left out"
 
 
 def name_noisy(level: float) -> str:
@@ -54,27 +59,29 @@ def name_noisy(level: float) -> str:
     return f"{LANGUAGE_MODEL}, weights with noise of {level:g} standard deviations"
 
 
+def list_all_ladders() -> list[KnownOrder]:
+    """All ladders, in the order of the page."""
+    noisy = tuple(Rung(name_noisy(level)) for level in NOISE_LEVELS)
+    return [
+        *(order for system in (TFIDF, MINILM, LANGUAGE_MODEL) for order in list_context_ladders(system)),
+        KnownOrder(f"{LANGUAGE_MODEL}, less noise in the weights", (*noisy, Rung(LANGUAGE_MODEL))),
+        *list_network_ladders(),
+    ]
+
+
+def list_context_ladders(system: str) -> list[KnownOrder]:
+    """The ladders of a system whose answers or contexts are spoilt."""
+    dropped = tuple(Rung(name_dropped(system, share)) for share in DROPPED_SHARES)
+    return [
+        KnownOrder(f"{system}, fewer answers at random", corrupted_order(system)),
+        KnownOrder(f"{system}, fewer contexts of other dialogues", corrupted_order(system, name_other(system))),
+        KnownOrder(f"{system}, more words of the context", (*dropped, Rung(system))),
+    ]
+
+
 def corrupted_order(system: str, otherwise: str = AT_RANDOM) -> tuple[Rung, ...]:
     """The rungs of one system with more and more of its questions answered in a worse way."""
     return tuple(Rung(system, share, otherwise) for share in CORRUPTED_SHARES)
-
-
-def list_language_model_ladders() -> list[KnownOrder]:
-    """The ladders that need no GPU."""
-    best = Rung(LANGUAGE_MODEL)
-    return [
-        KnownOrder(f"{LANGUAGE_MODEL}, fewer answers at random", corrupted_order(LANGUAGE_MODEL)),
-        KnownOrder(
-            f"{LANGUAGE_MODEL}, fewer contexts of other dialogues", corrupted_order(LANGUAGE_MODEL, OTHER_CONTEXT)
-        ),
-        KnownOrder(
-            f"{LANGUAGE_MODEL}, more words of the context",
-            (*(Rung(name_dropped(share)) for share in DROPPED_SHARES), best),
-        ),
-        KnownOrder(
-            f"{LANGUAGE_MODEL}, less noise in the weights", (*(Rung(name_noisy(level)) for level in NOISE_LEVELS), best)
-        ),
-    ]
 
 
 class SystemSize(NamedTuple):

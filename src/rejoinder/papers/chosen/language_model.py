@@ -9,23 +9,15 @@ import numpy as np
 
 from rejoinder.models.language_model.folder import Precision
 from rejoinder.papers.chosen.answers import Context, LossRequest
-from rejoinder.papers.chosen.ladders import (
-    DROPPED_SHARES,
-    LANGUAGE_MODEL,
-    NOISE_LEVELS,
-    OTHER_CONTEXT,
-    name_dropped,
-    name_noisy,
-)
+from rejoinder.papers.chosen.context import list_spoilt_contexts
+from rejoinder.papers.chosen.ladders import LANGUAGE_MODEL, NOISE_LEVELS, name_noisy
 from rejoinder.papers.chosen.stored import Losses, StoredLosses, SystemLosses
-from rejoinder.seeded import stable_hash
 from rejoinder.types import Turn
 
 if TYPE_CHECKING:
     from rejoinder.models.language_model.model import LanguageModel
 
 MODEL = "smollm2-135m"
-_HASH_RANGE = 2**64
 _TOGETHER = 8  # contexts
 _ROWS, _TOKENS = 64, 1_024  # of a batch: small ones are the fastest on a CPU
 _PRECISION: Precision = "bfloat16"  # half the time of float32 on a CPU that has it
@@ -38,7 +30,7 @@ def compute_stored_losses(request: LossRequest, stored: StoredLosses, report: Re
 
     model = load_language_model(MODEL, dtype=_PRECISION)
     about = model.details()
-    for name, contexts in list_spoilt_contexts(request.contexts).items():
+    for name, contexts in list_spoilt_contexts(LANGUAGE_MODEL, request.contexts).items():
         if name in stored.systems:
             continue
         report(name)
@@ -60,28 +52,6 @@ def compute_stored_losses(request: LossRequest, stored: StoredLosses, report: Re
         )
         stored = stored.add_system(name, SystemLosses(after, alone), **about)
         yield stored
-
-
-def list_spoilt_contexts(contexts: Sequence[Context]) -> dict[str, list[Context]]:
-    """Return what the model reads instead of the contexts, by the name of the system, beginning with the contexts."""
-    half = len(contexts) // 2
-    other = [contexts[(number + half) % len(contexts)] for number in range(len(contexts))]
-    dropped = {
-        name_dropped(share): [drop_words(context, share) for context in contexts] for share in DROPPED_SHARES[::-1]
-    }
-    return {LANGUAGE_MODEL: list(contexts), OTHER_CONTEXT: other, **dropped}
-
-
-def drop_words(context: Context, share: float) -> Context:
-    """Return a context without a random share of its words; a larger share includes the words of a smaller one."""
-    return tuple(
-        " ".join(
-            word
-            for place, word in enumerate(text.split())
-            if stable_hash("drop", *context, turn, place) >= share * _HASH_RANGE
-        )
-        for turn, text in enumerate(context)
-    )
 
 
 def add_noise(model: LanguageModel, level: float, seed: int = 0) -> None:

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from rejoinder.errors import InputError
 from rejoinder.files import atomic_write
 
-FOLDER = Path(__file__).parent
-LANGUAGE_MODEL_FILE, NETWORK_FILE = FOLDER / "stored_smollm2.json.gz", FOLDER / "stored_networks.json.gz"
+STORED_FILE = Path(__file__).with_name("stored_losses.json.gz")
 _SCALE = 1_000
 Losses = NDArray[np.float32]
 Positions = NDArray[np.int64]
