@@ -69,6 +69,8 @@ def shuffle_candidates(candidates: Sequence[Candidate], *names: object) -> tuple
 
 
 SECOND_SUFFIX = "-2"  # at the end of a second question's id
+# How frequent a number of longer candidates may be: so many times its equal share of the questions, plus so many.
+_SPARE_SHARE, _SPARE_QUESTIONS = 1.1, 5
 
 
 @dataclass(eq=False)
@@ -104,18 +106,24 @@ class QuestionAssembler:
             self.counts["pools with too few false candidates"] += 1
             return []
         first = self._draw(usable, truth, pool.id, "pick")
+        if not first:
+            self.counts["pools that would let length give the truth away"] += 1
+            return []
         new_questions = [self._make_question(pool, pool.id, truth, first)]
         rest = [one for one in usable if one not in first]
         accepted = [one for one in others if verdicts[str(one.id)] == "acceptable"]
-        if len(rest) >= self.settings.false and (second_truth := self._choose_second_truth(accepted)) is not None:
-            second_false = self._draw(rest, second_truth, pool.id, "second")
+        second_truth = self._choose_second_truth(accepted) if len(rest) >= self.settings.false else None
+        if second_truth is not None and (second_false := self._draw(rest, second_truth, pool.id, "second")):
             new_questions.append(self._make_question(pool, pool.id + SECOND_SUFFIX, second_truth, second_false))
             self.counts["second questions"] += 1
         self.counts["questions"] += len(new_questions)
         return new_questions
 
     def _draw(self, usable: Sequence[Candidate], truth: Candidate, pool: str, what: str) -> list[Candidate]:
-        """Choose the false candidates of a question, with the least frequent possible number of longer ones."""
+        """Choose the false candidates of a question, with the least frequent possible number of longer ones.
+
+        None are chosen if even that number is too frequent already: short replies have hardly any shorter candidates.
+        """
         n, names = self.settings.false, (self.settings.seed, what, pool)
         if not self.settings.alike:
             return draw_candidates(usable, n, *names)
@@ -123,6 +131,8 @@ class QuestionAssembler:
         possible = range(max(0, n - len(usable) + len(longer)), min(n, len(longer)) + 1)
         wanted = draw_longer(pool, n)
         n_longer = min(possible, key=lambda k: (self.longer_counts[k] - (k == wanted), abs(k - wanted)))
+        if self.longer_counts[n_longer] > _SPARE_QUESTIONS + _SPARE_SHARE * self.longer_counts.total() / (n + 1):
+            return []
         self.longer_counts[n_longer] += 1
         return draw_candidates(usable, n, *names, longer=longer, n_longer=n_longer)
 

@@ -4,8 +4,8 @@ The sources take turns, so that none fills the pool alone (Sato et al. 2020, App
 out are utterances that say nearly the same as the true reply, a turn of the context or an earlier hit; that share no
 content word with the reply ("related" in section 3.1) or are written in another form; that occur in training files;
 that come from another copy of the question's own dialogue; or that lie outside the random share of the repository.
-As many in a hundred are longer than the true reply as in the question that the pool is for, as far as the repository
-allows.
+The share of hits that are longer than the true reply is the one that the question needs, as far as the repository has
+them.
 
 A pool is a question whose candidates are the true reply (grade "true") and the hits (no grade), in a random order that
 the seed decides, with ids that give nothing away.

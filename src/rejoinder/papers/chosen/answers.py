@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -37,7 +37,7 @@ class LossRequest:
         return StoredLosses(self.digest, self.positions)
 
 
-def make_loss_request(sets: dict[CandidateKind, Sequence[Sequence[Question]]]) -> LossRequest:
+def make_loss_request(sets: Mapping[CandidateKind, Sequence[Sequence[Question]]]) -> LossRequest:
     """Return the request for sets that have the same questions in the same order."""
     contexts = [context_texts(question) for question in next(iter(sets.values()))[0]]
     texts: list[dict[str, int]] = [{} for _ in contexts]

@@ -51,7 +51,7 @@ class LadderMeasures:
 
     def coefficients(self, kind: CandidateKind) -> list[float]:
         """Return Spearman of each set's accuracies with the known order."""
-        return spearman_with_order(self.accuracies(kind).T).tolist()
+        return [float(value) for value in spearman_with_order(self.accuracies(kind).T)]
 
     def summaries(self) -> dict[str, Interval]:
         """Return mean and standard deviation of the coefficients over sets for each kind, and CHOSEN minus RANDOM.
@@ -77,7 +77,9 @@ class LadderMeasures:
     def _resampled_coefficients(self, kind: CandidateKind, weights: Values) -> Values:
         """Return the coefficients by row of weights and set."""
         means = np.einsum("rsq,wq->wsr", self.right[kind], weights)
-        return np.nan_to_num(spearman_with_order(means.reshape(-1, means.shape[2]))).reshape(means.shape[:2])
+        flat = np.nan_to_num(spearman_with_order(means.reshape(-1, means.shape[2])))
+        coefficients: Values = flat.reshape(means.shape[:2])
+        return coefficients
 
 
 def _deviation(values: Values, axis: int) -> Values:

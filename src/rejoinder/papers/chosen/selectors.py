@@ -65,7 +65,7 @@ def make_tfidf_encoder(documents: Sequence[str]) -> Encode:
             for word, count in Counter(all_words(text)).items():
                 if word in columns:
                     vectors[row, columns[word]] = count * frequencies.weight(word)
-        return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+        return _normalise(vectors)
 
     return encode
 
@@ -76,10 +76,14 @@ def _load_minilm() -> Encode:
     encoder = load_encoder("minilm", cache=False)
 
     def encode(texts: Sequence[str]) -> Vectors:
-        vectors = encoder.encode(texts, cut="left")
-        return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+        return _normalise(encoder.encode(texts, cut="left"))
 
     return encode
+
+
+def _normalise(vectors: Vectors) -> Vectors:
+    unit: Vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    return unit
 
 
 def _join(context: Context) -> str:

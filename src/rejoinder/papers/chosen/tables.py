@@ -29,6 +29,7 @@ SCORES = "judgements/eval_via_selection/human_scores.jsonl"
 SYSTEMS = 10  # of the paper
 _PUBLISHED = load_published("chosen")
 _NAN = math.nan
+_NO_SETS = "Not measured: the sets could not be built here"
 
 
 def agreement_figures(root: Path | None = None) -> Iterator[Figure]:
@@ -50,7 +51,7 @@ def tfidf_figures(pair: PairedSets | None) -> Iterator[Figure]:
     gap = round(published["RANDOM"] - published["CHOSEN"], 3)
     if pair is None:
         for row, value in (*published.items(), ("RANDOM minus CHOSEN", gap)):
-            yield Figure(table, row, "accuracy", value, _NAN)
+            yield Figure(table, row, "accuracy", value, _NAN, note=_NO_SETS)
         return
     hits = {
         CandidateKind.CHOSEN: score_with_tfidf(pair.chosen),
@@ -69,7 +70,7 @@ def length_figures(pair: PairedSets | None) -> Iterator[Figure]:
         questions = None if pair is None else pair.chosen if kind is CandidateKind.CHOSEN else pair.random
         for column, sign in (("longest", 1), ("shortest", -1)):
             if questions is None:
-                yield Figure(table, kind.value, column, None, _NAN)
+                yield Figure(table, kind.value, column, None, _NAN, note=_NO_SETS)
             else:
                 lengths = [[sign * float(len(one.text.split())) for one in q.candidates] for q in questions]
                 yield _to_figure(table, kind.value, column, mean_interval(score_hits(lengths, questions)))
@@ -142,8 +143,8 @@ def _summary_figures(
             yield _to_figure(table, ladder.row, column, summaries[name])
     for order in missing:
         for scoring in Scoring:
-            row = f"{order.name}; by {scoring.value}: not measured"
-            yield from (Figure(table, row, column, None, _NAN) for column in columns.values())
+            row, note = f"{order.name}; by {scoring.value}", "Not measured: its losses are not stored"
+            yield from (Figure(table, row, column, None, _NAN, note=note) for column in columns.values())
 
 
 def rung_figures(ladders: Sequence[LadderMeasures]) -> Iterator[Figure]:
@@ -158,4 +159,5 @@ def rung_figures(ladders: Sequence[LadderMeasures]) -> Iterator[Figure]:
 
 
 def _to_figure(table: str, row: str, column: str, interval: Interval, published: float | None = None) -> Figure:
-    return Figure(table, row, column, published, interval.value, interval.low, interval.high, interval.n)
+    low, high = (None if math.isnan(end) else end for end in (interval.low, interval.high))
+    return Figure(table, row, column, published, interval.value, low, high, interval.n)
