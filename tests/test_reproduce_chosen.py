@@ -247,11 +247,16 @@ def test_kappas_come_from_the_released_file(tmp_path: Path) -> None:
     file = tmp_path / tables.SCORES
     file.parent.mkdir(parents=True)
     file.write_bytes(b"\n".join(orjson.dumps([[5, 5, 5, 4, 4], [1, 1, 1, 2, 1], [0, 0, 1, 5, 1]]) for _ in range(6)))
-    six, six_few, two, two_few = tables.agreement_figures(tmp_path)
+    indices = tmp_path / tables.INDICES
+    indices.parent.mkdir()
+    indices.write_text("1\t2\t3\n" * 4 + "1\t2\t3\t4\n" * 2)
+    six, _, six_few, two, two_first, two_few, _ = tables.agreement_figures(tmp_path)
     assert (two.published, two_few.published) == (0.63, None)
     assert two_few.measured == pytest.approx(1.0)
     assert two.measured < 1
     assert 0 < six.measured < six_few.measured < 1
+    assert two.n is not None
+    assert two_first.n == two.n * 4 / 6
 
 
 def test_tfidf_is_compared_on_the_same_questions_or_said_to_be_missing() -> None:

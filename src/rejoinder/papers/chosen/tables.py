@@ -26,6 +26,7 @@ from rejoinder.stats.paired_difference import difference_interval
 from rejoinder.types import Question
 
 SCORES = "judgements/eval_via_selection/human_scores.jsonl"
+INDICES = "judgements/eval_via_selection/indice/opensubtitles.txt"
 SYSTEMS = 10  # of the paper
 _PUBLISHED = load_published("chosen")
 _NAN = math.nan
@@ -33,15 +34,22 @@ _NO_SETS = "Not measured: the sets could not be built here"
 
 
 def agreement_figures(root: Path | None = None) -> Iterator[Figure]:
-    """Table 1: how well five people agree on the released scores, and on those with few zeros."""
-    lines = ((root or data_home()) / SCORES).read_bytes().splitlines()
-    scores = np.array([five for line in lines for five in orjson.loads(line)], np.float64)
+    """Table 1: how well five people agree on the released scores, and other readings of what was printed."""
+    folder = root or data_home()
+    by_question = [orjson.loads(line) for line in (folder / SCORES).read_bytes().splitlines()]
+    scores = np.array([five for five_each in by_question for five in five_each], np.float64)
+    readings = {"of candidates with at most one score of 0": (scores == 0).sum(axis=1) <= 1}
+    if (folder / INDICES).is_file():
+        # Of a second question, the true reply too comes from the repository: it has an index more than a first one.
+        is_first = [len(line.split()) < 4 for line in (folder / INDICES).read_text().splitlines()]
+        readings = {"of first questions": np.repeat(is_first, list(map(len, by_question))), **readings}
     table = "Table 1: Fleiss' kappa of the released scores"
-    for row, values in (("six classes", scores), ("two classes", scores > 3)):
-        kappa = fleiss_interval(values.astype(np.float64))
-        yield _to_figure(table, row, "kappa", kappa, _PUBLISHED["Table 1"][row])
-        few = values[(scores == 0).sum(axis=1) <= 1].astype(np.float64)
-        yield _to_figure(table, row, "of candidates with at most one score of 0", fleiss_interval(few))
+    for row, values in (("six classes", scores), ("two classes", (scores > 3).astype(np.float64))):
+        yield _to_figure(table, row, "kappa", fleiss_interval(values), _PUBLISHED["Table 1"][row])
+        for column, rows in readings.items():
+            yield _to_figure(table, row, column, fleiss_interval(values[rows]))
+    above_four = fleiss_interval((scores > 4).astype(np.float64))
+    yield _to_figure(table, "two classes", "of scores above 4 against the others", above_four)
 
 
 def tfidf_figures(pair: PairedSets | None) -> Iterator[Figure]:
