@@ -160,6 +160,27 @@ def test_the_sources_are_mixed_and_the_texts_unlike_each_other() -> None:
         )  # one red house is enough
 
 
+def test_questions_whose_truth_is_always_the_shortest_are_left_out_once_there_are_too_many() -> None:
+    texts = [f"a much longer candidate number {n}" for n in range(4)]
+    pools = [
+        Question(
+            f"q{number}",
+            (Turn("well"),),
+            (
+                Candidate("yes", id="t", grade="true"),
+                *(Candidate(text, id=f"c{n}") for n, text in enumerate(texts)),
+            ),
+        )
+        for number in range(40)
+    ]
+    assembler = QuestionAssembler(SelectionSettings(judge=None), by_people=False)
+    made = [question for pool in pools for question in assembler.questions(pool)]
+    assert 6 <= len(made) < 12
+    assert assembler.counts["pools that would let length give the truth away"] == 40 - len(made)
+    loose = QuestionAssembler(SelectionSettings(judge=None, alike=False), by_people=False)
+    assert sum(len(loose.questions(pool)) for pool in pools) == 40
+
+
 def test_a_set_of_pools_is_in_their_order_and_no_larger_than_wanted() -> None:
     pools = PoolSet(tuple(pool([NO] * 4, name=f"p{n}") for n in (3, 1, 2)))
     built = make_questions(pools, SelectionSettings(judge=None))

@@ -354,11 +354,31 @@ def test_random_sets_differ_by_seed_and_never_hold_the_truth() -> None:
 
 def test_a_random_set_can_be_made_of_the_questions_of_another() -> None:
     chosen = build([talk("d", *HOME)], shelf(*TRAINS), PLAIN)
-    drawn = build(chosen.questions, lines("Blue.", "Red wine.", "Old men."), SelectionSettings(random=True))
+    colours = "Blue is her colour.", "Red wine was spilt here.", "Some old men sang badly."
+    drawn = build(chosen.questions, lines(*colours, "blue", "Not so?!"), SelectionSettings(random=True))
     (question,) = drawn.questions
     assert question.context == chosen.questions[0].context
     assert question.candidates[min(find_right_candidates(question))].text == HOME[3]
-    assert set(false_of(drawn)) == {"Blue.", "Red wine.", "Old men."}
+    assert set(false_of(drawn)) == set(colours)
+    assert drawn.pools[0].meta[LEFT_OUT_KEY]["written in another form than the true reply"] == 1
+
+
+@pytest.mark.parametrize("at_random", [False, True])
+def test_the_true_reply_is_as_often_the_longest_as_the_shortest(at_random: bool) -> None:
+    given = [talk(f"d{n}", f"Say {n}.", "No.", f"Go on {n}.", f"The train number {n} is mine.") for n in range(80)]
+    short = [
+        f"A {one} train {end}." for one in ("red", "old", "big", "wet") for end in ("came", "left", "stood", "sang")
+    ]
+    long = [
+        f"They say that the {one} train was {end}."
+        for one in ("first", "second", "third", "last", "express", "mail")
+        for end in ("slow", "painted over", "stolen twice", "hers to keep", "far too long")
+    ]
+    settings = SelectionSettings(judge=None, sources=BM25, random=at_random)
+    built = build(given, shelf(*long, *short), settings)
+    assert len(built.questions) == 80
+    assert 0.2 <= built.card["truth by length"]["longest"] <= 0.3
+    assert 0.2 <= built.card["truth by length"]["shortest"] <= 0.3
 
 
 def test_as_many_questions_as_are_wanted_in_the_order_of_the_dialogues() -> None:

@@ -1,5 +1,8 @@
 """Questions made from pools: acceptable and ungrammatical candidates are dropped, and three false ones are chosen.
 
+How many of the three are longer than the true reply differs from question to question, so that the reply is as often
+the longest candidate as the shortest: otherwise length alone would give answers away.
+
 If six or more are left, a second question gets the same context, three other false candidates, and as its true reply an
 utterance that was accepted (Sato et al. 2020, section 3.2): by people, or by the model if the settings say so.
 """
@@ -17,6 +20,7 @@ from rejoinder.errors import InputError
 from rejoinder.seeded import stable_shuffle
 from rejoinder.selection.acceptability import Acceptability
 from rejoinder.selection.acceptability_rules import CandidateVerdict, judge_candidate, judge_truth
+from rejoinder.selection.candidate_filter import draw_longer, is_longer
 from rejoinder.selection.human_scores import get_human_scores
 from rejoinder.selection.model_pass import ACCEPTABILITY_KEY, is_acceptable
 from rejoinder.selection.pools import LEFT_OUT_KEY
@@ -26,28 +30,32 @@ from rejoinder.text.similarity import dice_similarity, extract_ngrams
 from rejoinder.types import Candidate, Question
 
 
-def draw_candidates(usable: Sequence[Candidate], n: int, *names: object) -> list[Candidate]:
+def draw_candidates(
+    usable: Sequence[Candidate], n: int, *names: object, longer: frozenset[str] = frozenset(), n_longer: int = 0
+) -> list[Candidate]:
     """Choose ``n`` candidates, mixing their sources; ``names`` (the seed among them) decide the random order.
 
     The first is random. Each of the others comes from the source that has contributed the fewest so far: of its
     candidates the one that was found first, so the most similar to the true reply; if that is not known, the one least
-    similar to those chosen already. The random order breaks ties.
+    similar to those chosen already. The random order breaks ties. ``n_longer`` of them have ids in ``longer``.
     """
     by_id = {str(one.id): one for one in usable}
     remaining = [by_id[name] for name in stable_shuffle(by_id, *names)]
     words = {str(one.id): extract_ngrams(one.text) for one in usable}
+    room = {True: n_longer, False: n - n_longer}
     chosen: list[Candidate] = []
     source_counts: Counter[str | None] = Counter()
     similarity = dict.fromkeys(words, 0.0)
-    while remaining and len(chosen) < n:
-        best = remaining[0]
+    while len(chosen) < n and (fitting := [one for one in remaining if room[str(one.id) in longer]]):
+        best = fitting[0]
         if chosen:
             best = min(
-                remaining,
+                fitting,
                 key=lambda one: (source_counts[one.source], one.meta.get("place", 0), similarity[str(one.id)]),
             )
         remaining.remove(best)
         chosen.append(best)
+        room[str(best.id) in longer] -= 1
         source_counts[best.source] += 1
         for name in similarity:
             similarity[name] = max(similarity[name], dice_similarity(words[name], words[str(best.id)]))
@@ -61,6 +69,8 @@ def shuffle_candidates(candidates: Sequence[Candidate], *names: object) -> tuple
 
 
 SECOND_SUFFIX = "-2"  # at the end of a second question's id
+# How frequent a number of longer candidates may be: so many times its equal share of the questions, plus so many.
+_SPARE_SHARE, _SPARE_QUESTIONS = 1.1, 5
 
 
 @dataclass(eq=False)
@@ -75,6 +85,7 @@ class QuestionAssembler:
     by_people: bool
     known: Acceptability | None = None
     counts: Counter[str] = field(default_factory=Counter)
+    longer_counts: Counter[int] = field(default_factory=Counter)  # questions by how many candidates outdo the truth
 
     def questions(self, pool: Question) -> list[Question]:
         """Return the questions of a pool: none, one, or two."""
@@ -94,16 +105,36 @@ class QuestionAssembler:
         if len(usable) < self.settings.false:
             self.counts["pools with too few false candidates"] += 1
             return []
-        first = draw_candidates(usable, self.settings.false, self.settings.seed, "pick", pool.id)
+        first = self._draw(usable, truth, pool.id, "pick")
+        if not first:
+            self.counts["pools that would let length give the truth away"] += 1
+            return []
         new_questions = [self._make_question(pool, pool.id, truth, first)]
         rest = [one for one in usable if one not in first]
         accepted = [one for one in others if verdicts[str(one.id)] == "acceptable"]
-        if len(rest) >= self.settings.false and (second_truth := self._choose_second_truth(accepted)) is not None:
-            second_false = draw_candidates(rest, self.settings.false, self.settings.seed, "second", pool.id)
+        second_truth = self._choose_second_truth(accepted) if len(rest) >= self.settings.false else None
+        if second_truth is not None and (second_false := self._draw(rest, second_truth, pool.id, "second")):
             new_questions.append(self._make_question(pool, pool.id + SECOND_SUFFIX, second_truth, second_false))
             self.counts["second questions"] += 1
         self.counts["questions"] += len(new_questions)
         return new_questions
+
+    def _draw(self, usable: Sequence[Candidate], truth: Candidate, pool: str, what: str) -> list[Candidate]:
+        """Choose the false candidates of a question, with the least frequent possible number of longer ones.
+
+        None are chosen if even that number is too frequent already: short replies have hardly any shorter candidates.
+        """
+        n, names = self.settings.false, (self.settings.seed, what, pool)
+        if not self.settings.alike:
+            return draw_candidates(usable, n, *names)
+        longer = frozenset(str(one.id) for one in usable if is_longer(one.text, truth.text))
+        possible = range(max(0, n - len(usable) + len(longer)), min(n, len(longer)) + 1)
+        wanted = draw_longer(pool, n)
+        n_longer = min(possible, key=lambda k: (self.longer_counts[k] - (k == wanted), abs(k - wanted)))
+        if self.longer_counts[n_longer] > _SPARE_QUESTIONS + _SPARE_SHARE * self.longer_counts.total() / (n + 1):
+            return []
+        self.longer_counts[n_longer] += 1
+        return draw_candidates(usable, n, *names, longer=longer, n_longer=n_longer)
 
     def _differs_from(self, candidate: Candidate, truth: Candidate) -> bool:
         """Whether a candidate differs from the true reply; the finder ensures it, but a file of pools may not."""

@@ -3,7 +3,8 @@
 A test set must not give the true reply away by its spaces, quotes, capitals or a missing full stop. Dialogues and
 repository come from different places: DailyDialog has a space before every full stop, subtitles do not, chat logs have
 neither capitals nor full stops. ``tidy_text`` gives all texts the same spaces and quotes; ``describe_form`` returns the
-differences that remain, and ``is_near_in_length`` keeps long speeches away from a "Yes, please."
+differences that remain, and ``is_near_in_length`` keeps long speeches away from a "Yes, please." Nor may length alone
+give it away: ``draw_longer`` says how many candidates of a question are longer than its true reply.
 """
 
 from __future__ import annotations
@@ -57,6 +58,20 @@ def is_near_in_length(first: int, second: int) -> bool:
     return max(first, second) <= 2 * min(first, second) + _EXTRA_WORDS
 
 
+def is_longer(text: str, truth: str) -> bool:
+    """Whether a text is at least as long as the true reply: by words, and by characters if it has as many words."""
+    first, second = tidy_text(text), tidy_text(truth)
+    return (first.count(" "), len(first)) >= (second.count(" "), len(second))
+
+
+def draw_longer(question: str, n: int) -> int:
+    """Return how many of a question's n false candidates shall be longer than its true reply: 0 to n, all as often.
+
+    The question's id alone decides it, so that sets with other candidates for the same questions agree.
+    """
+    return stable_hash("longer", question) % (n + 1)
+
+
 OUTSIDE_SHARE = ""  # the reason for an utterance outside the random share of the repository; it is not counted
 _HASH_RANGE = 2**64
 
@@ -75,9 +90,9 @@ class CandidateFilter:
         truth = self.item.references[0].text
         self._truth = normalise_text(truth)
         self._context = [normalise_text(turn.text) for turn in self.item.context]
-        selective = not self.settings.random
-        self._words = content_words(truth) if selective and self.settings.related else frozenset()
-        self._form = describe_form(tidy_text(truth)) if selective and self.settings.alike else None
+        related = self.settings.related and not self.settings.random
+        self._words = content_words(truth) if related else frozenset()
+        self._form = describe_form(tidy_text(truth)) if self.settings.alike else None
 
     def reason(self, text: str, dialogue: str) -> str | None:
         """Return why a text is left out; None if it is accepted, and then no similar text is accepted after it."""

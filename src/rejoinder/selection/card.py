@@ -64,6 +64,7 @@ def make_selection_card(
         "overlap": _describe_overlap(questions),
         "places of the truth": _count_truth_places(questions),
         "words a text": _mean_lengths(questions),
+        "truth by length": _count_length_ranks(questions),
     }
 
 
@@ -92,6 +93,17 @@ def _mean_lengths(questions: Sequence[Question]) -> dict[str, float]:
     truths = [len(count(one.text)) for question in questions for one in question.candidates if one.grade == TRUE]
     false = [len(count(one.text)) for question in questions for one in _list_false_candidates(question)]
     return {"truths": round(sum(truths) / len(truths), 2), "false": round(sum(false) / len(false), 2)}
+
+
+def _count_length_ranks(questions: Sequence[Question]) -> dict[str, float]:
+    """The share of questions whose true reply is the longest, or the shortest, in words; k that tie count 1/k each."""
+    shares = {"longest": 0.0, "shortest": 0.0}
+    for question in questions:
+        lengths = [len(one.text.split()) for one in question.candidates]
+        truth = lengths[min(find_right_candidates(question))]
+        for name, end in (("longest", max(lengths)), ("shortest", min(lengths))):
+            shares[name] += (truth == end) / lengths.count(end)
+    return {name: round(share / len(questions), _DECIMALS) for name, share in shares.items()}
 
 
 def _describe_overlap(questions: Sequence[Question]) -> dict[str, Any]:
@@ -218,7 +230,9 @@ def selection_step_table(card: Mapping[str, Any]) -> Table:
         f"without content words: {card['overlap']['truths without content words']:,}).",
         f"Positions of the true reply: {', '.join(map(str, card['places of the truth']))} times at position 1, 2, ...",
         f"Mean length in words: true replies {card['words a text']['truths']}, false candidates "
-        f"{card['words a text']['false']}.",
+        f"{card['words a text']['false']}. The true reply is the longest candidate in "
+        f"{card['truth by length']['longest']:.1%} of the questions and the shortest in "
+        f"{card['truth by length']['shortest']:.1%}.",
     ]
     return Table("What happened at each step", ["step", "n"], rows, notes)
 

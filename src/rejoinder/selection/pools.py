@@ -4,6 +4,8 @@ The sources take turns, so that none fills the pool alone (Sato et al. 2020, App
 out are utterances that say nearly the same as the true reply, a turn of the context or an earlier hit; that share no
 content word with the reply ("related" in section 3.1) or are written in another form; that occur in training files;
 that come from another copy of the question's own dialogue; or that lie outside the random share of the repository.
+The share of hits that are longer than the true reply is the one that the question needs, as far as the repository has
+them.
 
 A pool is a question whose candidates are the true reply (grade "true") and the hits (no grade), in a random order that
 the seed decides, with ids that give nothing away.
@@ -15,13 +17,13 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from rejoinder.data.questions import TRUE
 from rejoinder.errors import InputError, SpecError
 from rejoinder.models.catalog.manifest import ModelMissingError
 from rejoinder.seeded import stable_shuffle
-from rejoinder.selection.candidate_filter import CandidateFilter, tidy_text
+from rejoinder.selection.candidate_filter import CandidateFilter, draw_longer, is_longer, tidy_text
 from rejoinder.selection.contexts import ContextItems, collect_contexts
 from rejoinder.selection.leakage import TrainingTexts, find_copies, scan_training
 from rejoinder.selection.settings import WITHOUT_VECTORS, SelectionSettings
@@ -32,6 +34,14 @@ LEFT_OUT_KEY = "left_out"  # the key of a pool's meta that counts what was left 
 _FIRST = 3  # times the pool's size: how many hits a source is asked for at first
 _MORE = 4  # times as many in each further request
 _MOST = 50  # times the pool's size: a source is not asked for more than so many
+
+
+class _Hits(NamedTuple):
+    """What was found for a pool, whether it needs no further search, and counts of what was left out."""
+
+    candidates: list[Candidate]
+    complete: bool
+    left_out: Counter[str]
 
 
 @dataclass(eq=False)
@@ -46,7 +56,7 @@ class PoolFinder:
         specs = ["random"] if self.settings.random else self.settings.sources
         self._sources = [_parse_reply_source(spec) for spec in specs]
         self._proposers: list[Proposer] = [_open_source(source, self.corpus) for source in self._sources]
-        self._size = self.settings.false if self.settings.random else self.settings.pool
+        self._size = max(self.settings.pool, self.settings.false)
 
     def sources(self) -> list[dict[str, Any]]:
         """Return the card's entry for each source; ``model`` names the encoder, with its digest."""
@@ -60,38 +70,56 @@ class PoolFinder:
     def pools(self, items: Sequence[Item]) -> list[Question]:
         """Return the pool of each item, in order; a pool may be short if too few candidates were found."""
         copies = find_copies(items, self.corpus)
-        candidates: list[list[Candidate]] = [[] for _ in items]
-        left_out: list[Counter[str]] = [Counter() for _ in items]
+        hits_by_item: dict[int, _Hits] = {}
         pending, k = list(range(len(items))), _FIRST * self._size
         while pending:
             batch = [items[n] for n in pending]
             lists = [proposer.propose(batch, k, self.settings.seed) for proposer in self._proposers]
             unfilled = []
             for row, n in enumerate(pending):
-                hits = [source_hits[row] for source_hits in lists]
-                candidates[n], left_out[n] = self._mix_sources(
-                    CandidateFilter(items[n], self.settings, self.training, copies[n]), hits
-                )
-                if len(candidates[n]) < self._size and any(len(source_hits) == k for source_hits in hits):
+                proposals = [source_hits[row] for source_hits in lists]
+                hits = self._mix_sources(items[n], copies[n], proposals)
+                hits_by_item[n] = hits
+                if not hits.complete and any(len(source_hits) == k for source_hits in proposals):
                     unfilled.append(n)
             k *= _MORE
             pending = unfilled if k <= _MOST * self._size else []
-        return [self._make_pool(*parts) for parts in zip(items, candidates, left_out, strict=True)]
+        return [
+            self._make_pool(item, hits_by_item[n].candidates, hits_by_item[n].left_out) for n, item in enumerate(items)
+        ]
 
-    def _mix_sources(
-        self, candidate_filter: CandidateFilter, hits: Sequence[Sequence[Candidate]]
-    ) -> tuple[list[Candidate], Counter[str]]:
-        """Take hits from the sources in turn until the pool is full; return them, and counts of what was left out."""
+    def _mix_sources(self, item: Item, copies: frozenset[str], proposals: Sequence[Sequence[Candidate]]) -> _Hits:
+        """Take hits from the sources in turn until the pool is full.
+
+        Only so many may be longer, and only so many shorter, than the true reply. If there are too few of one kind, the
+        pool is filled up with the other.
+        """
+        candidate_filter = CandidateFilter(item, self.settings, self.training, copies)
+        truth, n_false = item.references[0].text, self.settings.false
+        n_longer = round(self._size * draw_longer(item.id, n_false) / n_false)
+        room = {True: n_longer, False: self._size - n_longer}
         candidates: list[Candidate] = []
+        spare: list[Candidate] = []
         left_out: Counter[str] = Counter()
-        queues = [iter(list(enumerate(source_hits, start=1))) for source_hits in hits]
+        queues = [iter(list(enumerate(source_hits, start=1))) for source_hits in proposals]
         while queues and len(candidates) < self._size:
-            queue = queues.pop(0)
-            candidate = _next_usable(queue, candidate_filter, left_out)
-            if candidate is not None:
-                candidates.append(dataclasses.replace(candidate, meta={**candidate.meta, "place": len(candidates) + 1}))
-                queues.append(queue)
-        return candidates, left_out
+            candidate = _next_usable(queues[0], candidate_filter, left_out)
+            if candidate is None:
+                queues.pop(0)
+                continue
+            longer = is_longer(candidate.text, truth)
+            if self.settings.alike and not room[longer]:
+                spare.append(candidate)
+                continue
+            room[longer] -= 1
+            candidates.append(candidate)
+            queues.append(queues.pop(0))
+        complete = len(candidates) == self._size
+        n_spare = self._size - len(candidates)
+        if spare[n_spare:]:
+            left_out["too many longer, or too many shorter, than the true reply"] += len(spare[n_spare:])
+        candidates += spare[:n_spare]
+        return _Hits([_set_place(one, n) for n, one in enumerate(candidates, start=1)], complete, left_out)
 
     def _make_pool(self, item: Item, hits: Sequence[Candidate], left_out: Counter[str]) -> Question:
         tidy = tidy_text if self.settings.tidy else str
@@ -107,6 +135,10 @@ class PoolFinder:
             meta[LEFT_OUT_KEY] = dict(sorted(left_out.items()))
         context = tuple(Turn(tidy(turn.text), turn.speaker) for turn in item.context)
         return Question(item.id, context, candidates, item.situation, item.dialogue, item.meta.get("split"), meta)
+
+
+def _set_place(candidate: Candidate, place: int) -> Candidate:
+    return dataclasses.replace(candidate, meta={**candidate.meta, "place": place})
 
 
 def _next_usable(

@@ -26,11 +26,12 @@ class SelectionSettings:
 
     The context has ``context_turns`` turns. For each true reply, ``sources`` take turns to find ``pool`` utterances in
     a random ``share`` of the repository's dialogues. They must share a content word with the reply if it has any
-    (``related``), begin and end like it and have about its length (``alike``); all texts get the same spaces and quotes
-    (``tidy``). Of those that remain, ``false`` make a question; twice as many make a ``second`` one. ``judge`` is the
-    metric of the model pass (None for no pass). A candidate scored by fewer than ``least_raters`` people counts as not
-    judged. ``questions`` is how many are wanted (None for as many as possible). With ``random`` the false candidates
-    are drawn at random from the repository, and nobody judges them.
+    (``related``), begin and end like it, have about its length, and be longer as often as shorter (``alike``); all
+    texts get the same spaces and quotes (``tidy``). Of those that remain, ``false`` make a question; twice as many make
+    a ``second`` one. ``judge`` is the metric of the model pass (None for no pass). A candidate scored by fewer than
+    ``least_raters`` people counts as not judged. ``questions`` is how many are wanted (None for as many as possible).
+    With ``random`` the false candidates are drawn at random from those of the repository that are ``alike``, and nobody
+    judges them.
     """
 
     context_turns: int = 3

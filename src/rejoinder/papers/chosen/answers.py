@@ -1,70 +1,67 @@
-"""The networks' answers: the loss of every candidate after its context, and a generated reply to each context.
-
-Answers are cached under a digest of the request, one folder per network, so that the slow part can be done on another
-machine (``jobs``) and the tables are made from what it returns.
-"""
+"""What the systems of the ladders are asked: the loss of every candidate after its context, and alone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import gzip
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import orjson
-from numpy.typing import NDArray
 
 from rejoinder.data.questions import find_right_candidates
-from rejoinder.errors import InputError
-from rejoinder.files import sha256_of_bytes
-from rejoinder.models.tensors import read_tensors, write_tensors
-from rejoinder.paths import cache_home
+from rejoinder.files import atomic_write, sha256_of_bytes
+from rejoinder.papers.chosen.stored import CandidateKind, Losses, Positions, StoredLosses, SystemLosses
 from rejoinder.types import Question
 
-Losses = NDArray[np.float32]
+Context = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class LossRequest:
-    """Contexts, and for each the texts whose losses are needed, without duplicates."""
+    """The contexts of questions, for each the texts whose losses are needed, and which of them each set offers."""
 
-    contexts: tuple[tuple[str, ...], ...]
+    contexts: tuple[Context, ...]
     texts: tuple[tuple[str, ...], ...]
+    positions: dict[CandidateKind, Positions] = field(hash=False, compare=False)
 
     @cached_property
     def digest(self) -> str:
-        """The digest of the whole request."""
+        """The digest of contexts and texts."""
         return sha256_of_bytes(orjson.dumps([self.contexts, self.texts]))
 
-    @cached_property
-    def places(self) -> dict[tuple[tuple[str, ...], str], int]:
-        """The position of the loss of each text after its context."""
-        pairs = ((context, text) for context, texts in zip(self.contexts, self.texts, strict=True) for text in texts)
-        return {pair: place for place, pair in enumerate(pairs)}
+    def start_storing(self) -> StoredLosses:
+        """Return the stored form of this request, without any system yet."""
+        return StoredLosses(self.digest, self.positions)
 
-    @cached_property
-    def order(self) -> dict[tuple[str, ...], int]:
-        """The position of each context."""
-        return {context: place for place, context in enumerate(self.contexts)}
 
-    def at(self, questions: Sequence[Question]) -> NDArray[np.int64]:
-        """Return the positions of the candidates' losses, the true reply's first: questions, candidates."""
-        return np.array(
-            [[self.places[(context_texts(q), text)] for text in candidate_texts(q)] for q in questions],
+def make_loss_request(sets: Mapping[CandidateKind, Sequence[Sequence[Question]]]) -> LossRequest:
+    """Return the request for sets that have the same questions in the same order."""
+    contexts = [context_texts(question) for question in next(iter(sets.values()))[0]]
+    texts: list[dict[str, int]] = [{} for _ in contexts]
+    for questions in (one for kind in sets.values() for one in kind):
+        for number, question in enumerate(questions):
+            if context_texts(question) != contexts[number]:
+                raise ValueError(f"question {question.id} is not in all sets")
+            for text in candidate_texts(question):
+                texts[number].setdefault(text, len(texts[number]))
+    starts = np.cumsum([0, *map(len, texts)])
+    positions = {
+        kind: np.array(
+            [
+                [[starts[n] + texts[n][text] for text in candidate_texts(question)] for n, question in enumerate(one)]
+                for one in questions
+            ],
             np.int64,
         )
+        for kind, questions in sets.items()
+    }
+    return LossRequest(tuple(contexts), tuple(map(tuple, texts)), positions)
 
 
-class NetworkAnswers(NamedTuple):
-    """The answers of one network."""
-
-    losses: Losses
-    replies: list[str]
-
-
-def context_texts(question: Question) -> tuple[str, ...]:
+def context_texts(question: Question) -> Context:
     """The texts of a question's context."""
     return tuple(turn.text for turn in question.context)
 
@@ -76,42 +73,29 @@ def candidate_texts(question: Question) -> tuple[str, ...]:
     return (texts[truth], *(text for place, text in enumerate(texts) if place != truth))
 
 
-def make_loss_request(questions: Iterable[Question]) -> LossRequest:
-    """Return the request for the losses that some questions need."""
-    texts_by_context: dict[tuple[str, ...], dict[str, None]] = {}
-    for question in questions:
-        texts_by_context.setdefault(context_texts(question), {}).update(dict.fromkeys(candidate_texts(question)))
-    return LossRequest(tuple(texts_by_context), tuple(tuple(texts) for texts in texts_by_context.values()))
+def write_request(path: Path, request: LossRequest) -> None:
+    """Write a request, with its texts, for another machine."""
+    positions = {kind.value: one.tolist() for kind, one in request.positions.items()}
+    with atomic_write(path) as file:
+        file.write(orjson.dumps([request.contexts, request.texts, positions]))
 
 
-def ask_network(folder: Path, request: LossRequest, device: str | None = None) -> NetworkAnswers:
-    """Compute the answers of the network in a folder; replies are decoded greedily."""
+def read_request(path: Path) -> LossRequest:
+    """Read a request."""
+    contexts, texts, positions = orjson.loads(gzip.decompress(path.read_bytes()))
+    by_kind = {CandidateKind(kind): np.array(one, np.int64) for kind, one in positions.items()}
+    return LossRequest(tuple(map(tuple, contexts)), tuple(map(tuple, texts)), by_kind)
+
+
+def ask_network(folder: Path, request: LossRequest, device: str | None = None) -> tuple[SystemLosses, list[str]]:
+    """Return the losses of the network in a folder, after contexts and after an empty one, and its greedy replies."""
     from rejoinder.models.generator.model import load_generator
 
     generator = load_generator(folder, device)
-    losses = generator.losses(request.contexts, request.texts)
-    return NetworkAnswers(np.array([v for row in losses for v in row], np.float32), generator.replies(request.contexts))
+    empty = [("",)] * len(request.contexts)
+    after, alone = (_flatten(generator.losses(contexts, request.texts)) for contexts in (request.contexts, empty))
+    return SystemLosses(after, alone), generator.replies(request.contexts)
 
 
-def save_answers(folder: Path, answers: NetworkAnswers) -> None:
-    """Write answers to a folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    write_tensors(folder / "losses.safetensors", {"losses": answers.losses})
-    (folder / "replies.json").write_bytes(orjson.dumps(answers.replies))
-
-
-def load_answers(folder: Path, request: LossRequest) -> NetworkAnswers:
-    """Read the answers in a folder; raise an error if they belong to another request."""
-    try:
-        replies = orjson.loads((folder / "replies.json").read_bytes())
-    except (OSError, ValueError):
-        raise InputError(f"{folder}: has no answers of a network; load them again") from None
-    losses = read_tensors(folder / "losses.safetensors").get("losses")
-    if losses is None or len(losses) != len(request.places) or len(replies) != len(request.contexts):
-        raise InputError(f"{folder}: has answers to another request; delete it")
-    return NetworkAnswers(losses, replies)
-
-
-def chosen_answers_home(request: LossRequest) -> Path:
-    """Return the cache folder for the answers to a request."""
-    return cache_home() / "chosen" / request.digest[:16]
+def _flatten(losses: Sequence[Sequence[float]]) -> Losses:
+    return np.array([value for row in losses for value in row], np.float32)

@@ -1,242 +1,151 @@
 """The CHOSEN paper (Sato et al. 2020): test sets with well-chosen false candidates against random ones.
 
-The human ranking of the paper's ten systems was not released. Here ten systems of the same sizes are trained, and
-rankings are compared with ladders of known order instead of people.
+The human ranking of the paper's ten systems was not released. Here chosen and random sets of the same questions are
+compared by how well they order ladders of known order. What is missing on this machine is found out first; the rows
+that need it have no value, and the page says why.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-import numpy as np
-import orjson
-from numpy.typing import NDArray
-
-from rejoinder.errors import InputError
-from rejoinder.papers.base import Reproduction
+from rejoinder.data.datasets import datasets_under
+from rejoinder.models.catalog.entries import find_model
+from rejoinder.models.catalog.manifest import is_model_available
+from rejoinder.papers.base import Figure, Reproduction
 from rejoinder.papers.chosen import tables
-from rejoinder.papers.chosen.answers import (
-    LossRequest,
-    NetworkAnswers,
-    candidate_texts,
-    chosen_answers_home,
-    context_texts,
-    load_answers,
-    make_loss_request,
-)
 from rejoinder.papers.chosen.figures import draw_boxes
-from rejoinder.papers.chosen.ladders import FRACTION_SIZE, SNAPSHOTS, list_ladders, list_rungs, list_ten_systems
-from rejoinder.papers.chosen.measures import (
-    CORRUPTED_SHARES,
-    CandidateKind,
-    ChosenMeasures,
-    Ladder,
-    Values,
-    align_to_contexts,
-    corrupt_losses,
-    corrupt_replies,
-    draw_corrupted,
-    measure_set_agreement,
-    score_choices,
-    score_network_replies,
-    summarise_spread,
+from rejoinder.papers.chosen.ladders import (
+    SNAPSHOTS,
+    STEPS,
+    KnownOrder,
+    list_all_ladders,
 )
-from rejoinder.papers.chosen.sets import SHARE, ChosenSets, build_sets
+from rejoinder.papers.chosen.measures import LadderMeasures, Scoring, measure_ladder
+from rejoinder.papers.chosen.sets import CONTEXTS, SHARE, PairedSets, build_pair, read_material
+from rejoinder.papers.chosen.stored import STORED_FILE, CandidateKind, StoredLosses, read_stored_losses
 from rejoinder.papers.loader import load_notes
+from rejoinder.paths import data_home
 from rejoinder.selection.overlap import measure_overlap
-from rejoinder.types import Question
 
 _NOTES = load_notes("chosen")
-SUMMARY = "CHOSEN: ten systems and ladders of known order, by well-chosen and by random false candidates (Tables 1, 3)"
-METRICS = {
-    "BLEU-1": "bleu(n=1)",
-    "BLEU-2": "bleu(n=2)",
-    "METEOR": "meteor",
-    "ROUGE-L": "rouge_l",
-    "aptness of the replies": "aptness",
-}
+SUMMARY = "CHOSEN: well-chosen against random false candidates: agreement, TF-IDF, ladders of known order (Tables 1, 3)"
+SCORES, DIALOGUES, VECTORS = "chosen", ("dailydialog", "corpus/dialogues"), "glove-6b-50d"
+
+
+class LadderResults(NamedTuple):
+    """The ladders that could be measured, and those whose losses are not stored."""
+
+    measured: list[LadderMeasures]
+    missing: list[KnownOrder]
 
 
 def reproduce() -> Reproduction:
-    """Build the sets, read the networks' answers from the cache, and compare."""
-    sets = build_sets()
-    questions = [q for built in sets.chosen for q in built.questions] + [q for one in sets.random for q in one]
-    request = make_loss_request(questions)
-    answers = {rung.name: _read_cached_answers(rung.folder, request) for rung in list_rungs()}
-    measures = ChosenMeasurement(sets, request, answers).measure()
+    """Measure what can be measured here."""
+    missing = list_missing()
+    pair = None if {*DIALOGUES, VECTORS} & set(missing) else build_pair(read_material(CONTEXTS))
+    ladders = measure_ladders()
+    by_loss = [ladder for ladder in ladders.measured if ladder.scoring is Scoring.LOSS]
     coefficients = {
-        ladder.name: (ladder.coefficients(CandidateKind.RANDOM), ladder.coefficients(CandidateKind.CHOSEN))
-        for ladder in measures.ladders
+        ladder.order.name: (ladder.coefficients(CandidateKind.RANDOM), ladder.coefficients(CandidateKind.CHOSEN))
+        for ladder in by_loss
     }
     return Reproduction(
         "chosen",
         "CHOSEN: ranking systems by response selection",
-        tables.list_chosen_figures(measures, sets),
-        list_chosen_notes(
-            measures, sets, [read_steps(chosen_answers_home(request) / rung.folder) for rung in list_ten_systems()]
-        ),
-        {"figure-2": draw_boxes("Spearman with the ladder's order", coefficients)},
+        list_chosen_figures(pair, ladders, agreement=SCORES not in missing),
+        list_chosen_notes(pair, ladders, missing),
+        {"figure-2": draw_boxes("Spearman with the ladder's order, by loss", coefficients)},
     )
 
 
-def _read_cached_answers(folder: str, request: LossRequest) -> NetworkAnswers:
-    place = chosen_answers_home(request) / folder.replace("/", ".")
-    if not place.is_dir():
-        raise InputError(
-            f"the answers of {folder} are not in the cache; training the networks needs a GPU, see "
-            "python -m rejoinder.papers.chosen.jobs --help"
-        )
-    return load_answers(place, request)
+def list_missing() -> list[str]:
+    """Return the published sets and models that are not on this machine."""
+    names = [name for name in (SCORES, *DIALOGUES) if not _has_dataset(name)]
+    return names if is_model_available(find_model(VECTORS)) else [*names, VECTORS]
 
 
-def read_steps(folder: Path) -> int:
-    """Return how many steps a network was trained for, according to the card beside its answers."""
-    try:
-        return int(orjson.loads((folder / "generator.json").read_bytes())["about"]["recipe"]["steps"])
-    except (OSError, ValueError, KeyError, TypeError):
-        raise InputError(f"{folder}: has no card of a generator; load the answers again") from None
+def _has_dataset(name: str) -> bool:
+    root = data_home()
+    return all((root / file.path).is_file() for one in datasets_under(name) for file in one.files)
 
 
-@dataclass
-class ChosenMeasurement:
-    """Computes what the tables show from sets and answers."""
-
-    sets: ChosenSets
-    request: LossRequest
-    answers: dict[str, NetworkAnswers]
-
-    def __post_init__(self) -> None:
-        # By the questions, whose texts were tidied, and not by the items that they were made of.
-        self._truths = [""] * len(self.request.contexts)
-        for question in (q for one in self.sets.random for q in one):
-            self._truths[self.request.order[context_texts(question)]] = candidate_texts(question)[0]
-        for built in self.sets.chosen:
-            for question in built.questions:
-                self._truths[self.request.order[context_texts(question)]] = candidate_texts(question)[0]
-        if not all(self._truths):
-            raise InputError("a context of the request has no true reply; build the sets again")
-        counts = [len(texts) for texts in self.request.texts]
-        self._owners = np.repeat(np.arange(len(counts)), counts)
-        self._at = {
-            CandidateKind.CHOSEN: [self._places(built.questions) for built in self.sets.chosen],
-            CandidateKind.RANDOM: [self._places(one) for one in self.sets.random],
-        }
-        self._scored: dict[str, dict[str, Values]] = {}
-
-    def measure(self) -> ChosenMeasures:
-        """Measure the ten systems and all ladders."""
-        names = [rung.name for rung in list_ten_systems()]
-        right = {kind: np.stack([self._right(self.answers[n].losses, kind) for n in names]) for kind in CandidateKind}
-        replies = {name: np.stack([self._replies(n)[name] for n in names]) for name in METRICS}
-        return ChosenMeasures(names, right, replies, [*self._ladders(), self._corrupted()])
-
-    def _ladders(self) -> list[Ladder]:
-        ladders = []
-        for name, steps in list_ladders().items():
-            right = {
-                kind: np.stack([self._right(self.answers[s.name].losses, kind) for s in steps])
-                for kind in CandidateKind
-            }
-            replies = {metric: np.stack([self._replies(s.name)[metric] for s in steps]) for metric in METRICS}
-            ladders.append(Ladder(name, right, replies))
-        return ladders
-
-    def _corrupted(self) -> Ladder:
-        """A ladder of one system, with a share of its answers replaced by noise or by replies to other contexts."""
-        base = self.answers[FRACTION_SIZE.name]
-        names = [" / ".join(context) for context in self.request.contexts]
-        which = [draw_corrupted(names, share, "spoilt") for share in CORRUPTED_SHARES]
-        right = {
-            kind: np.stack([self._right(corrupt_losses(base.losses, self._owners, w), kind) for w in which])
-            for kind in CandidateKind
-        }
-        scored = [self._scores(corrupt_replies(base.replies, w)) for w in which]
-        replies = {metric: np.stack([one[metric] for one in scored]) for metric in METRICS}
-        return Ladder(f"corrupted output, {FRACTION_SIZE.name}", right, replies)
-
-    def _places(self, questions: Sequence[Question]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        contexts = np.array([self.request.order[context_texts(q)] for q in questions], np.int64)
-        return self.request.at(questions), contexts
-
-    def _right(self, losses: NDArray[np.float32], kind: CandidateKind) -> Values:
-        """Where a network chose the true reply: sets, contexts."""
-        size = len(self.request.contexts)
-        return np.stack(
-            [align_to_contexts(score_choices(losses, at), contexts, size) for at, contexts in self._at[kind]]
-        )
-
-    def _replies(self, name: str) -> dict[str, Values]:
-        if name not in self._scored:
-            self._scored[name] = self._scores(self.answers[name].replies)
-        return self._scored[name]
-
-    def _scores(self, replies: list[str]) -> dict[str, Values]:
-        return score_network_replies(METRICS, self.request.contexts, self._truths, replies)
+def measure_ladders(path: Path = STORED_FILE) -> LadderResults:
+    """Measure every ladder whose losses are stored, in both ways of scoring."""
+    results = LadderResults([], [])
+    stored = read_stored_losses(path) if path.is_file() else StoredLosses("", {})
+    for order in list_all_ladders():
+        measured = [measure_ladder(stored, order, scoring) for scoring in Scoring]
+        results.measured.extend(one for one in measured if one is not None)
+        results.missing.extend([order] if None in measured else [])
+    return results
 
 
-def list_chosen_notes(measures: ChosenMeasures, sets: ChosenSets, steps: Sequence[int]) -> list[str]:
-    """Sentences with figures, then those without; ``steps`` are those that the ten systems were trained for."""
+def list_chosen_figures(pair: PairedSets | None, ladders: LadderResults, agreement: bool = True) -> list[Figure]:
+    """Return all figures, in the order of the page."""
     return [
-        _describe_sets(sets),
-        *_describe_findings(measures),
+        *(tables.agreement_figures() if agreement else ()),
+        *tables.tfidf_figures(pair),
+        *tables.length_figures(pair),
+        *tables.model_pass_figures(),
+        *tables.human_ranking_figures(),
+        *tables.ladder_figures(ladders.measured, ladders.missing),
+        *tables.rung_figures(ladders.measured),
+    ]
+
+
+def list_chosen_notes(pair: PairedSets | None, ladders: LadderResults, missing: Sequence[str]) -> list[str]:
+    """Sentences with figures, then those without."""
+    return [
+        *([_NOTES.text("missing", names=", ".join(missing))] if missing else ()),
+        _NOTES.text("kappa"),
+        _NOTES.text("p-values"),
+        *([] if pair is None else [_describe_pair(pair)]),
+        _NOTES.text("tfidf-earlier"),
+        *_describe_ladders(ladders),
+        *_NOTES.paragraphs("withdrawn"),
         _NOTES.text("people"),
-        _NOTES.text("training", steps=_format_range(list(steps)), snapshots=", ".join(map(str, SNAPSHOTS))),
         _NOTES.text("choice"),
         _NOTES.text("judges"),
     ]
 
 
-def _describe_sets(sets: ChosenSets) -> str:
-    first = sets.chosen[0]
-    shared = measure_overlap(first.questions)
-    sizes = _format_range([len(built.questions) for built in sets.chosen[1:]])
+def _describe_pair(pair: PairedSets) -> str:
+    shared = measure_overlap(pair.chosen)
     return _NOTES.text(
         "sets",
-        items=len(sets.items),
-        first=len(first.questions),
-        others=len(sets.chosen) - 1,
-        sizes=sizes,
-        share=SHARE,
-        random=len(sets.random),
-        random_size=len(sets.random[0]),
+        questions=len(pair.chosen),
+        contexts=CONTEXTS,
         shared=shared.all.value,
-        possible=shared.where_possible.value,
+        random_shared=measure_overlap(pair.random).all.value,
     )
 
 
-def _describe_findings(measures: ChosenMeasures) -> Iterator[str]:
-    chosen = [summarise_spread(ladder.coefficients(CandidateKind.CHOSEN)) for ladder in measures.ladders]
-    random = [summarise_spread(ladder.coefficients(CandidateKind.RANDOM)) for ladder in measures.ladders]
-    means = [float(np.mean([one.mean for one in many])) for many in (chosen, random)]
-    deviations = [float(np.mean([one.deviation for one in many])) for many in (chosen, random)]
-    yield _NOTES.text(
-        "ladders",
-        n=len(chosen),
-        mean_chosen=means[0],
-        mean_random=means[1],
-        mean_verdict=_finding_verdict(means[0] >= means[1]),
-        deviation_chosen=deviations[0],
-        deviation_random=deviations[1],
-        deviation_verdict=_finding_verdict(deviations[0] <= deviations[1] / 2),
-    )
-    agreement = {
-        kind: measure_set_agreement(
-            np.nanmean(measures.right[kind], axis=2).T[1 if kind is CandidateKind.CHOSEN else 0 :]
-        )
-        for kind in CandidateKind
+def _describe_ladders(ladders: LadderResults) -> Iterator[str]:
+    if ladders.measured:
+        sets, questions = ladders.measured[0].right[CandidateKind.CHOSEN].shape[1:]
+        yield _NOTES.text("ladders", sets=sets, questions=questions, share=SHARE)
+        for scoring in Scoring:
+            yield _NOTES.text("findings", **_summarise(ladders.measured, scoring))
+    if ladders.missing:
+        names = "; ".join(order.name for order in ladders.missing)
+        steps = ", ".join(f"{step:,}" for step in SNAPSHOTS)
+        yield _NOTES.text("not-measured", names=names, steps=f"{STEPS:,}", snapshots=steps)
+
+
+def _summarise(measured: Sequence[LadderMeasures], scoring: Scoring) -> dict[str, object]:
+    """How often chosen sets are at least as good, and steadier, over the ladders of one way of scoring."""
+    summaries = [ladder.summaries() for ladder in measured if ladder.scoring is scoring]
+    means = [summary["difference of means"] for summary in summaries]
+    deviations = [summary["difference of standard deviations"] for summary in summaries]
+    return {
+        "scoring": scoring.value,
+        "n": len(summaries),
+        "at_least": sum(one.value >= 0 for one in means),
+        "surely_worse": sum(one.high < 0 for one in means),
+        "surely_better": sum(one.low > 0 for one in means),
+        "steadier": sum(one.value < 0 for one in deviations),
+        "surely_steadier": sum(one.high < 0 for one in deviations),
     }
-    yield _NOTES.text(
-        "agreement",
-        means=" and ".join(f"{one.mean:.3f} ({kind.value}, at least {one.low:.3f})" for kind, one in agreement.items()),
-        deviations=" and ".join(f"{one.deviation:.4f}" for one in agreement.values()),
-    )
-
-
-def _finding_verdict(reached: bool) -> str:
-    return "reached" if reached else "MISSED"
-
-
-def _format_range(sizes: list[int]) -> str:
-    return f"{min(sizes):,} to {max(sizes):,}" if min(sizes) != max(sizes) else f"{sizes[0]:,}"

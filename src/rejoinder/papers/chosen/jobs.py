@@ -1,16 +1,18 @@
-"""The slow part of ``reproduce chosen`` on a machine with a GPU: train every network and compute its answers.
+"""The slow part of ``reproduce chosen``: the losses of every system of the ladders, stored without texts.
 
-python -m rejoinder.papers.chosen.jobs dump ASKED               here: write the request
-python -m rejoinder.papers.chosen.jobs train HOME               there: train the ten systems and the ladders
-python -m rejoinder.papers.chosen.jobs answer ASKED HOME OUT    there: compute the answers of each
-python -m rejoinder.papers.chosen.jobs load ASKED OUT           here: copy the answers into the cache
+python -m rejoinder.papers.chosen.jobs ask ASKED.gz                    write what the systems are asked
+python -m rejoinder.papers.chosen.jobs selectors ASKED.gz STORED       TF-IDF and MiniLM: seconds
+python -m rejoinder.papers.chosen.jobs language-model ASKED.gz STORED  SmolLM2: about 20 minutes on a core
+python -m rejoinder.papers.chosen.jobs train HOME                      with a GPU: train the ten systems
+python -m rejoinder.papers.chosen.jobs networks ASKED.gz HOME STORED   with a GPU: their losses, their replies' scores
+
+STORED, a file that ends in .json.gz, is continued if it exists. ``rejoinder reproduce chosen`` reads the file
+stored_losses.json.gz in this folder.
 """
 
 from __future__ import annotations
 
-import gzip
-import shutil
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -20,14 +22,22 @@ from rejoinder.errors import InputError
 from rejoinder.papers.chosen.answers import (
     LossRequest,
     ask_network,
-    chosen_answers_home,
-    load_answers,
     make_loss_request,
-    save_answers,
+    read_request,
+    write_request,
 )
-from rejoinder.papers.chosen.ladders import STEPS, list_rungs, train_all_networks
+from rejoinder.papers.chosen.ladders import STEPS, list_network_folders, train_all_networks
+from rejoinder.papers.chosen.measures import score_network_replies
+from rejoinder.papers.chosen.stored import CandidateKind, StoredLosses, read_stored_losses, write_stored_losses
 
 FILE = click.Path(path_type=Path)
+METRICS = {
+    "BLEU-1": "bleu(n=1)",
+    "BLEU-2": "bleu(n=2)",
+    "METEOR": "meteor",
+    "ROUGE-L": "rouge_l",
+    "aptness of the replies": "aptness",
+}
 
 
 @click.group(help=__doc__)
@@ -37,70 +47,100 @@ def jobs() -> None:
 
 @jobs.command()
 @click.argument("asked", type=FILE)
-def dump(asked: Path) -> None:
-    """Write the request."""
-    from rejoinder.papers.chosen.sets import build_sets
+def ask(asked: Path) -> None:
+    """Build the sets and write what the systems are asked."""
+    from rejoinder.papers.chosen.sets import build_ladder_sets
 
-    sets = build_sets(lambda line: click.echo(line, err=True))
-    questions = [q for built in sets.chosen for q in built.questions] + [q for one in sets.random for q in one]
-    request = make_loss_request(questions)
-    asked.write_bytes(gzip.compress(orjson.dumps([request.contexts, request.texts]), mtime=0))
-    click.echo(f"{asked}: {len(request.contexts):,} contexts, {len(request.places):,} texts after them", err=True)
+    request = make_loss_request(build_ladder_sets(_report))
+    write_request(asked, request)
+    n_texts = sum(map(len, request.texts))
+    _report(f"{asked}: {len(request.contexts):,} contexts, {n_texts:,} texts after them")
 
 
 @jobs.command()
-@click.argument("target", type=FILE)
+@click.argument("asked", type=FILE)
+@click.argument("stored", type=FILE)
+def selectors(asked: Path, stored: Path) -> None:
+    """Compute the losses of systems that only select."""
+    from rejoinder.papers.chosen.selectors import compute_selector_losses
+
+    request = read_request(asked)
+    for losses in compute_selector_losses(request, _open_stored(stored, request)):
+        write_stored_losses(stored, losses)
+
+
+@jobs.command("language-model")
+@click.argument("asked", type=FILE)
+@click.argument("stored", type=FILE)
+def language_model(asked: Path, stored: Path) -> None:
+    """Compute the losses of SmolLM2 and of its worse versions, and store each as soon as it is done."""
+    from rejoinder.papers.chosen.language_model import compute_stored_losses
+
+    request = read_request(asked)
+    for losses in compute_stored_losses(request, _open_stored(stored, request), _report):
+        write_stored_losses(stored, losses)
+
+
+@jobs.command()
+@click.argument("home", type=FILE)
 @click.option("--steps", type=click.IntRange(min=1), default=STEPS, show_default=True)
 @click.option(
-    "--together", type=click.IntRange(min=1), default=13, show_default=True, help="How many to run at a time."
+    "--together", type=click.IntRange(min=1), default=10, show_default=True, help="How many to run at a time."
 )
 @click.option("--program", default="", help="The command that runs rejoinder, if it is not installed.")
 @click.option("--corpus", multiple=True, help="Dialogues to train on [dataset:corpus/dialogues].")
-def train(target: Path, steps: int, together: int, program: str, corpus: tuple[str, ...]) -> None:
+def train(home: Path, steps: int, together: int, program: str, corpus: tuple[str, ...]) -> None:
     """Train every network."""
-    train_all_networks(target, steps, corpus, together, program.split())
+    train_all_networks(home, steps, corpus, together, program.split())
 
 
-@jobs.command("answer")
+@jobs.command()
 @click.argument("asked", type=FILE)
-@click.argument("target", type=FILE)
-@click.argument("out", type=FILE)
+@click.argument("home", type=FILE)
+@click.argument("stored", type=FILE)
 @click.option("--device", metavar="NAME")
-@click.option("--together", type=click.IntRange(min=1), default=1, show_default=True, help="How many to run at a time.")
-def answer_all(asked: Path, target: Path, out: Path, device: str | None, together: int) -> None:
-    """Compute the answers of every network."""
+def networks(asked: Path, home: Path, stored: Path, device: str | None) -> None:
+    """Compute the losses of every network, and store each as soon as it is done."""
     request = read_request(asked)
-
-    def one(number: int) -> None:
-        rung = list_rungs()[number]
-        if not (target / rung.folder / "generator.json").is_file():
-            raise InputError(f"{target / rung.folder}: is not trained; run: train {target}")
-        save_answers(out / rung.folder.replace("/", "."), ask_network(target / rung.folder, request, device))
-        shutil.copy(target / rung.folder / "generator.json", out / rung.folder.replace("/", "."))
-        click.echo(f"{rung.name}: answers written", err=True)
-
-    with ThreadPoolExecutor(together) as pool:
-        list(pool.map(one, range(len(list_rungs()))))
-
-
-@jobs.command("load")
-@click.argument("asked", type=FILE)
-@click.argument("out", type=FILE)
-def load_all(asked: Path, out: Path) -> None:
-    """Copy answers into the cache."""
-    request = read_request(asked)
-    target = chosen_answers_home(request)
-    for rung in list_rungs():
-        name = rung.folder.replace("/", ".")
-        load_answers(out / name, request)
-        shutil.copytree(out / name, target / name, dirs_exist_ok=True)
-    click.echo(f"{target}: the answers of {len(list_rungs())} networks", err=True)
+    truths = _true_replies(request)
+    losses = _open_stored(stored, request)
+    for name, folder in list_network_folders().items():
+        if name in losses.systems:
+            continue
+        _report(name)
+        steps = read_steps(home / folder)
+        answered, replies = ask_network(home / folder, request, device)
+        scores = score_network_replies(METRICS, request.contexts, truths, replies)
+        losses = losses.add_system(name, answered, steps=steps)
+        losses = replace(losses, replies={**losses.replies, name: scores})
+        write_stored_losses(stored, losses)
 
 
-def read_request(path: Path) -> LossRequest:
-    """Read a request."""
-    contexts, texts = orjson.loads(gzip.decompress(path.read_bytes()))
-    return LossRequest(tuple(map(tuple, contexts)), tuple(map(tuple, texts)))
+def read_steps(folder: Path) -> int:
+    """Return how many steps a network was trained for, according to its card."""
+    try:
+        return int(orjson.loads((folder / "generator.json").read_bytes())["about"]["recipe"]["steps"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError(f"{folder}: has no card of a generator; train it with: train {folder.parent}") from None
+
+
+def _true_replies(request: LossRequest) -> list[str]:
+    texts = [text for texts in request.texts for text in texts]
+    return [texts[place] for place in request.positions[CandidateKind.CHOSEN][0][:, 0]]
+
+
+def _open_stored(path: Path, request: LossRequest) -> StoredLosses:
+    """Return what a file has already; raise an error if it is about another request."""
+    if not path.is_file():
+        return request.start_storing()
+    stored = read_stored_losses(path)
+    if stored.asked != request.digest:
+        raise InputError(f"{path}: has losses for other questions; delete it")
+    return stored
+
+
+def _report(line: str) -> None:
+    click.echo(line, err=True)
 
 
 if __name__ == "__main__":
