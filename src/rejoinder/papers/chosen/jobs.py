@@ -40,7 +40,7 @@ METRICS = {
 }
 
 
-@click.group(help=__doc__)
+@click.group(help=(__doc__ or "").replace("\n\npython", "\n\n\b\npython", 1))  # the commands keep their lines
 def jobs() -> None:
     """The commands of this file."""
 
