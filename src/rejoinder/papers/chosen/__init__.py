@@ -4,5 +4,5 @@ from rejoinder.papers.requirements import Requirements
 
 REPRODUCTIONS = ("chosen",)
 REQUIREMENTS = {
-    "chosen": Requirements(datasets=("chosen", "dailydialog", "corpus/dialogues"), models=("glove-6b-50d",)),
+    "chosen": Requirements(datasets=("chosen", "dailydialog", "corpus/dialogues"), row_models=("glove-6b-50d",)),
 }
