@@ -1,6 +1,7 @@
 """The findings of the IDK paper: verdicts by what its authors released, and what our own network does, without one.
 
-What counts as a difference was set before anything was measured.
+That a mean within .02 counts as no difference was set before anything was measured; the rules about large weights and
+about what stays undecided were set when the authors' weights had been seen.
 """
 
 from __future__ import annotations
