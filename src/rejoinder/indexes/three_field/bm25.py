@@ -34,7 +34,7 @@ from rejoinder.spec import check_choice, check_tokenizer
 from rejoinder.text.tokens import TokenizerName, Tokens, get_tokenizer
 from rejoinder.types import Dialogue
 
-__all__ = ["FieldHit", "FieldIndex", "Settings", "ThreeFieldIndex", "write_three_field_turns"]
+__all__ = ["FieldHit", "FieldIndex", "Once", "Settings", "ThreeFieldIndex", "write_three_field_turns"]
 
 Once: TypeAlias = Literal["never", "query", "both"]
 _LOG_ROUNDING = 2.0**-18  # the error of logarithms and their sum in single precision

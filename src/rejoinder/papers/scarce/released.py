@@ -45,7 +45,9 @@ def describe_released(lists: Sequence[ReleasedList]) -> str:
     retrieved = sum(len(one.all_fields) + len(one.past_alone) for one in lists)
     adapted = sum(one.adapted for one in lists)
     sizes = Counter(len(one.inferred) for one in lists)
-    inferred = ", ".join(f"{size} for {count} items" for size, count in sorted(sizes.items(), reverse=True))
+    inferred = ", ".join(
+        f"{size} for {count} item{'s' * (count != 1)}" for size, count in sorted(sizes.items(), reverse=True)
+    )
     return (
         f"{retrieved:,} retrieved references, {adapted} of them changed by adaptation; common-sense references per "
         f"item: {inferred}"
