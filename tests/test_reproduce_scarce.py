@@ -214,6 +214,14 @@ def test_the_authors_lists_are_counted(published: Path) -> None:
     assert share_of_hits([["a", "b", "a"]], [proposals("b", "c", "d", "e", "f", "a")]) == 0.5
 
 
+def test_the_form_of_the_annotators_is_a_project() -> None:
+    """Section 3: appropriate, neutral or not appropriate, by two annotators."""
+    from rejoinder.annotation.project_file import read_project
+
+    project = read_project(ROOT / "examples/annotation/references.toml")
+    assert (project.form, project.raters_per_unit) == ("references", 2)
+
+
 # Sets of references
 
 

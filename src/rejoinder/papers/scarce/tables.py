@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from rejoinder.data.collection import Collection
 from rejoinder.metric import parse
 from rejoinder.papers.base import Figure
@@ -143,6 +145,8 @@ DRAWN = 4  # references an item (Appendix A.3)
 DRAWS = 20  # by so many seeds, the mean of which is the figure
 DIVERSITY = f"Appendix A.3: self-BLEU-4 of {DRAWN} references drawn at random (lower is more diverse)"
 QUALITY = "Appendix A.2: quality of references (paper: RUBER; here: aptness)"
+UNAPT = "Section 3: references that are not appropriate (paper: two annotators, 150 each; here: aptness)"
+APT = 0.5  # the floor of `rejoinder augment`
 _SELF_BLEU = "self_bleu(n=4, over='references', smoothing='epsilon', tokenizer='whitespace', lowercase={lower})"
 _SMOOTHED = "self_bleu(n=4, over='references')"
 _QUALITY = "aptness"
@@ -172,7 +176,7 @@ def diversity_figures(items: Mapping[str, Item], sets: Mapping[str, References])
 
 
 def quality_figures(items: Mapping[str, Item], sets: Mapping[str, References]) -> Iterator[Figure]:
-    """The mean aptness of the references of each set, scored like replies."""
+    """The mean aptness of the references of each set, scored like replies, and how many of them are not apt."""
     for row, references in sets.items():
         replies = [(name, one) for name in items for one in references[name]]
         if not replies:
@@ -180,7 +184,10 @@ def quality_figures(items: Mapping[str, Item], sets: Mapping[str, References]) -
         judged = Collection(items=dict(items))
         for number, (name, one) in enumerate(replies):
             judged.add(Response(str(number), name, row, one.text))
-        scores = score(judged, _QUALITY)
-        at = mean_interval(scores[_QUALITY], [name for name, _ in replies])
-        published = _PUBLISHED["Appendix A.2"].get(row)
-        yield Figure(QUALITY, row, "aptness", published, at.value, at.low, at.high, at.n)
+        values = np.asarray(score(judged, _QUALITY)[_QUALITY])
+        clusters = [name for name, _ in replies]
+        at = mean_interval(values, clusters)
+        yield Figure(QUALITY, row, "aptness", _PUBLISHED["Appendix A.2"].get(row), at.value, at.low, at.high, at.n)
+        unapt = mean_interval(np.where(np.isnan(values), np.nan, values < APT), clusters)
+        known = _PUBLISHED["Section 3"].get(row)
+        yield Figure(UNAPT, row, f"aptness below {APT:g}", known, unapt.value, unapt.low, unapt.high, unapt.n)
