@@ -57,6 +57,8 @@ from rejoinder.papers.scarce.sets import (
     OURS_SINGLE,
     RELEASED_SINGLE,
     SINGLE,
+    TABLE_1,
+    TABLE_2,
     WHOLE,
     AugmentedReferences,
     PublishedReferences,
@@ -287,6 +289,7 @@ def assemble_scarce(replies: RatedResponses, stored: StoredScarce) -> Reproducti
         _NOTES.text("further", choice=CHOSEN_FURTHER),
         *_NOTES.paragraphs("history"),
         *stored.notes,
+        *_describe_missing(stored),
         _NOTES.text("reading"),
         *list_scarce_findings(figures),
         _NOTES.text("models"),
@@ -294,6 +297,13 @@ def assemble_scarce(replies: RatedResponses, stored: StoredScarce) -> Reproducti
         _NOTES.text("stored"),
     ]
     return Reproduction("scarce", "SCARCE, from our own augmentation", figures, notes)
+
+
+def _describe_missing(stored: StoredScarce) -> list[str]:
+    """Which columns and rows were not computed, if any."""
+    known = {**stored.columns, **stored.rows}
+    missing = [name for name in (*TABLE_1, *TABLE_2) if name not in known]
+    return [_NOTES.text("missing", names=", ".join(missing))] if missing else []
 
 
 def list_scarce_findings(figures: Sequence[Figure]) -> list[str]:

@@ -33,12 +33,32 @@ SINGLE, PARAPHRASE_SINGLE, OURS_SINGLE, RELEASED_SINGLE = (
     "RELEASED-SINGLE",
 )
 MULTI, PARAPHRASE_MULTI, OURS_MULTI, RELEASED_MULTI = "MULTI", "PARAPHRASE-MULTI", "OURS-MULTI", "RELEASED-MULTI"
+TABLE_1 = (
+    SINGLE,
+    PARAPHRASE_SINGLE,
+    OURS_SINGLE,
+    RELEASED_SINGLE,
+    MULTI,
+    PARAPHRASE_MULTI,
+    OURS_MULTI,
+    RELEASED_MULTI,
+)
 # The rows of Table 2.
 WHOLE, SENSE_ONLY = "ours", "common sense only"
 RETRIEVAL_ONLY, FIVE_PER_CENT = "retrieval only", "retrieval only, 5% of the corpus"
 NOT_ADAPTED, PRINTED_ONLY = "without context adaptation", "retrieval only, BM25 as printed"
 OTHER_ONLY = "retrieval only, from corpora that the judged systems never saw"
 REWORDED = "paraphrase by rewording only"
+TABLE_2 = (
+    WHOLE,
+    SENSE_ONLY,
+    RETRIEVAL_ONLY,
+    FIVE_PER_CENT,
+    NOT_ADAPTED,
+    PRINTED_ONLY,
+    OTHER_ONLY,
+    REWORDED,
+)
 FURTHER = "ours, one step further"
 References: TypeAlias = Mapping[str, tuple[Reference, ...]]  # by item
 OURS = (RETRIEVAL, SENSE)

@@ -32,6 +32,7 @@ from rejoinder.papers.scarce.sets import (
     References,
 )
 from rejoinder.scoring.api import score
+from rejoinder.seeded import stable_shuffle
 from rejoinder.stats.bootstrap import BootstrapPlan, correlation_difference, correlation_intervals
 from rejoinder.stats.correlation import correlate
 from rejoinder.stats.interval import mean_interval
@@ -106,13 +107,16 @@ def scarce_table_4(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -
 
 def gain_figures(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -> Iterator[Figure]:
     """How much additional references raise Spearman's rho; both sets use the same resamples."""
-    for more, human in GAINS:
+    for more, human in ((more, human) for more, human in GAINS if more in sets and human in sets):
         for case in CASES:
             for way in (SPEARMAN, WITHIN):
+                others = sets[human].of(case)
                 for row, values in sets[more].of(case).items():
+                    if row not in others:
+                        continue
                     one = correlation_difference(
                         values,
-                        sets[human].of(case)[row],
+                        others[row],
                         replies.ratings,
                         CORRELATIONS[way],
                         systems=replies.systems,
@@ -144,8 +148,9 @@ def _correlate_rows(
 DRAWN = 4  # references an item (Appendix A.3)
 DRAWS = 20  # by so many seeds, the mean of which is the figure
 DIVERSITY = f"Appendix A.3: self-BLEU-4 of {DRAWN} references drawn at random (lower is more diverse)"
-QUALITY = "Appendix A.2: quality of references (paper: RUBER; here: aptness)"
-UNAPT = "Section 3: references that are not appropriate (paper: two annotators, 150 each; here: aptness)"
+QUALITY = "Appendix A.2: quality of references (paper: RUBER; here: aptness of at most 300)"
+UNAPT = "Section 3: references that are not appropriate (paper: two annotators, 150 each; here: aptness of at most 300)"
+JUDGED = 300  # references of a set, drawn at random, where it has more
 APT = 0.5  # the floor of `rejoinder augment`
 _SELF_BLEU = "self_bleu(n=4, over='references', smoothing='epsilon', tokenizer='whitespace', lowercase={lower})"
 _SMOOTHED = "self_bleu(n=4, over='references')"
@@ -176,11 +181,12 @@ def diversity_figures(items: Mapping[str, Item], sets: Mapping[str, References])
 
 
 def quality_figures(items: Mapping[str, Item], sets: Mapping[str, References]) -> Iterator[Figure]:
-    """The mean aptness of the references of each set, scored like replies, and how many of them are not apt."""
+    """The mean aptness of a sample of each set, scored like replies, and how many of them are not apt."""
     for row, references in sets.items():
-        replies = [(name, one) for name in items for one in references[name]]
-        if not replies:
+        every = [(name, one) for name in items for one in references[name]]
+        if not every:
             continue
+        replies = [every[number] for number in sorted(stable_shuffle(range(len(every)), row)[:JUDGED])]
         judged = Collection(items=dict(items))
         for number, (name, one) in enumerate(replies):
             judged.add(Response(str(number), name, row, one.text))
