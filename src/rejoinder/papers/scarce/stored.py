@@ -56,9 +56,10 @@ def write_stored(stored: StoredScarce, path: Path = PATH) -> None:
 
 def read_stored(path: Path = PATH) -> StoredScarce:
     """Read the file."""
-    content = orjson.loads(gzip.decompress(path.read_bytes()))
-    parts = {part: _read_sets(content.pop(part)) for part in ("columns", "rows", "further")}
-    return StoredScarce(**{**content, "appendix": [Figure(**one) for one in content["appendix"]]}, **parts)
+    content: dict[str, Any] = orjson.loads(gzip.decompress(path.read_bytes()))
+    content |= {part: _read_sets(content[part]) for part in ("columns", "rows", "further")}
+    content["appendix"] = [Figure(**one) for one in content["appendix"]]
+    return StoredScarce(**content)
 
 
 def check_responses(stored: StoredScarce, responses: Sequence[str]) -> None:
