@@ -37,7 +37,7 @@ from tests.tiny_encoder import write_encoder
 
 HURRY = RetryPolicy(timeout=10.0, attempts=2, pause=0.01)
 COMMIT = "0123456789" * 4
-NAMED = {"minilm", "mpnet", "gte-small", "smollm2-135m", "glove-6b-50d", "qwen2.5-coder-1.5b"}
+NAMED = {"minilm", "mpnet", "gte-small", "smollm2-135m", "glove-6b-50d", "qwen2.5-coder-1.5b", "opus-mt-fr"}
 HUB = {"bert-base-uncased", "roberta-large", "gpt2", "gpt2-medium", "DialoGPT-large", "comet"}
 
 

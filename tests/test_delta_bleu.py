@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from rejoinder.errors import SpecError
+from rejoinder.errors import InputError, SpecError
 from rejoinder.metrics.bleu import Bleu
 from rejoinder.metrics.delta_bleu import DeltaBleu
 from rejoinder.types import Item, Pair, Reference, Response
@@ -116,6 +116,13 @@ def test_scores_become_weights_source_by_source() -> None:
     ]
     assert DeltaBleu(weight="score", other=0.5).weights(references) == [1.0, 0.5, 0.25, 0.0, 0.5, 0.5]
     assert DeltaBleu(other=0.5).weights(references) == [1.0, 0.5, 0.5, 0.5, 0.5, 0.5]
+
+
+def test_probabilities_are_weights_as_they_are() -> None:
+    references = [Reference("a"), Reference("b", "retrieval", 0.7), Reference("c", "retrieval")]
+    assert DeltaBleu(weight="probability", retrieval=0.5).weights(references) == [1.0, 0.35, 0.5]
+    with pytest.raises(InputError, match="needs scores from 0 to 1, a reference has 4"):
+        DeltaBleu(weight="probability").weights([Reference("b", "retrieval", 4.0)])
 
 
 def test_edited_by_people_counts_as_human_and_named_sources_have_their_own_weight() -> None:

@@ -1,7 +1,9 @@
-"""`reproduce scarce` on made-up talks: proposals, the order of adapting, sets, tables, jobs."""
+"""`reproduce scarce` on made-up talks: proposals, the order of adapting, sets, tables, stored scores, jobs."""
 
 from __future__ import annotations
 
+import gzip
+import json
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -16,9 +18,10 @@ from click.testing import CliRunner
 
 from rejoinder.augmentation.acceptance import AdaptationOutcome
 from rejoinder.augmentation.proposal import Proposal
-from rejoinder.augmentation.store import CachedTails, EventTails, ValueStore, digest_parts
+from rejoinder.augmentation.store import CachedParaphrases, CachedTails, EventTails, ValueStore, digest_parts
 from rejoinder.cli import program
 from rejoinder.data.collection import Collection
+from rejoinder.data.inputs import read
 from rejoinder.errors import InputError
 from rejoinder.papers.loader import load_published
 from rejoinder.papers.scarce import jobs as _scarce_jobs
@@ -26,31 +29,38 @@ from rejoinder.papers.scarce import measures, scarce, tables
 from rejoinder.papers.scarce import sets as reference_sets
 from rejoinder.papers.scarce.measures import CASES, collect_rated
 from rejoinder.papers.scarce.proposals import (
-    COMET,
-    MATCHED,
+    OTHER,
     PART,
+    PRINTED,
     RETRIEVAL,
-    WIDE,
-    WIDE_PART,
+    SENSE,
+    WIDER,
     ProposalPlace,
     close_punctuation,
     draw_corpus_part,
-    generate_proposals,
     list_adaptations,
     restore_spelling,
     space_punctuation,
+    spell_like_rated,
+    spell_plainly,
 )
-from rejoinder.papers.scarce.scarce import describe_adaptation
+from rejoinder.papers.scarce.released import describe_released, read_released, share_of_hits
+from rejoinder.papers.scarce.scarce_choice import choose, list_further, unrated_items
+from rejoinder.papers.scarce.selection import CHOSEN, CHOSEN_FURTHER, ReferenceSelection
 from rejoinder.papers.scarce.sets import (
     AugmentedReferences,
+    PublishedReferences,
     combine_outcomes,
     human_references,
     merge_references,
     paraphrase_references,
     table_2_references,
 )
+from rejoinder.papers.scarce.stored import PATH, StoredScarce, check_responses, read_stored, write_stored
+from rejoinder.stats.interval import Interval
 from rejoinder.types import Dialogue, Item, Rating, Reference, Response, Turn
 
+ROOT = Path(__file__).parents[1]
 TALK = Dialogue(
     "test-7",
     tuple(
@@ -124,13 +134,21 @@ def test_punctuation_is_spaced_as_in_the_rated_replies(text: str, wanted: str) -
     assert space_punctuation(text) == wanted == space_punctuation(wanted)
 
 
-def test_common_sense_is_asked_in_plain_writing_and_answers_spaced() -> None:
-    knowing = Knowing()
+def test_common_sense_reads_plain_writing() -> None:
     [item] = restore_spelling([ITEM], {"test-7": TALK})
-    [found] = generate_proposals([item], knowing)
-    assert [one.text for one in found] == ["I feel sad .", "I want to help you ."]
-    assert {head for head, _ in knowing.asked} == {"PersonX lost PersonX's keys."}
     assert close_punctuation(item.context)[0].text == "Hi, Tom."
+
+
+@pytest.mark.parametrize(
+    ("plain", "rated"),
+    [
+        ("I don't know.", "i do n't know ."),
+        ("No, I'm okay, really.", "no , i 'm okay , really ."),
+        ("It's Tom’s.", "it 's tom 's ."),
+    ],
+)
+def test_a_text_is_spelled_like_the_rated_replies_and_back(plain: str, rated: str) -> None:
+    assert spell_like_rated(plain) == rated == spell_like_rated(spell_plainly(rated))
 
 
 def test_a_twentieth_of_a_corpus_is_always_the_same_one() -> None:
@@ -144,10 +162,64 @@ def test_a_twentieth_of_a_corpus_is_always_the_same_one() -> None:
 
 def test_the_first_proposal_of_every_item_is_adapted_before_the_second() -> None:
     many = proposals(*(f"text {n}" for n in range(20)))
-    found = list_adaptations({MATCHED: [[], many], RETRIEVAL: [many, many[:1]], COMET: [many[:2], many[:2]]})
-    assert found[:3] == [ProposalPlace(RETRIEVAL, 0, 0), ProposalPlace(RETRIEVAL, 1, 0), ProposalPlace(RETRIEVAL, 0, 1)]
-    assert [sum(place.source == source for place in found) for source in (RETRIEVAL, COMET, MATCHED)] == [21, 4, 20]
-    assert [place.source for place in found] == [RETRIEVAL] * 21 + [COMET] * 4 + [MATCHED] * 20
+    found = list_adaptations([many, many[:1]])
+    assert found[:3] == [ProposalPlace(0, 0), ProposalPlace(1, 0), ProposalPlace(0, 1)]
+    assert len(found) == 21
+
+
+# The choice
+
+
+def test_a_selection_leaves_out_what_is_long_unapt_or_alike() -> None:
+    found = [
+        Proposal(text, "retrieval", score)
+        for text, score in [("a b c", 0.9), ("a b c d", 0.8), ("x", 0.2), ("y z", 0.6)]
+    ]
+    assert [one.text for one in ReferenceSelection(10).select(found)] == ["a b c", "a b c d", "x", "y z"]
+    assert [one.text for one in ReferenceSelection(3, 3).select(found)] == ["a b c", "x"]
+    assert [one.text for one in ReferenceSelection(10, least=0.5, alike=0.8).select(found)] == ["a b c", "y z"]
+    assert str(ReferenceSelection(10, 12, 0.7, weighted=True)) == (
+        "5 + 5, at most 12 words, aptness of 0.7 or more, weighted by aptness"
+    )
+
+
+def test_the_first_set_that_is_nearly_the_best_is_chosen() -> None:
+    def cases(value: float) -> dict[str, Interval]:
+        return {case: Interval(value, value - 0.1, value + 0.1, 9, 0, 3) for case in CASES}
+
+    small, middle, large = (ReferenceSelection(size) for size in (10, 20, 40))
+    assert choose({small: cases(0.1), middle: cases(0.196), large: cases(0.2)}) == middle
+    assert list_further(small)[0] == large
+
+
+def test_no_rated_context_helps_to_choose(published: Path) -> None:
+    items, people = unrated_items()
+    rated = {item.dialogue for item in scarce.items_to_augment()}
+    assert len(items) == 120
+    assert not rated & {item.dialogue for item in items}
+    assert all(len(people[item.id]) > 1 for item in items)
+
+
+def test_what_is_used_is_what_the_page_of_the_choice_names() -> None:
+    page = (ROOT / "docs/results/scarce-choice.md").read_text(encoding="utf-8")
+    assert f"Chosen: {CHOSEN}. Chosen beyond the paper: {CHOSEN_FURTHER}." in page
+
+
+def test_the_authors_lists_are_counted(published: Path) -> None:
+    lists = read_released()
+    assert describe_released(list(lists.values())) == (
+        "1,000 retrieved references, 49 of them changed by adaptation; common-sense references per item: 22 for 52 "
+        "items, 13 for 1 item, 12 for 24 items, 0 for 23 items"
+    )
+    assert share_of_hits([["a", "b", "a"]], [proposals("b", "c", "d", "e", "f", "a")]) == 0.5
+
+
+def test_the_form_of_the_annotators_is_a_project() -> None:
+    """Section 3: appropriate, neutral or not appropriate, by two annotators."""
+    from rejoinder.annotation.project_file import read_project
+
+    project = read_project(ROOT / "examples/annotation/references.toml")
+    assert (project.form, project.raters_per_unit) == ("references", 2)
 
 
 # Sets of references
@@ -157,36 +229,21 @@ def augmented() -> AugmentedReferences:
     """Two items; of the first all was adapted, of the second nothing was tried."""
     found = {
         RETRIEVAL: [proposals("It rains .", "Go on ."), proposals("Go on .")],
-        COMET: [proposals("I feel sad .", source="commonsense/comet"), []],
-        PART: [[], []],
-        WIDE: [[], []],
-        WIDE_PART: [[], []],
-        MATCHED: [[], proposals("I want to eat .", source="commonsense/atomic")],
+        SENSE: [proposals("i feel sad", source="commonsense/atomic"), []],
+        **{source: [[], []] for source in (PART, PRINTED, OTHER, WIDER)},
     }
-    places = [
-        ProposalPlace(RETRIEVAL, 0, 0),
-        ProposalPlace(RETRIEVAL, 0, 1),
-        ProposalPlace(COMET, 0, 0),
-        ProposalPlace(MATCHED, 1, 0),
-    ]
-    outcomes = [outcome("It rains .", "It pours."), outcome("Go on ."), outcome("I feel sad .", "I am sad .")]
-    return combine_outcomes(["one", "two"], found, places, outcomes)
+    places = [ProposalPlace(0, 0), ProposalPlace(0, 1), ProposalPlace(1, 0)]
+    return combine_outcomes(["one", "two"], found, places, [outcome("It rains .", "It pours."), outcome("Go on .")])
 
 
 def test_both_the_text_and_what_it_was_adapted_to_are_references() -> None:
-    found = augmented().added(RETRIEVAL, COMET)
-    assert [one.text for one in found["one"]] == ["It rains .", "Go on .", "I feel sad .", "It pours .", "I am sad ."]
+    found = augmented().added(RETRIEVAL, SENSE)
+    assert [one.text for one in found["one"]] == ["It rains .", "Go on .", "i feel sad", "It pours ."]
     assert found["one"][3].origin == "It rains ."
     assert [one.text for one in found["two"]] == ["Go on ."]
-    plain = augmented().added(RETRIEVAL, COMET, adapted=False)
-    assert [one.text for one in plain["one"]] == ["It rains .", "Go on .", "I feel sad ."]
-
-
-def test_what_was_not_tried_is_told() -> None:
-    assert describe_adaptation(augmented(), 3) == (
-        "Adaptation: retrieval: 2 of 2 (1 accepted, 1 less likely); common sense: 1 of 1 (1 accepted); retrieval, 5% "
-        "of the corpus: 0 of 0; common sense, matched: 0 of 1. Limited to the first 3 texts (--adapt 3)."
-    )
+    plain = augmented().added(RETRIEVAL, SENSE, adapted=False)
+    assert [one.text for one in plain["one"]] == ["It rains .", "Go on .", "i feel sad"]
+    assert augmented().verdicts == {"adapted": 1, "less likely": 1, "not tried": 1}
 
 
 def test_a_text_stands_once_in_a_set_and_the_human_one_stays_human() -> None:
@@ -196,25 +253,14 @@ def test_a_text_stands_once_in_a_set_and_the_human_one_stays_human() -> None:
         *[("Go on .", "human"), ("It rains .", "retrieval"), ("It pours .", "retrieval")]
     ]
     rows = table_2_references(people, augmented())
-    assert list(rows) == [
-        "ours",
-        "common sense only",
-        "common sense only, from knowledge files by matching",
-        "retrieval only",
-        "retrieval only, 5 and 5 by BM25 as released",
-        "retrieval only, 5% of the corpus",
-        "without context adaptation",
-        "without the wide search",
-    ]
-    assert list(load_published("scarce")["Table 2"]) == [list(rows)[n] for n in (0, 1, 3, 5, 6)]
-    assert [one.text for one in rows[reference_sets.SENSE]["one"]] == ["Go on .", "I feel sad .", "I am sad ."]
-    assert [one.text for one in rows[reference_sets.MATCHED_SENSE]["two"]] == ["No .", "I want to eat ."]
+    assert list(load_published("scarce")["Table 2"]) == list(rows)[:5]
+    assert [one.text for one in rows[reference_sets.SENSE_ONLY]["one"]] == ["Go on .", "i feel sad"]
     assert all(of_set[item][0].source == "human" for of_set in rows.values() for item in people)
 
 
 def test_every_reference_gets_up_to_five_paraphrases() -> None:
     text = "i think you should take the train because the bus is always late ."
-    found = paraphrase_references({"one": (Reference(text), Reference("no , i do n't like it ."))})
+    found = paraphrase_references({"one": (Reference(text), Reference("no , i do n't like it ."))}, "rewording")
     assert 5 < len(found["one"]) <= 10
     assert {one.source for one in found["one"]} == {"paraphrase"}
     assert text not in {one.text for one in found["one"]}
@@ -266,9 +312,15 @@ def made(data: Collection) -> AugmentedReferences:
     items = list(data.items)
     found = {
         source: [proposals(*(" ".join(random.choice(WORDS, 7)).capitalize() for _ in range(6))) for _ in items]
-        for source in (RETRIEVAL, COMET, PART, MATCHED, WIDE, WIDE_PART)
+        for source in (RETRIEVAL, SENSE, PART, PRINTED, OTHER, WIDER)
     }
-    return combine_outcomes(items, found, list_adaptations(found), [])
+    return combine_outcomes(items, found, list_adaptations(found[RETRIEVAL]), [])
+
+
+def stored(data: Collection) -> StoredScarce:
+    people = human_references(data.items.values())
+    every = PublishedReferences(people, people, people, people)
+    return scarce.score_sets(collect_rated(data), list(data.items.values()), every, made(data), "rewording")
 
 
 def test_the_tables_hold_what_scipy_finds(cheap: None) -> None:
@@ -279,11 +331,11 @@ def test_the_tables_hold_what_scipy_finds(cheap: None) -> None:
     data = replies()
     people = human_references(data.items.values())
     given = made(data)
-    found = scarce.assemble_scarce(collect_rated(data), people, people, given, 0)
+    found = scarce.assemble_scarce(collect_rated(data), stored(data))
     figures = {(f.table, f.row, f.column): f for f in found.figures}
     assert len(figures) == len(found.figures)
 
-    ours = merge_references(people, given.added(RETRIEVAL, WIDE, COMET))
+    ours = merge_references(people, given.added(RETRIEVAL, SENSE))
     items = {name: replace(item, references=ours[name]) for name, item in data.items.items()}
     spec = "bleu(smoothing='epsilon', tokenizer='whitespace')"  # lower-casing is the default
     scores = score(Collection(items=items, responses=data.responses), spec)
@@ -310,17 +362,49 @@ def test_the_tables_hold_what_scipy_finds(cheap: None) -> None:
 
 def test_case_changes_overlap_alone_and_the_notes_say_what_was_not_adapted(cheap: None) -> None:
     data = replies(6)
-    people = human_references(data.items.values())
-    found = scarce.assemble_scarce(collect_rated(data), people, people, made(data), 0)
+    found = scarce.assemble_scarce(collect_rated(data), stored(data))
     lower = {f.row for f in found.figures if f.table == f"Table 1: Spearman, {CASES[1]}"}
     assert lower == set(measures.OVERLAP)
-    assert "retrieval: 0 of 36;" in found.notes[2]
-    assert found.notes[2].endswith("Limited to the first 0 texts (--adapt 0).")
-    assert found.notes[3].startswith("References per item: SINGLE 1.0, ")
+    notes = "\n".join(found.notes)
+    assert "Adaptation: 0 of 36 retrieved texts were tried, 0 adapted;" in notes
+    assert "References per item: SINGLE 1.0, " in notes
     diverse = [f for f in found.figures if f.table == tables.DIVERSITY]
-    assert {f.row for f in diverse} == {"ours", "paraphrase"}  # the others have no four references
+    assert {f.row for f in diverse} == {
+        "ours",
+        "paraphrase",
+        "paraphrase by rewording",
+    }  # others have no four references
     assert {f.published for f in diverse} == {0.134, 0.36, None}
     assert {"single", "retrieval", "common sense"} <= {f.row for f in found.figures if f.table == tables.QUALITY}
+
+
+def test_stored_scores_give_the_same_tables(cheap: None, tmp_path: Path) -> None:
+    data, path = replies(6), tmp_path / "stored.json.gz"
+    fresh = stored(data)
+    write_stored(fresh, path)
+    again = read_stored(path)
+    assert scarce.assemble_scarce(collect_rated(data), again) == scarce.assemble_scarce(collect_rated(data), fresh)
+    check_responses(again, list(data.responses))
+    with pytest.raises(InputError, match="not those whose scores are stored"):
+        check_responses(again, list(data.responses)[1:])
+    assert b"rains here" not in gzip.decompress(path.read_bytes())
+
+
+def test_the_page_is_what_the_stored_scores_give(published: Path) -> None:
+    written = json.loads((ROOT / "docs/results/scarce.json").read_text(encoding="utf-8"))
+    cells = {(one["table"], one["row"], one["column"]): one for one in written}
+    rebuilt = list(tables.scarce_table_2(collect_rated(read("dataset:gupta/single")), read_stored(PATH).rows))
+    assert rebuilt
+    for figure in rebuilt:
+        cell = cells[figure.table, figure.row, figure.column]
+        assert (figure.measured, figure.low, figure.high) == pytest.approx(
+            (cell["measured"], cell["low"], cell["high"]), abs=2e-6
+        )
+
+
+def test_all_missing_models_are_named_before_any_work(published: Path, own_cache: Path) -> None:
+    with pytest.raises(InputError, match="needs smollm2-135m, opus-mt-fr, minilm, glove-6b-50d; get each with"):
+        scarce.reproduce(adapt=0)
 
 
 def test_self_bleu_of_equal_references_is_one_and_of_different_ones_nearly_zero() -> None:
@@ -351,6 +435,21 @@ def test_tails_are_asked_for_once_and_survive_a_torn_line(tmp_path: Path) -> Non
     assert len(knowing.asked) == 23
 
 
+def test_paraphrases_are_written_once(tmp_path: Path) -> None:
+    class Writer:
+        asked = 0
+
+        def write(self, texts: Sequence[str], count: int) -> list[list[str]]:
+            self.asked += len(texts)
+            return [[f"{text} {n}" for n in range(count)] for text in texts]
+
+    writer, path = Writer(), tmp_path / "paraphrases.jsonl"
+    first = CachedParaphrases(lambda: writer, "one", path).write(["a", "b"], 2)
+    assert first == [["a 0", "a 1"], ["b 0", "b 1"]]
+    assert CachedParaphrases(lambda: pytest.fail("opened"), "one", path).write(["b", "a"], 2) == first[::-1]
+    assert writer.asked == 2
+
+
 def test_a_store_passes_over_what_it_cannot_read(tmp_path: Path) -> None:
     path, elsewhere = tmp_path / "own.jsonl", tmp_path / "other.jsonl"
     path.write_bytes(b'{"key": "a", "tails": ["x"]}\n{"key": "b"}\n[1]\n{"no\n\xff\n')
@@ -376,21 +475,13 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     [item] = restore_spelling([ITEM], {"test-7": TALK})
     other = Dialogue("train-1", tuple(map(Turn, ["I lost my bag .", "Oh no ! That is bad .", "Help me , please ."])))
     monkeypatch.setattr(scarce, "items_to_augment", lambda: [item])
-    monkeypatch.setattr(scarce, "_read_daily_dialogues", lambda split: {"train-1": other})
-    monkeypatch.setattr(scarce, "match_proposals", lambda items: [proposals("I want to run .") for _ in items])
+    monkeypatch.setattr(scarce, "read_daily_dialogues", lambda split: {"train-1": other})
 
 
 def test_the_jobs_are_plain_and_in_their_order(small: None) -> None:
     found = orjson.loads(orjson.dumps(_scarce_jobs.list_scarce_jobs()))
-    kinds = [job["kind"] for job in found]
-    assert kinds[:5] == ["tails"] * 5
-    assert kinds[-1] == "adapt"
-    assert found[-1]["text"] == "I want to run ."
-    first = found[5]
-    assert (first["kind"], first["text"]) == ("adapt", "Oh no ! That is bad .")
-    assert first["context"][0] == ["A", "Hi , Tom ."]
-    [inferring] = [job for job in found if job["kind"] == "infer"]
-    assert inferring["questions"][0] == ["oReact", 3, "PersonX lost PersonX's keys."]
+    assert found[0]["text"] == "Oh no ! That is bad ."
+    assert found[0]["context"][0] == ["A", "Hi , Tom ."]
 
 
 def test_what_another_machine_did_is_not_done_again(
@@ -403,39 +494,24 @@ def test_what_another_machine_did_is_not_done_again(
     from rejoinder.augmentation import adaptation as adapting
     from rejoinder.models.delorean.settings import DeloreanSettings
 
-    knowing = Knowing()
-
-    def kept() -> CachedTails:
-        return CachedTails(lambda: knowing, "one", _scarce_jobs.cache_home() / "tails" / "comet.jsonl")
-
-    for module in (scarce, _scarce_jobs):
-        monkeypatch.setattr(module, "cached_comet", kept)
     monkeypatch.setattr(adapting, "DeloreanSettings", lambda: DeloreanSettings(iterations=1, updates=1, extra=2))
     jobs, out = tmp_path / "jobs.jsonl", tmp_path / "out.jsonl"
     invoke(["dump", str(jobs)])
-    assert not knowing.asked
-
     there = tmp_path / "there"
     tiny_language_model.install(there)
     tiny_language_model.install(own_cache)
     monkeypatch.setenv("REJOINDER_CACHE", str(there))
     invoke(["run", str(jobs), str(out)])
-    asked = len(knowing.asked)
-    assert asked == 5
 
     monkeypatch.setenv("REJOINDER_CACHE", str(own_cache))
-    assert "5 new lines in tails/comet.jsonl" in invoke(["load", str(out)])
-    assert "0 new lines in tails/comet.jsonl" in invoke(["load", str(out)])
+    assert "1 new lines in adaptations/" in invoke(["load", str(out)])
+    assert "0 new lines in adaptations/" in invoke(["load", str(out)])
     monkeypatch.setattr(adapting, "_open_model", lambda *_: pytest.fail("the language model was opened"))
-    from rejoinder.papers.scarce.scarce import adapt_first
-
     items = scarce.items_to_augment()
-    found = adapt_first(items, scarce.propose_from_sources(items, kept()))
-    assert len(knowing.asked) == asked
-    assert all("not tried" not in verdicts for verdicts in found.verdicts.values())
-    assert sum(found.verdicts[COMET].values()) == 2
-    assert "the first 9 of 9 texts are adapted" in invoke(["known"])
-    assert adapt_first(items, scarce.propose_from_sources(items, kept()), 1).verdicts[COMET] == {"not tried": 2}
+    retrieved = {RETRIEVAL: scarce.retrieve_chosen(items)}
+    assert "not tried" not in scarce.adapt_first(items, retrieved).verdicts
+    assert "the first 1 of 1 texts are adapted" in invoke(["known"])
+    assert scarce.adapt_first(items, retrieved, 0).verdicts == {"not tried": 1}
 
 
 def invoke(arguments: Sequence[str]) -> str:
@@ -445,7 +521,7 @@ def invoke(arguments: Sequence[str]) -> str:
 
 
 def test_a_result_cannot_name_a_file_outside_the_caches(own_cache: Path) -> None:
-    for name in ("../x.jsonl", "scores/x.jsonl", "tails/../x.jsonl", "tails/x.txt"):
+    for name in ("../x.jsonl", "scores/x.jsonl", "adaptations/../x.jsonl", "adaptations/x.txt"):
         with pytest.raises(InputError, match="is not a file of the caches"):
             _scarce_jobs.fill_caches([{"file": name, "line": {}}])
 

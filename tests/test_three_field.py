@@ -15,7 +15,7 @@ import pytest
 
 from rejoinder.augmentation.retrieval import Retrieval
 from rejoinder.errors import InputError, SpecError
-from rejoinder.indexes.three_field.bm25 import Settings, ThreeFieldIndex
+from rejoinder.indexes.three_field.bm25 import Once, Settings, ThreeFieldIndex
 from rejoinder.indexes.three_field.cache import open_three_field
 from rejoinder.indexes.three_field.dense import DenseThreeFieldIndex
 from rejoinder.indexes.three_field.hybrid import HybridThreeFieldIndex
@@ -391,3 +391,34 @@ def test_the_example_items_serve_each_other_as_a_corpus_and_get_fifteen_referenc
     for item, found in zip(items, Retrieval().over_file(file).propose(items, 15), strict=True):
         assert len({proposal.text for proposal in found}) == 15
         assert not {proposal.text for proposal in found} & turns[item.dialogue]
+
+
+@pytest.mark.parametrize("once", ["never", "query", "both"])
+def test_words_may_keep_their_case_and_count_once(tmp_path: Path, once: Once) -> None:
+    """The scores of the past alone are the formula's, with the words that the settings name."""
+    talks = [["Go , go !", "Yes ."], ["go go , Tom", "No ."], ["Sit down .", "Why ?"], ["Go home , go", "Never ."]]
+    dialogues = [Dialogue(f"d{n}", tuple(map(Turn, talk))) for n, talk in enumerate(talks)]
+    settings = Settings(1.5, 0.75, tokenizer="whitespace", lowercase=False, once=once)
+    index = ThreeFieldIndex.build(dialogues, tmp_path / "index", settings=settings, epsilon=EPSILON)
+    asked = Item("i", (Turn("Go , Go now"),))
+    pasts = [words for talk in talks for words in ([], talk[0].split())]
+    bags = [Counter(set(words) if once == "both" else words) for words in pasts]
+    mean = sum(sum(bag.values()) for bag in bags) / len(bags)
+    words = asked.context[0].text.split() if once == "never" else sorted(set(asked.context[0].text.split()))
+    wanted = []
+    for bag in bags:
+        damped = 1.5 * (0.25 + 0.75 * sum(bag.values()) / mean)
+        score = sum(
+            math.log(len(bags) / sum(word in other for other in bags)) * 2.5 * bag[word] / (damped + bag[word])
+            for word in words
+            if bag[word]
+        )
+        wanted.append(math.log(max(score, EPSILON)))
+    assert index.scores(asked) == pytest.approx(wanted, abs=1e-5)
+
+
+def test_settings_of_words_are_checked() -> None:
+    with pytest.raises(SpecError, match="tokenizer='rouge' lower-cases"):
+        Settings(tokenizer="rouge", lowercase=False)
+    with pytest.raises(SpecError, match="once"):
+        Settings(once="twice")  # type: ignore[arg-type]

@@ -67,7 +67,7 @@ def test_a_long_text_loses_its_end(there: Translator) -> None:
 
 
 def test_there_and_back_makes_paraphrases(folders: tuple[Path, Path]) -> None:
-    method = BackTranslation(*map(str, folders))
+    method = BackTranslation(*map(str, folders), similarity=-1)
     found = paraphrase(TEXTS, method, count=2)
     assert found[3] == []
     for text, made in zip(TEXTS[:3], found, strict=False):
@@ -75,6 +75,11 @@ def test_there_and_back_makes_paraphrases(folders: tuple[Path, Path]) -> None:
         assert all((one.source, one.origin) == ("paraphrase", text) and one.text != text for one in made)
     assert any(found)
     assert paraphrase(TEXTS[:1], method, count=2) == found[:1]
+
+
+def test_a_round_trip_that_changes_the_meaning_is_left_out(folders: tuple[Path, Path]) -> None:
+    method = BackTranslation(*map(str, folders), similarity=1.0)  # a network without training says anything
+    assert not any(paraphrase(TEXTS[:2], method, count=2))
 
 
 def test_a_model_that_is_not_here_is_a_users_error(tmp_path: Path) -> None:

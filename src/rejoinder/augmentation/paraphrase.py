@@ -17,6 +17,7 @@ from rejoinder import spec as specs
 from rejoinder.augmentation.proposal import Proposal
 from rejoinder.augmentation.substitution import SynonymReplacement, apply_replacements, find_replacements
 from rejoinder.errors import InputError, SpecError, nearest
+from rejoinder.models.encoder.factory import load_encoder
 from rejoinder.text.english.contractions import toggle_contractions
 from rejoinder.text.english.markers import replace_marker
 from rejoinder.text.english.word_order import reorder_text
@@ -127,13 +128,17 @@ class Prompted:
 class BackTranslation:
     """A text translated by the model ``there`` and back by the model ``back``, both sampled; needs torch.
 
-    A model is a folder or a name in the hub's local cache. The temperature is the default of Xie et al. (2020).
+    A model is a folder, a name in the hub's local cache, or a direction of the catalog's ``opus-mt-fr``. The
+    temperature is the default of Xie et al. (2020). A round trip may change what a text says: one whose cosine to the
+    text, by ``encoder``, is below ``similarity`` is left out.
     """
 
-    there: str
-    back: str
+    there: str = "opus-mt-fr/en-fr"
+    back: str = "opus-mt-fr/fr-en"
     temperature: float = 0.9
     seed: int = 0
+    similarity: float = 0.6
+    encoder: str = "aptness"
 
     def write(self, texts: Sequence[str], count: int) -> list[list[str]]:
         """Return up to ``count`` round trips per text, without those equal to the text or to each other."""
@@ -147,10 +152,19 @@ class BackTranslation:
                 break
             seed = self.seed * 1_000 + number
             translations = there.translate([texts[i] for i in lacking], self.temperature, seed)
-            for i, text in zip(lacking, back.translate(translations, self.temperature, seed), strict=True):
+            texts_back = back.translate(translations, self.temperature, seed)
+            for i, text in self._same_meaning(texts, list(zip(lacking, texts_back, strict=True))):
                 if _is_another(text, texts[i]):
                     samples_by_text[i].setdefault(text)
         return [list(samples) for samples in samples_by_text]
+
+    def _same_meaning(self, texts: Sequence[str], trips: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
+        """Return the round trips that say the same as their text, each with the number of the text."""
+        if self.similarity <= -1:
+            return list(trips)
+        vectors = load_encoder(self.encoder).encode([text for i, other in trips for text in (texts[i], other)])
+        cosines = (vectors[::2] * vectors[1::2]).sum(axis=1)
+        return [trip for trip, cosine in zip(trips, cosines, strict=True) if cosine >= self.similarity]
 
 
 METHODS: dict[str, type[Paraphraser]] = {

@@ -10,10 +10,11 @@ from rejoinder import spec as specs
 from rejoinder.augmentation.proposal import Proposal
 from rejoinder.data.inputs import Input
 from rejoinder.errors import InputError, SpecError
-from rejoinder.indexes.three_field.bm25 import FieldHit, FieldIndex, Settings
+from rejoinder.indexes.three_field.bm25 import FieldHit, FieldIndex, Once, Settings
 from rejoinder.indexes.three_field.cache import Dialogues, ThreeFieldKind, open_three_field
 from rejoinder.indexes.three_field.fields import FIELD_NAMES
 from rejoinder.text.normalise import normalise_text
+from rejoinder.text.tokens import TokenizerName
 from rejoinder.types import Dialogue, Item, Record, Turn
 
 SOURCE = "retrieval"
@@ -36,6 +37,9 @@ class Retrieval:
     encoder: str = "aptness"
     weight: float = 17.0
     past_alone: bool = False
+    tokenizer: TokenizerName = "words"
+    lowercase: bool = True
+    once: Once = "never"
 
     def __str__(self) -> str:
         return specs.format_spec("retrieval", self)
@@ -54,7 +58,7 @@ class Retrieval:
             dialogues if callable(dialogues) else lambda: dialogues,
             self.kind,
             digest=digest,
-            settings=Settings(self.k1, self.b, self.past, self.future),
+            settings=Settings(self.k1, self.b, self.past, self.future, self.tokenizer, self.lowercase, self.once),
             epsilon=self.epsilon,
             encoder=encoder,
             weight=self.weight,
@@ -117,15 +121,18 @@ class RetrievalSource:
         """
         if n < 1:
             raise SpecError(f"n must be at least 1, found {n}")
-        whole = self._search(FIELD_NAMES, items, n, split)
+        whole = self.search(items, n, FIELD_NAMES, split)
         if not self.past_alone:
             return whole
         return [
             _interleave_hits(*lists, n)
-            for lists in zip(whole, self._search(FIELD_NAMES[:1], items, n, split), strict=True)
+            for lists in zip(whole, self.search(items, n, FIELD_NAMES[:1], split), strict=True)
         ]
 
-    def _search(self, fields: Sequence[str], items: Sequence[Item], n: int, split: str | None) -> list[list[Proposal]]:
+    def search(
+        self, items: Sequence[Item], n: int, fields: Sequence[str] = FIELD_NAMES, split: str | None = None
+    ) -> list[list[Proposal]]:
+        """Return up to n proposals for each item by some of the fields, best first; texts as in ``propose``."""
         proposals: list[list[Proposal]] = [[] for _ in items]
         rows, size = list(range(len(items))), n + _SPARE
         while rows:

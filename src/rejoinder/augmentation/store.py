@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from rejoinder.augmentation.commonsense.inference import TailGenerator
+from rejoinder.augmentation.paraphrase import BackTranslation, Paraphraser
 from rejoinder.files import sha256_of_bytes
 from rejoinder.keyed_store import LineStore, Value
 from rejoinder.models.delorean.decoder import DeloreanTask
@@ -89,6 +90,8 @@ class AdaptationStore(ValueStore[Adaptation]):
 
 
 TAILS_VERSION = 1  # of how tails are written: with another version they are written again
+PARAPHRASES_VERSION = 1
+_PARAPHRASED = 50  # texts that a killed command may lose
 _BATCH_SIZE = 16  # heads that a killed command may lose
 
 
@@ -126,3 +129,35 @@ def cached_comet() -> CachedTails:
     signature = f"{TAILS_VERSION} {card.base} {card.base_digest} {card.parts}"
     path = cache_home() / "tails" / f"comet-{card.parts[:12]}-{card.base_digest[:12]}.jsonl"
     return CachedTails(model.open_comet, signature, path)
+
+
+class TextParaphrases(NamedTuple):
+    """The paraphrases of a text."""
+
+    texts: Sequence[str]
+
+
+class CachedParaphrases:
+    """A method of paraphrasing with cached results; ``signature`` is everything that decides them besides the text."""
+
+    def __init__(self, open_method: Callable[[], Paraphraser], signature: str, path: Path) -> None:
+        self._open = open_method
+        self._signature = signature
+        self._store = ValueStore(lambda fields: TextParaphrases(**fields), "paraphrases", path)
+
+    def write(self, texts: Sequence[str], count: int) -> list[list[str]]:
+        """Return up to ``count`` paraphrases of each text; only those not in the cache are written."""
+        keys = {text: digest_parts([self._signature, count, text]) for text in texts}
+        missing = [text for text, key in keys.items() if self._store.get(key) is None]
+        for start in range(0, len(missing), _PARAPHRASED):
+            part = missing[start : start + _PARAPHRASED]
+            outputs = self._open().write(part, count)
+            self._store.put((keys[text], TextParaphrases(others)) for text, others in zip(part, outputs, strict=True))
+        return [list(cached.texts) if (cached := self._store.get(keys[text])) else [] for text in texts]
+
+
+def cached_back_translation() -> CachedParaphrases:
+    """Return back-translation by the catalog's models, with cached paraphrases."""
+    method = BackTranslation()
+    path = cache_home() / "paraphrases" / "back-translation-opus-mt-fr.jsonl"
+    return CachedParaphrases(lambda: method, f"{PARAPHRASES_VERSION} {method!r}", path)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-from rejoinder.errors import SpecError
+from rejoinder.errors import InputError, SpecError
 from rejoinder.metric import NAN, Metric
 from rejoinder.metrics._bleu import bleu
 from rejoinder.metrics._ngram import Ngram, ngrams
@@ -16,7 +16,7 @@ from rejoinder.spec import check_between, check_choice, check_tokenizer
 from rejoinder.text.tokens import TokenizerName, Tokens, get_tokenizer, tokenizer_details
 from rejoinder.types import Pair, Reference
 
-Weight: TypeAlias = Literal["source", "score"]
+Weight: TypeAlias = Literal["source", "score", "probability"]
 Smoothing: TypeAlias = Literal["exp", "epsilon", "none"]
 _SOURCES = ("human", "retrieval", "commonsense", "paraphrase")
 
@@ -28,8 +28,9 @@ class DeltaBleu(Metric):
     Weights depend on the source: ``human`` (including edits by people), ``retrieval``, ``commonsense``, ``paraphrase``,
     and ``other`` for all other sources and for weights that are None. ``weight='score'`` multiplies them by the
     reference's score, scaled linearly from 0 (the lowest of its source in the item) to 1 (the highest, or a reference
-    without a score). Smoothing is as in ``bleu``; with ``exp``, an order without a match counts as half a match of the
-    reference with the lowest weight, then a quarter, ... NaN without references, and if none has a weight.
+    without a score); ``weight='probability'`` by the score as it is, such as an aptness. Smoothing is as in ``bleu``;
+    with ``exp``, an order without a match counts as half a match of the reference with the lowest weight, then a
+    quarter, ... NaN without references, and if none has a weight.
     """
 
     n: int = 4
@@ -94,6 +95,8 @@ class DeltaBleu(Metric):
         by_source = [self._source_weight(reference.source) for reference in references]
         if self.weight == "source":
             return by_source
+        if self.weight == "probability":
+            return [weight * _read_probability(one) for weight, one in zip(by_source, references, strict=True)]
         return [weight * scaled for weight, scaled in zip(by_source, _scale_scores(references), strict=True)]
 
     def _source_weight(self, source: str) -> float:
@@ -146,6 +149,16 @@ def _weighted_matches(reply: Tokens, k: int, references: Sequence[_WeightedRefer
     for gram, times in Counter(ngrams(reply, k)).items():
         total += max([reference.weight * min(times, reference.grams[k - 1][gram]) for reference in references])
     return total
+
+
+def _read_probability(reference: Reference) -> float:
+    """Return the score of a reference, which must be a probability; 1 without a score."""
+    value = 1.0 if reference.score is None else reference.score
+    if not 0 <= value <= 1:
+        raise InputError(
+            f"delta_bleu: weight='probability' needs scores from 0 to 1, a reference has {value:g}; use weight='score'"
+        )
+    return value
 
 
 def _scale_scores(references: Sequence[Reference]) -> list[float]:

@@ -15,7 +15,9 @@ from typing import Any
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.models.batching import pad_token_ids, split_into_batches
 from rejoinder.models.card import folder_digest
+from rejoinder.models.catalog.entries import OPUS
 from rejoinder.models.catalog.hub import find_in_hub_cache
+from rejoinder.models.catalog.manifest import require_model
 from rejoinder.models.device import Device, silence_transformers, torch_device
 from rejoinder.models.language_model.generation import DecodingSettings, logits_rules
 from rejoinder.models.language_model.prompt_format import Ids
@@ -88,8 +90,15 @@ class Translator:
 
 
 def open_translator(name: str) -> Translator:
-    """Open the translator in a folder, or of a name in the hub's local cache, once unless it changes."""
-    folder = Path(name) if Path(name).is_dir() else find_in_hub_cache(name)
+    """Open the translator in a folder, or of a name in the hub's local cache, once unless it changes.
+
+    The catalog's ``opus-mt-fr`` has two: ``opus-mt-fr/en-fr`` and ``opus-mt-fr/fr-en``.
+    """
+    model, _, direction = name.partition("/")
+    if model == OPUS.name:
+        folder: Path | None = require_model(model) / direction
+    else:
+        folder = Path(name) if Path(name).is_dir() else find_in_hub_cache(name)
     if folder is None:
         raise InputError(
             f"no translation model is called {name!r}: it is neither a folder nor in the hub's local cache"

@@ -5,7 +5,8 @@ Sim(d, x) = log S(d past, x past) + log S(d response, x response) + log S(d futu
 where S is BM25 with idf ln(N / df), k1 = 0.5 and b = 0.7; past and future are windows of two turns. A word that
 occurs twice in the query counts twice (the sum of Appendix C goes over the words of q as they come). N and the mean
 length are those of all turns, with or without the field. A field that the item does not have is left out for all turns;
-a turn whose field is missing, or scores below epsilon, gets log(epsilon) there.
+a turn whose field is missing, or scores below epsilon, gets log(epsilon) there. ``Settings`` has other words and
+weights, such as those that come nearest to the lists that the authors released (docs/augmenting.md).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,24 +30,35 @@ from rejoinder.indexes.postings import Postings, Vocabulary, sort_postings, weig
 from rejoinder.indexes.three_field import copies
 from rejoinder.indexes.three_field.fields import FIELD_NAMES, FieldHit, FieldIndex, Fields, Windows, is_same_dialogue
 from rejoinder.indexes.three_field.search import EPSILON, FieldSearch, SimilarityBounds
-from rejoinder.text.tokens import get_tokenizer
+from rejoinder.spec import check_choice, check_tokenizer
+from rejoinder.text.tokens import TokenizerName, Tokens, get_tokenizer
 from rejoinder.types import Dialogue
 
-__all__ = ["FieldHit", "FieldIndex", "Settings", "ThreeFieldIndex", "write_three_field_turns"]
+__all__ = ["FieldHit", "FieldIndex", "Once", "Settings", "ThreeFieldIndex", "write_three_field_turns"]
 
+Once: TypeAlias = Literal["never", "query", "both"]
 _LOG_ROUNDING = 2.0**-18  # the error of logarithms and their sum in single precision
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What determines the scores of an index besides its turns and epsilon."""
+    """What determines the scores of an index besides its turns and epsilon.
+
+    ``once``: where a word counts once however often it occurs: nowhere, in the query, or in the query and in the fields
+    of a turn (so that their length is the number of different words).
+    """
 
     k1: float = 0.5
     b: float = 0.7
     past: int = 2
     future: int = 2
+    tokenizer: TokenizerName = "words"
+    lowercase: bool = True
+    once: Once = "never"
 
     def __post_init__(self) -> None:
+        check_tokenizer("a three-field index", self.tokenizer, self.lowercase)
+        check_choice("a three-field index", "once", self.once, Once)
         if not (math.isfinite(self.k1) and self.k1 >= 0 and 0 <= self.b <= 1):
             raise SpecError(f"k1 must be at least 0 and b between 0 and 1, found k1={self.k1} and b={self.b}")
         self.windows()
@@ -54,6 +66,10 @@ class Settings:
     def windows(self) -> Windows:
         """Return the windows of turns around a turn that count."""
         return Windows(self.past, self.future)
+
+    def tokens(self, text: str) -> Tokens:
+        """Return the words of a text."""
+        return get_tokenizer(self.tokenizer, self.lowercase)(text)
 
 
 class ThreeFieldIndex(FieldSearch):
@@ -92,8 +108,10 @@ class ThreeFieldIndex(FieldSearch):
 
     def _words(self, texts: Sequence[str]) -> Counter[int]:
         """Return the words of a field that the index knows, in order, with their counts."""
-        known, tokens_of = self._fields[0].words, get_tokenizer("words")
-        words = (word for text in texts for word in tokens_of(text))
+        known = self._fields[0].words
+        words: Iterable[str] = (word for text in texts for word in self.settings.tokens(text))
+        if self.settings.once != "never":
+            words = dict.fromkeys(words)
         return Counter(number for word in words if (number := known.get(word)) is not None)
 
     def _bounds(self, queries: Sequence[Fields]) -> Iterator[SimilarityBounds]:
@@ -129,9 +147,11 @@ class _TurnWords(NamedTuple):
 def _write_index(dialogues: Iterable[Dialogue], folder: Path, settings: Settings) -> _folder.IndexManifest:
     """Write all parts; return the manifest."""
     vocabulary = Vocabulary()
-    texts, pairs, words = write_three_field_turns(dialogues, folder, vocabulary)
+    texts, pairs, words = write_three_field_turns(dialogues, folder, vocabulary, settings)
     parts = [texts, pairs]
     for name, postings in _field_postings(words, settings.windows(), len(vocabulary)):
+        if settings.once == "both":
+            postings = _count_once(postings)
         with _folder.new_index_part(folder, name) as new:
             weights = weigh_postings(postings, settings.k1, settings.b)
             posting_weights.save_posting_weights(new, postings, weights, vocabulary, settings.k1, settings.b)
@@ -140,18 +160,24 @@ def _write_index(dialogues: Iterable[Dialogue], folder: Path, settings: Settings
     return _folder.IndexManifest(ThreeFieldIndex.kind, asdict(settings), counts, tuple(parts))
 
 
+def _count_once(postings: Postings) -> Postings:
+    """Return the postings with each word of a passage counted once."""
+    lengths = np.bincount(postings.passages, minlength=len(postings.lengths)).astype(np.int32)
+    return postings._replace(counts=np.ones_like(postings.counts), lengths=lengths)
+
+
 def write_three_field_turns(
-    dialogues: Iterable[Dialogue], folder: Path, vocabulary: Vocabulary
+    dialogues: Iterable[Dialogue], folder: Path, vocabulary: Vocabulary, settings: Settings | None = None
 ) -> tuple[_folder.IndexPart, _folder.IndexPart, _TurnWords]:
-    """Write the turns and the pairs of adjacent turns; each turn is tokenised once."""
-    tokens_of = get_tokenizer("words")
+    """Write the turns and the pairs of adjacent turns, which are compared by their letters whatever the settings."""
+    settings, words_of = settings or Settings(), get_tokenizer("words")
     flat, lengths, digests = array("i"), array("i"), array("Q")
     with _folder.new_index_part(folder, passage_store.ROLE) as new:
         for text in passage_store.record_passages(passages(dialogues), new):
-            tokens = tokens_of(text)
+            tokens = settings.tokens(text)
             flat.extend(map(vocabulary.__getitem__, tokens))
             lengths.append(len(tokens))
-            digests.append(copies.hash_letters(copies.text_letters(tokens, text)))
+            digests.append(copies.hash_letters(copies.text_letters(words_of(text), text)))
         turns = _folder.seal_index_part(new, passage_store.ROLE)
     sizes = np.array(passage_store.load_array(folder / turns.name, "sizes"))
     with _folder.new_index_part(folder, copies.ROLE) as new:

@@ -17,6 +17,7 @@ _REQUIREMENTS: dict[Preparation, tuple[str, tuple[str, ...], str]] = {
     "onnx": ("torch", ("torch", "transformers", "onnx"), "to export it once; no torch is needed afterwards"),
     "bert": ("torch", ("torch", "transformers", "onnx"), "to convert it once; no torch is needed afterwards"),
     "gguf": ("torch", ("torch", "transformers", "gguf", "accelerate"), "to convert it once"),
+    "marian": ("torch", ("torch", "transformers", "google.protobuf"), "to convert it once"),
     "vocabulary": ("arrow", ("pyarrow",), "to read its words once"),
 }
 
@@ -39,6 +40,11 @@ def prepare_model(model: CatalogModel, published: Path, whole: Path) -> None:
         from rejoinder.models.language_model.folder import convert_gguf
 
         convert_gguf(next(published.glob("*.gguf")), whole)
+    elif model.preparation == "marian":
+        from rejoinder.models.marian import convert_marian
+
+        for folder in sorted(path for path in published.iterdir() if path.is_dir()):
+            convert_marian(folder, whole / folder.name)
     elif model.preparation == "vocabulary":
         _write_vocabulary(published, whole)
     else:

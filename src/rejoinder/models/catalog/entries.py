@@ -16,7 +16,7 @@ from rejoinder.errors import SpecError, nearest
 # A server model is a file for a program such as llama.cpp, and is used at its endpoint.
 Kind: TypeAlias = Literal["encoder", "language-model", "sequence-model", "server-model", "word-vectors"]
 # How the downloaded files are converted, once: see models/catalog/convert.py.
-Preparation: TypeAlias = Literal["none", "onnx", "bert", "gguf", "vocabulary"]
+Preparation: TypeAlias = Literal["none", "onnx", "bert", "gguf", "marian", "vocabulary"]
 Registry: TypeAlias = Literal["Python", "npm"]
 MAIN = "main"  # the newest revision of a repository, where none could be pinned
 
@@ -296,6 +296,75 @@ QWEN = CatalogModel(
     citation="Hui et al. 2024",
 )
 
+_OPUS_PARTS = (
+    "b18a00581126e26eecd6fe69bb85572fd7c296a92d0f480f306dc85ae94051c5",
+    "c239be088c2427486a639c14c1e4f4acc0b4bd343a2d00675c69eac41885ba31",
+    "e69ff52d58c772e7d2347533a54d527eb77de3aef4f029d1c065b1b71d93d4bd",
+    "c82dce752bff5eca3d0584ab47c3f4522dce7ddf4bd9dc0e6b1d7602c9a71e93",
+    "bd872f7b55b9c349e59dc08b3c704e41e6e66a5ab665d95e4deebff4879292ce",
+    "759b2561d7c17885d7e9c24b5cc237fb04cb8242c3c16a2e703bef206f9a28c1",
+    "65e754d2fe257ca53fd53e45a07af4f936d6d5093ef986baff6578f8a899ff67",
+    "88b3015db7cd686bd860ee0f34bb5373f6686df86abb98131e0bc1a10b6dd6e1",
+    "78bc422b94f6a04271ed9dd188048a634747786400fb0743f7df861730f25d0c",
+    "5ddcc50e7ea3ef3854de82a7177e2c446b756cfe292db17c00841a4e6e727834",
+    "0520ecda30079d8ac6a436becd2ee0d47a0a8863e316ef92ac5d2a4c773b301b",
+    "14ff7df658672615eb157a75162a33f28ae7dff795876292a9a6539046f17fd6",
+    "b0c24f357f05b8845dca3ad8f629f81e9c17bdcec900ce9b0bf15f16fc75c836",
+    "47a9318418ef8855412ec6ec3bfa6203527d6496e78cc5224ffaa68f6f82a25f",
+    "eb93fd26d17336b343571590663b9ba4666eb47e65b78bfe8e32654b4ce6980a",
+    "8c65b92b1938d0bec1ec9fcb70b89675ea0010d03921fc6b39159c4c9c4789a8",
+)
+_OPUS_PART, _OPUS_LAST_PART = 94_371_840, 9_367_300  # bytes
+_OPUS_FILES = {
+    "en-fr": {
+        "config.json": ("df92c371911b45282caac6101fe7e7f5d5e9af7f9a99356067ffe306278ce72b", 1_416),
+        "generation_config.json": ("4956fb9a7caaad7579cf8bb789c1e578b8a1cf48a0a8b779fda2f95dd10bbaa5", 293),
+        "pytorch_model.bin": ("cc1de10b49342ad2f33e06bc4474ddd6eaca278474903c4a8636ce15680d64de", 300_827_685),
+        "source.spm": ("173e9f493a668fe396d599e28d414a201193094e6ffd7a4678e5aab0f6d3d838", 778_395),
+        "vocab.json": ("945c604346ce15ce4aff9001001e7f925e336d942c4087017f191871162cbdc4", 1_339_166),
+    },
+    "fr-en": {
+        "config.json": ("b3be13d046d9899d7aab8cf4ed624d9a79f5776038ba793f6b4d2ce3e02192f7", 1_416),
+        "generation_config.json": ("4956fb9a7caaad7579cf8bb789c1e578b8a1cf48a0a8b779fda2f95dd10bbaa5", 293),
+        "pytorch_model.bin": ("599b819e3488f0fb888fef09511370ce4c0388b6f0f6beeb49a1f4b19043bebc", 300_827_685),
+        "source.spm": ("78d0e717c77053f1c4b856d8661d9cb87c64f083a35418c087b9146300e4f585", 802_397),
+        "vocab.json": ("945c604346ce15ce4aff9001001e7f925e336d942c4087017f191871162cbdc4", 1_339_166),
+    },
+}
+
+OPUS = CatalogModel(
+    name="opus-mt-fr",
+    kind="sequence-model",
+    purpose="English to French and back (opus-mt-en-fr and opus-mt-fr-en), for paraphrases",
+    licence="Apache-2.0",
+    size=1_424_973_327,
+    origin=SplitArchive(
+        tuple(
+            Package(
+                f"aait-store-cut-part-{number:03}",
+                "0.0.1",
+                _list_files(
+                    f"aait_store_cut-part_{number:03}/input/",
+                    {
+                        f"aait_store.zip.{number:03}": (
+                            sha256,
+                            _OPUS_PART if number < len(_OPUS_PARTS) else _OPUS_LAST_PART,
+                        )
+                    },
+                ),
+            )
+            for number, sha256 in enumerate(_OPUS_PARTS, 1)
+        ),
+        tuple(
+            ModelFile(f"{way}/{name}", f"aait_store/Models/NLP/helsinki_{way.replace('-', '_')}/{name}", sha256, size)
+            for way, files in _OPUS_FILES.items()
+            for name, (sha256, size) in files.items()
+        ),
+    ),
+    preparation="marian",
+    citation="Tiedemann and Thottingal 2020",
+)
+
 GLOVE = CatalogModel(
     name="glove-6b-50d",
     kind="word-vectors",
@@ -411,6 +480,7 @@ MODELS: Mapping[str, CatalogModel] = {
         GTE_SMALL,
         SMOLLM2,
         QWEN,
+        OPUS,
         GLOVE,
         BERT,
         ROBERTA,

@@ -1,9 +1,10 @@
-"""The slow part of `reproduce scarce` on another machine: what to generate and adapt, as files there and back.
+"""The slow part of `reproduce scarce` on another machine: what to adapt, as files there and back.
 
     python -m rejoinder.papers.scarce.jobs dump jobs.jsonl          here: write the jobs
     python -m rejoinder.papers.scarce.jobs run jobs.jsonl out.jsonl there, with a GPU and smollm2-135m in the cache
     python -m rejoinder.papers.scarce.jobs load out.jsonl           here: into the caches
     python -m rejoinder.papers.scarce.jobs known                    here: how many texts the caches cover
+    python -m rejoinder.papers.scarce.jobs store --adapt N          here: score again, store the scores
 
 A result is a line of a cache and the name of its file there. Keys are digests of content, so a line is valid on any
 machine.
@@ -20,75 +21,32 @@ import click
 import orjson
 
 from rejoinder.augmentation.adaptation import adapt
-from rejoinder.augmentation.commonsense.inference import TailGenerator
-from rejoinder.augmentation.commonsense.persons import resolve_second_person, resolve_third_person
-from rejoinder.augmentation.commonsense.templates import SentenceWriter
 from rejoinder.augmentation.proposal import Proposal
-from rejoinder.augmentation.store import cached_comet
 from rejoinder.errors import InputError
-from rejoinder.papers.scarce.proposals import (
-    COMET,
-    ORDER,
-    close_punctuation,
-    generate_proposals,
-    list_adaptations,
-    space_punctuation,
-)
+from rejoinder.papers.scarce.proposals import RETRIEVAL, list_adaptations
 from rejoinder.paths import cache_home
-from rejoinder.types import Item, Turn
+from rejoinder.types import Turn
 
 Job: TypeAlias = dict[str, Any]
-FOLDERS = ("tails", "adaptations")  # of the cache
+FOLDERS = ("adaptations",)  # of the cache
 _AT_ONCE = 512  # texts that are adapted before results are written
 
 
-class _RecordingGenerator:
-    """A generator that returns nothing and records the questions."""
-
-    def __init__(self) -> None:
-        self.questions: dict[tuple[str, int], list[str]] = {}
-
-    def tails(self, heads: Sequence[str], relation: str, n: int = 5) -> list[list[str]]:
-        self.questions.setdefault((relation, n), []).extend(heads)
-        return [[] for _ in heads]
-
-
 def list_scarce_jobs() -> list[Job]:
-    """Return everything to generate or adapt, the most important first; does not need torch.
-
-    Kinds: `tails` (events to ask COMET about), `adapt` (a text and its context), and `infer`, the sentences that
-    common sense makes of the tails, which are to be adapted too but are known only when the tails are.
-    """
-    from rejoinder.papers.scarce.scarce import items_to_augment, propose_from_sources
+    """Return the texts to adapt with their contexts, the most important first; does not need torch."""
+    from rejoinder.papers.scarce.scarce import items_to_augment, retrieve_chosen
 
     items = items_to_augment()
-    recorder = _RecordingGenerator()
-    proposals: dict[str, Any] = dict(propose_from_sources(items, recorder))
-    jobs: list[Job] = [
-        {"kind": "tails", "relation": relation, "n": n, "heads": heads}
-        for (relation, n), heads in recorder.questions.items()
+    retrieved = retrieve_chosen(items)
+    return [
+        {"context": _plain_turns(items[at.item].context), "text": retrieved[at.item][at.rank].text}
+        for at in list_adaptations(retrieved)
     ]
-    for source in ORDER:
-        if source == COMET:
-            jobs += _list_inference_jobs(items)
-        for place in list_adaptations({source: proposals[source]}):
-            proposal = proposals[source][place.item][place.rank]
-            jobs.append({"kind": "adapt", "context": _plain_turns(items[place.item].context), "text": proposal.text})
-    return jobs
-
-
-def _list_inference_jobs(items: Sequence[Item]) -> Iterator[Job]:
-    for item in items:
-        recorder = _RecordingGenerator()
-        generate_proposals([item], recorder)
-        questions = [(relation, n, heads[0]) for (relation, n), heads in recorder.questions.items()]
-        if questions:
-            yield {"kind": "infer", "context": _plain_turns(item.context), "questions": questions}
 
 
 def run_jobs(jobs: Iterable[Job], write: Callable[[bytes], object], report: Callable[[str], object]) -> None:
     """Run jobs in their order and write each result as soon as it is there."""
-    cache, tails = _CacheReader(write), cached_comet()
+    cache = _CacheReader(write)
     begun = time.perf_counter()
     waiting: list[tuple[Sequence[Turn], Proposal]] = []
     done = 0
@@ -103,31 +61,10 @@ def run_jobs(jobs: Iterable[Job], write: Callable[[bytes], object], report: Call
             report(f"{time.perf_counter() - begun:6.1f} s: {done:,} texts adapted")
 
     for job in jobs:
-        if job["kind"] == "tails":
-            tails.tails(job["heads"], job["relation"], job["n"])
-            cache.copy()
-            report(f"{time.perf_counter() - begun:6.1f} s: tails of {len(job['heads'])} events, {job['relation']}")
-            continue
         context = tuple(Turn(text, speaker) for speaker, text in job["context"])
-        texts = [job["text"]] if job["kind"] == "adapt" else _infer_sentences(context, job["questions"], tails)
-        waiting += [(context, Proposal(text, job["kind"])) for text in texts]
+        waiting.append((context, Proposal(job["text"], RETRIEVAL)))
         do(_AT_ONCE)
     do(1)
-
-
-def _infer_sentences(
-    context: tuple[Turn, ...], questions: Sequence[tuple[str, int, str]], tails: TailGenerator
-) -> list[str]:
-    """All common-sense sentences for a context, even those with the text of a reference."""
-    item, sentences = Item("", close_punctuation(context)), SentenceWriter()
-    texts = []
-    for relation, n, head in questions:
-        for tail in tails.tails([head], relation, n)[0]:
-            if (
-                text := sentences.write(relation, tail, resolve_second_person(item), resolve_third_person(item))
-            ) is not None:
-                texts.append(space_punctuation(text))
-    return texts
 
 
 class _CacheReader:
@@ -220,11 +157,25 @@ def _load(file: Path) -> None:
 @program.command("known")
 def _known() -> None:
     """Print how many texts are already adapted: --adapt up to that number costs nothing."""
-    from rejoinder.papers.scarce.scarce import count_cached, items_to_augment, propose_from_sources
+    from rejoinder.papers.scarce.scarce import count_cached, items_to_augment, retrieve_chosen
 
     items = items_to_augment()
-    first, whole = count_cached(items, propose_from_sources(items, cached_comet()))
+    first, whole = count_cached(items, retrieve_chosen(items))
     click.echo(f"the first {first:,} of {whole:,} texts are adapted")
+
+
+@program.command("store")
+@click.option("--adapt", "most", type=click.IntRange(min=0), required=True, help="How many texts are adapted.")
+@click.option("-o", "--output", "path", type=click.Path(path_type=Path), help="The file; by default the package's own.")
+def _store(most: int, path: Path | None) -> None:
+    """Augment and score again, and store what the tables are made from."""
+    from rejoinder.data.inputs import read
+    from rejoinder.papers.scarce.measures import collect_rated
+    from rejoinder.papers.scarce.scarce import compute_scarce
+    from rejoinder.papers.scarce.stored import PATH, write_stored
+
+    write_stored(compute_scarce(collect_rated(read("dataset:gupta/single")), most), path or PATH)
+    click.echo(f"written: {path or PATH}")
 
 
 if __name__ == "__main__":

@@ -25,18 +25,30 @@ OVERLAP = {
     **{f"BLEU-{n}": f"bleu(n={n}, smoothing='epsilon', {_AS_IS})" for n in (4, 3, 2, 1)},
     "ROUGE-L": f"rouge_l(aggregate='coco', {_AS_IS})",
 }
+# BLEU in which a match counts by the aptness of its reference (Galley et al. 2015).
+WEIGHTED = f"delta_bleu(weight='probability', other=1.0, smoothing='epsilon', {_AS_IS})"
+ENCODERS = {"MiniLM": "minilm", "aptness": "aptness"}
 # What reads everything in lower case by itself.
 CASELESS = {
     "METEOR": "meteor",
     "embedding average": "embedding_average",
-    COSINE: "sentence_cosine",
-    "BERT precision": "bertscore(part='precision')",
-    "BERT recall": "bertscore(part='recall')",
+    **{f"{COSINE}, {label}": f"sentence_cosine(encoder='{name}')" for label, name in ENCODERS.items()},
+    **{
+        f"BERT {part}, {label}": f"bertscore(part='{part}', encoder='{name}')"
+        for part in ("precision", "recall")
+        for label, name in ENCODERS.items()
+    },
 }
 
 SETS = {"SINGLE": "single", "MULTI": "multi", "SCARCE-SINGLE": "scarce-single", "SCARCE-MULTI": "scarce-multi"}
 METHODS: Sequence[Method] = ("spearman", "pearson", "kendall")
+WITHIN_TABLE = "spearman within systems"
 PublishedRows = Mapping[str, Mapping[str, Mapping[str, float]]]  # row -> reference set -> method -> correlation
+
+
+def published_row(row: str) -> str:
+    """The paper's name of a row, which says nothing about our encoder."""
+    return next((row.removesuffix(f", {label}") for label in ENCODERS if row.endswith(f", {label}")), row)
 
 
 class TableOneMeasure(NamedTuple):
@@ -94,12 +106,20 @@ def list_specs(rows: Sequence[str] | None = None) -> dict[TableOneMeasure, str]:
     return {measure: str(parse(spec)) for measure, spec in specs.items() if rows is None or measure.row in rows}
 
 
+def weighted_specs() -> dict[TableOneMeasure, str]:
+    """The specs of BLEU-4 with weighted references."""
+    return {TableOneMeasure(case, "BLEU-4"): str(parse(WEIGHTED.format(lower=bool(n)))) for n, case in enumerate(CASES)}
+
+
 def score_with_references(
-    replies: RatedResponses, references: References, rows: Sequence[str] | None = None
+    replies: RatedResponses,
+    references: References,
+    rows: Sequence[str] | None = None,
+    specs: Mapping[TableOneMeasure, str] | None = None,
 ) -> MeasureScores:
-    """The scores of the replies with a set of references."""
+    """The scores of the replies with a set of references, by some rows of Table 1 or by other specs."""
     items = {name: replace(item, references=references[name]) for name, item in replies.data.items.items()}
-    wanted = list_specs(rows)
+    wanted = list_specs(rows) if specs is None else specs
     scores = score(Collection(items=items, responses=replies.data.responses), list(wanted.values()))
     return MeasureScores(
         {one: np.asarray(scores[spec]) for one, spec in wanted.items()},
@@ -108,9 +128,12 @@ def score_with_references(
 
 
 def reference_set_figures(
-    column: str, name: str, rows: Mapping[str, str], published: PublishedRows, about: str = ""
+    column: str, name: str, rows: Mapping[str, str], published: PublishedRows, about: str = "", within: bool = False
 ) -> list[Figure]:
-    """The figures of one reference set: every row (a label and its spec) and every correlation."""
+    """The figures of one reference set: every row (a label and its spec) and every correlation.
+
+    With ``within``, those within systems as well.
+    """
     data = read(f"dataset:gupta/{name}")
     specs = {row: str(parse(spec)) for row, spec in rows.items()}
     scores = score(data, list(specs.values()))
@@ -118,14 +141,15 @@ def reference_set_figures(
     rated = {rating.response: rating.value for rating in data.ratings}
     ratings = [rated[response] for response in scores.responses]
     systems = [scores.systems[code] for code in scores.system_codes]
+    plans = {str(method): BootstrapPlan(method=method) for method in METHODS}
+    if within:
+        plans[WITHIN_TABLE] = BootstrapPlan(method="spearman", at="within_system")
     figures = []
-    for method in METHODS:
-        intervals = correlation_intervals(
-            columns, ratings, BootstrapPlan(method=method), systems=systems, items=scores.items
-        )
-        table = f"{method}, {about}" if about else method
+    for way, plan in plans.items():
+        intervals = correlation_intervals(columns, ratings, plan, systems=systems, items=scores.items)
+        table = f"{way}, {about}" if about else way
         for row, interval in intervals.items():
-            known = published.get(row, {}).get(column, {}).get(method)
+            known = published.get(row, {}).get(column, {}).get(way)
             measured = interval.value, interval.low, interval.high, interval.n
             figures.append(Figure(table, row, column, known, *measured, scores.metrics[specs[row]]))
     return figures

@@ -15,11 +15,11 @@ SPECS = {
     "embedding average": "embedding_average",
     "vector extrema": "vector_extrema",
     "greedy matching": "greedy_matching",
-    COSINE: "sentence_cosine",
-    "BERT precision": "bertscore(part='precision')",
-    "BERT recall": "bertscore(part='recall')",
-    "BERT F1": "bertscore",
-    "sentence mover": "sentence_mover",
+    COSINE: "sentence_cosine(encoder='minilm')",
+    "BERT precision": "bertscore(part='precision', encoder='minilm')",
+    "BERT recall": "bertscore(part='recall', encoder='minilm')",
+    "BERT F1": "bertscore(encoder='minilm')",
+    "sentence mover": "sentence_mover(encoder='minilm')",
 }
 
 

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from rejoinder.papers.base import Figure, Reproduction
 from rejoinder.papers.loader import load_notes, load_published
-from rejoinder.papers.scarce.measures import CASES, METHODS, SETS, reference_set_figures
+from rejoinder.papers.scarce.measures import CASES, METHODS, SETS, WITHIN_TABLE, reference_set_figures
+from rejoinder.papers.scarce.released import describe_released, read_released
 
 SUMMARY = "SCARCE, Table 1: BLEU-1 to 4, ROUGE-L and METEOR on four reference sets, as published and lower-cased"
 _NOTES = load_notes("scarce")
@@ -30,8 +31,8 @@ def reproduce() -> Reproduction:
         for column, name in SETS.items():
             rows = {row: spec.format(lower=lower) for row, spec in SPECS.items() if row != "METEOR" or not lower}
             published = {} if lower else load_published("scarce")["Table 1, result logs"]
-            figures += reference_set_figures(column, name, rows, published, CASES[lower])
-    order = [f"{method}, {case}" for case in CASES for method in METHODS]
+            figures += reference_set_figures(column, name, rows, published, CASES[lower], within=True)
+    order = [f"{method}, {case}" for case in CASES for method in (*METHODS, WITHIN_TABLE)]
     figures.sort(key=lambda figure: order.index(figure.table))
     notes = [
         _NOTES.text("intervals"),
@@ -40,6 +41,7 @@ def reproduce() -> Reproduction:
         _describe_distance(figures, "METEOR"),
         _NOTES.text("METEOR"),
         _describe_case_effect(figures),
+        _describe_lists(figures),
     ]
     return Reproduction("scarce-overlap", "SCARCE, Table 1: overlap metrics", figures, notes)
 
@@ -68,3 +70,12 @@ def _describe_case_effect(figures: Sequence[Figure]) -> str:
         one_shown=value[as_published, row, one],
         one_lower=value[lower, row, one],
     )
+
+
+def _describe_lists(figures: Sequence[Figure]) -> str:
+    """What the authors' lists hold, and what they are worth where the system does not help."""
+    value = {(f.table, f.row, f.column): f.measured for f in figures}
+    row, many = "BLEU-4", "SCARCE-SINGLE"
+    within, lower = (value[f"{WITHIN_TABLE}, {case}", row, many] for case in CASES)
+    counts = describe_released(list(read_released().values()))
+    return _NOTES.text("released", counts=counts, row=row, many=many, within=within, lower=lower)

@@ -1,4 +1,4 @@
-"""The sets of references that replies are scored with: human ones, and retrieved or generated ones."""
+"""The sets of references that replies are scored with: human ones, retrieved or generated ones, the authors' own."""
 
 from __future__ import annotations
 
@@ -9,56 +9,94 @@ from typing import TypeAlias
 
 from rejoinder.augmentation.acceptance import AdaptationOutcome
 from rejoinder.augmentation.augment import to_references
-from rejoinder.augmentation.paraphrase import paraphrase
+from rejoinder.augmentation.paraphrase import Paraphraser, paraphrase
 from rejoinder.augmentation.proposal import Proposal
 from rejoinder.papers.scarce.proposals import (
-    COMET,
-    MATCHED,
+    OTHER,
     PART,
+    PRINTED,
     RETRIEVAL,
-    WIDE,
-    WIDE_PART,
+    SENSE,
     ProposalPlace,
     Proposals,
     space_punctuation,
+    spell_like_rated,
+    spell_plainly,
 )
 from rejoinder.types import Item, Reference
 
-# The columns of Tables 1 and 4; OURS stands where the paper has SCARCE.
-SINGLE, PARAPHRASE_SINGLE, OURS_SINGLE = "SINGLE", "PARAPHRASE-SINGLE", "OURS-SINGLE"
-MULTI, PARAPHRASE_MULTI, OURS_MULTI = "MULTI", "PARAPHRASE-MULTI", "OURS-MULTI"
+# The columns of Tables 1 and 4; OURS stands where the paper has SCARCE, RELEASED for the authors' own references.
+SINGLE, PARAPHRASE_SINGLE, OURS_SINGLE, RELEASED_SINGLE = (
+    "SINGLE",
+    "PARAPHRASE-SINGLE",
+    "OURS-SINGLE",
+    "RELEASED-SINGLE",
+)
+MULTI, PARAPHRASE_MULTI, OURS_MULTI, RELEASED_MULTI = "MULTI", "PARAPHRASE-MULTI", "OURS-MULTI", "RELEASED-MULTI"
+TABLE_1 = (
+    SINGLE,
+    PARAPHRASE_SINGLE,
+    OURS_SINGLE,
+    RELEASED_SINGLE,
+    MULTI,
+    PARAPHRASE_MULTI,
+    OURS_MULTI,
+    RELEASED_MULTI,
+)
 # The rows of Table 2.
-WHOLE, SENSE, MATCHED_SENSE = "ours", "common sense only", "common sense only, from knowledge files by matching"
+WHOLE, SENSE_ONLY = "ours", "common sense only"
 RETRIEVAL_ONLY, FIVE_PER_CENT = "retrieval only", "retrieval only, 5% of the corpus"
-NOT_ADAPTED = "without context adaptation"
-AS_RELEASED, NOT_WIDE = "retrieval only, 5 and 5 by BM25 as released", "without the wide search"
+NOT_ADAPTED, PRINTED_ONLY = "without context adaptation", "retrieval only, BM25 as printed"
+OTHER_ONLY = "retrieval only, from corpora that the judged systems never saw"
+REWORDED = "paraphrase by rewording only"
+TABLE_2 = (
+    WHOLE,
+    SENSE_ONLY,
+    RETRIEVAL_ONLY,
+    FIVE_PER_CENT,
+    NOT_ADAPTED,
+    PRINTED_ONLY,
+    OTHER_ONLY,
+    REWORDED,
+)
+FURTHER = "ours, one step further"
 References: TypeAlias = Mapping[str, tuple[Reference, ...]]  # by item
-OURS = (RETRIEVAL, WIDE, COMET)
+OURS = (RETRIEVAL, SENSE)
+
+
+@dataclass(frozen=True)
+class PublishedReferences:
+    """The published sets: one and four human references, and both with what the authors added."""
+
+    single: References
+    multi: References
+    released_single: References
+    released_multi: References
 
 
 @dataclass(frozen=True)
 class AugmentedReferences:
-    """The proposals for the items, by source: unchanged, and adapted where the adaptation was accepted."""
+    """The proposals for the items, by source, and the retrieved ones that adaptation changed."""
 
     items: Sequence[str]
     proposals: Mapping[str, Proposals]
-    adapted: Mapping[str, Proposals]
-    verdicts: Mapping[str, Mapping[str, int]]  # of the source's texts: what came of adapting them
+    adapted: Proposals
+    verdicts: Mapping[str, int]  # what came of adapting retrieved texts
 
     def added(self, *sources: str, adapted: bool = True) -> References:
         """The references of some sources; both the original and the adapted text are references."""
         parts = [self.proposals[source] for source in sources]
-        parts += [self.adapted[source] for source in sources] if adapted else []
+        parts += [self.adapted] if adapted and RETRIEVAL in sources else []
+        return self._collect(parts)
+
+    def changed(self) -> References:
+        """The adapted texts alone."""
+        return self._collect([self.adapted])
+
+    def _collect(self, parts: Sequence[Proposals]) -> References:
         return {
             item: _drop_duplicates(to_references(one for part in parts for one in part[number]))
             for number, item in enumerate(self.items)
-        }
-
-    def changed(self, source: str) -> References:
-        """The adapted texts of a source alone."""
-        return {
-            item: _drop_duplicates(to_references(proposals))
-            for item, proposals in zip(self.items, self.adapted[source], strict=True)
         }
 
 
@@ -69,14 +107,14 @@ def combine_outcomes(
     outcomes: Sequence[AdaptationOutcome],
 ) -> AugmentedReferences:
     """Return the proposals with the adaptation outcomes of the first ones; later places were not tried."""
-    adapted: dict[str, list[list[Proposal]]] = {source: [[] for _ in items] for source in proposals}
-    verdicts: dict[str, Counter[str]] = {source: Counter() for source in proposals}
+    adapted: list[list[Proposal]] = [[] for _ in items]
+    verdicts: Counter[str] = Counter()
     for number, place in enumerate(places):
         verdict = outcomes[number].verdict if number < len(outcomes) else "not tried"
-        verdicts[place.source][verdict] += 1
+        verdicts[verdict] += 1
         if verdict == "adapted":
             new = outcomes[number].proposal
-            adapted[place.source][place.item].append(replace(new, text=space_punctuation(new.text)))
+            adapted[place.item].append(replace(new, text=space_punctuation(new.text)))
     return AugmentedReferences(items, proposals, adapted, verdicts)
 
 
@@ -85,12 +123,12 @@ def human_references(items: Iterable[Item]) -> References:
     return {item.id: item.references for item in items}
 
 
-def paraphrase_references(items: References) -> References:
-    """Five paraphrases of each reference, by synonyms and other orders."""
-    flat = [(item, reference.text) for item, of_item in items.items() for reference in of_item]
+def paraphrase_references(items: References, method: str | Paraphraser) -> References:
+    """Up to five paraphrases of each reference, spelled like it."""
+    flat = [(item, spell_plainly(reference.text)) for item, of_item in items.items() for reference in of_item]
     by_item: dict[str, list[Proposal]] = {item: [] for item in items}
-    for (item, _), proposals in zip(flat, paraphrase([text for _, text in flat]), strict=True):
-        by_item[item] += proposals
+    for (item, _), proposals in zip(flat, paraphrase([text for _, text in flat], method), strict=True):
+        by_item[item] += [replace(one, text=spell_like_rated(one.text)) for one in proposals]
     return {item: _drop_duplicates(to_references(proposals)) for item, proposals in by_item.items()}
 
 
@@ -99,16 +137,20 @@ def merge_references(*sets: References) -> References:
     return {item: _drop_duplicates(one for of_set in sets for one in of_set[item]) for item in sets[0]}
 
 
-def table_1_references(single: References, multi: References, augmented: AugmentedReferences) -> dict[str, References]:
-    """The six columns of Tables 1 and 4."""
+def table_1_references(
+    human: PublishedReferences, augmented: AugmentedReferences, method: str | Paraphraser
+) -> dict[str, References]:
+    """The columns of Tables 1 and 4."""
     ours = augmented.added(*OURS)
     return {
-        SINGLE: single,
-        PARAPHRASE_SINGLE: merge_references(single, paraphrase_references(single)),
-        OURS_SINGLE: merge_references(single, ours),
-        MULTI: multi,
-        PARAPHRASE_MULTI: merge_references(multi, paraphrase_references(multi)),
-        OURS_MULTI: merge_references(multi, ours),
+        SINGLE: human.single,
+        PARAPHRASE_SINGLE: merge_references(human.single, paraphrase_references(human.single, method)),
+        OURS_SINGLE: merge_references(human.single, ours),
+        RELEASED_SINGLE: human.released_single,
+        MULTI: human.multi,
+        PARAPHRASE_MULTI: merge_references(human.multi, paraphrase_references(human.multi, method)),
+        OURS_MULTI: merge_references(human.multi, ours),
+        RELEASED_MULTI: human.released_multi,
     }
 
 
@@ -116,13 +158,13 @@ def table_2_references(single: References, augmented: AugmentedReferences) -> di
     """The rows of Table 2: the single human reference and a part of ours."""
     parts = {
         WHOLE: augmented.added(*OURS),
-        SENSE: augmented.added(COMET),
-        MATCHED_SENSE: augmented.added(MATCHED),
-        RETRIEVAL_ONLY: augmented.added(RETRIEVAL, WIDE),
-        AS_RELEASED: augmented.added(RETRIEVAL),
-        FIVE_PER_CENT: augmented.added(PART, WIDE_PART),
+        SENSE_ONLY: augmented.added(SENSE),
+        RETRIEVAL_ONLY: augmented.added(RETRIEVAL),
+        FIVE_PER_CENT: augmented.added(PART),
         NOT_ADAPTED: augmented.added(*OURS, adapted=False),
-        NOT_WIDE: augmented.added(RETRIEVAL, COMET),
+        PRINTED_ONLY: augmented.added(PRINTED),
+        OTHER_ONLY: augmented.added(OTHER),
+        REWORDED: paraphrase_references(single, "rewording"),
     }
     return {row: merge_references(single, part) for row, part in parts.items()}
 

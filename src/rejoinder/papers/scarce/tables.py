@@ -5,21 +5,43 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
+
+import numpy as np
 
 from rejoinder.data.collection import Collection
 from rejoinder.metric import parse
 from rejoinder.papers.base import Figure
 from rejoinder.papers.loader import load_published
-from rejoinder.papers.scarce.measures import CASES, MeasureScores, RatedResponses, TableOneMeasure
-from rejoinder.papers.scarce.sets import MULTI, OURS_MULTI, OURS_SINGLE, PARAPHRASE_SINGLE, SINGLE, References
+from rejoinder.papers.scarce.measures import (
+    CASES,
+    ENCODERS,
+    MeasureScores,
+    RatedResponses,
+    TableOneMeasure,
+    published_row,
+)
+from rejoinder.papers.scarce.sets import (
+    MULTI,
+    OURS_MULTI,
+    OURS_SINGLE,
+    PARAPHRASE_SINGLE,
+    RELEASED_MULTI,
+    RELEASED_SINGLE,
+    SINGLE,
+    References,
+)
 from rejoinder.scoring.api import score
+from rejoinder.seeded import stable_shuffle
 from rejoinder.stats.bootstrap import BootstrapPlan, correlation_difference, correlation_intervals
 from rejoinder.stats.correlation import correlate
 from rejoinder.stats.interval import mean_interval
 from rejoinder.types import Item, Response
 
 _PUBLISHED = load_published("scarce")
-IN_TABLE_2 = ("BLEU-4", "BERT precision")
+IN_TABLE_2 = ("BLEU-4", *(f"BERT precision, {label}" for label in ENCODERS))
+_PUBLISHED_COLUMN = {RELEASED_SINGLE: OURS_SINGLE, RELEASED_MULTI: OURS_MULTI}
+STEP_FURTHER = "BLEU-4 one step further than the paper"
 SPEARMAN, WITHIN = "Spearman", "Spearman within systems"
 CORRELATIONS: Mapping[str, BootstrapPlan] = {
     SPEARMAN: BootstrapPlan(method="spearman"),
@@ -31,6 +53,8 @@ GAINS = (
     (OURS_SINGLE, SINGLE),
     (PARAPHRASE_SINGLE, SINGLE),
     (OURS_MULTI, MULTI),
+    (RELEASED_SINGLE, SINGLE),
+    (OURS_SINGLE, RELEASED_SINGLE),
 )
 
 
@@ -41,7 +65,7 @@ def scarce_table_1(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -
             for column, scored in sets.items():
                 for row, figure in _correlate_rows(replies, scored, case, plan).items():
                     printed = case == CASES[0] and plan.at == "pooled"
-                    published = _PUBLISHED["Table 1"][row][column][plan.method] if printed else None
+                    published = _published_cell("Table 1", row, column)[plan.method] if printed else None
                     yield Figure(f"Table 1: {way}, {case}", row, column, published, *figure)
 
 
@@ -53,7 +77,22 @@ def scarce_table_2(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -
                 printed = case == CASES[0] and way == SPEARMAN
                 published = _PUBLISHED["Table 2"].get(row, {}) if printed else {}
                 for column, figure in _correlate_rows(replies, scored, case, CORRELATIONS[way]).items():
-                    yield Figure(f"Table 2: {way}, {case}", row, column, published.get(column), *figure)
+                    known = published.get(published_row(column))
+                    yield Figure(f"Table 2: {way}, {case}", row, column, known, *figure)
+
+
+def further_figures(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -> Iterator[Figure]:
+    """BLEU-4 with our references and with those of the step beyond the paper."""
+    for row, scored in sets.items():
+        for case in CASES:
+            for way in (SPEARMAN, WITHIN):
+                for figure in _correlate_rows(replies, scored, case, CORRELATIONS[way]).values():
+                    yield Figure(STEP_FURTHER, row, f"{way}, {case}", None, *figure)
+
+
+def _published_cell(table: str, row: str, column: str) -> Any:
+    """What the paper prints for a row and a column; the authors' own references are what its SCARCE columns show."""
+    return _PUBLISHED[table][published_row(row)][_PUBLISHED_COLUMN.get(column, column)]
 
 
 def scarce_table_4(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -> Iterator[Figure]:
@@ -61,20 +100,23 @@ def scarce_table_4(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -
     for case in CASES:
         for column, scored in sets.items():
             for row, values in scored.of(case).items():
-                published = _PUBLISHED["Table 4"][row][column] if case == CASES[0] else None
+                published = _published_cell("Table 4", row, column) if case == CASES[0] else None
                 rho = correlate(values, replies.ratings, "spearman")
                 yield Figure(f"Table 4: p of Spearman, {case}", row, column, published, rho.p, n=rho.n)
 
 
 def gain_figures(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -> Iterator[Figure]:
     """How much additional references raise Spearman's rho; both sets use the same resamples."""
-    for more, human in GAINS:
+    for more, human in ((more, human) for more, human in GAINS if more in sets and human in sets):
         for case in CASES:
             for way in (SPEARMAN, WITHIN):
+                others = sets[human].of(case)
                 for row, values in sets[more].of(case).items():
+                    if row not in others:
+                        continue
                     one = correlation_difference(
                         values,
-                        sets[human].of(case)[row],
+                        others[row],
                         replies.ratings,
                         CORRELATIONS[way],
                         systems=replies.systems,
@@ -106,7 +148,10 @@ def _correlate_rows(
 DRAWN = 4  # references an item (Appendix A.3)
 DRAWS = 20  # by so many seeds, the mean of which is the figure
 DIVERSITY = f"Appendix A.3: self-BLEU-4 of {DRAWN} references drawn at random (lower is more diverse)"
-QUALITY = "Appendix A.2: quality of references (paper: RUBER; here: aptness)"
+QUALITY = "Appendix A.2: quality of references (paper: RUBER; here: aptness of at most 300)"
+UNAPT = "Section 3: references that are not appropriate (paper: two annotators, 150 each; here: aptness of at most 300)"
+JUDGED = 300  # references of a set, drawn at random, where it has more
+APT = 0.5  # the floor of `rejoinder augment`
 _SELF_BLEU = "self_bleu(n=4, over='references', smoothing='epsilon', tokenizer='whitespace', lowercase={lower})"
 _SMOOTHED = "self_bleu(n=4, over='references')"
 _QUALITY = "aptness"
@@ -136,15 +181,19 @@ def diversity_figures(items: Mapping[str, Item], sets: Mapping[str, References])
 
 
 def quality_figures(items: Mapping[str, Item], sets: Mapping[str, References]) -> Iterator[Figure]:
-    """The mean aptness of the references of each set, scored like replies."""
+    """The mean aptness of a sample of each set, scored like replies, and how many of them are not apt."""
     for row, references in sets.items():
-        replies = [(name, one) for name in items for one in references[name]]
-        if not replies:
+        every = [(name, one) for name in items for one in references[name]]
+        if not every:
             continue
+        replies = [every[number] for number in sorted(stable_shuffle(range(len(every)), row)[:JUDGED])]
         judged = Collection(items=dict(items))
         for number, (name, one) in enumerate(replies):
             judged.add(Response(str(number), name, row, one.text))
-        scores = score(judged, _QUALITY)
-        at = mean_interval(scores[_QUALITY], [name for name, _ in replies])
-        published = _PUBLISHED["Appendix A.2"].get(row)
-        yield Figure(QUALITY, row, "aptness", published, at.value, at.low, at.high, at.n)
+        values = np.asarray(score(judged, _QUALITY)[_QUALITY])
+        clusters = [name for name, _ in replies]
+        at = mean_interval(values, clusters)
+        yield Figure(QUALITY, row, "aptness", _PUBLISHED["Appendix A.2"].get(row), at.value, at.low, at.high, at.n)
+        unapt = mean_interval(np.where(np.isnan(values), np.nan, values < APT), clusters)
+        known = _PUBLISHED["Section 3"].get(row)
+        yield Figure(UNAPT, row, f"aptness below {APT:g}", known, unapt.value, unapt.low, unapt.high, unapt.n)
