@@ -32,7 +32,7 @@ async def sets_page(context: PageContext, request: Request, query: Query) -> Pag
 
 
 async def _load_questions(context: PageContext, test_set: TestSet) -> list[Question]:
-    return await context.cache.get(("set", test_set, test_set.changed), test_set.read)
+    return await context.cache.get(("set", test_set, test_set.changed), lambda progress: test_set.read())
 
 
 async def set_page(context: PageContext, request: Request, query: Query) -> PageContent:
