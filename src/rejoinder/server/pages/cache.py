@@ -1,4 +1,4 @@
-"""A cache of what pages have computed, valid as long as the files behind it do not change, and how far a computation is."""
+"""A cache of what pages have computed, valid as long as the files behind it do not change; it knows the progress."""
 
 from __future__ import annotations
 

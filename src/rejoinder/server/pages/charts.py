@@ -5,6 +5,7 @@ Colours come from the style sheet, which knows whether the page is dark or print
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -88,7 +89,8 @@ def draw_histogram(
     return Markup(
         f'<svg class="histogram series-{series}" viewBox="0 0 {_WIDTH} {_HEIGHT + _FOOT}" role="group" '
         f'aria-label="{escape_html(label)}: {format_count(len(known), "reply", "replies")}" focusable="false" '
-        f'data-low="{axis.low!r}" data-high="{axis.high!r}" data-name="{escape_html(name)}" data-drag="{escape_html(drag)}">'
+        f'data-low="{axis.low!r}" data-high="{axis.high!r}" data-name="{escape_html(name)}" '
+        f'data-drag="{escape_html(drag)}">'
         f'<line class="base" x1="0" x2="{_WIDTH}" y1="{_HEIGHT}" y2="{_HEIGHT}"/>{"".join(bars)}{ticks}</svg>'
     )
 
@@ -218,7 +220,7 @@ def _cut_bands(x: Values, y: Values) -> list[ReliabilityBand]:
         cuts.add(int(np.searchsorted(x, x[len(x) * number // n_bands], side="left")))
     bands = []
     edges = sorted(cuts)
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in itertools.pairwise(edges):
         part = y[start:end]
         spread = float(part.std(ddof=1)) / math.sqrt(len(part)) if len(part) > 1 else 0.0
         means = float(x[start:end].mean()), float(part.mean())

@@ -32,12 +32,12 @@ class MatrixCell(NamedTuple):
 
 
 class SystemHistogram(NamedTuple):
-    """The histogram of one system, with its mean, its quartiles, and the address of its replies."""
+    """The histogram of one system, with its mean, its median, and the address of its replies."""
 
     system: str
     n: int
     mean: float | None
-    quartiles: tuple[float, float, float] | None
+    median: float | None
     svg: Markup | None
     address: str
 
@@ -131,6 +131,5 @@ def _system_histogram(
 
     drag = path + selected.with_range(column, -np.inf, np.inf).address()
     svg = draw_histogram(column, f"{column_title(column)}, {system}", values, axis, link, drag, min(code, SERIES - 1))
-    quartiles = [float(one) for one in np.percentile(values, [25, 50, 75])]
-    mean = json_number(float(values.mean()))
-    return SystemHistogram(system, len(values), mean, (quartiles[0], quartiles[1], quartiles[2]), svg, address)
+    mean, median = json_number(float(values.mean())), float(np.median(values))
+    return SystemHistogram(system, len(values), mean, median, svg, address)

@@ -140,7 +140,9 @@ def _make_slices(scores: Scores, records: _Records) -> dict[str, SliceColumn]:
                     rows.setdefault(key, []).append(row)
                     codes.setdefault(key, []).append(values.setdefault(text, len(values)))
     return {
-        META + key: SliceColumn(list(known[key]), np.array(rows[key], dtype=np.int64), np.array(codes[key], dtype=np.int64))
+        META + key: SliceColumn(
+            list(known[key]), np.array(rows[key], dtype=np.int64), np.array(codes[key], dtype=np.int64)
+        )
         for key in rows
         if 0 < len(known[key]) <= _MAX_VALUES
     }

@@ -1,7 +1,7 @@
 """The pages of models: which are available, their licences and cards, and one click to fetch the others.
 
-Cards are Markdown. markdown-it-py, which rich brings along, turns them into HTML: it knows all of CommonMark and tables,
-escapes HTML that a card contains, and drops links to scripts, which is much to get right by hand.
+Cards are Markdown. markdown-it-py, which rich brings along, turns them into HTML: it knows all of CommonMark and
+tables, escapes HTML that a card contains, and drops links to scripts, which is much to get right by hand.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from rejoinder.server.api.endpoint import FORGED, error_response, json_response,
 from rejoinder.server.pages.context import PageContent, PageContext, Query, problem_response, wants_page
 from rejoinder.server.site import read_form, redirect_to
 from rejoinder.server.templates import not_found_page
+from rejoinder.table import shorten_text
 
 README = "README.md"
 _MAX_CARD = 200_000  # characters of a card
@@ -37,7 +38,7 @@ async def models_page(context: PageContext, request: Request, query: Query) -> P
     """List the catalog, and the weights included in the package."""
     lines = [_model_line(context, model) for model in MODELS.values()]
     shipped = [
-        {"name": name, "bytes": sum(_list_files(folder).values()), "about": _first_sentence(_read_card(folder))}
+        {"name": name, "bytes": sum(_list_files(folder).values()), "about": _card_opening(_read_card(folder))}
         for name, folder in _shipped_folders().items()
     ]
     return PageContent("models.html", {"models": lines, "shipped": shipped, "home": str(manifest.models_home())})
@@ -100,12 +101,12 @@ def _make_renderer() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
 
 
-def _first_sentence(card: str | None) -> str:
+def _card_opening(card: str | None) -> str:
     """What a card says first, below its title."""
     for block in (card or "").split("\n\n"):
         lines = [line for line in block.splitlines() if line and not line.startswith(("#", "|", "-", "<", "`"))]
         if lines:
-            return re.split(r"(?<=[.:]) ", " ".join(lines).replace("`", "").replace("*", ""))[0].rstrip(":.")
+            return shorten_text(" ".join(lines).replace("`", "").replace("*", ""), 160)
     return ""
 
 

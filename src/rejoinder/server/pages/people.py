@@ -1,4 +1,4 @@
-"""A run compared with people: how closely each metric follows them, scores against ratings, and how far to trust them."""
+"""A run compared with people: how closely each metric follows them, scores against ratings, reliability."""
 
 from __future__ import annotations
 

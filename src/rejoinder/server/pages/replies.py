@@ -229,9 +229,5 @@ def response_object(index: ReplyIndex, row: int, here: bool = False) -> dict[str
         "here": here,
         "scores": {spec: json_number(float(column[row])) for spec, column in scores.values.items()},
         "matched": {spec: places[row] for spec, places in scores.matched.items()},
-        "ratings": {
-            aspect: float(column[row]) for aspect, column in index.ratings.items() if np.isfinite(column[row])
-        },
+        "ratings": {aspect: float(column[row]) for aspect, column in index.ratings.items() if np.isfinite(column[row])},
     }
-
-

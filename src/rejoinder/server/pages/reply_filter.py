@@ -19,7 +19,7 @@ import numpy as np
 from rejoinder.errors import SpecError
 from rejoinder.json_schema import Schema
 from rejoinder.scoring.frames import RATING
-from rejoinder.server.pages.reply_index import LENGTH, Mask, ReplyIndex, Rows, Values
+from rejoinder.server.pages.reply_index import Mask, ReplyIndex, Rows, Values
 
 CONTEXT, SYSTEM, FLAGS, APART = "context", "system", "flags", "apart"
 MIN_DISAGREEMENT = 0.3  # difference of the two percentiles from which it is called disagreement
@@ -131,10 +131,6 @@ class ReplyFilter:
             parts.append(FilterPart("metric and people disagree", replace(self, apart=False).address()))
         return parts
 
-    def only(self) -> ReplyFilter:
-        """Return the conditions alone, which decide how many replies there are."""
-        return replace(self, sort="", columns=())
-
     def mask(self, index: ReplyIndex) -> Mask:
         """Return which replies meet all conditions."""
         mask = np.ones(len(index), dtype=bool)
@@ -194,7 +190,7 @@ def read_filter(query: Mapping[str, Any], index: ReplyIndex) -> ReplyFilter:
             raise SpecError("nobody rated replies of this run, so metrics and people cannot disagree")
         metric, aspect = metric or next(iter(scores.facts)), aspect or next(iter(index.ratings))
         sort = sort or f"-{APART}"
-    if sort and sort.removeprefix("-") not in sortable_names(index):
+    if sort:
         index.check_name(sort.removeprefix("-"), sortable_names(index), "column to sort by called")
     for column in query.get("column", ()):
         index.check_name(column, column_names(index), "column")
@@ -251,10 +247,9 @@ def shown_columns(selected: ReplyFilter, index: ReplyIndex) -> Sequence[str]:
     """The columns to show: those that were chosen, else the context, the system, some numbers, and what sorts."""
     if selected.columns:
         return selected.columns
-    metrics = [name for name in index.scores.facts][:_MAX_SHOWN]
+    metrics = list(index.scores.facts)[:_MAX_SHOWN]
     ratings = [name for name in index.numbers if name.startswith(RATING)][:_MAX_SHOWN]
     used = [one.name for one in selected.ranges] + [key for key, _ in selected.slices]
     used += [name for name in [selected.sort.removeprefix("-")] if name in column_names(index)]
     flags = [FLAGS] if index.flags else []
-    length = [] if metrics else [LENGTH]
-    return list(dict.fromkeys([CONTEXT, SYSTEM, *metrics, *ratings, *length, *used, *flags]))
+    return list(dict.fromkeys([CONTEXT, SYSTEM, *metrics, *ratings, *used, *flags]))

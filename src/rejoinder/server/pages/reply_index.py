@@ -83,14 +83,12 @@ class ReplyIndex:
 
     @functools.cached_property
     def numbers(self) -> dict[str, Values]:
-        """The columns of numbers by name: scores, mean ratings, the length of the reply."""
-        own = {RATING + aspect: column for aspect, column in self.ratings.items()}
-        return {**self.scores.values, **own, LENGTH: self.lengths}
-
-    @functools.cached_property
-    def lengths(self) -> Values:
-        """How many words each reply has."""
-        return np.array([len(_WORD.findall(text)) for text in self.replies], dtype=np.float64)
+        """The columns of numbers by name: scores, mean ratings and, unless a metric counts them, the words."""
+        columns = {**self.scores.values, **{RATING + aspect: column for aspect, column in self.ratings.items()}}
+        if "length" not in columns:
+            counts = [len(_WORD.findall(text)) for text in self.replies]
+            columns[LENGTH] = np.array(counts, dtype=np.float64)
+        return columns
 
     @functools.cached_property
     def folded(self) -> tuple[list[str], list[str]]:

@@ -24,17 +24,18 @@ from rejoinder.server.pages.reply_filter import search_terms
 from rejoinder.server.pages.run_responses import paginate
 from rejoinder.server.pages.word_diff import diff_words
 
-CHANGES = ("worse", "better", "same")
+DIRECTED, DESCRIPTIVE = ("worse", "better", "same"), ("lower", "higher", "same")  # kinds of changes
+CHANGES = tuple(dict.fromkeys([*DIRECTED, *DESCRIPTIVE]))
 
 
 class ItemChange(NamedTuple):
-    """One item of one system: its scores in both runs, and the gain, in the direction in which the metric is better."""
+    """One item of one system: its scores in both runs, and whether it got worse or better (lower or higher)."""
 
     system: SystemPair
     item: str
     old: float
     new: float
-    gain: float
+    kind: str
 
 
 @dataclass(frozen=True)
@@ -52,14 +53,19 @@ class ComparedRuns:
     def changes(self, metric: str, system: str | None) -> list[ItemChange]:
         """Return the items that have a score in both runs, the largest change first."""
         pair = self.comparison.pair
-        sign = -1.0 if pair.higher_is_better(metric) is False else 1.0
+        sign, kinds = (-1.0 if pair.higher_is_better(metric) is False else 1.0), self.kinds(metric)
         changes = []
         for one in pair.systems:
             if system in (None, one.name):
                 scores = pair.scores(metric, one).known()
                 for item, old, new in zip(scores.items, scores.old.tolist(), scores.new.tolist(), strict=True):
-                    changes.append(ItemChange(one, item, old, new, sign * (new - old)))
-        return sorted(changes, key=lambda change: -abs(change.gain))
+                    kind = kinds[2] if new == old else kinds[sign * (new - old) > 0]
+                    changes.append(ItemChange(one, item, old, new, kind))
+        return sorted(changes, key=lambda change: -abs(change.new - change.old))
+
+    def kinds(self, metric: str) -> tuple[str, str, str]:
+        """Return what changes of a metric are called, which depends on whether it has a direction."""
+        return DESCRIPTIVE if self.comparison.pair.higher_is_better(metric) is None else DIRECTED
 
 
 def _first_rows(scores: Scores) -> dict[tuple[str, str], int]:
@@ -84,7 +90,7 @@ async def run_pair_page(context: PageContext, request: Request, query: Query) ->
             raise
         return PageContent("run_pair.html", {**data, "problem": str(error)}, {"shown": False}, status_of(error))
     tables = [compared.comparison.table(), compared.comparison.items_table()]
-    return PageContent("run_pair.html", data, {"shown": True, "all_tables": tables, "changes": CHANGES})
+    return PageContent("run_pair.html", data, {"shown": True, "all_tables": tables})
 
 
 async def _load_comparison(context: PageContext, runs: Mapping[str, RunEntry], old: str, new: str) -> ComparedRuns:
@@ -117,9 +123,9 @@ def _show_changes(compared: ComparedRuns, query: Query) -> dict[str, Any]:
     if system is not None and system not in systems:
         raise SpecError(f"no system {system!r} is in both runs; {nearest(system, systems)}")
     changes = compared.changes(metric, system)
-    counts = {key: sum(_kind(one) == key for one in changes) for key in CHANGES}
+    counts = {kind: sum(one.kind == kind for one in changes) for kind in compared.kinds(metric)}
     if "only" in query:
-        changes = [one for one in changes if _kind(one) == query["only"]]
+        changes = [one for one in changes if one.kind == query["only"]]
     if words := search_terms(query.get("q", "")):
         changes = [one for one in changes if _contains(compared, one, words)]
     part, position = paginate(changes, query.get("page", 1))
@@ -139,13 +145,11 @@ def _show_changes(compared: ComparedRuns, query: Query) -> dict[str, Any]:
     }
 
 
-def _kind(change: ItemChange) -> str:
-    return "same" if change.gain == 0 else "better" if change.gain > 0 else "worse"
-
-
 def _contains(compared: ComparedRuns, change: ItemChange, words: tuple[str, ...]) -> bool:
-    texts = "\n".join([_last_turn(compared, change), *compared.comparison.pair.reply_texts(change.system, change.item)])
-    return all(word.casefold() in texts.casefold() for word in words)
+    pair = compared.comparison.pair
+    turns = [turn.text for turn in pair.old.data.items[change.item].context] if pair.old.data else []
+    text = "\n".join([*turns, *pair.reply_texts(change.system, change.item)]).casefold()
+    return all(word.casefold() in text for word in words)
 
 
 def _last_turn(compared: ComparedRuns, change: ItemChange) -> str:
@@ -162,7 +166,7 @@ def _change_object(compared: ComparedRuns, change: ItemChange) -> dict[str, Any]
         "item": change.item,
         "system": change.system.name,
         "last": _last_turn(compared, change) or None,
-        "kind": _kind(change),
+        "kind": change.kind,
         "old": {"text": old, "score": json_number(change.old), "reply": before[change.item, change.system.old]},
         "new": {
             "text": new,

@@ -21,7 +21,9 @@ from rejoinder.scoring.folder import read_run_about
 from rejoinder.scoring.reader import load_scores
 from rejoinder.selection.evaluate import evaluate_selection
 from rejoinder.selection.folder import read_selection_about as read_selection
-from rejoinder.selection.ranking.rank import read_ranking_about
+from rejoinder.selection.ranking.evaluation import ranker_standings
+from rejoinder.selection.ranking.rank import load_ranking, read_ranking_about
+from rejoinder.selection.ranking.result import NDCG
 from rejoinder.selection.select import load_selection
 from rejoinder.server.pages.cache import NotYetError, WorkProgress
 from rejoinder.server.pages.context import PageContent, PageContext, Query, table_object
@@ -123,7 +125,10 @@ def _make_headline(run: RunEntry, progress: WorkProgress) -> str | None:
         best = next((one for one in standings if one.n), None)
         return None if best is None else f"{best.system} chooses best: accuracy {format_cell(best.accuracy)}"
     if run.kind == "ranking":
-        return None
+        ranked = list(load_ranking(run.path).values())[-1].evaluated()
+        rankers = [one for one in ranker_standings(ranked) if not math.isnan(one.measures[NDCG].estimate.value)]
+        top = max(rankers, key=lambda one: one.measures[NDCG].estimate.value, default=None)
+        return None if top is None else f"{top.ranker} ranks best: {NDCG} {format_cell(top.measures[NDCG].estimate)}"
     scores = load_scores(run.path, read_run_about(run.path))
     spec = next((one for one, facts in scores.facts.items() if facts.higher_is_better is not None), None)
     if spec is None:

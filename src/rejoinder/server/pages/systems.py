@@ -47,7 +47,9 @@ async def compare_page(context: PageContext, request: Request, query: Query) -> 
 def _compare_systems(index: ReplyIndex, query: Query) -> dict[str, Any]:
     systems = list(index.scores.systems)
     if len(systems) < 2:
-        raise SpecError(f"this run has only one system ({systems[0] if systems else 'none'}); there is nothing to compare")
+        raise SpecError(
+            f"this run has only one system ({systems[0] if systems else 'none'}); there is nothing to compare"
+        )
     first = index.check_name(query.get("first", systems[0]), systems, "system")
     others = [system for system in systems if system != first]
     second = index.check_name(query.get("second", others[0]), others, "other system")

@@ -6,7 +6,7 @@ import re
 from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
-_TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
+_TOKEN = re.compile(r"\s*\S+\s*")  # a word with its punctuation and the space around it
 _MAX_TOKENS = 2_000  # of a text; longer ones are shown as they are
 
 
@@ -20,12 +20,13 @@ class DiffPart(NamedTuple):
 def diff_words(old: str, new: str) -> list[DiffPart]:
     """Return both texts as one: stretches of the old one that are gone, stretches of the new one, and what stayed."""
     before, after = _TOKEN.findall(old), _TOKEN.findall(new)
+    words = [[token.strip() for token in tokens] for tokens in (before, after)]
     if max(len(before), len(after)) > _MAX_TOKENS:
         return [DiffPart("removed", old), DiffPart("added", new)]
     parts: list[DiffPart] = []
-    for tag, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+    for tag, a, b, c, d in SequenceMatcher(None, *words, autojunk=False).get_opcodes():
         if tag == "equal":
-            parts.append(DiffPart("same", "".join(before[a:b])))
+            parts.append(DiffPart("same", "".join(after[c:d])))
             continue
         if b > a:
             parts.append(DiffPart("removed", "".join(before[a:b])))
