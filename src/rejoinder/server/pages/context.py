@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 import orjson
+from numpy.typing import NDArray
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from rejoinder.errors import RejoinderError
+from rejoinder.errors import RejoinderError, SpecError
 from rejoinder.json_schema import Schema
 from rejoinder.server.api.auth import TokenAuth
 from rejoinder.server.api.batching import QueueFullError
@@ -24,6 +26,8 @@ from rejoinder.server.templates import not_found_page, render_html
 from rejoinder.table import Table, to_json
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,15}\.?[0-9]{0,15}|\.[0-9]{1,15})(?:[eE][+-]?[0-9]{1,2})?")
+PAGE_SIZE = 50  # lines of a list
+_MAX_HEADLINES = 1_000
 COMPUTING_MESSAGE = "this is being computed, which takes a while the first time; please try again in a moment"
 
 
@@ -38,6 +42,7 @@ class PageContext:
 
     def __post_init__(self) -> None:
         self.cache = PageCache(self.service)
+        self.headlines = PageCache(self.service, most=_MAX_HEADLINES)  # small values, one per run
 
 
 class PageContent(NamedTuple):
@@ -144,6 +149,14 @@ def problem_response(context: PageContext, as_page: bool, status: int, sentence:
     first = path.split("/")[1] if path.startswith("/") else ""
     back = (f"/{first}", _SECTIONS[first]) if first in _SECTIONS else ("/runs", "Runs")
     return render_html("notice.html", status, csrf=context.auth.mark, title=title, sentence=sentence, back=back)
+
+
+def paginate(lines: Sequence[Any] | NDArray[Any], number: int) -> tuple[Any, dict[str, int]]:
+    """Return one page of a long list, and its position."""
+    pages = max(1, math.ceil(len(lines) / PAGE_SIZE))
+    if number > pages:
+        raise SpecError(f"there is no page {number}; the last page is {pages}")
+    return lines[(number - 1) * PAGE_SIZE : number * PAGE_SIZE], {"page": number, "pages": pages, "n": len(lines)}
 
 
 def table_object(table: Table) -> dict[str, Any]:

@@ -11,11 +11,10 @@ from starlette.requests import Request
 
 from rejoinder.errors import SpecError
 from rejoinder.server.api.rank import json_number
-from rejoinder.server.pages.context import PageContent, PageContext, Query
+from rejoinder.server.pages.context import PageContent, PageContext, Query, paginate
 from rejoinder.server.pages.replies import column_title, item_object, load_index, response_object
 from rejoinder.server.pages.reply_filter import search_terms
 from rejoinder.server.pages.reply_index import Mask, ReplyIndex, Rows, Values
-from rejoinder.server.pages.run_responses import paginate
 from rejoinder.server.pages.word_diff import diff_words
 from rejoinder.table import shorten_text
 

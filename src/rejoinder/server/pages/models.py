@@ -7,6 +7,7 @@ tables, escapes HTML that a card contains, and drops links to scripts, which is 
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 import threading
 from pathlib import Path
@@ -92,7 +93,10 @@ def render_card(text: str) -> Markup:
     body = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.DOTALL)  # the machine-readable head of a model hub
     html = _make_renderer().render(body)
     html = _HEADING.sub(lambda match: f"<{match[1]}h{min(6, int(match[2]) + 2)}>", html)
-    html = html.replace("<table>", '<div class="box" role="region" tabindex="0" aria-label="Table"><table>')
+    html = re.sub(r"<th[^>]*></th>", "<td></td>", html)  # the corner of a table is not a heading
+    numbers = itertools.count(1)
+    box = '<div class="box" role="region" tabindex="0" aria-label="Table {}"><table>'
+    html = re.sub("<table>", lambda _: box.format(next(numbers)), html)
     return Markup(html.replace("</table>", "</table></div>"))
 
 

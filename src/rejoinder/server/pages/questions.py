@@ -23,10 +23,9 @@ from rejoinder.selection.ranking.rank import load_ranking, read_ranking_about
 from rejoinder.selection.result import ScoreLine, find_top_places
 from rejoinder.server.api.rank import json_number
 from rejoinder.server.pages.cache import WorkProgress
-from rejoinder.server.pages.context import PageContent, PageContext, Query, table_object
+from rejoinder.server.pages.context import PageContent, PageContext, Query, paginate, table_object
 from rejoinder.server.pages.library import RunEntry
 from rejoinder.server.pages.reply_filter import search_terms
-from rejoinder.server.pages.run_responses import paginate
 from rejoinder.table import Table, shorten_text
 from rejoinder.types import Question
 

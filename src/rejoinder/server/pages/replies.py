@@ -17,7 +17,7 @@ from rejoinder.scoring.flags import MEANINGS
 from rejoinder.scoring.frames import RATING
 from rejoinder.server.api.rank import json_number
 from rejoinder.server.pages.charts import draw_histogram
-from rejoinder.server.pages.context import OtherAddressError, PageContent, PageContext, Query, wants_page
+from rejoinder.server.pages.context import OtherAddressError, PageContent, PageContext, Query, paginate, wants_page
 from rejoinder.server.pages.index_reader import read_reply_index
 from rejoinder.server.pages.reply_filter import (
     APART,
@@ -31,7 +31,6 @@ from rejoinder.server.pages.reply_filter import (
     sortable_names,
 )
 from rejoinder.server.pages.reply_index import ReplyIndex, Rows
-from rejoinder.server.pages.run_responses import paginate
 from rejoinder.table import shorten_text
 
 _MAX_CHOICES = 60  # values of a slice that a form offers
@@ -42,7 +41,7 @@ async def load_index(context: PageContext, name: str) -> ReplyIndex:
     run = context.library.run(name)
     if run.kind != "scores":
         raise RejoinderError(f"{name} is a {run.kind} run, which has no scores of replies")
-    return await context.cache.get(("index", run), lambda progress: read_reply_index(run.path, progress))
+    return await context.cache.get(("index", run), lambda progress: read_reply_index(run.path, progress), "reading")
 
 
 async def replies_page(context: PageContext, request: Request, query: Query) -> PageContent:
@@ -168,17 +167,32 @@ def histogram(
 async def reply_page(context: PageContext, request: Request, query: Query) -> PageContent:
     """Show one reply in its conversation, between its neighbours in the list that it was opened from."""
     name, number = request.path_params["run"], request.path_params["reply"]
-    index = await load_index(context, name)
     row = int(number) if number.isascii() and number.isdecimal() and len(number) < 10 else -1
-    if not 0 <= row < len(index):
-        raise SpecError(f"this run has no reply {number[:20]}; it has {len(index):,}, numbered from 0")
+    conversation = await find_conversation(context, name, row)
+    index = await load_index(context, name)
     selected = read_filter(query, index)
     rows = await run_in_threadpool(selected.rows, index)
-    data = {"name": name, **conversation_of(index, row), "metrics": dict(index.scores.metrics)}
+    data = {"name": name, **conversation, "metrics": dict(index.scores.metrics)}
     data |= {"position": find_position(rows, row)}
     path = f"/runs/{quote(name)}/replies"
     extra = {"path": path, "here": selected.address(), "better": index.higher_is_better}
     return PageContent("reply.html", data, extra)
+
+
+async def find_conversation(context: PageContext, name: str, row: int) -> dict[str, Any]:
+    """Return one reply of a run with everything known about it, and the other replies to the same item."""
+    index = await load_index(context, name)
+    if not 0 <= row < len(index):
+        raise SpecError(f"this run has no reply {row}; it has {len(index):,}, numbered from 0")
+    number = int(index.item_codes[row])
+    return {
+        "reply": row,
+        "response": index.scores.responses[row],
+        **item_object(index, number),
+        "replies": [response_object(index, other, other == row) for other in index.item_rows(number)],
+        "flags": index.row_flags(row),
+        "meta": {key.removeprefix("meta."): column.text(row) for key, column in index.slices.items()},
+    }
 
 
 def find_position(rows: Rows, row: int) -> dict[str, int | None]:
@@ -190,19 +204,6 @@ def find_position(rows: Rows, row: int) -> dict[str, int | None]:
     before = int(rows[place - 1]) if place else None
     after = int(rows[place + 1]) if place + 1 < len(rows) else None
     return {"place": place + 1, "n": len(rows), "before": before, "after": after}
-
-
-def conversation_of(index: ReplyIndex, row: int) -> dict[str, Any]:
-    """Return one reply with everything known about it, and the other replies to the same item."""
-    number = int(index.item_codes[row])
-    return {
-        "reply": row,
-        "response": index.scores.responses[row],
-        **item_object(index, number),
-        "replies": [response_object(index, other, other == row) for other in index.item_rows(number)],
-        "flags": index.row_flags(row),
-        "meta": {key.removeprefix("meta."): column.text(row) for key, column in index.slices.items()},
-    }
 
 
 def item_object(index: ReplyIndex, number: int) -> dict[str, Any]:

@@ -18,10 +18,9 @@ from rejoinder.scoring.result import Scores
 from rejoinder.server.api.endpoint import status_of
 from rejoinder.server.api.rank import json_number
 from rejoinder.server.pages.cache import WorkProgress
-from rejoinder.server.pages.context import PageContent, PageContext, Query, table_object, wants_page
+from rejoinder.server.pages.context import PageContent, PageContext, Query, paginate, table_object, wants_page
 from rejoinder.server.pages.library import RunEntry
 from rejoinder.server.pages.reply_filter import search_terms
-from rejoinder.server.pages.run_responses import paginate
 from rejoinder.server.pages.word_diff import diff_words
 
 DIRECTED, DESCRIPTIVE = ("worse", "better", "same"), ("lower", "higher", "same")  # kinds of changes

@@ -113,7 +113,7 @@ def date_in_words(seconds: float, now: float | None = None) -> str:
 async def _headline(context: PageContext, run: RunEntry) -> str | None:
     """Return the result of a run in one sentence; None where it has none, or cannot be read."""
     try:
-        return await context.cache.get(("headline", run), lambda progress: _make_headline(run, progress))
+        return await context.headlines.get(("headline", run), lambda progress: _make_headline(run, progress), "reading")
     except (RejoinderError, NotYetError):
         return None
 
@@ -148,12 +148,9 @@ async def load_findings(context: PageContext, name: str) -> RunFindings:
     run = context.library.run(name)
     if run.kind != "scores":
         raise RejoinderError(f"{name} is a {run.kind} run, which has no scores of replies")
-
-    def make(progress: WorkProgress) -> RunFindings:
-        progress.report("reading the run, and comparing its systems and metrics", 0.1)
-        return compute_findings(run.path)
-
-    return await context.cache.get(("findings", run), make)
+    return await context.cache.get(
+        ("findings", run), lambda progress: compute_findings(run.path, report=progress.report)
+    )
 
 
 async def run_page(context: PageContext, request: Request, query: Query) -> PageContent:

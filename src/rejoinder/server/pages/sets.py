@@ -10,9 +10,8 @@ from starlette.requests import Request
 
 from rejoinder.data.questions import find_right_candidates
 from rejoinder.errors import InputError, SpecError
-from rejoinder.server.pages.context import PageContent, PageContext, Query
+from rejoinder.server.pages.context import PageContent, PageContext, Query, paginate
 from rejoinder.server.pages.library import TestSet
-from rejoinder.server.pages.run_responses import paginate
 from rejoinder.table import shorten_text
 from rejoinder.types import Candidate, Question
 

@@ -14,12 +14,11 @@ from rejoinder.reports.findings import RunFindings
 from rejoinder.server.api.endpoint import status_of
 from rejoinder.server.api.rank import json_number
 from rejoinder.server.api.select import estimate_object
-from rejoinder.server.pages.context import PageContent, PageContext, Query, wants_page
+from rejoinder.server.pages.context import PageContent, PageContext, Query, paginate, wants_page
 from rejoinder.server.pages.items import choose_column, matching_items
 from rejoinder.server.pages.replies import load_index
 from rejoinder.server.pages.reply_filter import search_terms
 from rejoinder.server.pages.reply_index import ReplyIndex
-from rejoinder.server.pages.run_responses import paginate
 from rejoinder.server.pages.runs import load_findings
 from rejoinder.server.pages.word_diff import diff_words
 
