@@ -18,7 +18,7 @@ from tests.annotate_chromium import chromium, needs_axe, needs_chromium, opened
 from tests.annotate_gallery import Shown
 from tests.serve_site import library_at, serving
 from tests.test_annotate_accessible import WIDTHS, picture, violations
-from tests.test_serve_browser import first_look
+from tests.test_serve_explore_browser import FIRST_LOOKS, first_look
 
 pytestmark = [needs_chromium, needs_axe]
 ADDRESSES = {
@@ -56,7 +56,7 @@ ADDRESSES = {
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     folder = library_at(tmp_path_factory.mktemp("accessible") / "runs")
     with serving(str(folder)) as (url, link), chromium() as browser:
-        for path in ("/runs/chats", "/runs/chats/replies", "/runs", "/compare?old=chats&new=later"):
+        for path in FIRST_LOOKS:
             first_look(url + path)
         found = opened(browser, link)
         found.site = url
