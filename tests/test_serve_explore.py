@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import contextlib
 import csv
 import hashlib
 import io
@@ -22,11 +24,14 @@ pytest.importorskip("httpx2")
 import rejoinder
 from rejoinder.annotation.project_file import read_project
 from rejoinder.annotation.units import make_units
+from rejoinder.server.limits import RecentDigests, ServerLimits
+from rejoinder.server.middleware import RequestGuard
 from rejoinder.server.pages import replies, runs
 from rejoinder.server.pages.cache import PAGE_SECONDS
 from rejoinder.server.pages.models import render_card
 from rejoinder.server.pages.reply_filter import ReplyFilter, ValueRange, search_terms
 from rejoinder.server.pages.word_diff import diff_words
+from rejoinder.table import Estimate
 from tests.serve_site import client_of, house_of, library_at
 
 PAGE = {"Accept": "text/html,application/xhtml+xml"}
@@ -131,7 +136,36 @@ def test_what_is_listed_can_be_downloaded(client: Any, folder: Path) -> None:
     assert [float(row["length"]) for row in table] == [row["length"] for row in rows]
     assert table[0]["meta.topic"] == rows[0]["meta.topic"]
     assert client.get("/runs/chats/replies.csv?sort=mood").status_code == 404
-    assert client.get("/runs/chats/replies.csv?q=nothing+like+this").text == "response\n"
+    empty = client.get("/runs/chats/replies.csv?q=nothing+like+this").text
+    assert list(csv.reader(io.StringIO(empty))) == [list(rows[0])]
+
+
+def test_a_long_download_is_not_cut_by_the_limit_on_requests() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(receive(), 0.2)  # as a streaming response does
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def receive() -> Any:
+        if asked.pop():
+            return {"type": "http.request", "body": b"", "more_body": False}
+        await asyncio.sleep(60)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    asked, sent = [False, True], []
+    guard = RequestGuard(app, ServerLimits(body_seconds=0.05), RecentDigests(1), (), None)
+    asyncio.run(guard({"type": "http", "headers": []}, receive, send))
+    assert sent[0]["status"] == 200
+
+
+def test_a_downloaded_cell_is_never_a_formula(tmp_path: Path) -> None:
+    folder = library_at(tmp_path / "runs", text="=1+1")
+    with client_of(house_of(folder)) as client:
+        table = list(csv.DictReader(io.StringIO(client.get("/runs/chats/replies.csv").text)))
+    assert not any(cell.startswith(("=", "+", "@")) for row in table for cell in row.values())
 
 
 def test_what_is_listed_can_be_handed_to_annotators(client: Any, tmp_path: Path) -> None:
@@ -235,10 +269,20 @@ def test_two_runs_show_what_got_worse_and_better(client: Any) -> None:
 def test_the_list_of_runs_says_when_who_and_what_came_out(client: Any) -> None:
     lines = {one["name"]: one for one in client.get("/runs").json()["runs"]}
     assert lines["chats"]["headline"].startswith("good has the best bleu: ")
-    assert lines["chosen"]["headline"].startswith("tfidf chooses best: accuracy ")
-    assert lines["ranked"]["headline"].startswith("tfidf ranks best: nDCG@3 ")
+    assert "; next bad: " in lines["chats"]["headline"]
+    assert lines["chosen"]["headline"].startswith("accuracy ")
+    assert lines["ranked"]["headline"].startswith("nDCG@3 ")
     assert lines["chats"]["date"].startswith(("today at ", "yesterday at "))
     assert lines["ranked"]["systems"] == ["tfidf"]
+
+
+def test_a_headline_names_the_best_or_those_that_share_it() -> None:
+    means = {"a": Estimate(0.5, 0.4, 0.6), "b": Estimate(0.7, 0.6, 0.8), "c": Estimate(float("nan"), 0, 0)}
+    assert runs.describe_best("bleu", means, True) == "b has the best bleu: 0.700 [0.600, 0.800]; next a: 0.500"
+    assert runs.describe_best("loss", means, False) == "a has the best loss: 0.500 [0.400, 0.600]; next b: 0.700"
+    shared = {"a": means["a"], "z": means["a"]}
+    assert runs.describe_best("bleu", shared, True) == "a and z share the best bleu: 0.500 [0.400, 0.600]"
+    assert runs.describe_best("bleu", {"c": means["c"]}, True) is None
 
 
 def test_dates_are_said_in_words() -> None:

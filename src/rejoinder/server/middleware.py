@@ -125,15 +125,18 @@ class RequestGuard:
 
     def _limit_body(self, receive: Receive) -> Receive:
         """Wrap ``receive`` so that a body that is too large or too slow is refused."""
-        size = 0
+        size, is_complete = 0, False
         end = time.monotonic() + self._limits.body_seconds
 
         async def bounded() -> Message:
-            nonlocal size
+            nonlocal size, is_complete
+            if is_complete:  # a long response waits here for the client to disconnect
+                return await receive()
             try:
                 message = await asyncio.wait_for(receive(), timeout=max(0.01, end - time.monotonic()))
             except asyncio.TimeoutError:
                 raise HTTPException(408, TOO_SLOW, CLOSE_HEADERS) from None
+            is_complete = not message.get("more_body", False)
             size += len(message.get("body", b""))
             if size > self._limits.body_bytes:
                 raise HTTPException(413, TOO_LONG, CLOSE_HEADERS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import re
 import zipfile
@@ -15,6 +16,7 @@ from starlette.responses import Response, StreamingResponse
 
 from rejoinder.data.objects import to_object
 from rejoinder.errors import RejoinderError
+from rejoinder.escape import escape_cell
 from rejoinder.scoring.frames import RATING, column_name
 from rejoinder.server.api.endpoint import no_token_response, status_of
 from rejoinder.server.pages.cache import NotYetError
@@ -23,7 +25,6 @@ from rejoinder.server.pages.replies import load_index
 from rejoinder.server.pages.reply_filter import QUERY, read_filter
 from rejoinder.server.pages.reply_index import ReplyIndex, Rows
 from rejoinder.server.templates import not_found_page
-from rejoinder.table import Table, to_csv
 
 MAX_UNITS = 5_000  # replies of an annotation project
 _ROWS = 2_000  # of one part of a file
@@ -58,25 +59,22 @@ def download_endpoint(context: PageContext, form: str) -> Callable[[Request], An
     return endpoint
 
 
-def _row_objects(index: ReplyIndex, rows: Rows) -> list[dict[str, Any]]:
-    """The replies as ``rejoinder show`` writes them, with their flags and slices."""
-    scores, numbers = index.scores, dict(index.numbers)
-    lines = []
-    for row in rows.tolist():
-        code = int(scores.dialogue_codes[row])
-        line: dict[str, Any] = {
-            "response": scores.responses[row],
-            "item": scores.items[row],
-            "dialogue": scores.dialogues[code] if code >= 0 else None,
-            "system": index.system(row),
-            "context": index.contexts[int(index.item_codes[row])],
-            "reply": index.replies[row],
-        }
-        line |= {column_name(spec): float(numbers[spec][row]) for spec in scores.values}
-        line |= {RATING + aspect: float(column[row]) for aspect, column in index.ratings.items()}
-        line |= {key: column.text(row) or None for key, column in index.slices.items()}
-        lines.append(line | {"flags": ", ".join(index.row_flags(row))})
-    return lines
+def _read_columns(index: ReplyIndex, rows: Rows) -> dict[str, list[Any]]:
+    """The replies as ``rejoinder show`` writes them, with their slices and flags."""
+    scores, places = index.scores, rows.tolist()
+    dialogues = [*scores.dialogues, None]  # -1: no dialogue
+    columns: dict[str, list[Any]] = {
+        "response": [scores.responses[row] for row in places],
+        "item": [scores.items[row] for row in places],
+        "dialogue": [dialogues[code] for code in scores.dialogue_codes[rows].tolist()],
+        "system": [scores.systems[code] for code in scores.system_codes[rows].tolist()],
+        "context": [index.contexts[number] for number in index.item_codes[rows].tolist()],
+        "reply": [index.replies[row] for row in places],
+    }
+    columns |= {column_name(spec): column[rows].tolist() for spec, column in scores.values.items()}
+    columns |= {RATING + aspect: column[rows].tolist() for aspect, column in index.ratings.items()}
+    columns |= {key: [column.text(row) or None for row in places] for key, column in index.slices.items()}
+    return columns | {"flags": [", ".join(index.row_flags(row)) for row in places]}
 
 
 def _stream(parts: Iterator[str], kind: str, name: str, ending: str) -> Response:
@@ -84,25 +82,38 @@ def _stream(parts: Iterator[str], kind: str, name: str, ending: str) -> Response
     return StreamingResponse((part.encode() for part in parts), 200, headers, kind)
 
 
-def _batches(index: ReplyIndex, rows: Rows) -> Iterator[list[dict[str, Any]]]:
-    for start in range(0, len(rows), _ROWS):
-        yield _row_objects(index, rows[start : start + _ROWS])
+def _batches(index: ReplyIndex, rows: Rows) -> Iterator[dict[str, list[Any]]]:
+    for start in range(0, max(1, len(rows)), _ROWS):
+        yield _read_columns(index, rows[start : start + _ROWS])
 
 
 def _csv_file(index: ReplyIndex, rows: Rows, name: str) -> Response:
     def parts() -> Iterator[str]:
-        heads: list[str] = list(_row_objects(index, rows[:1])[0]) if len(rows) else ["response"]
-        yield to_csv(Table("", heads, []))
-        for batch in _batches(index, rows):
-            lines = to_csv(Table("", heads, [list(line.values()) for line in batch]))
-            yield lines.partition("\n")[2]
+        for number, columns in enumerate(_batches(index, rows)):
+            out = io.StringIO(newline="")
+            lines = csv.writer(out)
+            if number == 0:
+                lines.writerow(map(escape_cell, columns))
+            lines.writerows(zip(*(map(_csv_cell, column) for column in columns.values()), strict=True))
+            yield out.getvalue()
 
     return _stream(parts(), "text/csv; charset=utf-8", name, "csv")
 
 
+def _csv_cell(value: Any) -> Any:
+    """A cell that no spreadsheet reads as a formula; empty where there is no value."""
+    if isinstance(value, str):
+        return escape_cell(value)
+    return "" if value is None or value != value else value
+
+
 def _jsonl_file(index: ReplyIndex, rows: Rows, name: str) -> Response:
-    parts = ("".join(orjson.dumps(line).decode() + "\n" for line in batch) for batch in _batches(index, rows))
-    return _stream(parts, "application/x-ndjson", name, "jsonl")
+    def parts() -> Iterator[str]:
+        for columns in _batches(index, rows):
+            lines = (dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True))
+            yield "".join(orjson.dumps(line).decode() + "\n" for line in lines)
+
+    return _stream(parts(), "application/x-ndjson", name, "jsonl")
 
 
 def _project_file(index: ReplyIndex, rows: Rows, name: str) -> Response:

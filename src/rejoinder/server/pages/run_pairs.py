@@ -89,7 +89,9 @@ async def run_pair_page(context: PageContext, request: Request, query: Query) ->
             raise
         return PageContent("run_pair.html", {**data, "problem": str(error)}, {"shown": False}, status_of(error))
     tables = [compared.comparison.table(), compared.comparison.items_table()]
-    return PageContent("run_pair.html", data, {"shown": True, "all_tables": tables})
+    first = [one for one in data["sentences"] if one.startswith(f"{data['metric']}: ")]
+    others = [one for one in data["sentences"] if one not in first]
+    return PageContent("run_pair.html", data, {"shown": True, "all_tables": tables, "lead": first, "others": others})
 
 
 async def _load_comparison(context: PageContext, runs: Mapping[str, RunEntry], old: str, new: str) -> ComparedRuns:

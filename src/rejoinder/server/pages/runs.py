@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+from collections.abc import Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from rejoinder.server.pages.cache import NotYetError, WorkProgress
 from rejoinder.server.pages.context import PageContent, PageContext, Query, table_object
 from rejoinder.server.pages.library import RunEntry
 from rejoinder.server.pages.questions import selection_page
-from rejoinder.table import format_cell
+from rejoinder.table import Estimate, format_cell, join_names
 
 _HEADLINE_SECONDS = 1.0  # how long the list waits for headlines that were never computed
 _HEADLINES = 200  # of the latest runs
@@ -122,25 +123,31 @@ def _make_headline(run: RunEntry, progress: WorkProgress) -> str | None:
     progress.report("reading the scores", 0.1)
     if run.kind == "selection":
         standings = evaluate_selection(load_selection(run.path).selected).standings
-        best = next((one for one in standings if one.n), None)
-        return None if best is None else f"{best.system} chooses best: accuracy {format_cell(best.accuracy)}"
+        return describe_best("accuracy", {one.system: one.accuracy for one in standings if one.n}, True)
     if run.kind == "ranking":
         ranked = list(load_ranking(run.path).values())[-1].evaluated()
-        rankers = [one for one in ranker_standings(ranked) if not math.isnan(one.measures[NDCG].estimate.value)]
-        top = max(rankers, key=lambda one: one.measures[NDCG].estimate.value, default=None)
-        return None if top is None else f"{top.ranker} ranks best: {NDCG} {format_cell(top.measures[NDCG].estimate)}"
+        return describe_best(NDCG, {one.ranker: one.measures[NDCG].estimate for one in ranker_standings(ranked)}, True)
     scores = load_scores(run.path, read_run_about(run.path))
     spec = next((one for one, facts in scores.facts.items() if facts.higher_is_better is not None), None)
     if spec is None:
         return None
     means = {system: scores.mean(spec, system) for system in scores.systems}
-    means = {system: mean for system, mean in means.items() if not math.isnan(mean.value)}
-    if not means:
+    return describe_best(spec, means, scores.facts[spec].higher_is_better is not False)
+
+
+def describe_best(what: str, means: Mapping[str, Estimate], higher_is_better: bool) -> str | None:
+    """Say which system has the best mean and which comes next; None where no mean is known."""
+    known = {system: mean for system, mean in means.items() if not math.isnan(mean.value)}
+    order = sorted(known, key=lambda system: -known[system].value if higher_is_better else known[system].value)
+    if not order:
         return None
-    sign = -1.0 if scores.facts[spec].higher_is_better is False else 1.0
-    best_system = max(means, key=lambda system: sign * means[system].value)
-    mean = format_cell(means[best_system])
-    return f"{spec} {mean}" if len(means) == 1 else f"{best_system} has the best {spec}: {mean}"
+    best = known[order[0]]
+    if len(order) == 1:
+        return f"{what} {format_cell(best)}"
+    shared = [system for system in order if known[system].value == best.value]
+    if len(shared) > 1:
+        return f"{join_names(shared)} share the best {what}: {format_cell(best)}"
+    return f"{order[0]} has the best {what}: {format_cell(best)}; next {order[1]}: {format_cell(known[order[1]].value)}"
 
 
 async def load_findings(context: PageContext, name: str) -> RunFindings:
