@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -71,6 +72,7 @@ def read_reply_index(folder: Path, progress: WorkProgress) -> ReplyIndex:
             raise RunError(f"the data of the run has no record {error}; score the input again") from None
         progress.report("preparing the search", 0.9)
         _ = index.folded, index.numbers
+    gc.freeze()  # the collector would otherwise walk through all of it, a tenth of a second every now and then
     return index
 
 

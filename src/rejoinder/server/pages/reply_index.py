@@ -136,16 +136,9 @@ class ReplyIndex:
 
     @functools.cached_property
     def _cached_search(self) -> Any:
-        return functools.lru_cache(_MAX_SEARCHES)(self._search)
-
-    def _search(self, words: tuple[str, ...]) -> Mask:
-        mask = np.ones(len(self), dtype=bool)
-        replies, contexts = self.folded
-        for word in (word.casefold() for word in words):
-            in_reply = np.fromiter([word in text for text in replies], dtype=bool, count=len(replies))
-            in_context = np.fromiter([word in text for text in contexts], dtype=bool, count=len(contexts))
-            mask &= in_reply | in_context[self.item_codes]
-        return mask
+        # Over the texts and not over the index itself, which would then be freed only by the garbage collector.
+        search = functools.partial(_search_texts, *self.folded, self.item_codes)
+        return functools.lru_cache(_MAX_SEARCHES)(search)
 
     @functools.cached_property
     def _orders(self) -> dict[tuple[str, bool], Rows]:
@@ -213,6 +206,15 @@ class ReplyIndex:
         if name not in names:
             raise SpecError(f"this run has no {what} {name!r}; {nearest(name, names)}")
         return name
+
+
+def _search_texts(replies: Sequence[str], contexts: Sequence[str], item_codes: Rows, words: tuple[str, ...]) -> Mask:
+    mask = np.ones(len(replies), dtype=bool)
+    for word in (word.casefold() for word in words):
+        in_reply = np.fromiter([word in text for text in replies], dtype=bool, count=len(replies))
+        in_context = np.fromiter([word in text for text in contexts], dtype=bool, count=len(contexts))
+        mask &= in_reply | in_context[item_codes]
+    return mask
 
 
 def _rank_codes(names: Sequence[str], codes: Rows) -> Values:
