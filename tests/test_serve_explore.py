@@ -24,15 +24,16 @@ pytest.importorskip("httpx2")
 import rejoinder
 from rejoinder.annotation.project_file import read_project
 from rejoinder.annotation.units import make_units
+from rejoinder.scoring.run import Plan, run
 from rejoinder.server.limits import RecentDigests, ServerLimits
 from rejoinder.server.middleware import RequestGuard
 from rejoinder.server.pages import replies, runs
 from rejoinder.server.pages.cache import PAGE_SECONDS
 from rejoinder.server.pages.models import render_card
-from rejoinder.server.pages.reply_filter import ReplyFilter, ValueRange, search_terms
+from rejoinder.server.pages.reply_filter import _RANGE, ReplyFilter, ValueRange, search_terms
 from rejoinder.server.pages.word_diff import diff_words
 from rejoinder.table import Estimate
-from tests.serve_site import client_of, house_of, library_at
+from tests.serve_site import client_of, house_of, library_at, records, write_lines
 
 PAGE = {"Accept": "text/html,application/xhtml+xml"}
 
@@ -113,6 +114,27 @@ def test_the_neighbours_of_a_reply_are_those_of_its_list(client: Any) -> None:
     assert f'rel="next" href="/runs/chats/replies/{order[3]}?system=bad&amp;sort=-length"' in page
     outside = client.get(f"/runs/chats/replies/0?{query}").json()["position"]
     assert outside == {"place": None, "n": 8, "before": None, "after": None}
+
+
+def test_flagged_replies_can_be_listed(tmp_path: Path) -> None:
+    lines = [{**one, "text": "!"} if one.get("id") == "i2/bad" else one for one in records()]
+    data = write_lines(tmp_path / "chats.jsonl", lines)
+    run([data], Plan.of(["length"]), tmp_path / "runs" / "chats", cache=False)
+    with client_of(house_of(tmp_path / "runs")) as client:
+        told = client.get("/runs/chats/replies?flag=near_empty").json()
+        assert [row["response"] for row in told["replies"]] == ["i2/bad"]
+        assert told["replies"][0]["flags"] == ["near_empty"]
+        page = client.get("/runs/chats/replies?flag=near_empty", headers=PAGE).text
+    assert "near empty" in page
+    assert '<option value="near_empty" selected>' in page
+
+
+@pytest.mark.parametrize("text", ["length:1e-07..2.5", "bleu(n=2):..0.5", "rating:apt:-3..", "a:b:1..2"])
+def test_a_range_is_read_as_it_is_written(text: str) -> None:
+    match = _RANGE.fullmatch(text)
+    assert match
+    ends = float(match["low"] or "-inf"), float(match["high"] or "inf")
+    assert str(ValueRange(match["name"], *ends)) == text
 
 
 def test_each_condition_can_be_removed_by_itself(client: Any) -> None:
@@ -292,20 +314,20 @@ def test_dates_are_said_in_words() -> None:
     assert runs.date_in_words(noon - 10 * 24 * 3600, noon) == "2 March 2026"
 
 
-@pytest.mark.parametrize("run", ["chosen", "ranked"])
-def test_a_question_says_who_chose_what(client: Any, run: str) -> None:
-    told = client.get(f"/runs/{run}/questions").json()
+@pytest.mark.parametrize("name", ["chosen", "ranked"])
+def test_a_question_says_who_chose_what(client: Any, name: str) -> None:
+    told = client.get(f"/runs/{name}/questions").json()
     assert told["n"] == 3
     choice = told["list"][0]["choices"]["tfidf"]
-    one = client.get(f"/runs/{run}/questions/0").json()
+    one = client.get(f"/runs/{name}/questions/0").json()
     chosen = [n for n, candidate in enumerate(one["candidates"]) if candidate["chosen_by"] == ["tfidf"]]
     assert chosen == choice["candidates"]
     outcomes = [line["choices"]["tfidf"]["outcome"] for line in told["list"]]
     for outcome in ("right", "wrong"):
-        found = client.get(f"/runs/{run}/questions?system=tfidf&outcome={outcome}").json()
+        found = client.get(f"/runs/{name}/questions?system=tfidf&outcome={outcome}").json()
         assert found["n"] == outcomes.count(outcome)
-    assert client.get(f"/runs/{run}/questions?q=day+2").json()["n"] == 1
-    assert client.get(f"/runs/{run}/questions/1?q=day").json()["position"]["place"] == 2
+    assert client.get(f"/runs/{name}/questions?q=day+2").json()["n"] == 1
+    assert client.get(f"/runs/{name}/questions/1?q=day").json()["position"]["place"] == 2
 
 
 def test_no_heading_of_a_selection_stands_twice(client: Any) -> None:
@@ -324,6 +346,7 @@ def test_a_ranking_is_shown_for_each_input(client: Any) -> None:
 def test_an_unknown_address_has_a_way_back(client: Any) -> None:
     page = client.get("/nowhere/at/all", headers=PAGE)
     assert page.status_code == 404
+    assert "<h1>Page not found</h1>" in page.text
     assert 'href="/runs"' in page.text
     assert 'aria-label="Pages"' in page.text
 
@@ -381,7 +404,7 @@ def test_a_card_is_rendered_and_can_run_nothing() -> None:
     html = render_card(
         "---\nlicence: mit\n---\n# Title\n\n**Bold** `code`\n\n| a |\n|---|\n| b |\n\n<script>x</script>"
     )
-    assert "<h3>Title</h3>" in html
+    assert "<h2>Title</h2>" in html
     assert "<strong>Bold</strong> <code>code</code>" in html
     assert "<td>b</td>" in html
     assert "<script>" not in html

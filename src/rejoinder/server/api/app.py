@@ -124,6 +124,7 @@ def _answer_refusal(request: Request, error: Exception, auth: TokenAuth) -> Resp
         "sentence": _refusal_sentence(error),
     }
     if auth.knows(request):
+        values["title"] = "Page not found" if error.status_code == 404 else values["title"]
         page = render_html("notice.html", error.status_code, csrf=auth.mark, back=("/runs", "Runs"), **values)
     else:
         page = render_html("bare.html", error.status_code, **values)

@@ -137,7 +137,7 @@ def _progress_page(context: PageContext, request: Request, progress: WorkProgres
     return page
 
 
-_TITLES = {403: "This was refused", 404: "There is nothing here"}
+_TITLES = {403: "This was refused", 404: "Page not found"}
 _SECTIONS = {"runs": "Runs", "sets": "Test sets", "models": "Models"}
 
 

@@ -89,10 +89,10 @@ async def model_page(context: PageContext, request: Request, query: Query) -> Pa
 
 
 def render_card(text: str) -> Markup:
-    """Return a card as HTML; its headings begin below those of the page, and what is HTML in it is shown as text."""
+    """Return a card as HTML; its headings are below the one of the page, and what is HTML in it is shown as text."""
     body = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.DOTALL)  # the machine-readable head of a model hub
     html = _make_renderer().render(body)
-    html = _HEADING.sub(lambda match: f"<{match[1]}h{min(6, int(match[2]) + 2)}>", html)
+    html = _HEADING.sub(lambda match: f"<{match[1]}h{min(6, int(match[2]) + 1)}>", html)
     html = re.sub(r"<th[^>]*></th>", "<td></td>", html)  # the corner of a table is not a heading
     numbers = itertools.count(1)
     box = '<div class="box" role="region" tabindex="0" aria-label="Table {}"><table>'

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from rejoinder.data.objects import to_object
 from rejoinder.errors import RejoinderError, SpecError
 from rejoinder.reports.chart import Markup, make_axis
+from rejoinder.scoring.fields import META
 from rejoinder.scoring.flags import MEANINGS
 from rejoinder.scoring.frames import RATING
 from rejoinder.server.api.rank import json_number
@@ -102,7 +103,7 @@ def column_title(name: str) -> str:
     """Return the title of a column."""
     if name.startswith(RATING):
         return f"people: {name.removeprefix(RATING)}"
-    return name.removeprefix("meta.")
+    return name.removeprefix(META)
 
 
 def form_choices(index: ReplyIndex) -> dict[str, Any]:
@@ -191,7 +192,7 @@ async def find_conversation(context: PageContext, name: str, row: int) -> dict[s
         **item_object(index, number),
         "replies": [response_object(index, other, other == row) for other in index.item_rows(number)],
         "flags": index.row_flags(row),
-        "meta": {key.removeprefix("meta."): column.text(row) for key, column in index.slices.items()},
+        "meta": {key.removeprefix(META): column.text(row) for key, column in index.slices.items()},
     }
 
 

@@ -11,21 +11,24 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
 import numpy as np
 
 from rejoinder.errors import SpecError
 from rejoinder.json_schema import Schema
+from rejoinder.scoring.fields import META
 from rejoinder.scoring.frames import RATING
 from rejoinder.server.pages.reply_index import Mask, ReplyIndex, Rows, Values
 
+_Value = TypeVar("_Value")
 CONTEXT, SYSTEM, FLAGS, APART = "context", "system", "flags", "apart"
 MIN_DISAGREEMENT = 0.3  # difference of the two percentiles from which it is called disagreement
 _MAX_SHOWN = 5  # columns of numbers that are shown unless others are chosen
 _TERMS = re.compile(r'"([^"]+)"|(\S+)')
-_RANGE = re.compile(r"(?P<name>.+):(?P<low>[^:]*)\.\.(?P<high>[^:]*)")
+_END = r"(?:[+-]?(?:[0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})(?:e[+-]?[0-9]{1,3})?)?"  # a number, or nothing
+_RANGE = re.compile(rf"(?P<name>.+):(?P<low>{_END})\.\.(?P<high>{_END})", re.IGNORECASE)
 _LONG: Schema = {"type": "string", "maxLength": 300}
 _LIST: Schema = {"type": "array", "items": _LONG, "maxItems": 60}
 QUERY: dict[str, Schema] = {
@@ -118,18 +121,18 @@ class ReplyFilter:
 
     def parts(self) -> list[FilterPart]:
         """Return each condition in words, with the address without it."""
-        parts = [FilterPart(f"contains “{self.q}”", replace(self, q="").address())] if self.q else []
-        for name, field in (("systems", self.systems), ("ranges", self.ranges), ("flags", self.flags)):
-            for one in field:
-                rest = replace(self, **{name: tuple(other for other in field if other != one)})
-                words = one.words if isinstance(one, ValueRange) else str(one).replace("_", " ")
-                parts.append(FilterPart(f"{name[:-1]} {words}" if name != "ranges" else words, rest.address()))
-        for key, value in self.slices:
-            rest = replace(self, slices=tuple(one for one in self.slices if one != (key, value)))
-            parts.append(FilterPart(f"{key} = {value}", rest.address()))
-        if self.apart:
-            parts.append(FilterPart("metric and people disagree", replace(self, apart=False).address()))
-        return parts
+        rest: list[tuple[str, ReplyFilter]] = [(f"contains “{self.q}”", replace(self, q=""))] if self.q else []
+        rest += [(f"system {one}", replace(self, systems=_without(self.systems, one))) for one in self.systems]
+        rest += [(one.words, replace(self, ranges=_without(self.ranges, one))) for one in self.ranges]
+        rest += [
+            (f"flag {one.replace('_', ' ')}", replace(self, flags=_without(self.flags, one))) for one in self.flags
+        ]
+        rest += [
+            (" = ".join(one).removeprefix(META), replace(self, slices=_without(self.slices, one)))
+            for one in self.slices
+        ]
+        rest += [("metric and people disagree", replace(self, apart=False))] if self.apart else []
+        return [FilterPart(words, other.address()) for words, other in rest]
 
     def mask(self, index: ReplyIndex) -> Mask:
         """Return which replies meet all conditions."""
@@ -168,6 +171,10 @@ class ReplyFilter:
             return rows[np.argsort(-gaps if self.sort.startswith("-") else gaps, kind="stable")]
         order = index.order(name, self.sort.startswith("-"))
         return order[mask[order]]
+
+
+def _without(values: tuple[_Value, ...], value: _Value) -> tuple[_Value, ...]:
+    return tuple(one for one in values if one != value)
 
 
 def search_terms(text: str) -> tuple[str, ...]:
@@ -212,12 +219,9 @@ def _read_ranges(query: Mapping[str, Any], index: ReplyIndex) -> tuple[ValueRang
     ranges = []
     for text in query.get("range", ()):
         match = _RANGE.fullmatch(text)
-        try:
-            if match is None:
-                raise ValueError
-            ends = float(match["low"] or "-inf"), float(match["high"] or "inf")
-        except ValueError:
-            raise SpecError(f"range is {text!r}; write NAME:LOW..HIGH, e.g. aptness:0.2..0.5") from None
+        if match is None:
+            raise SpecError(f"range is {text!r}; write NAME:LOW..HIGH, e.g. aptness:0.2..0.5")
+        ends = float(match["low"] or "-inf"), float(match["high"] or "inf")
         ranges.append(ValueRange(index.check_name(match["name"], list(index.numbers), "column of numbers"), *ends))
     if "of" in query and ("from" in query or "to" in query):
         name = index.check_name(query["of"], list(index.numbers), "column of numbers")

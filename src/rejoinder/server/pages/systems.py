@@ -94,7 +94,7 @@ def _pair_object(index: ReplyIndex, number: int, codes: list[int], metric: str) 
         "first": replies[0],
         "second": replies[1],
         "difference": json_number(scores[0] - scores[1]),
-        "diff": [part._asdict() for part in diff_words(replies[0]["text"], replies[1]["text"])],
+        "diff": [part._asdict() for part in diff_words(index.replies[rows[0]], index.replies[rows[1]])],
     }
 
 

@@ -20,11 +20,11 @@ class DiffPart(NamedTuple):
 def diff_words(old: str, new: str) -> list[DiffPart]:
     """Return both texts as one: stretches of the old one that are gone, stretches of the new one, and what stayed."""
     before, after = _TOKEN.findall(old), _TOKEN.findall(new)
-    words = [[token.strip() for token in tokens] for tokens in (before, after)]
+    old_words, new_words = ([token.strip() for token in tokens] for tokens in (before, after))
     if max(len(before), len(after)) > _MAX_TOKENS:
         return [DiffPart("removed", old), DiffPart("added", new)]
     parts: list[DiffPart] = []
-    for tag, a, b, c, d in SequenceMatcher(None, *words, autojunk=False).get_opcodes():
+    for tag, a, b, c, d in SequenceMatcher(None, old_words, new_words, autojunk=False).get_opcodes():
         if tag == "equal":
             parts.append(DiffPart("same", "".join(after[c:d])))
             continue
