@@ -392,6 +392,26 @@ def test_a_first_look_that_takes_long_shows_its_progress(folder: Path, monkeypat
         assert client.get("/runs/chats/replies", headers=PAGE).status_code == 200
 
 
+def test_two_systems_do_not_wait_for_the_test_of_their_difference(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on, compute = threading.Event(), runs.compute_findings
+
+    def slow(path: Path, **options: Any) -> Any:
+        go_on.wait(20)
+        return compute(path, **options)
+
+    monkeypatch.setattr(runs, "compute_findings", slow)
+    with client_of(house_of(folder)) as client:
+        client.get("/runs/chats/replies")
+        page = client.get("/runs/chats/compare", headers=PAGE)
+        assert page.status_code == 200
+        assert "are being computed" in page.text
+        assert page.text.count('<article class="pair"') == 8
+        go_on.set()
+        assert client.get("/runs/chats/compare").json()["difference"] is not None
+
+
 def test_the_included_comet_is_not_the_large_one(client: Any) -> None:
     large, small = client.get("/models/comet").json(), client.get("/models/comet-included").json()
     assert large["model"]["bytes"] > 1e9

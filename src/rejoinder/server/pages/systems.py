@@ -14,6 +14,7 @@ from rejoinder.reports.findings import RunFindings
 from rejoinder.server.api.endpoint import status_of
 from rejoinder.server.api.rank import json_number
 from rejoinder.server.api.select import estimate_object
+from rejoinder.server.pages.cache import NotYetError
 from rejoinder.server.pages.context import PageContent, PageContext, Query, paginate, wants_page
 from rejoinder.server.pages.items import choose_column, matching_items
 from rejoinder.server.pages.replies import load_index
@@ -38,9 +39,15 @@ async def compare_page(context: PageContext, request: Request, query: Query) -> 
         data |= {"problem": str(error), "first": query.get("first"), "second": query.get("second")}
         data |= {"metric": query.get("metric"), "items": [], "n": 0}
         return PageContent("compare.html", data, {"path": f"/runs/{quote(name)}/compare"}, status_of(error))
-    findings = await load_findings(context, name)
-    data["difference"] = _find_difference(findings, data["metric"], data["first"], data["second"])
-    return PageContent("compare.html", data, {"path": f"/runs/{quote(name)}/compare"})
+    waiting = False
+    try:
+        findings = await load_findings(context, name)
+        data["difference"] = _find_difference(findings, data["metric"], data["first"], data["second"])
+    except NotYetError:  # of a large run; the replies are there already
+        if not wants_page(request):
+            raise
+        data["difference"], waiting = None, True
+    return PageContent("compare.html", data, {"path": f"/runs/{quote(name)}/compare", "waiting": waiting})
 
 
 def _compare_systems(index: ReplyIndex, query: Query) -> dict[str, Any]:
