@@ -11,10 +11,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from rejoinder.reports.chart import ChartAxis, Markup, make_axis
-from rejoinder.server.api.rank import json_number
-from rejoinder.server.pages.charts import SERIES, draw_histogram
+from rejoinder.server.pages.charts import SERIES
 from rejoinder.server.pages.context import PageContent, PageContext, Query
-from rejoinder.server.pages.replies import column_title, dict_of_pairs, load_index
+from rejoinder.server.pages.replies import column_title, dict_of_pairs, histogram, load_index
 from rejoinder.server.pages.reply_filter import ReplyFilter, read_filter
 from rejoinder.server.pages.reply_index import Mask, ReplyIndex
 
@@ -105,31 +104,17 @@ def _histograms(
     whole = whole[np.isfinite(whole)]
     axis = make_axis([float(whole.min()), float(whole.max())]) if len(whole) else None
     return [
-        _system_histogram(index, column, system, masks[system], axis, replace(selected, systems=(system,)), path, code)
+        _system_histogram(index, column, replace(selected, systems=(system,)), masks[system], axis, path, code)
         for code, system in enumerate(list(masks)[:MAX_SYSTEMS])
     ]
 
 
 def _system_histogram(
-    index: ReplyIndex,
-    column: str,
-    system: str,
-    mask: Mask,
-    axis: ChartAxis | None,
-    selected: ReplyFilter,
-    path: str,
-    code: int,
+    index: ReplyIndex, column: str, selected: ReplyFilter, mask: Mask, axis: ChartAxis | None, path: str, code: int
 ) -> SystemHistogram:
     values = index.numbers[column][mask]
     values = values[np.isfinite(values)]
+    svg = histogram(index, selected, column, np.flatnonzero(mask), path, axis, min(code, SERIES - 1))
+    mean, median = (float(values.mean()), float(np.median(values))) if len(values) else (None, None)
     address = path + replace(selected, sort=column).address()
-    if axis is None or not len(values):
-        return SystemHistogram(system, 0, None, None, None, address)
-
-    def link(low: float, high: float) -> str:
-        return path + selected.with_range(column, low, high).address()
-
-    drag = path + selected.with_range(column, -np.inf, np.inf).address()
-    svg = draw_histogram(column, f"{column_title(column)}, {system}", values, axis, link, drag, min(code, SERIES - 1))
-    mean, median = json_number(float(values.mean())), float(np.median(values))
-    return SystemHistogram(system, len(values), mean, median, svg, address)
+    return SystemHistogram(selected.systems[0], len(values), mean, median, svg, address)

@@ -12,7 +12,7 @@ from starlette.requests import Request
 
 from rejoinder.data.objects import to_object
 from rejoinder.errors import RejoinderError, SpecError
-from rejoinder.reports.chart import Markup, make_axis
+from rejoinder.reports.chart import ChartAxis, Markup, make_axis
 from rejoinder.scoring.fields import META
 from rejoinder.scoring.flags import MEANINGS
 from rejoinder.scoring.frames import RATING
@@ -149,20 +149,31 @@ def _row_object(index: ReplyIndex, selected: ReplyFilter, columns: Sequence[str]
 
 
 def histogram(
-    index: ReplyIndex, selected: ReplyFilter, name: str, rows: Rows, path: str, series: int = 0
+    index: ReplyIndex,
+    selected: ReplyFilter,
+    name: str,
+    rows: Rows,
+    path: str,
+    axis: ChartAxis | None = None,
+    series: int = 0,
 ) -> Markup | None:
-    """Draw the distribution of a column among some replies; its bars filter the table."""
+    """Draw the distribution of a column among some replies, on an axis of its own or a common one.
+
+    Its bars lead to the table at ``path`` with the filter ``selected`` and the range of the bar.
+    """
     values = index.numbers[name][rows]
     values = values[np.isfinite(values)]
-    axis = make_axis([float(values.min()), float(values.max())]) if len(values) else None
-    if axis is None:
+    if len(values) and axis is None:
+        axis = make_axis([float(values.min()), float(values.max())])
+    if not len(values) or axis is None:
         return None
 
     def link(low: float, high: float) -> str:
         return path + selected.with_range(name, low, high).address()
 
+    label = ", ".join([column_title(name), *(selected.systems if len(selected.systems) == 1 else ())])
     drag = path + selected.with_range(name, -np.inf, np.inf).address()
-    return draw_histogram(name, column_title(name), values, axis, link, drag, series)
+    return draw_histogram(name, label, values, axis, link, drag, series)
 
 
 async def reply_page(context: PageContext, request: Request, query: Query) -> PageContent:
@@ -176,7 +187,7 @@ async def reply_page(context: PageContext, request: Request, query: Query) -> Pa
     data = {"name": name, **conversation, "metrics": dict(index.scores.metrics)}
     data |= {"position": find_position(rows, row)}
     path = f"/runs/{quote(name)}/replies"
-    extra = {"path": path, "here": selected.address(), "better": index.higher_is_better}
+    extra = {"path": path, "here": selected.address()}
     return PageContent("reply.html", data, extra)
 
 
