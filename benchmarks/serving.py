@@ -224,8 +224,8 @@ def ranking(server: Server, count: int) -> dict[str, Any]:
     }
 
 
-def memory(server: Server) -> float:
-    """The MiB that the server holds, as it says itself."""
+def gauge(server: Server, name: str = "process_resident_memory_bytes") -> float:
+    """What the server says of itself: by default, the bytes that it holds."""
 
     async def one() -> bytes:
         line = server.line()
@@ -233,8 +233,8 @@ def memory(server: Server) -> float:
         line.close()
         return found
 
-    told = re.search(rb"^process_resident_memory_bytes ([0-9.e+]+)", asyncio.run(one()), re.MULTILINE)
-    return float(told[1]) / 2**20 if told else float("nan")
+    told = re.search(rb"^%s ([0-9.e+]+)" % name.encode(), asyncio.run(one()), re.MULTILINE)
+    return float(told[1]) if told else float("nan")
 
 
 def mixed(count: int) -> Iterator[Asked]:
@@ -255,9 +255,9 @@ def mixed(count: int) -> Iterator[Asked]:
 def soak(server: Server, count: int) -> list[dict[str, Any]]:
     """Many requests: how much memory the server held after a tenth of them and at the end, and what was dropped."""
     asked(server, mixed(count // 10))
-    before = memory(server)
+    before = gauge(server) / 2**20
     log, seconds = asked(server, mixed(count))
-    after = memory(server)
+    after = gauge(server) / 2**20
     lost = count - log.ends["200"]
     about = f"{count:,} requests of {CLIENTS} clients in {seconds:.0f} s"
     held = {

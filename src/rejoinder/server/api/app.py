@@ -77,6 +77,7 @@ def _read_gauges(service: ApiService) -> dict[str, tuple[str, str, float]]:
     for name, queue in service.queues.items():
         label = f'{{lane="{name}"}}'
         gauges[f"rejoinder_batched_rows_total{label}"] = ("counter", "rows in these calls", float(queue.rows))
+    gauges["process_cpu_seconds_total"] = ("counter", "processor time of the process", time.process_time())
     if (memory := memory_bytes()) is not None:
         gauges["process_resident_memory_bytes"] = ("gauge", "resident memory of the process", memory)
     return gauges
