@@ -32,6 +32,7 @@ PARTS = (
     "ranking",
     "annotation",
     "serving",
+    "reply_table",
     "scoring",
     "to_pandas",
     "engines",

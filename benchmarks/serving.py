@@ -44,6 +44,7 @@ class Asked(NamedTuple):
 
     path: str
     body: bytes
+    accept: str = "application/json"
 
 
 def text(chance: random.Random, shortest: int = 5, longest: int = 16) -> str:
@@ -78,14 +79,14 @@ class Line:
         self._where, self._token = (host, port), token
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
-    async def ask(self, path: str, body: bytes = b"") -> tuple[int, bytes]:
+    async def ask(self, path: str, body: bytes = b"", accept: str = "application/json") -> tuple[int, bytes]:
         """The status and the body of an answer."""
         if self._streams is None:
             self._streams = await asyncio.open_connection(*self._where)
         reader, writer = self._streams
         method = "POST" if body else "GET"
         head = f"{method} {path} HTTP/1.1\r\nHost: {self._where[0]}\r\nAuthorization: Bearer {self._token}\r\n"
-        head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        head += f"Accept: {accept}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
         writer.write(head.encode() + body)
         start = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         length = re.search(r"content-length: (\d+)", start, re.IGNORECASE)
@@ -139,10 +140,10 @@ class Log:
 async def client(server: Server, work: Iterator[Asked], log: Log) -> None:
     """Ask one thing after the other, as long as there is any."""
     line = server.line()
-    for path, body in work:
+    for one in work:
         begun = time.perf_counter()
         try:
-            status, _ = await line.ask(path, body)
+            status, _ = await line.ask(*one)
         except (OSError, EOFError) as error:
             log.ends[type(error).__name__] += 1
             line.close()
@@ -223,8 +224,8 @@ def ranking(server: Server, count: int) -> dict[str, Any]:
     }
 
 
-def memory(server: Server) -> float:
-    """The MiB that the server holds, as it says itself."""
+def gauge(server: Server, name: str = "process_resident_memory_bytes") -> float:
+    """What the server says of itself: by default, the bytes that it holds."""
 
     async def one() -> bytes:
         line = server.line()
@@ -232,8 +233,8 @@ def memory(server: Server) -> float:
         line.close()
         return found
 
-    told = re.search(rb"^process_resident_memory_bytes ([0-9.e+]+)", asyncio.run(one()), re.MULTILINE)
-    return float(told[1]) / 2**20 if told else float("nan")
+    told = re.search(rb"^%s ([0-9.e+]+)" % name.encode(), asyncio.run(one()), re.MULTILINE)
+    return float(told[1]) if told else float("nan")
 
 
 def mixed(count: int) -> Iterator[Asked]:
@@ -254,9 +255,9 @@ def mixed(count: int) -> Iterator[Asked]:
 def soak(server: Server, count: int) -> list[dict[str, Any]]:
     """Many requests: how much memory the server held after a tenth of them and at the end, and what was dropped."""
     asked(server, mixed(count // 10))
-    before = memory(server)
+    before = gauge(server) / 2**20
     log, seconds = asked(server, mixed(count))
-    after = memory(server)
+    after = gauge(server) / 2**20
     lost = count - log.ends["200"]
     about = f"{count:,} requests of {CLIENTS} clients in {seconds:.0f} s"
     held = {

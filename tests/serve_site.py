@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.scoring.run import Plan, run
+from rejoinder.selection.ranking.rank import rank
 from rejoinder.selection.select import select
 from rejoinder.server.api.auth import TokenAuth
 from rejoinder.server.api.limits import LoadLimits, serving_limits
@@ -32,7 +33,9 @@ def records(items: int = 8, text: str = "Is the kitchen open?") -> list[dict[str
     found: list[dict[str, Any]] = []
     for n in range(items):
         context = [{"speaker": "guest", "text": f"{text} ({n})"}, {"speaker": "guest", "text": "I am hungry."}]
-        found.append({"kind": "item", "id": f"i{n}", "context": context, "references": [f"Yes, until {n}."]})
+        meta = {"topic": ("food", "rooms")[n % 2], "tags": ["short", "late"][: 1 + n % 2]}
+        item = {"kind": "item", "id": f"i{n}", "context": context, "references": [f"Yes, until {n}."], "meta": meta}
+        found.append(item)
         for system, said in SAID.items():
             response = f"i{n}/{system}"
             words = " ".join([said, *["really"] * (n % 3), text])
@@ -71,9 +74,25 @@ def library_at(folder: Path, text: str = "Is the kitchen open?") -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     data = write_lines(folder.parent / "chats.jsonl", records(text=text))
     run([data], Plan.of(["context_overlap", "length", "bleu"], matched=True), folder / "chats", cache=False)
+    later = [_later(record) for record in records(text=text) if record["kind"] != "rating"]
+    after = write_lines(folder.parent / "answers.jsonl", later)
+    run([after], Plan.of(["context_overlap", "length", "bleu"], matched=True), folder / "later", cache=False)
     testset = write_lines(folder / "kitchen.jsonl", questions())
     select(testset, ["tfidf"], folder / "chosen")
+    rank(testset, ["tfidf"], ["u", "u+S"], folder / "ranked")
     return folder
+
+
+def _later(record: dict[str, Any]) -> dict[str, Any]:
+    """What the systems say in a later version: the good one became worse."""
+    if record["kind"] == "response" and record["system"] == "good":
+        return {
+            **record,
+            "text": record["text"].replace(
+                "Yes, the kitchen is open until nine.", "No bananas here today, sadly, none at all."
+            ),
+        }
+    return record
 
 
 def house_of(

@@ -18,6 +18,7 @@ from tests.annotate_chromium import chromium, needs_axe, needs_chromium, opened
 from tests.annotate_gallery import Shown
 from tests.serve_site import library_at, serving
 from tests.test_annotate_accessible import WIDTHS, picture, violations
+from tests.test_serve_explore_browser import FIRST_LOOKS, first_look
 
 pytestmark = [needs_chromium, needs_axe]
 ADDRESSES = {
@@ -27,6 +28,15 @@ ADDRESSES = {
     "serve-people": "/runs/chats/people",
     "serve-replies": "/runs/chats/replies",
     "serve-apart": "/runs/chats/replies?only=apart&metric=length",
+    "serve-filtered": "/runs/chats/replies?q=open&system=bad&range=length:3..&sort=-length&slice=meta.topic=food",
+    "serve-items": "/runs/chats/items",
+    "serve-item": "/runs/chats/items/1",
+    "serve-distributions": "/runs/chats/distributions",
+    "serve-run-pair": "/compare?old=chats&new=later",
+    "serve-run-pair-dead": "/compare?old=chats&new=nobody",
+    "serve-questions": "/runs/chosen/questions",
+    "serve-run-question": "/runs/ranked/questions/1",
+    "serve-ranking": "/runs/ranked",
     "serve-reply": "/runs/chats/replies/1",
     "serve-compare": "/runs/chats/compare",
     "serve-selection": "/runs/chosen",
@@ -36,7 +46,9 @@ ADDRESSES = {
     "serve-models": "/models",
     "serve-model": "/models/aptness",
     "serve-model-absent": "/models/gpt2",
+    "serve-model-included": "/models/comet-included",
     "serve-nothing": "/runs/nobody",
+    "serve-nowhere": "/nowhere",
 }
 
 
@@ -44,6 +56,8 @@ ADDRESSES = {
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     folder = library_at(tmp_path_factory.mktemp("accessible") / "runs")
     with serving(str(folder)) as (url, link), chromium() as browser:
+        for path in FIRST_LOOKS:
+            first_look(url + path)
         found = opened(browser, link)
         found.site = url
         yield found
@@ -55,7 +69,7 @@ def test_axe_finds_nothing_wrong_with_any_page(page: Any, name: str, tmp_path: P
     page.goto(page.site + ADDRESSES[name])
     if name == "serve-try":
         page.wait_for_selector("#attacks:not([hidden])", timeout=60_000)
-        page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     shown = Shown(name, page)
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)

@@ -218,8 +218,11 @@ def test_texts_of_data_stay_texts(tmp_path: Path) -> None:
     folder = library_at(tmp_path / "runs", text=NASTY)
     pages = ["/runs", "/runs/chats", "/runs/chats/replies", "/runs/chats/replies/0", "/runs/chats/people"]
     pages += ["/runs/chats/compare", "/sets/kitchen", "/sets/kitchen/0", "/try?run=chats&reply=0"]
+    pages += ["/runs/chats/items", "/runs/chats/items/0", "/runs/chats/distributions", "/compare?old=chats&new=later"]
+    pages += ["/runs/chosen/questions", "/runs/chosen/questions/0", "/runs/ranked/questions/0"]
     with client_of(house_of(folder)) as client:
         for path in pages:
+            client.get(path)  # the first look, for which a browser would not wait
             page = client.get(path, headers={"Accept": "text/html"})
             assert page.status_code == 200, path
             assert "<script>alert" not in page.text

@@ -146,37 +146,6 @@ def test_texts_that_look_like_markup_stay_texts(page: Any) -> None:
     assert "<script>" in page.inner_text("#marked")
 
 
-def test_a_run_is_browsed_from_the_leaderboard_to_a_conversation(page: Any) -> None:
-    page.click("nav >> text=Runs")
-    page.click("tbody >> text=chats")
-    assert page.locator("svg.bar").count() == 6
-    page.click("text=Metrics compared with people")
-    page.select_option("#f-metric", "length")
-    page.click("button:text-is('Show')")
-    assert "metric=length" in page.url
-    dots = page.locator("svg.scatter a")
-    assert dots.count() == 16
-    dots.nth(3).click(force=True)
-    assert page.inner_text("h1") == "Conversation"
-    assert page.locator("article.here").count() == 1
-    page.click("article.here >> text=Edit and try it")
-    assert page.inner_text("main p").startswith("From the run chats")
-
-
-def test_replies_are_filtered_and_systems_compared(page: Any) -> None:
-    page.goto(page.site + "/runs/chats/replies")
-    assert page.inner_text("[role=status]").startswith("16 replies")
-    page.select_option("#f-metric", "length")
-    page.check("#f-only")
-    page.click("button:text-is('Show')")
-    n = int(page.inner_text("[role=status]").split()[0])
-    assert 0 < n < 16
-    assert page.locator("tbody tr").count() == n
-    page.goto(page.site + "/runs/chats/compare")
-    assert page.inner_text("h1") == "good and bad"
-    assert page.locator("article.pair").count() == 8
-
-
 def test_a_test_set_is_read_by_keyboard(page: Any) -> None:
     page.goto(page.site + "/sets/kitchen")
     page.keyboard.press("Tab")
@@ -196,7 +165,7 @@ def test_models_show_their_cards_and_licences(page: Any) -> None:
     assert page.locator("button[aria-label^='Fetch gpt2 under the licence MIT']").count() == 1
     page.click("tbody >> text=aptness")
     assert "CC-BY-NC-SA-4.0" in page.inner_text("main")
-    assert page.locator("pre.card").count() == 1
+    assert page.locator(".prose p").count() > 1
 
 
 def test_a_stranger_sees_nothing(browser: Any, site: tuple[str, str]) -> None:

@@ -43,10 +43,16 @@ def client(house: PageContext) -> Iterator[Any]:
 ADDRESSES = {
     "/try": "/try",
     "/runs": "/runs",
+    "/compare": "/compare?old=chats&new=later",
     "/runs/{run}": "/runs/chats",
     "/runs/{run}/people": "/runs/chats/people",
     "/runs/{run}/replies": "/runs/chats/replies",
     "/runs/{run}/replies/{reply}": "/runs/chats/replies/1",
+    "/runs/{run}/distributions": "/runs/chats/distributions",
+    "/runs/{run}/items": "/runs/chats/items",
+    "/runs/{run}/items/{item}": "/runs/chats/items/1",
+    "/runs/{run}/questions": "/runs/chosen/questions",
+    "/runs/{run}/questions/{question}": "/runs/ranked/questions/1",
     "/runs/{run}/compare": "/runs/chats/compare",
     "/sets": "/sets",
     "/sets/{set}": "/sets/kitchen",
@@ -59,11 +65,9 @@ ADDRESSES = {
 @pytest.mark.parametrize("path", PAGES)
 def test_every_page_is_also_json(client: Any, path: str) -> None:
     address = ADDRESSES[path]
-    page, asked, named = (
-        client.get(address, headers=PAGE),
-        client.get(address),
-        client.get(f"{address}.json", headers=PAGE),
-    )
+    place, mark, query = address.partition("?")
+    asked = client.get(address)  # a program waits for the first look, and a browser would get the progress
+    page, named = client.get(address, headers=PAGE), client.get(f"{place}.json{mark}{query}", headers=PAGE)
     assert page.status_code == asked.status_code == named.status_code == 200
     assert page.headers["content-type"].startswith("text/html")
     assert "<h1" in page.text
@@ -89,6 +93,7 @@ def test_a_selection_shows_the_accuracy_of_its_systems(client: Any) -> None:
 def test_a_dot_of_the_drawing_leads_to_its_conversation(client: Any) -> None:
     told = client.get("/runs/chats/people?metric=length").json()
     assert len(told["points"]) == 16
+    assert len(told["reliability"]) > 1
     page = client.get("/runs/chats/people?metric=length", headers=PAGE).text
     assert 'href="/runs/chats/replies/0" tabindex="-1"' in page
     said = client.get(f"/runs/chats/replies/{told['points'][0]['reply']}").json()
@@ -144,7 +149,23 @@ def test_a_reply_of_a_run_can_be_tried(client: Any) -> None:
         ("/runs/chats/replies?page=2", 404, "there is no page 2"),
         ("/runs/chats/replies?page=0", 422, "page is 0"),
         ("/runs/chats/replies?page=x", 422, "page is a string"),
-        ("/runs/chats/replies?order=mood", 422, "order is 'mood'"),
+        ("/runs/chats/replies?sort=mood", 404, "no column to sort by called 'mood'"),
+        ("/runs/chats/replies?column=mood", 404, "no column 'mood'"),
+        ("/runs/chats/replies?system=nobody", 404, "no system 'nobody'"),
+        ("/runs/chats/replies?flag=red", 404, "no reply with the flag 'red'"),
+        ("/runs/chats/replies?slice=meta.mood=good", 404, "no slice by 'meta.mood'"),
+        ("/runs/chats/replies?range=length:a..b", 404, "write NAME:LOW..HIGH"),
+        ("/runs/chats/replies?range=mood:1..2", 404, "no column of numbers 'mood'"),
+        ("/runs/chats/replies?of=length&from=x", 422, "from is a string"),
+        ("/runs/later/replies?only=apart", 404, "nobody rated replies"),
+        ("/runs/chats/items/99", 404, "no item 99"),
+        ("/runs/chats/items?winner=nobody-else", 404, "no system"),
+        ("/runs/chats/items/1?first=nobody", 404, "no reply to this item by 'nobody'"),
+        ("/runs/chats/questions", 409, "has no questions"),
+        ("/runs/chosen/questions/9", 404, "no question '9'"),
+        ("/runs/ranked/questions?input=u%2BS9", 404, "no input 'u+S9'"),
+        ("/compare?old=chats&new=nobody", 404, "no run of scores called 'nobody'"),
+        ("/compare?old=chats&new=chats", 404, "both are the same run"),
         ("/runs/chats/replies/99", 404, "no reply 99"),
         ("/runs/chats/replies/-1", 404, "no reply"),
         ("/runs/chats/compare?first=bad&second=bad", 404, "no other system 'bad'"),

@@ -61,7 +61,7 @@ def read_texts(scores: Scores, references: bool = False) -> ReplyTexts:
     """Return the texts and mean ratings of all replies, with their references if wanted."""
     if scores.data is None:
         raise InputError("these scores came without their texts; load the run folder, or score the data again")
-    with _pause_garbage_collector():
+    with pause_garbage_collector():
         texts = (
             _collect_texts(scores.data, references)
             if isinstance(scores.data, Collection)
@@ -72,7 +72,7 @@ def read_texts(scores: Scores, references: bool = False) -> ReplyTexts:
                 _select_texts(scores.items, texts.items, texts.contexts),
                 _select_texts(scores.responses, texts.responses, texts.replies),
                 _select_texts(scores.items, texts.items, texts.references) if references else None,
-                {aspect: _mean_column(by_reply, scores.responses) for aspect, by_reply in texts.ratings.items()},
+                {aspect: mean_rating_column(by_reply, scores.responses) for aspect, by_reply in texts.ratings.items()},
             )
         except KeyError as error:
             raise RunError(f"the data of the run has no record {error}; score the input again") from None
@@ -147,7 +147,8 @@ def _reference_text(reference: Any) -> str:
     return text
 
 
-def _mean_column(by_reply: dict[str, list[tuple[str, float]]], responses: Sequence[str]) -> NDArray[np.float64]:
+def mean_rating_column(by_reply: dict[str, list[tuple[str, float]]], responses: Sequence[str]) -> NDArray[np.float64]:
+    """Return the mean rating of each response in one aspect, from its raters and values; NaN where nobody rated it."""
     means = {response: _mean_rating(given) for response, given in by_reply.items()}
     return np.array([means.get(response, np.nan) for response in responses], dtype=np.float64)
 
@@ -160,7 +161,7 @@ def _mean_rating(given: Sequence[tuple[str, float]]) -> float:
 
 
 @contextmanager
-def _pause_garbage_collector() -> Iterator[None]:
+def pause_garbage_collector() -> Iterator[None]:
     """Pause Python's search for garbage: millions of new strings would be searched again and again."""
     was_enabled = gc.isenabled()
     gc.disable()

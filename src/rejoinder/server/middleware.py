@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import hashlib
 import math
 import time
 from collections.abc import Callable
@@ -16,9 +18,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from rejoinder.server.access import token_digest
 from rejoinder.server.limits import RecentDigests, RequestRate, ServerLimits, TokenBuckets, client_key
 
+# The style of pages for those who may not see style sheets; the policy allows exactly this text between <style> tags.
+BARE_STYLE = (
+    ":root{color-scheme:light dark}body{font:1.05rem/1.5 system-ui,sans-serif;margin:0}"
+    "main{max-width:34rem;margin:18vh auto 0;padding:0 1.25rem}h1{font-size:1.5rem;margin:0 0 .5rem}p{margin:.5rem 0}"
+)
+_BARE_DIGEST = base64.b64encode(hashlib.sha256(BARE_STYLE.encode()).digest()).decode()
 HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
-    "img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "Content-Security-Policy": f"default-src 'none'; style-src 'self' 'sha256-{_BARE_DIGEST}'; script-src 'self'; "
+    "connect-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
@@ -117,15 +125,18 @@ class RequestGuard:
 
     def _limit_body(self, receive: Receive) -> Receive:
         """Wrap ``receive`` so that a body that is too large or too slow is refused."""
-        size = 0
+        size, is_complete = 0, False
         end = time.monotonic() + self._limits.body_seconds
 
         async def bounded() -> Message:
-            nonlocal size
+            nonlocal size, is_complete
+            if is_complete:  # a long response waits here for the client to disconnect
+                return await receive()
             try:
                 message = await asyncio.wait_for(receive(), timeout=max(0.01, end - time.monotonic()))
             except asyncio.TimeoutError:
                 raise HTTPException(408, TOO_SLOW, CLOSE_HEADERS) from None
+            is_complete = not message.get("more_body", False)
             size += len(message.get("body", b""))
             if size > self._limits.body_bytes:
                 raise HTTPException(413, TOO_LONG, CLOSE_HEADERS)

@@ -13,11 +13,14 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from starlette.responses import HTMLResponse, Response
 
 from rejoinder.files import sha256_of_bytes
+from rejoinder.reports.chart import Markup
 from rejoinder.reports.page import format_exact_score, read_template
+from rejoinder.server.middleware import BARE_STYLE
 from rejoinder.table import format_cell
 
 STATIC = {"annotate.css": "text/css", "annotate.js": "text/javascript", "icon.svg": "image/svg+xml"}
-STATIC |= {"report.css": "text/css", "explore.css": "text/css", "try.js": "text/javascript"}
+STATIC |= {"report.css": "text/css", "explore.css": "text/css", "explore.js": "text/javascript"}
+STATIC |= {"try.js": "text/javascript"}
 
 REPORT_PREFIX = "report/"  # prefix of templates that belong to the reports
 
@@ -91,6 +94,7 @@ def _make_environment() -> Environment:
         "seconds": format_seconds,
         "share": format_share,
     }
+    environment.globals["bare_style"] = Markup(BARE_STYLE)
     environment.filters |= {
         "number": format_cell,
         "exact": format_exact_score,

@@ -8,6 +8,7 @@ A run folder has a folder for each input (``u+S`` and the like) with ``questions
 from __future__ import annotations
 
 import functools
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ import orjson
 
 from rejoinder.data.inputs import Input
 from rejoinder.data.questions import WHOLE, limit_situation, rank_grades
+from rejoinder.data.shape import fits_shape
 from rejoinder.errors import InputError, RunError
 from rejoinder.files import write_json
 from rejoinder.selection import folder as run_folder
@@ -29,6 +31,7 @@ from rejoinder.types import Question
 
 ABOUT, RANKED, USED = "ranking.json", "ranked.jsonl", "used"
 DEFAULT_RANKER = "ranker"
+_ABOUT_SHAPE = {"input": {"name": str}, "questions": int, "inputs": [str], "rankers": {str: str}}
 ShowProgress = Callable[[str, int, int], None]
 
 
@@ -156,6 +159,41 @@ def check_used(system: System, questions: Sequence[Question], used: UsedStatemen
         if any(not 0 <= place < len(question.situation) for places in statements for place in places):
             raise InputError(f"{system} read a statement that question {question.id} does not have")
     return [[[int(place) for place in places] for places in statements] for statements in used]
+
+
+def is_ranking_run(folder: Path) -> bool:
+    """Whether a path is the folder of a ranking run."""
+    return os.path.isfile(folder / ABOUT)  # also False if it is not readable
+
+
+def read_ranking_about(folder: Path) -> dict[str, Any]:
+    """Return the content of ``ranking.json`` of a finished run."""
+    try:
+        about = orjson.loads((folder / ABOUT).read_bytes())
+    except (OSError, ValueError) as error:
+        raise RunError(f"{folder / ABOUT}: cannot be read ({error}); rank again") from None
+    if not fits_shape(about, _ABOUT_SHAPE) or any(Path(name).name != name for name in about["inputs"]):
+        raise RunError(f"{folder / ABOUT}: is damaged; rank again")
+    return dict(about)
+
+
+def load_ranking(folder: Path) -> dict[str, RankingResult]:
+    """Read the scores of all rankers in a run folder, by input; the questions are as the rankers saw them."""
+    about, results = read_ranking_about(folder), {}
+    for input_name in about["inputs"]:
+        part = folder / input_name
+        questions = run_folder.read_run_questions(part)
+        answers = {}
+        for name, signature in about["rankers"].items():
+            path = part / run_folder.SYSTEMS / answer_file_name(name, signature)
+            if path.is_file():  # another command may have asked it with other inputs only
+                answers[name] = read_system_answers(path)
+                if len(answers[name].lines) != len(questions):
+                    raise RunError(f"{path}: answers other questions; remove it and rank again")
+        lines = {name: one.lines for name, one in answers.items()}
+        signatures = {name: one.signature for name, one in answers.items()}
+        results[input_name] = RankingResult(questions, input_name, lines, signatures=signatures)
+    return results
 
 
 def _describe_run(

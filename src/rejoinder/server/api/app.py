@@ -77,6 +77,7 @@ def _read_gauges(service: ApiService) -> dict[str, tuple[str, str, float]]:
     for name, queue in service.queues.items():
         label = f'{{lane="{name}"}}'
         gauges[f"rejoinder_batched_rows_total{label}"] = ("counter", "rows in these calls", float(queue.rows))
+    gauges["process_cpu_seconds_total"] = ("counter", "processor time of the process", time.process_time())
     if (memory := memory_bytes()) is not None:
         gauges["process_resident_memory_bytes"] = ("gauge", "resident memory of the process", memory)
     return gauges
@@ -84,7 +85,11 @@ def _read_gauges(service: ApiService) -> dict[str, tuple[str, str, float]]:
 
 def build_app(paths: Paths, auth: TokenAuth, limits: ServerLimits, counters: RequestCounters) -> ASGIApp:
     """Build the whole app: routes, error responses as JSON or as a page, the request guard, and the counters."""
-    handlers = {HTTPException: _answer_refusal, Exception: _answer_bug}
+
+    async def answer_refusal(request: Request, error: Exception) -> Response:
+        return _answer_refusal(request, error, auth)
+
+    handlers = {HTTPException: answer_refusal, Exception: _answer_bug}
     app = Starlette(routes=[_make_route(path, methods) for path, methods in paths.items()], exception_handlers=handlers)
     app.router.redirect_slashes = False
     return CountingApp(RequestGuard(app, limits, auth.known, (auth.cookie,), time.monotonic, _refuse_request), counters)
@@ -109,16 +114,23 @@ def _refuse_request(headers: Headers, status: int, sentence: str) -> Response:
     return error_response(status, sentence)
 
 
-async def _answer_refusal(request: Request, error: Exception) -> Response:
-    """Answer a request that was not found, not allowed, too large or too slow."""
+def _answer_refusal(request: Request, error: Exception, auth: TokenAuth) -> Response:
+    """Answer a request that was not found, not allowed, too large or too slow; who has the token gets ways back."""
     if not isinstance(error, HTTPException):
         raise error
-    if prefers_page(request.headers):
-        title = "There is nothing here" if error.status_code in (404, 405) else "This was refused"
-        page = render_html("bare.html", error.status_code, title=title, sentence=_refusal_sentence(error))
-        page.headers.update(error.headers or {})
-        return page
-    return error_response(error.status_code, _refusal_sentence(error), error.headers)
+    if not prefers_page(request.headers):
+        return error_response(error.status_code, _refusal_sentence(error), error.headers)
+    values = {
+        "title": "There is nothing here" if error.status_code in (404, 405) else "This was refused",
+        "sentence": _refusal_sentence(error),
+    }
+    if auth.knows(request):
+        values["title"] = "Page not found" if error.status_code == 404 else values["title"]
+        page = render_html("notice.html", error.status_code, csrf=auth.mark, back=("/runs", "Runs"), **values)
+    else:
+        page = render_html("bare.html", error.status_code, **values)
+    page.headers.update(error.headers or {})
+    return page
 
 
 def _refusal_sentence(error: HTTPException) -> str:

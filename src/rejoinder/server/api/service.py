@@ -32,7 +32,7 @@ class ApiService:
 
     def __post_init__(self) -> None:
         # One thread each: two batches of one metric never run at once, since a metric need not be thread-safe.
-        self.queues = {name: BatchQueue(name, self.load) for name in ("metrics", "models", "work")}
+        self.queues = {name: BatchQueue(name, self.load) for name in ("metrics", "models", "work", "reading")}
         self.queues["networks"] = BatchQueue("networks", self.load, min(4, count_threads()))
         self._warm_metrics: set[str] = set()  # specs of metrics that several threads use
         self._warm_lock = asyncio.Lock()
@@ -75,9 +75,11 @@ class ApiService:
                 await self.queues["metrics"].ask(("open", str(metric)), None, 1, score_example)
                 self._warm_metrics.add(str(metric))
 
-    async def do(self, work: BatchFunction, data: Any = None, rows: int = 1, key: object = None) -> Any:
+    async def do(
+        self, work: BatchFunction, data: Any = None, rows: int = 1, key: object = None, queue: str = "work"
+    ) -> Any:
         """Run something that takes a while; requests with the same ``key`` are computed together."""
-        return await self.queues["work"].ask(key if key is not None else object(), data, rows, work)
+        return await self.queues[queue].ask(key if key is not None else object(), data, rows, work)
 
     def close(self) -> None:
         """Start no further work."""

@@ -16,9 +16,22 @@ from rejoinder.server.api.openapi import PageDescription
 from rejoinder.server.api.response_schemas import array_schema, mapping_schema
 from rejoinder.server.limits import ServerLimits
 from rejoinder.server.login import log_in
-from rejoinder.server.pages import models, people, replies, runs, sets, try_page
+from rejoinder.server.pages import (
+    distributions,
+    items,
+    models,
+    people,
+    questions,
+    replies,
+    reply_filter,
+    run_pairs,
+    runs,
+    sets,
+    systems,
+    try_page,
+)
 from rejoinder.server.pages.context import PageContext, View, page_endpoint
-from rejoinder.server.pages.run_responses import ORDERS
+from rejoinder.server.pages.downloads import download_endpoint
 from rejoinder.server.templates import asset_response, compile_templates, not_found_page
 
 _WORD: Schema = {"type": "string", "maxLength": 300}
@@ -27,6 +40,13 @@ _PLACE: Schema = {"type": "integer", "minimum": 0, "maximum": 100_000_000}
 _TEXT: Schema = {"type": "string"}
 _ROWS: Schema = array_schema({"type": "object"})
 _PAGED: dict[str, Schema] = {"page": _NUMBER, "pages": _NUMBER, "n": _PLACE}
+_QUESTIONS: dict[str, Schema] = {
+    "q": _WORD,
+    "system": _WORD,
+    "outcome": {"type": "string", "enum": list(questions.OUTCOMES)},
+    "only": {"type": "string", "enum": list(questions.AGREEMENTS)},
+    "input": _WORD,
+}
 
 
 class PageRoute(NamedTuple):
@@ -46,7 +66,26 @@ PAGES: dict[str, PageRoute] = {
         {"run": _WORD, "reply": _PLACE},
     ),
     "/runs": PageRoute(runs.runs_page, "Every run.", {"runs": _ROWS, "folders": array_schema(_TEXT)}),
-    "/runs/{run}": PageRoute(runs.run_page, "A run: leaderboards, or the accuracy of its systems.", {"tables": _ROWS}),
+    "/compare": PageRoute(
+        run_pairs.run_pair_page,
+        "Two runs compared: what got worse and better, by system and by item.",
+        {"runs": array_schema(_TEXT), "items": _ROWS, "sentences": array_schema(_TEXT)},
+        {
+            "old": _WORD,
+            "new": _WORD,
+            "metric": _WORD,
+            "system": _WORD,
+            "only": {"type": "string", "enum": list(run_pairs.CHANGES)},
+            "q": _WORD,
+            "page": _NUMBER,
+        },
+    ),
+    "/runs/{run}": PageRoute(
+        runs.run_page,
+        "A run: leaderboards, or the accuracy of its systems.",
+        {"tables": _ROWS},
+        {"input": _WORD},
+    ),
     "/runs/{run}/people": PageRoute(
         people.people_page,
         "How closely each metric follows people, and one metric against the ratings.",
@@ -55,23 +94,64 @@ PAGES: dict[str, PageRoute] = {
     ),
     "/runs/{run}/replies": PageRoute(
         replies.replies_page,
-        "The replies of a run, or those on which a metric and people disagree.",
-        {"replies": _ROWS, **_PAGED},
+        "The replies of a run: searched, filtered, sorted.",
+        {"replies": _ROWS, "columns": array_schema(_TEXT), **_PAGED},
+        {**reply_filter.QUERY, "page": _NUMBER},
+    ),
+    "/runs/{run}/replies/{reply}": PageRoute(
+        replies.reply_page,
+        "One reply in its conversation, and its neighbours in the list.",
+        {"replies": _ROWS, "position": {"type": "object"}},
+        reply_filter.QUERY,
+    ),
+    "/runs/{run}/distributions": PageRoute(
+        distributions.distributions_page,
+        "How scores and ratings are distributed, by system.",
+        {"matrix": {"type": "object"}, "n": _PLACE},
+        reply_filter.QUERY,
+    ),
+    "/runs/{run}/items": PageRoute(
+        items.items_page,
+        "The items of a run with every system's score.",
+        {"items": _ROWS, **_PAGED},
         {
+            "q": _WORD,
             "metric": _WORD,
-            "aspect": _WORD,
-            "system": _WORD,
-            "only": {"type": "string", "enum": ["apart"]},
-            "order": {"type": "string", "enum": list(ORDERS)},
+            "winner": _WORD,
+            "sort": {"type": "string", "enum": list(items.SORTS)},
             "page": _NUMBER,
         },
     ),
-    "/runs/{run}/replies/{reply}": PageRoute(replies.reply_page, "One reply in its conversation.", {"replies": _ROWS}),
+    "/runs/{run}/items/{item}": PageRoute(
+        items.item_page,
+        "All replies to one item, side by side.",
+        {"replies": _ROWS, "diff": _ROWS},
+        {"first": _WORD, "second": _WORD},
+    ),
     "/runs/{run}/compare": PageRoute(
-        replies.compare_page,
+        systems.compare_page,
         "Two systems, reply by reply.",
         {"items": _ROWS, "difference": {"type": ["object", "null"]}, **_PAGED},
-        {"first": _WORD, "second": _WORD, "metric": _WORD, "page": _NUMBER},
+        {
+            "first": _WORD,
+            "second": _WORD,
+            "metric": _WORD,
+            "only": {"type": "string", "enum": list(systems.OUTCOMES)},
+            "q": _WORD,
+            "page": _NUMBER,
+        },
+    ),
+    "/runs/{run}/questions": PageRoute(
+        questions.questions_page,
+        "The questions of a selection or ranking run, and who chose what.",
+        {"list": _ROWS, **_PAGED},
+        {**_QUESTIONS, "page": _NUMBER},
+    ),
+    "/runs/{run}/questions/{question}": PageRoute(
+        questions.run_question_page,
+        "One question of a selection or ranking run.",
+        {"candidates": _ROWS, "position": {"type": "object"}},
+        _QUESTIONS,
     ),
     "/sets": PageRoute(sets.sets_page, "Every test set.", {"sets": _ROWS, "folders": array_schema(_TEXT)}),
     "/sets/{set}": PageRoute(
@@ -97,7 +177,7 @@ def describe_pages() -> dict[str, PageDescription]:
 
 def _example_names(context: PageContext) -> dict[str, str]:
     """Return one example of each kind of page that exists."""
-    names = {"model": "aptness", "reply": "0", "question": "0"}
+    names = {"model": "aptness", "reply": "0", "item": "0", "question": "0"}
     scored_runs = (run.name for run in context.library.runs().values() if run.kind == "scores")
     for kind, options in (("run", scored_runs), ("set", iter(context.library.sets()))):
         if (name := next(options, None)) is not None:
@@ -113,6 +193,8 @@ def make_explore_app(context: PageContext, limits: ServerLimits | None = None) -
         endpoint = page_endpoint(context, page.view, page.query)
         paths[f"{path}.json"] = {"GET": endpoint}
         paths[path] = paths.get(path, {}) | {"GET": endpoint}
+    for form in ("csv", "jsonl", "zip"):
+        paths[f"/runs/{{run}}/replies.{form}"] = {"GET": download_endpoint(context, form)}
     paths["/models/{model}/get"] = {"POST": models.fetch_endpoint(context)}
     paths["/"] = {"GET": page_endpoint(context, try_page.try_page, {})}
     paths |= {"/r/{token}": {"GET": _login_endpoint(context)}, "/static/{name}": {"GET": _static_endpoint(context)}}

@@ -21,9 +21,10 @@ from rejoinder.errors import InputError, RunError, SpecError, nearest
 from rejoinder.paths import data_home
 from rejoinder.scoring.sharded.reader import find_about_file
 from rejoinder.selection.folder import ABOUT, QUESTIONS, is_selection_run
+from rejoinder.selection.ranking import rank
 from rejoinder.types import Question
 
-Kind: TypeAlias = Literal["scores", "selection"]
+Kind: TypeAlias = Literal["scores", "selection", "ranking"]
 _MAX_FILES = 5_000  # entries that are examined in one folder
 _FIRST_LINE = 4 * 2**20
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
@@ -130,6 +131,8 @@ class RunLibrary:
 def _run_kind(path: Path) -> Kind | None:
     if is_selection_run(path):
         return "selection"
+    if rank.is_ranking_run(path):
+        return "ranking"
     try:
         return None if find_about_file(path) is None else "scores"
     except RunError:  # its row on the page says why it cannot be read
@@ -138,7 +141,8 @@ def _run_kind(path: Path) -> Kind | None:
 
 def _last_change(path: Path, kind: Kind) -> int:
     try:
-        about = path / ABOUT if kind == "selection" else find_about_file(path)
+        files = {"selection": path / ABOUT, "ranking": path / rank.ABOUT}
+        about = files.get(kind) or find_about_file(path)
         return about.stat().st_mtime_ns if about is not None else 0
     except (OSError, RunError):
         return 0

@@ -1,11 +1,19 @@
-"""The pages of models: which are available, their licences and cards, and one click to fetch the others."""
+"""The pages of models: which are available, their licences and cards, and one click to fetch the others.
+
+Cards are Markdown. markdown-it-py, which rich brings along, turns them into HTML: it knows all of CommonMark and
+tables, escapes HTML that a card contains, and drops links to scripts, which is much to get right by hand.
+"""
 
 from __future__ import annotations
 
+import functools
+import itertools
+import re
 import threading
 from pathlib import Path
 from typing import Any
 
+from markdown_it import MarkdownIt
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -13,21 +21,27 @@ from rejoinder.errors import RejoinderError, SpecError, nearest
 from rejoinder.models.catalog import convert, fetch, manifest
 from rejoinder.models.catalog.entries import MODELS, CatalogModel, Shipped
 from rejoinder.models.weight_sets import WEIGHTS
+from rejoinder.reports.chart import Markup
 from rejoinder.server.api.endpoint import FORGED, error_response, json_response, no_token_response, status_of
-from rejoinder.server.pages.context import PageContent, PageContext, Query, wants_page
+from rejoinder.server.pages.context import PageContent, PageContext, Query, problem_response, wants_page
 from rejoinder.server.site import read_form, redirect_to
 from rejoinder.server.templates import not_found_page
+from rejoinder.table import shorten_text
 
 README = "README.md"
 _MAX_CARD = 200_000  # characters of a card
+
+
+_HEADING = re.compile(r"<(/?)h([1-6])>")
+INCLUDED = "-included"  # after the name of weights in the package, where the catalog has another model of that name
 
 
 async def models_page(context: PageContext, request: Request, query: Query) -> PageContent:
     """List the catalog, and the weights included in the package."""
     lines = [_model_line(context, model) for model in MODELS.values()]
     shipped = [
-        {"name": folder.name, "bytes": sum(file.stat().st_size for file in folder.iterdir() if file.is_file())}
-        for folder in _shipped_folders().values()
+        {"name": name, "bytes": sum(_list_files(folder).values()), "about": _card_opening(_read_card(folder))}
+        for name, folder in _shipped_folders().items()
     ]
     return PageContent("models.html", {"models": lines, "shipped": shipped, "home": str(manifest.models_home())})
 
@@ -48,8 +62,10 @@ def _model_line(context: PageContext, model: CatalogModel) -> dict[str, Any]:
 
 
 def _shipped_folders() -> dict[str, Path]:
+    """The weights in the package by name; one that the catalog gives to another model is marked."""
     folders = (path for path in sorted(WEIGHTS.iterdir()) if path.is_dir() and not path.name.startswith("_"))
-    return {path.name: path for path in folders}
+    others = {name for name, model in MODELS.items() if not isinstance(model.origin, Shipped)}
+    return {path.name + (INCLUDED if path.name in others else ""): path for path in folders}
 
 
 async def model_page(context: PageContext, request: Request, query: Query) -> PageContent:
@@ -61,14 +77,42 @@ async def model_page(context: PageContext, request: Request, query: Query) -> Pa
     model = MODELS.get(name)
     folder = manifest.model_folder(model) if model else shipped[name]
     fetched = manifest.read_model_manifest(folder) if model and not isinstance(model.origin, Shipped) else None
+    card = _read_card(folder)
     data: dict[str, Any] = {
         "name": name,
         "model": _model_line(context, model) if model else None,
-        "card": _read_card(folder),
+        "card": card,
         "files": _list_files(folder) if folder.is_dir() else {},
         "trusted": list(fetched.trusted) if fetched else [],
+        "namesake": name + INCLUDED if name + INCLUDED in shipped else name.removesuffix(INCLUDED),
     }
-    return PageContent("model.html", data)
+    return PageContent("model.html", data, {"card_html": render_card(card) if card else None})
+
+
+def render_card(text: str) -> Markup:
+    """Return a card as HTML; its headings are below the one of the page, and what is HTML in it is shown as text."""
+    body = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.DOTALL)  # the machine-readable head of a model hub
+    html = _make_renderer().render(body)
+    html = _HEADING.sub(lambda match: f"<{match[1]}h{min(6, int(match[2]) + 1)}>", html)
+    html = re.sub(r"<th[^>]*></th>", "<td></td>", html)  # the corner of a table is not a heading
+    numbers = itertools.count(1)
+    box = '<div class="box" role="region" tabindex="0" aria-label="Table {}"><table>'
+    html = re.sub("<table>", lambda _: box.format(next(numbers)), html)
+    return Markup(html.replace("</table>", "</table></div>"))
+
+
+@functools.cache
+def _make_renderer() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
+
+
+def _card_opening(card: str | None) -> str:
+    """What a card says first, below its title."""
+    for block in (card or "").split("\n\n"):
+        lines = [line for line in block.splitlines() if line and not line.startswith(("#", "|", "-", "<", "`"))]
+        if lines:
+            return shorten_text(" ".join(lines).replace("`", "").replace("*", ""), 160)
+    return ""
 
 
 def _read_card(folder: Path) -> str | None:
@@ -92,14 +136,11 @@ def fetch_endpoint(context: PageContext) -> Any:
         if not context.auth.knows(request):
             return not_found_page() if as_page else no_token_response()
         if context.auth.is_forged(request, await read_form(request, 20) if as_page else None):
-            return error_response(403, FORGED)
+            return problem_response(context, as_page, 403, FORGED, "/models")
         name = request.path_params["model"]
         if name not in MODELS:
-            return (
-                not_found_page()
-                if as_page
-                else error_response(404, f"no model is called {name!r}; {nearest(name, MODELS)}")
-            )
+            sentence = f"no model is called {name!r}; {nearest(name, MODELS)}"
+            return problem_response(context, as_page, 404, sentence, "/models")
         try:
             begin_fetch(context, MODELS[name])
         except RejoinderError as error:

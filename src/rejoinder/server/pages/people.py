@@ -1,20 +1,23 @@
-"""A run compared with people: how closely each metric follows them, and a scatter plot that links to conversations."""
+"""A run compared with people: how closely each metric follows them, scores against ratings, reliability."""
 
 from __future__ import annotations
 
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
 from starlette.requests import Request
 
 from rejoinder.comparison.trust import Trust
 from rejoinder.comparison.trust_tables import metric_agreement_table, trust_advice
 from rejoinder.errors import SpecError, nearest
+from rejoinder.reports.chart import Markup
 from rejoinder.reports.findings import RunFindings
 from rejoinder.reports.people import aspect_sections
-from rejoinder.reports.scatter import LinkTarget, ScatterDrawing, draw_scatter
+from rejoinder.server.pages.charts import LinkTarget, ReliabilityDiagram, draw_reliability, draw_scatter
 from rejoinder.server.pages.context import PageContent, PageContext, Query, table_object
-from rejoinder.server.pages.run_responses import RunResponses
+from rejoinder.server.pages.replies import load_index
+from rejoinder.server.pages.reply_index import ReplyIndex
 from rejoinder.server.pages.runs import load_findings
 from rejoinder.table import shorten_text
 
@@ -24,16 +27,19 @@ MAX_POINTS = 800
 async def people_page(context: PageContext, request: Request, query: Query) -> PageContent:
     """Show how far metrics can be trusted in one aspect, and one metric against the ratings."""
     name = request.path_params["run"]
-    findings = await load_findings(context, name)
+    index = await load_index(context, name)
     data: dict[str, Any] = {"name": name, "aspect": None, "metric": None, "aspects": [], "metrics": []}
-    data |= {"sentence": None, "table": None, "points": [], "drawn": 0}
+    data |= {"sentence": None, "table": None, "points": [], "drawn": 0, "reliability": []}
+    findings = await load_findings(context, name)
     if not findings.trusts:
-        return PageContent("people.html", data, {"agreement": None, "chart": None, "part": None})
+        return PageContent("people.html", data, {"part": None})
     trust = select_trust(findings, query.get("aspect"))
     specs = list(findings.scores.metrics)
     spec = choose_name(query.get("metric"), specs, "metric")
     section = next(entry for entry in aspect_sections(findings) if entry.name == trust.evidence.aspect)
-    chart, points = _draw_chart(name, findings, trust, spec)
+    chart, drawn = _draw_chart(name, index, trust.evidence.aspect, spec)
+    reliability = _draw_reliability(index, trust.evidence.aspect, spec)
+    points = _list_points(index, trust.evidence.aspect, spec)
     data |= {
         "aspect": trust.evidence.aspect,
         "metric": spec,
@@ -42,11 +48,11 @@ async def people_page(context: PageContext, request: Request, query: Query) -> P
         "sentence": trust_advice(trust),
         "table": table_object(metric_agreement_table(trust)),
         "points": points,
-        "drawn": chart.drawn if chart else 0,
+        "drawn": drawn,
+        "reliability": [band._asdict() for band in reliability.bands] if reliability else [],
     }
-    return PageContent(
-        "people.html", data, {"agreement": metric_agreement_table(trust), "chart": chart, "part": section}
-    )
+    extra = {"agreement": metric_agreement_table(trust), "chart": chart, "part": section, "diagram": reliability}
+    return PageContent("people.html", data, {**extra, "systems": list(index.scores.systems)})
 
 
 def select_trust(findings: RunFindings, aspect: str | None) -> Trust:
@@ -62,24 +68,37 @@ def choose_name(name: str | None, names: list[str], what: str) -> str:
     return name if name is not None else names[0]
 
 
-def _draw_chart(
-    name: str, findings: RunFindings, trust: Trust, spec: str
-) -> tuple[ScatterDrawing | None, list[dict[str, Any]]]:
-    evidence, replies = trust.evidence, RunResponses(findings)
-    scores = -evidence.scores[spec] if spec in evidence.turned else evidence.scores[spec]
-    places = [replies.place[response] for response in evidence.responses]
-    points = [
-        {"reply": place, "system": system, "rating": rating, "score": None if score != score else score}
-        for place, system, rating, score in zip(
-            places, evidence.systems, evidence.mean.tolist(), scores.tolist(), strict=True
-        )
+def _list_points(index: ReplyIndex, aspect: str, spec: str) -> list[dict[str, Any]]:
+    """The rated replies with their mean rating and their score."""
+    ratings, scores = _rating_column(index, aspect), index.scores[spec]
+    return [
+        {
+            "reply": row,
+            "system": index.system(row),
+            "rating": float(ratings[row]),
+            "score": None if np.isnan(scores[row]) else float(scores[row]),
+        }
+        for row in np.flatnonzero(~np.isnan(ratings)).tolist()
     ]
-    targets = [
-        LinkTarget(
-            f"/runs/{quote(name)}/replies/{point['reply']}",
-            f"{point['system']}: {shorten_text(replies.text(point['reply']))}",
-        )
-        for point in points
-    ]
-    labels = (f"mean rating: {evidence.aspect}", spec)
-    return draw_scatter("scatter", evidence.mean, scores, labels, max_dots=MAX_POINTS, targets=targets), points
+
+
+def _rating_column(index: ReplyIndex, aspect: str) -> Any:
+    """The ratings of an aspect; none where whole dialogues were rated."""
+    return index.ratings.get(aspect, np.full(len(index), np.nan))
+
+
+def _draw_chart(name: str, index: ReplyIndex, aspect: str, spec: str) -> tuple[Markup | None, int]:
+    def target(row: int) -> LinkTarget:
+        text = f"{index.system(row)}: {shorten_text(index.replies[row])}"
+        return LinkTarget(f"/runs/{quote(name)}/replies/{row}", text)
+
+    labels = (f"mean rating: {aspect}", spec)
+    ratings, codes = _rating_column(index, aspect), index.scores.system_codes
+    drawing = draw_scatter(ratings, index.scores[spec], codes, labels, target, MAX_POINTS)
+    return drawing or (None, 0)
+
+
+def _draw_reliability(index: ReplyIndex, aspect: str, spec: str) -> ReliabilityDiagram | None:
+    bounds = index.scores.facts[spec].range
+    rating = f"mean rating: {aspect}" + (" (0 to 1)" if bounds == (0.0, 1.0) else "")
+    return draw_reliability(index.scores[spec], _rating_column(index, aspect), bounds, (spec, rating))

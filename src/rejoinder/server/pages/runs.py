@@ -1,7 +1,12 @@
-"""The pages of runs: the list, and for each run its leaderboards, or the accuracy of its systems."""
+"""The pages of runs: the list with a headline for each, and the leaderboards of one."""
 
 from __future__ import annotations
 
+import asyncio
+import math
+import time
+from collections.abc import Mapping
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -13,38 +18,67 @@ from rejoinder.reports import summary
 from rejoinder.reports.findings import RunFindings, compute_findings
 from rejoinder.reports.leaderboard import list_leaderboards
 from rejoinder.reports.missing import count_flags, missing_table
-from rejoinder.reports.selection import selection_tables
 from rejoinder.scoring.folder import read_run_about
-from rejoinder.selection import select
-from rejoinder.selection.evaluate import SelectionEvaluation, evaluate_selection
+from rejoinder.scoring.reader import load_scores
+from rejoinder.selection.evaluate import evaluate_selection
 from rejoinder.selection.folder import read_selection_about as read_selection
+from rejoinder.selection.ranking.evaluation import ranker_standings
+from rejoinder.selection.ranking.rank import load_ranking, read_ranking_about
+from rejoinder.selection.ranking.result import NDCG
+from rejoinder.selection.select import load_selection
+from rejoinder.server.pages.cache import NotYetError, WorkProgress
 from rejoinder.server.pages.context import PageContent, PageContext, Query, table_object
 from rejoinder.server.pages.library import RunEntry
+from rejoinder.server.pages.questions import selection_page
+from rejoinder.table import Estimate, format_cell, join_names
+
+_HEADLINE_SECONDS = 1.0  # how long the list waits for headlines that were never computed
+_HEADLINES = 200  # of the latest runs
 
 
 async def runs_page(context: PageContext, request: Request, query: Query) -> PageContent:
-    """List every run, the latest first."""
+    """List every run, the latest first, each with its result in a sentence."""
     runs = sorted(context.library.runs().values(), key=lambda run: -run.changed)
+    lines = [_run_line(run) for run in runs]
+    tasks = {
+        line["name"]: asyncio.ensure_future(_headline(context, run))
+        for run, line in list(zip(runs, lines, strict=True))[:_HEADLINES]
+        if line["problem"] is None
+    }
+    if tasks:
+        await asyncio.wait(tasks.values(), timeout=_HEADLINE_SECONDS)
+    waiting = False
+    for line in lines:
+        task = tasks.get(line["name"])
+        done = task is not None and task.done()
+        line["headline"] = task.result() if task is not None and done else None
+        waiting = waiting or (task is not None and not done)
     folders = [str(folder) for folder in context.library.folders]
-    return PageContent("runs.html", {"runs": [_run_line(run) for run in runs], "folders": folders})
+    return PageContent("runs.html", {"runs": lines, "folders": folders, "waiting": waiting})
 
 
 def _run_line(run: RunEntry) -> dict[str, Any]:
     """Summarise a run; one that cannot be read says why."""
     line: dict[str, Any] = {"name": run.name, "kind": run.kind, "inputs": [], "systems": [], "metrics": []}
-    line |= {"rows": 0, "begun": None, "problem": None}
+    line |= {"rows": 0, "begun": None, "problem": None, "date": date_in_words(run.changed / 1e9)}
     try:
         if run.kind == "selection":
             about = read_selection(run.path)
             systems = [system["system"] for system in about["systems"]]
             return line | {"inputs": [about["input"]["name"]], "systems": systems, "rows": about["questions"]}
+        if run.kind == "ranking":
+            about = read_ranking_about(run.path)
+            inputs = [about["input"]["name"]]
+            return line | {"inputs": inputs, "systems": list(about["rankers"]), "rows": about["questions"]}
         about = read_run_about(run.path)
+        begun = _start_time(run.path)
         return line | {
             "inputs": [entry["name"] for entry in about["inputs"]],
             "systems": list(about["systems"]),
             "metrics": [metric["spec"] for metric in about["metrics"]],
             "rows": sum(about["systems"].values()),
-            "begun": _start_time(run.path),
+            "begun": begun,
+            "date": date_in_words(_seconds_of(begun) or run.changed / 1e9),
         }
     except RejoinderError as error:
         return line | {"problem": str(error)}
@@ -60,19 +94,77 @@ def _start_time(path: Path) -> str | None:
         return None
 
 
+def _seconds_of(text: str | None) -> float | None:
+    try:
+        return datetime.fromisoformat((text or "").replace("Z", "+00:00")).timestamp()
+    except ValueError:
+        return None
+
+
+def date_in_words(seconds: float, now: float | None = None) -> str:
+    """Return a moment as people say it, in UTC: "today at 14:02", "yesterday at 09:30", "12 March 2026"."""
+    then = datetime.fromtimestamp(seconds, timezone.utc)
+    today = datetime.fromtimestamp(time.time() if now is None else now, timezone.utc).date()
+    days = (today - then.date()).days
+    if days in (0, 1):
+        return f"{'yesterday' if days else 'today'} at {then:%H:%M} UTC"
+    return f"{then.day} {then:%B %Y}"
+
+
+async def _headline(context: PageContext, run: RunEntry) -> str | None:
+    """Return the result of a run in one sentence; None where it has none, or cannot be read."""
+    try:
+        return await context.headlines.get(("headline", run), lambda progress: _make_headline(run, progress), "reading")
+    except (RejoinderError, NotYetError):
+        return None
+
+
+def _make_headline(run: RunEntry, progress: WorkProgress) -> str | None:
+    progress.report("reading the scores", 0.1)
+    if run.kind == "selection":
+        standings = evaluate_selection(load_selection(run.path).selected).standings
+        return describe_best("accuracy", {one.system: one.accuracy for one in standings if one.n}, True)
+    if run.kind == "ranking":
+        ranked = list(load_ranking(run.path).values())[-1].evaluated()
+        return describe_best(NDCG, {one.ranker: one.measures[NDCG].estimate for one in ranker_standings(ranked)}, True)
+    scores = load_scores(run.path, read_run_about(run.path))
+    spec = next((one for one, facts in scores.facts.items() if facts.higher_is_better is not None), None)
+    if spec is None:
+        return None
+    means = {system: scores.mean(spec, system) for system in scores.systems}
+    return describe_best(spec, means, scores.facts[spec].higher_is_better is not False)
+
+
+def describe_best(what: str, means: Mapping[str, Estimate], higher_is_better: bool) -> str | None:
+    """Say which system has the best mean and which comes next; None where no mean is known."""
+    known = {system: mean for system, mean in means.items() if not math.isnan(mean.value)}
+    order = sorted(known, key=lambda system: -known[system].value if higher_is_better else known[system].value)
+    if not order:
+        return None
+    best = known[order[0]]
+    if len(order) == 1:
+        return f"{what} {format_cell(best)}"
+    shared = [system for system in order if known[system].value == best.value]
+    if len(shared) > 1:
+        return f"{join_names(shared)} share the best {what}: {format_cell(best)}"
+    return f"{order[0]} has the best {what}: {format_cell(best)}; next {order[1]}: {format_cell(known[order[1]].value)}"
+
+
 async def load_findings(context: PageContext, name: str) -> RunFindings:
     """Return everything known about a scored run, computed once."""
     run = context.library.run(name)
     if run.kind != "scores":
-        raise RejoinderError(f"{name} is a selection run, which has no scores of replies")
-    return await context.cache.get(("findings", run), lambda: compute_findings(run.path))
+        raise RejoinderError(f"{name} is a {run.kind} run, which has no scores of replies")
+    return await context.cache.get(
+        ("findings", run), lambda progress: compute_findings(run.path, report=progress.report)
+    )
 
 
 async def run_page(context: PageContext, request: Request, query: Query) -> PageContent:
-    """Show a run's leaderboards, or the tables of a selection."""
+    """Show a run's leaderboards, or the tables of a selection or ranking."""
     run = context.library.run(request.path_params["run"])
-    if run.kind == "selection":
-        return await _selection_page(context, run)
+    if run.kind != "scores":
+        return await selection_page(context, run, query)
     findings = await load_findings(context, run.name)
     data: dict[str, Any] = {
         "name": run.name,
@@ -93,22 +185,3 @@ async def run_page(context: PageContext, request: Request, query: Query) -> Page
         "commands": summary.repeat_commands(findings),
     }
     return PageContent("run.html", data, extra)
-
-
-async def _selection_page(context: PageContext, run: RunEntry) -> PageContent:
-    def make() -> tuple[SelectionEvaluation, dict[str, Any]]:
-        selection = select.load_selection(run.path)
-        return evaluate_selection(selection.selected), selection.about
-
-    evaluation, about = await context.cache.get(("selection", run), make)
-    tables = selection_tables(evaluation)
-    data = {
-        "name": run.name,
-        "kind": "selection",
-        "title": about["input"]["name"],
-        "systems": evaluation.selected.systems,
-        "questions": len(evaluation.selected.questions),
-        "signatures": dict(evaluation.selected.signatures),
-        "tables": [table_object(table) for table in tables],
-    }
-    return PageContent("selection_run.html", data, {"selection_tables": tables})

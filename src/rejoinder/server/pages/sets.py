@@ -10,9 +10,8 @@ from starlette.requests import Request
 
 from rejoinder.data.questions import find_right_candidates
 from rejoinder.errors import InputError, SpecError
-from rejoinder.server.pages.context import PageContent, PageContext, Query
+from rejoinder.server.pages.context import PageContent, PageContext, Query, paginate
 from rejoinder.server.pages.library import TestSet
-from rejoinder.server.pages.run_responses import paginate
 from rejoinder.table import shorten_text
 from rejoinder.types import Candidate, Question
 
@@ -32,7 +31,7 @@ async def sets_page(context: PageContext, request: Request, query: Query) -> Pag
 
 
 async def _load_questions(context: PageContext, test_set: TestSet) -> list[Question]:
-    return await context.cache.get(("set", test_set, test_set.changed), test_set.read)
+    return await context.cache.get(("set", test_set, test_set.changed), lambda progress: test_set.read())
 
 
 async def set_page(context: PageContext, request: Request, query: Query) -> PageContent:

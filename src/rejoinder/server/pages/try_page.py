@@ -9,8 +9,7 @@ from starlette.requests import Request
 from rejoinder.metric import metric_class
 from rejoinder.server.api.response_schemas import EXAMPLES
 from rejoinder.server.pages.context import PageContent, PageContext, Query
-from rejoinder.server.pages.run_responses import RunResponses, conversation_object
-from rejoinder.server.pages.runs import load_findings
+from rejoinder.server.pages.replies import find_conversation
 
 
 async def try_page(context: PageContext, request: Request, query: Query) -> PageContent:
@@ -28,7 +27,7 @@ def _example_conversation() -> dict[str, Any]:
 
 async def _conversation_from_run(context: PageContext, query: Query) -> dict[str, Any]:
     name = query["run"]
-    conversation = conversation_object(RunResponses(await load_findings(context, name)), query.get("reply", 0))
+    conversation = await find_conversation(context, name, query.get("reply", 0))
     response = next(response for response in conversation["replies"] if response["here"])
     return {
         "context": conversation["context"],
