@@ -136,7 +136,10 @@ _REFERENCED = 400  # for g, which costs more
 def compute_scorer_bounds(
     scorer: SpeakerScorer, vectors: TurnVectors, train: Numbers, reference: str, seed: int
 ) -> dict[str, tuple[float, float]]:
-    """Return the bounds of f, and of g under its spec, over the true replies and one reply from each speaker set."""
+    """Return the bounds of f, over the true replies and one reply from each speaker set, and of g under its spec.
+
+    g compares with the true reply, so the true reply itself says nothing on g's range: it would always be the best.
+    """
     metric = parse(reference)
     if metric.needs != {"references"}:
         raise SpecError(f"g compares a reply with references only; {reference!r} needs {sorted(metric.needs)}")
@@ -165,9 +168,9 @@ def _held_out_replies(corpus: Corpus, turns: Numbers, seed: int) -> list[Numbers
 
 
 def _held_out_pairs(corpus: Corpus, turns: Numbers, seed: int) -> list[Pair]:
-    """Return each reply with the true one as its reference."""
+    """Return one reply from each set with the true one as its reference."""
     pairs = []
-    for column, replies in enumerate(_held_out_replies(corpus, turns, seed)):
+    for column, replies in enumerate(_held_out_replies(corpus, turns, seed)[1:], 1):
         for turn, reply in zip(turns.tolist(), replies.tolist(), strict=True):
             if reply >= 0:
                 item = Item(f"{turn}", (), (Reference(corpus.text(turn)),))
