@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -151,11 +152,29 @@ def compute_scorer_bounds(
         values += [
             scorer.raw(views, vectors.replies(replies)) for replies in _held_out_replies(vectors.corpus, turns, seed)
         ]
-    pairs = _held_out_pairs(vectors.corpus, order[:_REFERENCED], seed)
     return {
         F_BOUNDS: _find_bounds(np.concatenate(values), "f"),
-        str(metric): _find_bounds(np.array(metric.score(pairs)), reference),
+        str(metric): _find_reference_bounds(
+            str(metric),
+            _ReferencePlaces(vectors.corpus.digest, tuple(order[:_REFERENCED].tolist()), seed, vectors.corpus),
+        ),
     }
+
+
+@dataclass(frozen=True)
+class _ReferencePlaces:
+    """The places whose replies g compares; equal for the same places of the same dialogues."""
+
+    dialogues: str
+    turns: tuple[int, ...]
+    seed: int
+    corpus: Corpus = field(compare=False)
+
+
+@lru_cache(maxsize=2)  # scorers of several kinds are trained on the same dialogues
+def _find_reference_bounds(spec: str, places: _ReferencePlaces) -> tuple[float, float]:
+    pairs = _held_out_pairs(places.corpus, np.array(places.turns, np.int64), places.seed)
+    return _find_bounds(np.array(parse(spec).score(pairs)), spec)
 
 
 def _held_out_replies(corpus: Corpus, turns: Numbers, seed: int) -> list[Numbers]:

@@ -94,8 +94,9 @@ def paper_recipe(kind: Kind, **choices: Any) -> ScorerRecipe:
     """Return the recipe of the authors' program, for all three kinds alike, with other choices.
 
     V is the plain mean over the context (at most 40 utterances) and over the reply. M begins as random normal numbers.
-    The negatives of a place are drawn once (equation 3). The losses of a batch are summed, over raw scores: tanh comes in only when a reply is scored. The rate is the same
-    in every step. Places without a reply from each of the four sets are left out.
+    The negatives of a place are drawn once (equation 3). The losses of a batch are summed, over raw scores: tanh comes
+    in only when a reply is scored. The rate is the same in every step. Places without a reply from each of the four
+    sets are left out.
     """
     settings = {
         "temperature": 1.0, "views": (ContextView(1.0, 40),), "scale": 1.0, "rate": 1e-4, "pull": 0.0, "batch": 5_000,
