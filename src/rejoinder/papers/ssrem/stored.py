@@ -125,7 +125,7 @@ def write_stored(name: str, content: Mapping[str, Any], folder: Path = FOLDER) -
     """Write one stored file; the same content gives the same bytes."""
     path = folder / f"stored_{name}.json.gz"
     with atomic_write(path) as file:
-        file.write(gzip.compress(orjson.dumps(content, option=orjson.OPT_SORT_KEYS), 9, mtime=0))
+        file.write(orjson.dumps(content, option=orjson.OPT_SORT_KEYS))
     _read.cache_clear()
     return path
 

@@ -96,4 +96,4 @@ def describe_seeds(held: HeldOutScores) -> Iterator[str]:
                 f"{ComparedScorer(kind, GLOVE).label} {', '.join(f'{value:.2f}' for value in gaps)}"
                 for kind, gaps in rows.items()
             )
-            yield NOTES.text("seeds", corpus=label, values=values)
+            yield NOTES.text("seeds", corpus=label, n=len(SEEDS), values=values)
