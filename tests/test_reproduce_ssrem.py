@@ -56,6 +56,7 @@ from rejoinder.papers.ssrem.scorers import (
     digest_dialogues,
     list_compared,
     list_scorers,
+    load_trained,
     train_or_load,
 )
 from rejoinder.papers.ssrem.scores import COPY, SET_LABELS, HeldOutScores, PlaceScores, score_held_out
@@ -244,10 +245,15 @@ def test_both_modes_train_all_three_scorers_from_the_same_dialogues() -> None:
     assert places["ssrem", True] < places["ssrem", False]
 
 
-def test_vectors_that_are_missing_are_named_before_any_work_begins(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "read_dataset", lambda name: pytest.fail("work has begun"))
+def test_vectors_that_are_missing_are_named_before_any_work_begins() -> None:
     with pytest.raises(InputError, match=r"no-such-vectors.*nor-these"):
-        jobs.train_scorers(("no-such-vectors", "glove-6b-50d", "nor-these"))
+        jobs.check_vectors(("no-such-vectors", "glove-6b-50d", "nor-these"))
+
+
+def test_what_is_not_trained_is_not_scored() -> None:
+    scorer = ComparedScorer("rsrem", replace(OWN_GLOVE, on=ONE))
+    assert load_trained(scorer, dialogues(30)) is None
+    assert train_or_load(scorer, dialogues(30)) == load_trained(scorer, dialogues(30))
 
 
 def test_without_any_scores_the_command_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

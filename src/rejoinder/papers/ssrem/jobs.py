@@ -7,6 +7,7 @@ python -m rejoinder.papers.ssrem.jobs similarity -o FOLDER    measures Table 2, 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -20,9 +21,9 @@ from rejoinder.papers.ssrem.rows import answer_ratings
 from rejoinder.papers.ssrem.scorers import (
     CORPORA,
     READINGS,
-    TrainedScorer,
     digest_dialogues,
     list_scorers,
+    load_trained,
     train_or_load,
 )
 from rejoinder.papers.ssrem.scores import score_held_out, select_test_dialogues
@@ -48,7 +49,12 @@ def commands() -> None:
 @click.option("--encoder", "encoders", multiple=True, type=click.Choice(ENCODERS), help="Only with these vectors.")
 def train(encoders: tuple[str, ...]) -> None:
     """Train what is not in the cache."""
-    train_scorers(encoders or ENCODERS)
+    chosen = encoders or ENCODERS
+    check_vectors(chosen)
+    dialogues = read_dialogues()
+    for scorer in list_scorers():
+        if scorer.reading.encoder in chosen:
+            train_or_load(scorer, dialogues)
 
 
 @commands.command()
@@ -63,10 +69,17 @@ def similarity(output: Path) -> None:
 @_output
 @click.option("--text", type=click.Path(path_type=Path, dir_okay=False), help="The paper's text, for its Table 1.")
 def score(output: Path, text: Path | None) -> None:
-    """Score held-out places and rated replies, and store the scores."""
+    """Score held-out places and rated replies with every scorer that is in the cache, and store the scores."""
     example = read_example(text.read_text(encoding="utf-8")) if text else None
-    scorers = train_scorers(ENCODERS)
-    measured = select_test_dialogues(_read_dialogues())
+    check_vectors(ENCODERS)
+    dialogues = read_dialogues()
+    scorers = []
+    for scorer in list_scorers():
+        if trained := load_trained(scorer, dialogues):
+            scorers.append(trained)
+        else:
+            click.echo(f"not trained, so not scored: {scorer.name}", err=True)
+    measured = select_test_dialogues(dialogues)
     paths = write_places(score_held_out(scorers, measured), digest_dialogues(measured), output)
     compared = [one for one in scorers if not (one.scorer.seed or one.scorer.on or one.scorer.copies)]
     paths.append(write_stored(RATINGS, answer_ratings(compared), output))
@@ -76,8 +89,8 @@ def score(output: Path, text: Path | None) -> None:
         click.echo(f"written: {path}", err=True)
 
 
-def train_scorers(encoders: tuple[str, ...]) -> list[TrainedScorer]:
-    """Return every scorer over some vectors, trained or from the cache; all vectors must be here before it begins."""
+def check_vectors(encoders: Iterable[str]) -> None:
+    """Name all vectors that are missing, before any work begins."""
     missing = []
     for encoder in encoders:
         try:
@@ -86,11 +99,10 @@ def train_scorers(encoders: tuple[str, ...]) -> list[TrainedScorer]:
             missing.append(str(error))
     if missing:
         raise InputError(" ".join(missing))
-    dialogues = _read_dialogues()
-    return [train_or_load(one, dialogues) for one in list_scorers() if one.reading.encoder in encoders]
 
 
-def _read_dialogues() -> list[Dialogue]:
+def read_dialogues() -> list[Dialogue]:
+    """The dialogues of the two corpora."""
     return [one for one in read_dataset("corpus/dialogues") if isinstance(one, Dialogue) and one.corpus in CORPORA]
 
 

@@ -21,7 +21,7 @@ from rejoinder.models.speaker.model import CARD_FILE, FORMAT
 from rejoinder.models.speaker.network import Kind
 from rejoinder.models.speaker.vectors import open_turn_encoder
 from rejoinder.paths import cache_home
-from rejoinder.training.speaker.trainer import make_scorer_recipe, train_scorer
+from rejoinder.training.speaker.trainer import ScorerRecipe, make_scorer_recipe, train_scorer
 from rejoinder.types import Dialogue
 
 KIND_LABELS: dict[Kind, str] = {"ruber": "RUBER", "rsrem": "RSREM", "ssrem": "SSREM"}
@@ -130,10 +130,22 @@ def list_scorers(readings: Sequence[TurnReading] = READINGS) -> Iterator[Compare
         yield ComparedScorer("ssrem", OWN_GLOVE, copies=True)
 
 
-def train_or_load(scorer: ComparedScorer, dialogues: Sequence[Dialogue], **chosen: Any) -> TrainedScorer:
-    """Return the scorer, training it unless it is cached; ``chosen`` overrides parts of its recipe."""
-    if scorer.reading.shipped:
-        return TrainedScorer(scorer, None)
+@dataclass(frozen=True)
+class ScorerTraining:
+    """What a scorer is trained from, and the folder that it is stored in."""
+
+    recipe: ScorerRecipe
+    dialogues: Sequence[Dialogue]
+    folder: Path
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the scorer is in the cache."""
+        return (self.folder / CARD_FILE).is_file()
+
+
+def plan_training(scorer: ComparedScorer, dialogues: Sequence[Dialogue], **chosen: Any) -> ScorerTraining:
+    """Return how a scorer is trained; ``chosen`` overrides parts of its recipe."""
     choices: dict[str, Any] = {"copies": scorer.copies, "seed": scorer.seed}
     choices |= {"loss": "ranking"} if scorer.ranking else {}
     choices |= {"epochs": _SHORT_TRAINING} if scorer.reading.paper and scorer.reading.encoder != GLOVE.encoder else {}
@@ -142,13 +154,27 @@ def train_or_load(scorer: ComparedScorer, dialogues: Sequence[Dialogue], **chose
     features = open_turn_encoder(scorer.reading.encoder).digest
     facts = [recipe.plain(), features, scorer.reference, digest_dialogues(training), FORMAT, _BOUNDS_VERSION]
     name = sha256_of_bytes(orjson.dumps(facts, option=orjson.OPT_SORT_KEYS))[:32]
-    folder = cache_home() / "scorers" / name
-    if not (folder / CARD_FILE).is_file():
+    return ScorerTraining(recipe, training, cache_home() / "scorers" / name)
+
+
+def load_trained(scorer: ComparedScorer, dialogues: Sequence[Dialogue]) -> TrainedScorer | None:
+    """Return a scorer that is in the cache or the package; None if it is in neither."""
+    if scorer.reading.shipped:
+        return TrainedScorer(scorer, None)
+    plan = plan_training(scorer, dialogues)
+    return TrainedScorer(scorer, plan.folder) if plan.is_done else None
+
+
+def train_or_load(scorer: ComparedScorer, dialogues: Sequence[Dialogue], **chosen: Any) -> TrainedScorer:
+    """Return the scorer, training it unless it is cached; ``chosen`` overrides parts of its recipe."""
+    if scorer.reading.shipped:
+        return TrainedScorer(scorer, None)
+    plan = plan_training(scorer, dialogues, **chosen)
+    if not plan.is_done:
         report(f"training {scorer.name}")
-        train_scorer(
-            training, folder, recipe, scorer.reading.encoder, reference=scorer.reference, resume=True, say=report
-        )
-    return TrainedScorer(scorer, folder)
+        encoder, reference = scorer.reading.encoder, scorer.reference
+        train_scorer(plan.dialogues, plan.folder, plan.recipe, encoder, reference=reference, resume=True, say=report)
+    return TrainedScorer(scorer, plan.folder)
 
 
 def digest_dialogues(dialogues: Sequence[Dialogue]) -> str:
