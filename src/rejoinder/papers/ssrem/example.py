@@ -47,7 +47,8 @@ def read_example(text: str) -> list[Pair]:
 
 def answer_example(pairs: Sequence[Pair], scorers: Sequence[TrainedScorer]) -> dict[str, Any]:
     """What is stored: BLEU, ROUGE and EMB, f of each scorer and its g."""
-    specs = {**BASELINES, **{one.scorer.name: one.alone for one in scorers}}
+    with_words = GLOVE.encoder in {one.scorer.reading.encoder for one in scorers}
+    specs = {**(BASELINES if with_words else {}), **{one.scorer.name: one.alone for one in scorers}}
     specs |= {one.scorer.reference: one.scorer.reference for one in scorers}
     return {"scores": {row: pack_scores(parse(spec).score(pairs)) for row, spec in specs.items()}}
 
@@ -61,8 +62,10 @@ def example_figures(
     printed = load_published("ssrem")["Table 1"]
     people = np.array(printed[PEOPLE])
     scores = {row: unpack_scores(packed) for row, packed in stored["scores"].items()}
-    rows = {row: (scores[row], row) for row in BASELINES}
+    rows = {row: (scores[row], row) for row in BASELINES if row in scores}
     for scorer in scorers:
+        if scorer.name not in scores:
+            continue
         low, high = bounds[scorer.name]
         g = np.clip((scores[scorer.reference] - low) / (high - low), 0, 1)
         name = scorer.label if scorer.reading == GLOVE else ""

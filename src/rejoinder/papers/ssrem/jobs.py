@@ -7,7 +7,7 @@ python -m rejoinder.papers.ssrem.jobs similarity -o FOLDER    measures Table 2, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import click
@@ -20,21 +20,37 @@ from rejoinder.papers.ssrem.example import answer_example, read_example
 from rejoinder.papers.ssrem.rows import answer_ratings
 from rejoinder.papers.ssrem.scorers import (
     CORPORA,
-    READINGS,
+    ENCODERS,
+    TrainedScorer,
     digest_dialogues,
     list_scorers,
     load_trained,
     train_or_load,
 )
 from rejoinder.papers.ssrem.scores import score_held_out, select_test_dialogues
-from rejoinder.papers.ssrem.stored import EXAMPLE, FOLDER, RATINGS, write_places, write_similarity, write_stored
+from rejoinder.papers.ssrem.stored import (
+    EXAMPLE,
+    FOLDER,
+    RATINGS,
+    encoder_file,
+    write_places,
+    write_similarity,
+    write_stored,
+)
 from rejoinder.papers.ssrem.tables import similarity_figures
 from rejoinder.types import Dialogue
 
 # Of the ways to measure Table 2: the paper's, and the two that compare sets of the same size.
 TABLE_2_METHODS = tuple(speakers.SIMILARITY_METHODS[i] for i in (0, 3, 1))
-ENCODERS = tuple(dict.fromkeys(reading.encoder for reading in READINGS))
 
+_encoders = click.option(
+    "--encoder",
+    "encoders",
+    multiple=True,
+    type=click.Choice(ENCODERS),
+    default=ENCODERS,
+    help="Only with these vectors.",
+)
 _output = click.option(
     "-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=FOLDER, help="The folder to write to."
 )
@@ -46,14 +62,13 @@ def commands() -> None:
 
 
 @commands.command()
-@click.option("--encoder", "encoders", multiple=True, type=click.Choice(ENCODERS), help="Only with these vectors.")
+@_encoders
 def train(encoders: tuple[str, ...]) -> None:
     """Train what is not in the cache."""
-    chosen = encoders or ENCODERS
-    check_vectors(chosen)
+    check_vectors(encoders)
     dialogues = read_dialogues()
     for scorer in list_scorers():
-        if scorer.reading.encoder in chosen:
+        if scorer.reading.encoder in encoders:
             train_or_load(scorer, dialogues)
 
 
@@ -66,27 +81,35 @@ def similarity(output: Path) -> None:
 
 
 @commands.command()
+@_encoders
 @_output
 @click.option("--text", type=click.Path(path_type=Path, dir_okay=False), help="The paper's text, for its Table 1.")
-def score(output: Path, text: Path | None) -> None:
+def score(encoders: tuple[str, ...], output: Path, text: Path | None) -> None:
     """Score held-out places and rated replies with every scorer that is in the cache, and store the scores."""
     example = read_example(text.read_text(encoding="utf-8")) if text else None
-    check_vectors(ENCODERS)
+    check_vectors(encoders)
     dialogues = read_dialogues()
-    scorers = []
-    for scorer in list_scorers():
-        if trained := load_trained(scorer, dialogues):
-            scorers.append(trained)
-        else:
-            click.echo(f"not trained, so not scored: {scorer.name}", err=True)
     measured = select_test_dialogues(dialogues)
-    paths = write_places(score_held_out(scorers, measured), digest_dialogues(measured), output)
-    compared = [one for one in scorers if not (one.scorer.seed or one.scorer.on or one.scorer.copies)]
-    paths.append(write_stored(RATINGS, answer_ratings(compared), output))
-    if example:
-        paths.append(write_stored(EXAMPLE, answer_example(example, compared), output))
-    for path in paths:
-        click.echo(f"written: {path}", err=True)
+    for encoder in encoders:
+        scorers = _load_scorers(encoder, dialogues)
+        paths = write_places(score_held_out(scorers, measured), digest_dialogues(measured), output)
+        compared = [one for one in scorers if not (one.scorer.seed or one.scorer.on or one.scorer.copies)]
+        if example:
+            paths.append(write_stored(encoder_file(EXAMPLE, encoder), answer_example(example, compared), output))
+        paths.append(write_stored(encoder_file(RATINGS, encoder), answer_ratings(compared), output))
+        for path in paths:
+            click.echo(f"written: {path}", err=True)
+
+
+def _load_scorers(encoder: str, dialogues: Sequence[Dialogue]) -> list[TrainedScorer]:
+    loaded = []
+    for scorer in list_scorers():
+        if scorer.reading.encoder == encoder:
+            if trained := load_trained(scorer, dialogues):
+                loaded.append(trained)
+            else:
+                click.echo(f"not trained, so not scored: {scorer.name}", err=True)
+    return loaded
 
 
 def check_vectors(encoders: Iterable[str]) -> None:

@@ -23,7 +23,7 @@ from rejoinder.metric import parse
 from rejoinder.models.speaker.model import F_BOUNDS, open_scorer
 from rejoinder.papers.own.relevance.measures import ColumnCorrelation, score_relevance_rows
 from rejoinder.papers.own.relevance.rows import COLUMNS, RelevanceColumn, RelevanceRows, read_relevance_rows
-from rejoinder.papers.ssrem.scorers import ComparedScorer, TrainedScorer
+from rejoinder.papers.ssrem.scorers import GLOVE, ComparedScorer, TrainedScorer
 from rejoinder.papers.ssrem.stored import pack_scores, unpack_scores
 from rejoinder.stats.bootstrap import BootstrapPlan, resample_correlations
 from rejoinder.stats.correlation import Method, correlate
@@ -121,9 +121,10 @@ def answer_ratings(scorers: Sequence[TrainedScorer]) -> dict[str, Any]:
     """What is stored: f, g and EMB of the rated replies, by set, and the bounds of f and g."""
     alone = {one.scorer.name: one.alone for one in scorers}
     references = {one.scorer.reference: one.scorer.reference for one in scorers}
+    emb = {EMB: BASELINES[EMB]} if GLOVE.encoder in {one.scorer.reading.encoder for one in scorers} else {}
     sets = {}
     for rows in read_whole_rows():
-        sets[rows.column.name] = _answer_set(rows, {**alone, **references, EMB: BASELINES[EMB]})
+        sets[rows.column.name] = _answer_set(rows, {**alone, **references, **emb})
     for rows in read_alone_rows():
         sets[rows.column.name] = _answer_set(rows, alone)
     bounds = {}

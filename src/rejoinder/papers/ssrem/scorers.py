@@ -57,6 +57,7 @@ OWN_MINILM = TurnReading("MiniLM, ours", "minilm", ONE)
 OWN_APTNESS = TurnReading("aptness †, ours", "aptness", ONE)
 SHIPPED = TurnReading("shipped †", "aptness", shipped=True)
 READINGS = (GLOVE, MINILM, APTNESS, OWN_GLOVE, OWN_MINILM, OWN_APTNESS, SHIPPED)
+ENCODERS = tuple(dict.fromkeys(reading.encoder for reading in READINGS))
 SEEDS = (0, 1)  # of the paper's recipe over word averages, which begins with random numbers
 
 

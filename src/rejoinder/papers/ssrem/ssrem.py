@@ -54,9 +54,9 @@ def reproduce() -> Reproduction:
     readings = [reading for reading in READINGS if _is_measured(held, reading)]
     if not readings:
         raise InputError("no scores are stored; make them with: python -m rejoinder.papers.ssrem.jobs score")
-    absent = [_NOTES.text("not measured", name=reading.label) for reading in READINGS if reading not in readings]
-    ratings = stored.read_stored(stored.RATINGS)
+    ratings = stored.read_all(stored.RATINGS)
     measures = SsremMeasures(readings, held, bounds=ratings.get("bounds"))
+    absent = list(_describe_absent(measures))
     try:
         scorers = _list_rated(measures) if ratings else []
         if scorers:
@@ -65,6 +65,20 @@ def reproduce() -> Reproduction:
     except RejoinderError as error:
         absent.append(_NOTES.text("no ratings", error=error))
     return assemble_ssrem(measures, absent)
+
+
+def _describe_absent(measures: SsremMeasures) -> Iterator[str]:
+    """What is not stored."""
+    rated = {scorer.reading for scorer in _list_rated(measures)}
+    for reading in READINGS:
+        if reading not in measures.readings:
+            yield _NOTES.text("not measured", name=reading.label)
+        elif reading not in rated:
+            yield _NOTES.text("not rated", name=reading.label)
+    names = {scorer.name for scorer, _ in measures.held}
+    missing = [one.name for one in list_scorers() if one.reading in measures.readings and one.name not in names]
+    if missing:
+        yield _NOTES.text("not trained", names=" / ".join(missing))
 
 
 def _is_measured(held: HeldOutScores, reading: TurnReading) -> bool:
@@ -82,7 +96,7 @@ def assemble_ssrem(measures: SsremMeasures, absent: Sequence[str] = (), n_resamp
     held, readings = measures.held, measures.readings
     similarity = stored.read_similarity()
     figures = [
-        *example_figures(stored.read_stored(stored.EXAMPLE), measures.bounds or {}, _list_rated(measures)),
+        *example_figures(stored.read_all(stored.EXAMPLE), measures.bounds or {}, _list_rated(measures)),
         *similarity,
         *tables.separation_figures(held, readings),
         *tables.order_figures(held, readings),
@@ -109,7 +123,9 @@ def _assemble_ratings(measures: SsremMeasures, n_resamples: int) -> tuple[list[F
     """The figures and sentences on agreement with people."""
     whole, alone = (tables.correlate_all_sets(one, n_resamples) for one in (measures.whole, measures.alone))
     before = {one.name: one.correlations("spearman", n_resamples) for one in measures.before}
-    spearman, readings = whole["spearman"], measures.readings
+    spearman = whole["spearman"]
+    rated = {scorer.reading for scorer in _list_rated(measures)}
+    readings = [reading for reading in measures.readings if reading in rated]
     figures = [
         *tables.correlation_figures(whole, measures.whole),
         *tables.people_order_figures("Tables 4 and 5: differences of Spearman, whole metrics", spearman, readings),

@@ -23,7 +23,7 @@ from rejoinder.errors import InputError
 from rejoinder.files import atomic_write
 from rejoinder.models.speaker.network import Array
 from rejoinder.papers.base import Figure
-from rejoinder.papers.ssrem.scorers import ComparedScorer
+from rejoinder.papers.ssrem.scorers import ENCODERS, ComparedScorer
 from rejoinder.papers.ssrem.scores import HeldOutScores, PlaceScores
 
 FOLDER = Path(__file__).parent
@@ -61,7 +61,12 @@ def code_scores(scores: Array) -> CodedScores:
 def places_file(scorer: ComparedScorer) -> str:
     """The name of the file that has a scorer's held-out scores."""
     more = "_more" if scorer.seed or scorer.on or scorer.copies else ""
-    return f"places_{scorer.reading.encoder.partition('-')[0]}{more}"
+    return f"{encoder_file('places', scorer.reading.encoder)}{more}"
+
+
+def encoder_file(name: str, encoder: str) -> str:
+    """The name of the file that has some scores of the scorers over an encoder."""
+    return f"{name}_{encoder.partition('-')[0]}"
 
 
 def write_places(
@@ -107,6 +112,22 @@ def unpack_scores(packed: str) -> Array:
     """What ``pack_scores`` packed."""
     whole = _unpack(packed, np.dtype("<i2")).astype(np.float64)
     return np.where(whole == -32768, np.nan, whole / 10**_DECIMALS)
+
+
+def read_all(name: str, folder: Path = FOLDER) -> dict[str, Any]:
+    """What is stored under a name for each encoder, together."""
+    together: dict[str, Any] = {}
+    for encoder in ENCODERS:
+        _merge(together, read_stored(encoder_file(name, encoder), folder))
+    return together
+
+
+def _merge(together: dict[str, Any], more: Mapping[str, Any]) -> None:
+    for key, value in more.items():
+        if isinstance(value, dict):
+            _merge(together.setdefault(key, {}), value)
+        else:
+            together[key] = value
 
 
 def write_similarity(figures: Iterable[Figure], folder: Path = FOLDER) -> Path:
