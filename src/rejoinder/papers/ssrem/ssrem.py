@@ -113,7 +113,7 @@ def assemble_ssrem(measures: SsremMeasures, absent: Sequence[str] = (), n_resamp
         sentences += rated_sentences
     figures += [*tables.transfer_figures(held, readings), *tables.copying_figures(held, readings)]
     for group in claims.split_modes(readings):
-        sentences += [transfer.describe_transfer(held, group), *transfer.describe_copying(held, group)]
+        sentences += [*transfer.describe_transfer(held, group), *transfer.describe_copying(held, group)]
     sentences += [*_NOTES.paragraphs("changes"), *_NOTES.paragraphs("method")]
     sentences += [*describe_left_out([*measures.whole, *measures.alone]), *absent]
     return Reproduction("ssrem", "SSREM: speaker-sensitive scoring", figures, sentences, _draw_figures(measures))

@@ -105,12 +105,12 @@ def transfer_figures(held: HeldOutScores, readings: Sequence[TurnReading]) -> It
 def list_transferred(
     held: HeldOutScores, readings: Sequence[TurnReading], on: str, test: str
 ) -> Iterator[ComparedScorer]:
-    """The scorers that were trained on one corpus alone and scored another."""
+    """The scorers that were trained on one corpus alone and scored another, where all three are there."""
     for reading in readings:
-        for kind in KINDS:
-            scorer = ComparedScorer(kind, reading, on=() if reading.on == (on,) else (on,))
-            if (scorer, test) in held:
-                yield scorer
+        only = () if reading.on == (on,) else (on,)
+        scorers = [ComparedScorer(kind, reading, on=only) for kind in KINDS]
+        if all((scorer, test) in held for scorer in scorers):
+            yield from scorers
 
 
 def copying_figures(held: HeldOutScores, readings: Sequence[TurnReading]) -> Iterator[Figure]:

@@ -20,7 +20,7 @@ from rejoinder.papers.ssrem.scores import COPY, HeldOutScores
 from rejoinder.papers.ssrem.tables import COPIED, TRANSFERS, list_transferred
 
 
-def describe_transfer(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
+def describe_transfer(held: HeldOutScores, readings: Sequence[TurnReading]) -> Iterator[str]:
     """Section 7.2: whether SSREM is ahead on the corpus that it was not trained on."""
     parts, holds = [], []
     for on, test in TRANSFERS:
@@ -34,13 +34,14 @@ def describe_transfer(held: HeldOutScores, readings: Sequence[TurnReading]) -> s
                 f"SC {', '.join(f'{one.gap(SC).value:.2f}' for one in (own, *others))}, "
                 f"Rand {', '.join(f'{one.gap(RAND).value:.2f}' for one in (own, *others))}{ahead.mark}"
             )
-    return NOTES.text("transfer", mode=name_mode(readings), verdict=judge_leads(holds), values="; ".join(parts))
+    if parts:
+        yield NOTES.text("transfer", mode=name_mode(readings), verdict=judge_leads(holds), values="; ".join(parts))
 
 
 def describe_copying(held: HeldOutScores, readings: Sequence[TurnReading]) -> Iterator[str]:
     """Section 8: whether copies fool SSREM less, and what training against them does."""
     yield _describe_fooling(held, readings)
-    yield _describe_copy_training(held, readings)
+    yield from _describe_copy_training(held, readings)
 
 
 def _describe_fooling(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
@@ -56,7 +57,7 @@ def _describe_fooling(held: HeldOutScores, readings: Sequence[TurnReading]) -> s
     return NOTES.text("copying", **COPIED, mode=mode, verdict=claim_verdict(holds), values="; ".join(parts))
 
 
-def _describe_copy_training(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
+def _describe_copy_training(held: HeldOutScores, readings: Sequence[TurnReading]) -> Iterator[str]:
     parts, holds = [], []
     for reading, corpus in iterate_cells(readings):
         plain, against = (ComparedScorer("ssrem", reading, copies=copies) for copies in (False, True))
@@ -67,8 +68,9 @@ def _describe_copy_training(held: HeldOutScores, readings: Sequence[TurnReading]
                 f"{CORPORA[corpus]}, {reading.label} {before.won(COPY).value:.3f} to {after.won(COPY).value:.3f}; "
                 f"AUC against SC {before.auc(SC).value:.3f} to {after.auc(SC).value:.3f}"
             )
-    mode = name_mode(readings)
-    return NOTES.text("training against copies", mode=mode, verdict=claim_verdict(holds), values="; ".join(parts))
+    if parts:
+        mode = name_mode(readings)
+        yield NOTES.text("training against copies", mode=mode, verdict=claim_verdict(holds), values="; ".join(parts))
 
 
 def describe_ranking(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
