@@ -16,9 +16,13 @@ from rejoinder.models.speaker.network import build_scorer_network, centre_vector
 from rejoinder.models.speaker.vectors import WeightedVectors, context_vectors, open_turn_encoder
 from rejoinder.models.tensors import read_tensors, write_tensors
 from rejoinder.stats.auc import auc
-from rejoinder.training.speaker.places import sample_copies, sample_negatives
+from rejoinder.training.speaker.checkpoint import ScorerState
+from rejoinder.training.speaker.evaluation import _held_out_pairs
+from rejoinder.training.speaker.places import sample_copies, sample_negatives, select_complete
 from rejoinder.training.speaker.steps import (
     MARGIN,
+    TrainingPace,
+    _adam_step,
     compute_scorer_loss,
     scorer_classification_loss,
     scorer_margin_loss,
@@ -62,6 +66,53 @@ def test_the_gradients_are_those_of_finite_differences(kind: Any, loss: Any) -> 
             assert gradient[name][place] == pytest.approx(near, abs=1e-7), (name, place)
 
 
+@pytest.mark.parametrize("loss", ["classification", "ranking"])
+def test_the_gradient_without_tanh_is_that_of_finite_differences(loss: Any) -> None:
+    network = build_scorer_network("ssrem", raw=True)
+    contexts, replies, there = batch(views=1)
+    matrix = np.random.default_rng(0).normal(size=(5, 5))
+
+    def lost(changed: Any) -> float:
+        return compute_scorer_loss(
+            loss, network.scores({"matrix": changed}, contexts, replies).scores, there, 1, True
+        ).loss
+
+    found = network.scores({"matrix": matrix}, contexts, replies)
+    assert found.scores[2, 3] == pytest.approx(contexts[2] @ matrix @ replies[2, 3])
+    slopes = compute_scorer_loss(loss, found.scores, there, 1, True).slopes
+    gradient = network.gradient({"matrix": matrix}, contexts, replies, found, slopes)["matrix"]
+    for place in np.ndindex(5, 5):
+        step = np.zeros((5, 5))
+        step[place] = 1e-6
+        assert gradient[place] == pytest.approx((lost(matrix + step) - lost(matrix - step)) / 2e-6, abs=1e-7)
+
+
+@pytest.mark.parametrize("kind", ["ssrem", "ruber"])
+def test_the_paper_s_matrix_begins_at_random_with_the_deviation_of_its_size(kind: Any) -> None:
+    matrices = [
+        build_scorer_network(kind).start(64, 1, 1.0, np.random.default_rng(seed), normal=True)["matrix"]
+        for seed in (0, 0, 1)
+    ]
+    assert (matrices[0] == matrices[1]).all()
+    assert (matrices[0] != matrices[2]).any()
+    assert matrices[0].std() == pytest.approx(1 / 8, rel=0.05)
+    assert abs(matrices[0].mean()) < 0.01
+
+
+def test_adam_with_a_clipped_gradient_by_hand() -> None:
+    pace = TrainingPace(epochs=1, batch=1, rate=0.1, pull=0.0, patience=1, seed=0, clip=1.0, steady=True)
+    start = {"matrix": np.zeros((2, 2), np.float32)}
+    state = ScorerState.at_start({"matrix": start["matrix"].copy()})
+    gradients = [np.array([[3.0, 0], [0, 4]]), np.array([[0.3, 0], [0, 0.4]])]
+    mean = spread = expected = np.zeros((2, 2))
+    for number, (gradient, norm) in enumerate(zip(gradients, (5, 1), strict=True), 1):
+        _adam_step(state, {"matrix": gradient.astype(np.float32)}, start, pace, total=2)
+        mean = 0.9 * mean + 0.1 * gradient / norm  # a norm of .5 is left as it is
+        spread = 0.999 * spread + 0.001 * (gradient / norm) ** 2
+        expected = expected - 0.1 * (mean / (1 - 0.9**number)) / (np.sqrt(spread / (1 - 0.999**number)) + 1e-8)
+        assert state.weights["matrix"] == pytest.approx(expected, abs=1e-6)
+
+
 def test_f_is_the_paper_s() -> None:
     contexts, replies, _ = batch(n=1, views=1, k=1)
     matrix = np.random.default_rng(1).normal(size=(5, 5))
@@ -93,6 +144,12 @@ def test_ranking_by_hand() -> None:
     assert scorer_ranking_loss(np.array([[0.5, 0.45, 0.2]]), np.array([[True, False, True]]), step=0.1).loss == 0
 
 
+def test_ranking_by_hand_without_tanh_asks_for_whole_steps() -> None:
+    scores, there = np.array([[2.0, 1.5, 0.0]]), np.ones((1, 3), bool)
+    # The first two are .5 apart instead of 1; the first and the last 2 apart, as they must be.
+    assert compute_scorer_loss("ranking", scores, there, 1.0, raw=True).loss == pytest.approx(0.5 / 3)
+
+
 def test_auc_is_the_share_of_pairs_won() -> None:
     random = np.random.default_rng(0)
     true, other = np.round(random.normal(0.5, 1, 40), 1), np.round(random.normal(0, 1, 30), 1)
@@ -101,6 +158,13 @@ def test_auc_is_the_share_of_pairs_won() -> None:
 
 
 # Vectors
+
+
+def test_without_a_mean_vectors_stay_as_they_are() -> None:
+    said = WeightedVectors(np.array([[4, 5]], np.float32), np.array([2], np.float32))
+    blank = WeightedVectors(np.array([[7, 7]], np.float32), np.array([0], np.float32))
+    assert join_views([said, blank], None).tolist() == [[4, 5, 0, 0]]
+    assert centre_vectors(said.vectors, None).tolist() == [[4, 5]]
 
 
 def test_vectors_are_centred_and_of_length_one_but_for_the_mean_itself() -> None:
@@ -148,6 +212,24 @@ def test_the_vectors_of_turns_are_computed_once_and_found_again(own_cache: Path)
 
 
 # Negatives
+
+
+def test_complete_places_have_a_reply_from_every_set() -> None:
+    corpus = Corpus.of(talks(60))
+    turns = corpus.moments()
+    complete = select_complete(corpus, turns)
+    assert 0 < len(complete) < len(turns)
+    for seed in range(3):
+        assert (sample_negatives(corpus, "ssrem", complete, seed) >= 0).all()
+    left_out = np.setdiff1d(turns, complete)
+    assert (sample_negatives(corpus, "ssrem", left_out, 0) < 0).any(axis=1).all()
+
+
+def test_the_range_of_g_is_that_of_other_replies_than_the_true_one() -> None:
+    corpus = Corpus.of(talks(30))
+    pairs = _held_out_pairs(corpus, corpus.moments()[:50], 0)
+    assert len(pairs) > 100
+    assert not [pair for pair in pairs if pair.response.text == pair.item.references[0].text]
 
 
 @pytest.mark.parametrize(("kind", "count"), [("ssrem", 4), ("rsrem", 4), ("ruber", 1)])

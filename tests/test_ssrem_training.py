@@ -17,18 +17,31 @@ import numpy as np
 import pytest
 import tiny_models
 from click.testing import CliRunner
+from scipy.special import log_softmax
 from tiny_talks import talks
 
 from rejoinder.cli import train as cli
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError, SpecError
+from rejoinder.metric import parse
 from rejoinder.models.speaker.model import CARD_FILE, TENSORS, ContextView, open_scorer
+from rejoinder.models.speaker.network import build_scorer_network
 from rejoinder.models.speaker.vectors import open_turn_encoder
+from rejoinder.models.tensors import read_tensors
 from rejoinder.training.speaker.checkpoint import CHECKPOINT
 from rejoinder.training.speaker.evaluation import evaluate_scores, score_sets
-from rejoinder.training.speaker.trainer import ScorerRecipe, assign_split, read_scorer_corpus, train_scorer
+from rejoinder.training.speaker.places import select_complete
+from rejoinder.training.speaker.trainer import (
+    ScorerRecipe,
+    assign_split,
+    make_scorer_recipe,
+    paper_recipe,
+    prepare_places,
+    read_scorer_corpus,
+    train_scorer,
+)
 from rejoinder.training.turn_vectors import open_turn_vectors
-from rejoinder.types import Dialogue, Turn
+from rejoinder.types import Dialogue, Item, Pair, Response, Turn
 
 WORDS = "glove-6b-50d"
 REFERENCE = f"sentence_mover(encoder='{WORDS}')"
@@ -125,6 +138,85 @@ def test_published_corpora_decide_the_licence(tmp_path: Path) -> None:
     assert train(tmp_path / "m", quick(), renamed).about["licence"] == "CC-BY-SA-4.0"
     mixed = [replace(dialogue, corpus="friends") for dialogue in talks()]
     assert train(tmp_path / "n", quick(), mixed).about["licence"] == "CC-BY-NC-SA-4.0"
+
+
+# The paper's recipe
+
+
+def paper(kind: Any = "ssrem", **chosen: Any) -> ScorerRecipe:
+    return paper_recipe(kind, **{"epochs": 3, "batch": 64, "rate": 0.02, **chosen})
+
+
+def test_the_paper_s_settings_are_the_same_for_all_three() -> None:
+    recipes = [paper_recipe(kind).plain() for kind in ("ssrem", "rsrem", "ruber")]
+    for one in recipes:
+        assert (one["rate"], one["batch"], one["clip"], one["pull"], one["temperature"]) == (1e-4, 5000, 1.0, 0.0, 1.0)
+        assert one["views"] == [[1.0, 40]]
+        assert one["paper"] is True
+        assert {**one, "kind": "", "loss": ""} == {**recipes[0], "kind": "", "loss": ""}
+    assert make_scorer_recipe("rsrem", WORDS, paper=True) == paper_recipe("rsrem")
+
+
+def test_the_paper_s_f_by_hand_from_the_vectors_of_words(tmp_path: Path) -> None:
+    card = train(tmp_path / "m", paper())
+    assert card.about["recipe"]["paper"] is True
+    weights = read_tensors(tmp_path / "m" / TENSORS)
+    assert set(weights) == {"matrix"}
+    words = open_turn_encoder(WORDS)
+    context, reply = ["the cat sat", "a dog"], "dog ran fast"
+    said = words.encode_turns(["the", "cat", "sat", "a", "dog", "ran", "fast"]).vectors.astype(np.float64)
+    by_hand = np.tanh(said[:5].mean(axis=0) @ weights["matrix"].astype(np.float64) @ said[4:].mean(axis=0))
+    assert open_scorer("ssrem", tmp_path / "m").raw_of_texts([context], [reply])[0] == pytest.approx(by_hand, abs=1e-6)
+    item = Item("i", tuple(Turn(text) for text in context))
+    (score,) = parse(f"ssrem_f(folder={str(tmp_path / 'm')!r})").score([Pair(item, Response("r", "i", "s", reply))])
+    low, high = card.bounds["f"]
+    assert score == pytest.approx(np.clip((by_hand - low) / (high - low), 0, 1), abs=1e-4)
+
+
+def test_the_paper_s_loss_is_that_of_a_softmax_over_raw_products(tmp_path: Path) -> None:
+    vectors = open_turn_vectors(read_scorer_corpus(talks()), open_turn_encoder(WORDS), lambda line: None)
+    recipe = paper()
+    places = prepare_places(recipe, vectors, tmp_path, lambda line: None)
+    corpus, network = places.corpus, build_scorer_network("ssrem", raw=True)
+    assert set(places.train.tolist()) == set(select_complete(corpus, places.train).tolist())
+    matrix = np.random.default_rng(0).normal(size=(vectors.matrix.shape[1],) * 2).astype(np.float32)
+    some = np.arange(5)
+    negatives = places.negatives(some, epoch=0)
+    assert (negatives == places.negatives(some, epoch=7)).all()
+    rows = places.rows(some, negatives)
+    output = network.scores({"matrix": matrix}, rows.contexts, rows.replies)
+    by_hand = []
+    for place, wrong in zip(places.train[some].tolist(), negatives.tolist(), strict=True):
+        first = int(corpus.starts[corpus.dialogue[place]])
+        context = vectors.contexts(np.array([place]), 1.0, 40).vectors[0]
+        words = open_turn_encoder(WORDS).encode_turns([" ".join(corpus.text(t) for t in range(first, place))])
+        assert context == pytest.approx(words.vectors[0], abs=1e-5)
+        candidates = open_turn_encoder(WORDS).encode_turns([corpus.text(t) for t in (place, *wrong)]).vectors
+        by_hand.append(-log_softmax(candidates @ (context @ matrix))[0])
+    result = places.loss(output.scores, rows)
+    assert result.loss == pytest.approx(np.mean(by_hand), rel=1e-4)
+    # The slopes are those of the sum, not of the mean.
+    chances = np.exp(log_softmax(output.scores, axis=1))
+    assert result.slopes == pytest.approx(chances - np.eye(5)[0], abs=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["ssrem", "rsrem", "ruber"])
+def test_the_paper_s_recipe_learns_and_trains_all_kinds_on_the_same_places(tmp_path: Path, kind: Any) -> None:
+    told: list[str] = []
+    card = train(tmp_path / "m", paper(kind, epochs=8), say=told.append)
+    assert card.about["history"][-1]["valid"] < card.about["history"][0]["valid"]
+    assert any("have a reply from each of the four sets" in line for line in told)
+    assert card.about["places"]["train"] == train(tmp_path / "n", paper()).about["places"]["train"]
+
+
+def test_the_paper_s_recipe_has_a_ranking_loss_too(tmp_path: Path) -> None:
+    ranked = train(tmp_path / "m", paper(loss="ranking"))
+    assert ranked.weights != train(tmp_path / "n", paper()).weights
+
+
+def test_labels_that_do_not_last_leave_the_paper_s_recipe_nothing(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="has a reply from each speaker set; train without paper"):
+        train(tmp_path / "m", paper(), talks(names=("user", "assistant")))
 
 
 # The same bytes
@@ -319,10 +411,12 @@ def test_the_other_two_are_commands_as_well(tmp_path: Path, kind: str) -> None:
             "--epochs",
             "1",
             "--copies",
+            "--paper",
         ],
     )
     assert done.exit_code == 0, done.output
-    assert json.loads((tmp_path / "m" / CARD_FILE).read_bytes())["about"]["recipe"]["copies"] is True
+    recipe = json.loads((tmp_path / "m" / CARD_FILE).read_bytes())["about"]["recipe"]
+    assert (recipe["copies"], recipe["paper"], recipe["batch"]) == (True, True, 5000)
 
 
 def test_g_must_be_a_metric_of_reply_and_reference(tmp_path: Path) -> None:

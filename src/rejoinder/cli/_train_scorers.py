@@ -31,6 +31,7 @@ class ScorerOptions:
     copies: bool
     reference: str | None
     resume: bool
+    paper: bool
     loss: Literal["classification", "ranking"] | None = None
 
 
@@ -63,6 +64,7 @@ def _scorer_options(loss: bool) -> Callable[[Callable[..., None]], Callable[...,
             "--reference", metavar="SPEC", help="The metric for the referenced part, g [the default of the scorer]."
         ),
         click.option("--resume", is_flag=True, help="Continue from the checkpoint in the folder, to the same result."),
+        click.option("--paper", is_flag=True, help="Train as the paper's authors do, with plain means and a random M."),
     ]
     if loss:
         shared.append(
@@ -122,6 +124,7 @@ def _train_scorer(kind: Kind, options: ScorerOptions) -> None:
     recipe = make_scorer_recipe(
         kind,
         options.encoder,
+        options.paper,
         copies=options.copies,
         **{name: value for name, value in choices.items() if value is not None},
     )

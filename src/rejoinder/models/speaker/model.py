@@ -24,7 +24,7 @@ CARD_FILE = "scorer.json"
 TENSORS = "weights.safetensors"
 FORMAT = 1
 F_BOUNDS = "f"  # the name of f's own bounds
-MEAN_NAME = "mean"  # an array besides the network's own: it is subtracted from V
+MEAN_NAME = "mean"  # an array besides the network's own: it is subtracted from V; without it V is as it comes
 
 
 class ContextView(NamedTuple):
@@ -114,7 +114,7 @@ class SpeakerScorer:
 
     def raw(self, views: Sequence[WeightedVectors], replies: WeightedVectors) -> Array:
         """Return f of the views of contexts and of replies, unscaled; NaN if either has no known words."""
-        mean = self.weights[MEAN_NAME]
+        mean = self.weights.get(MEAN_NAME)
         contexts = join_views([WeightedVectors(v.vectors.astype(np.float64), v.weights) for v in views], mean)
         centered_replies = centre_vectors(replies.vectors.astype(np.float64), mean)[:, None]
         scores = self._network.scores(self.weights, contexts, centered_replies).scores[:, 0]

@@ -1,13 +1,14 @@
 """f of SSREM and RSREM, and RUBER's unreferenced score: from a context and replies to a score each, with gradients.
 
-The inputs are vectors of length 1; a context may have several, its *views*, concatenated. Shapes: contexts
-(n, views * d), replies (n, k, d), output (n, k). ``weights`` is a dictionary of arrays; every function computes in
-their precision.
+The inputs are vectors, of length 1 but for the paper's recipe; a context may have several, its *views*, concatenated.
+Shapes: contexts (n, views * d), replies (n, k, d), output (n, k). ``weights`` is a dictionary of arrays; every function
+computes in their precision.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -30,8 +31,10 @@ class ForwardPass(NamedTuple):
 class ScorerNetwork(Protocol):
     """A parametric score of a context and a reply."""
 
-    def start(self, dimensions: int, views: int, scale: float, random: np.random.Generator) -> dict[str, Array]:
-        """Return the initial weights."""
+    def start(
+        self, dimensions: int, views: int, scale: float, random: np.random.Generator, normal: bool = False
+    ) -> dict[str, Array]:
+        """Return the initial weights; ``normal``: M is random, with the scale over the root of d as its deviation."""
         ...
 
     def scores(self, weights: Weights, contexts: Array, replies: Array) -> ForwardPass:
@@ -45,23 +48,29 @@ class ScorerNetwork(Protocol):
         ...
 
 
+@dataclass(frozen=True)
 class BilinearNetwork:
-    """f(c, r) = tanh(V(c)^T M V(r)) (Bak and Oh 2020, equation 1)."""
+    """f(c, r) = tanh(V(c)^T M V(r)) (Bak and Oh 2020, equation 1); ``raw``: without tanh, as the authors train it."""
 
-    def start(self, dimensions: int, views: int, scale: float, random: np.random.Generator) -> dict[str, Array]:
+    raw: bool = False
+
+    def start(
+        self, dimensions: int, views: int, scale: float, random: np.random.Generator, normal: bool = False
+    ) -> dict[str, Array]:
         """Return M as the identity times a scale for each view, so that f initially grows with the cosine."""
-        return {"matrix": _scaled_identities(dimensions, views, scale)}
+        return {"matrix": _initial_matrix(dimensions, views, scale, random, normal)}
 
     def scores(self, weights: Weights, contexts: Array, replies: Array) -> ForwardPass:
         """Return the score of each reply."""
-        values = np.tanh(_context_reply_products(contexts @ weights["matrix"], replies))
-        return ForwardPass(values, ())
+        products = _context_reply_products(contexts @ weights["matrix"], replies)
+        return ForwardPass(products if self.raw else np.tanh(products), ())
 
     def gradient(
         self, weights: Weights, contexts: Array, replies: Array, forward_pass: ForwardPass, slopes: Array
     ) -> Weights:
         """Return the gradient of M."""
-        return {"matrix": contexts.T @ _weighted_sum(slopes * (1 - forward_pass.scores**2), replies)}
+        inner = slopes if self.raw else slopes * (1 - forward_pass.scores**2)
+        return {"matrix": contexts.T @ _weighted_sum(inner, replies)}
 
 
 class UnreferencedNetwork:
@@ -72,7 +81,9 @@ class UnreferencedNetwork:
 
     hidden = 64
 
-    def start(self, dimensions: int, views: int, scale: float, random: np.random.Generator) -> dict[str, Array]:
+    def start(
+        self, dimensions: int, views: int, scale: float, random: np.random.Generator, normal: bool = False
+    ) -> dict[str, Array]:
         """Return M as in SSREM, and layers initialised uniformly as in Glorot and Bengio (2010)."""
 
         def sample_uniform(rows: int, columns: int) -> Array:
@@ -81,7 +92,7 @@ class UnreferencedNetwork:
 
         layer = sample_uniform((views + 1) * dimensions + 1, self.hidden)
         return {
-            "matrix": _scaled_identities(dimensions, views, scale),
+            "matrix": _initial_matrix(dimensions, views, scale, random, normal),
             "context": layer[: views * dimensions],
             "reply": layer[views * dimensions : -1],
             "quadratic": layer[-1:],
@@ -118,26 +129,31 @@ class UnreferencedNetwork:
         }
 
 
-def build_scorer_network(kind: Kind) -> ScorerNetwork:
-    """Return the network for a kind of scorer."""
-    return UnreferencedNetwork() if kind == "ruber" else BilinearNetwork()
+def build_scorer_network(kind: Kind, raw: bool = False) -> ScorerNetwork:
+    """Return the network for a kind of scorer; ``raw``: f of SSREM and RSREM without tanh, for training."""
+    return UnreferencedNetwork() if kind == "ruber" else BilinearNetwork(raw)
 
 
-def _scaled_identities(dimensions: int, views: int, scale: float) -> Array:
+def _initial_matrix(dimensions: int, views: int, scale: float, random: np.random.Generator, normal: bool) -> Array:
+    if normal:
+        return random.normal(0, scale / dimensions**0.5, (views * dimensions, dimensions)).astype(np.float32)
     return np.tile(np.eye(dimensions, dtype=np.float32) * np.float32(scale / views), (views, 1))
 
 
-def centre_vectors(vectors: Array, mean: Array) -> Array:
-    """Return vectors minus a mean, scaled to length 1; a vector that equals the mean becomes zero."""
+def centre_vectors(vectors: Array, mean: Array | None) -> Array:
+    """Return vectors minus a mean, scaled to length 1 (one that equals the mean becomes zero); as they are without."""
+    if mean is None:
+        return vectors
     centered = vectors - mean.astype(vectors.dtype)
     lengths = np.sqrt(np.einsum("...d,...d->...", centered, centered))[..., None]
     return np.asarray(centered / np.where(lengths > 0, lengths, 1).astype(vectors.dtype))
 
 
-def join_views(views: Sequence[WeightedVectors], mean: Array) -> Array:
+def join_views(views: Sequence[WeightedVectors], mean: Array | None) -> Array:
     """Return the views of contexts, each centred separately; a view without known words is zero."""
+    parts = [centre_vectors(v.vectors, mean) for v in views]
     return np.concatenate(
-        [centre_vectors(v.vectors, mean) * (v.weights > 0).astype(mean.dtype)[:, None] for v in views], axis=1
+        [part * (v.weights > 0).astype(part.dtype)[:, None] for part, v in zip(parts, views, strict=True)], axis=1
     )
 
 

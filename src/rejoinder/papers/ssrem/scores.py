@@ -1,11 +1,12 @@
-"""Scores at the places of held-out dialogues: for the true reply, one reply from each set, and copies.
+"""Scores at the places of held-out dialogues: for the true reply, one reply from each set, and a copy.
 
-Sections 6, 7.1 and 8 of the SSREM paper. The replies are sampled once: all scorers get the same.
+Sections 6, 7.1 and 8 of the SSREM paper. Only places with a reply from each of the four sets count, as in training. The
+replies are sampled once: all scorers get the same. Of Cornell, a third of the films is measured.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,7 @@ from rejoinder.metric import NAN
 from rejoinder.models.speaker.model import F_BOUNDS, SpeakerScorer, open_scorer
 from rejoinder.models.speaker.network import Array
 from rejoinder.papers.ssrem.scorers import CORPORA, ComparedScorer, TrainedScorer, report
+from rejoinder.seeded import stable_hash
 from rejoinder.stats.correlation import midranks
 from rejoinder.stats.interval import Interval, mean_interval
 from rejoinder.training.speaker.evaluation import COLUMNS, score_sets
@@ -61,9 +63,10 @@ def true_reply_win_values(true: Array, other: Array) -> Array:
 
 
 def true_reply_first_values(scores: Array) -> Array:
-    """Return 1 if the first column is above all others, NaN if one of them is missing."""
+    """Return 1 if the first column is above all others, a share of 1 for a tie, NaN if one of them is missing."""
     whole = ~np.isnan(scores).any(axis=1)
-    return np.where(whole, (scores[:, :1] > scores[:, 1:]).all(axis=1), NAN)
+    is_highest = (scores[:, :1] >= scores[:, 1:]).all(axis=1)
+    return np.where(whole, is_highest / (scores[:, :1] == scores).sum(axis=1).clip(1), NAN)
 
 
 def clustered_mean(values: Array, dialogues: Array) -> Interval:
@@ -79,9 +82,10 @@ SET_LABELS = {
     "random": "Rand",
 }
 SPLIT = "test"
-ANY, LAST = "any utterance of the context", "the last utterance"
+COPY = "copy"  # of any utterance of the context
 _SEED = 0
 _BATCH_SIZE = 2_048
+_FILMS = 3  # one of so many films of Cornell
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,13 +93,13 @@ class PlaceScores:
     """f at the places of one corpus, not yet scaled, and what decides the scale."""
 
     scores: Array  # (n, 5), in the order of COLUMNS
-    copied: Mapping[str, Array]  # ANY and LAST
+    copied: Array  # of a copy
     bounds: tuple[float, float]
     dialogues: Array  # of each place
 
     def column(self, name: str) -> Array:
         """The scores of the true replies, of a set or of copies."""
-        return self.copied[name] if name in self.copied else np.asarray(self.scores[:, COLUMNS.index(name)])
+        return self.copied if name == COPY else np.asarray(self.scores[:, COLUMNS.index(name)])
 
     def mean(self, name: str) -> Interval:
         """The mean score of a column, scaled to 0 to 1 and clipped like the metric."""
@@ -140,41 +144,49 @@ class PlaceScores:
 HeldOutScores = Mapping[tuple[ComparedScorer, str], PlaceScores]  # scorer and corpus
 
 
-def score_held_out(scorers: Sequence[TrainedScorer], dialogues: Sequence[Dialogue]) -> HeldOutScores:
-    """Return the scores of every scorer on the held-out dialogues of each corpus."""
-    corpus = Corpus.of(d for d in dialogues if d.split == SPLIT and d.corpus in CORPORA)
+def select_test_dialogues(dialogues: Sequence[Dialogue]) -> list[Dialogue]:
+    """Return the dialogues to measure on: of the test split, and of Cornell those of a third of the films."""
+    return [d for d in dialogues if d.split == SPLIT and (d.corpus != "cornell" or _is_film_measured(d))]
+
+
+def _is_film_measured(dialogue: Dialogue) -> bool:
+    film = str(dialogue.turns[0].speaker).partition("/")[0]
+    return stable_hash(film) % _FILMS == 0
+
+
+def score_held_out(
+    scorers: Sequence[TrainedScorer], dialogues: Sequence[Dialogue]
+) -> Iterator[tuple[ComparedScorer, str, PlaceScores]]:
+    """Return the scores of every scorer on the measured dialogues of each corpus."""
+    corpus = Corpus.of(select_test_dialogues(dialogues))
     names = np.array([name for _, name in corpus.groups], object)
     vectors: dict[str, TurnVectors] = {}
-    scores = {}
     for one in scorers:
         network = open_scorer(one.scorer.kind, one.folder)
         encoder = one.scorer.reading.encoder
         if encoder not in vectors:
             vectors[encoder] = open_turn_vectors(corpus, network.vectors, report)
         set_scores = score_sets(network, vectors[encoder], SPLIT, _SEED)
-        copied = _score_copies(network, vectors[encoder], set_scores.turns)
-        dialogue = corpus.dialogue[set_scores.turns]
+        complete = ~np.isnan(set_scores.scores).any(axis=1)
+        turns, scores = set_scores.turns[complete], set_scores.scores[complete]
+        copied = _score_copies(network, vectors[encoder], turns)
+        dialogue = corpus.dialogue[turns]
         corpora = names[corpus.group[dialogue]]
         for name in CORPORA:
-            in_corpus = corpora == name
-            copies_in_corpus = {kind: values[in_corpus] for kind, values in copied.items()}
-            scores[one.scorer, name] = PlaceScores(
-                set_scores.scores[in_corpus], copies_in_corpus, network.card.bounds[F_BOUNDS], dialogue[in_corpus]
-            )
-    return scores
+            here = corpora == name
+            bounds = network.card.bounds[F_BOUNDS]
+            yield one.scorer, name, PlaceScores(scores[here], copied[here], bounds, dialogue[here])
 
 
-def _score_copies(scorer: SpeakerScorer, vectors: TurnVectors, turns: Numbers) -> dict[str, Array]:
-    """f for the context's own utterances; NaN if one has the same text as the true reply."""
+def _score_copies(scorer: SpeakerScorer, vectors: TurnVectors, turns: Numbers) -> Array:
+    """f of a random utterance of each context; NaN if it has the same text as the true reply."""
     corpus = vectors.corpus
     most = max(view.turns for view in scorer.card.views)
-    scores = {}
-    for name, chosen in ((ANY, sample_copies(corpus, turns, _SEED, most)), (LAST, turns - 1)):
-        replies = np.where(corpus.said[chosen] == corpus.said[turns], -1, chosen)
-        parts = [np.zeros(0)]
-        for start in range(0, len(turns), _BATCH_SIZE):
-            part = slice(start, start + _BATCH_SIZE)
-            views = context_views(vectors, turns[part], scorer.card.views)
-            parts.append(scorer.raw(views, vectors.replies(replies[part])))
-        scores[name] = np.concatenate(parts)
-    return scores
+    chosen = sample_copies(corpus, turns, _SEED, most)
+    replies = np.where(corpus.said[chosen] == corpus.said[turns], -1, chosen)
+    parts = [np.zeros(0)]
+    for start in range(0, len(turns), _BATCH_SIZE):
+        part = slice(start, start + _BATCH_SIZE)
+        views = context_views(vectors, turns[part], scorer.card.views)
+        parts.append(scorer.raw(views, vectors.replies(replies[part])))
+    return np.concatenate(parts)

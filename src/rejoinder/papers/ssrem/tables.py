@@ -14,8 +14,8 @@ from rejoinder.papers.base import Figure
 from rejoinder.papers.loader import load_published
 from rejoinder.papers.own.relevance.measures import ColumnCorrelation, macro_average
 from rejoinder.papers.ssrem.rows import METHODS, RatedSet
-from rejoinder.papers.ssrem.scorers import BOTH, CORPORA, GLOVE, KIND_LABELS, KINDS, ComparedScorer, TurnReading
-from rejoinder.papers.ssrem.scores import ANY, LAST, SET_LABELS, HeldOutScores
+from rejoinder.papers.ssrem.scorers import CORPORA, GLOVE, KINDS, SEEDS, ComparedScorer, TurnReading, list_compared
+from rejoinder.papers.ssrem.scores import COPY, SET_LABELS, HeldOutScores
 from rejoinder.stats.bootstrap import BootstrapPlan
 from rejoinder.stats.correlation import Method
 from rejoinder.stats.interval import Interval
@@ -26,6 +26,7 @@ TWITTER, MOVIE = "Twitter (Table 4)", "Movie (Table 5)"
 CORRELATIONS = {TWITTER: load_published("ssrem")["Table 4"], MOVIE: load_published("ssrem")["Table 5"]}
 # Section 8: how much higher the mean score of the context's utterances is than that of the true replies.
 COPIED = load_published("ssrem")["Section 8"]
+TRANSFERS = (("friends", "cornell"), ("cornell", "friends"))
 _NAMES: Mapping[Method, str] = {"spearman": "Spearman", "pearson": "Pearson"}
 CorrelationsBySet = Mapping[str, Mapping[str, ColumnCorrelation]]  # set -> row -> correlation
 
@@ -41,7 +42,7 @@ def similarity_figures(figures: Sequence[Figure]) -> Iterator[Figure]:
 def separation_figures(held: HeldOutScores, readings: Sequence[TurnReading]) -> Iterator[Figure]:
     """Section 6: mean scores (Figure 3), standardised gaps, AUCs, and how often the true reply is the first of five."""
     for corpus, label in CORPORA.items():
-        for scorer in _list_scorers(readings):
+        for scorer in _list_trained_on(held, readings, corpus):
             scores = held[scorer, corpus]
             row = scorer.row
             for name, short in SET_LABELS.items():
@@ -54,61 +55,89 @@ def separation_figures(held: HeldOutScores, readings: Sequence[TurnReading]) -> 
             yield interval_figure(table, row, "first of five", scores.first(), "chance: .2")
 
 
-def lead_figures(held: HeldOutScores, readings: Sequence[TurnReading]) -> Iterator[Figure]:
-    """How much better SSREM separates than the others at the same places, with the same V."""
+def order_figures(held: HeldOutScores, readings: Sequence[TurnReading]) -> Iterator[Figure]:
+    """The differences of the three scorers, and of the ranking loss, at the same places, with the same V."""
     for corpus, label in CORPORA.items():
-        table = f"Section 6: SSREM minus the others, {label} test"
+        table = f"Section 6: differences at the same places, {label} test"
         for reading in readings:
-            own = held[ComparedScorer("ssrem", reading), corpus]
-            for kind in KINDS[:2]:
-                other = held[ComparedScorer(kind, reading), corpus]
-                row = f"minus {KIND_LABELS[kind]}, {reading.label}"
-                for name in SETS:
-                    yield interval_figure(table, row, f"gap, {SET_LABELS[name]}", own.ahead(other, name))
-                yield interval_figure(table, row, "first of five", own.more_often(other))
+            for own, other in list_comparisons(reading) if corpus in reading.on else ():
+                if (own, corpus) in held and (other, corpus) in held:
+                    row = f"{own.label} minus {other.label}, {reading.label}"
+                    first, second = held[own, corpus], held[other, corpus]
+                    for name in SETS:
+                        yield interval_figure(table, row, f"gap, {SET_LABELS[name]}", first.ahead(second, name))
+                    yield interval_figure(table, row, "first of five", first.more_often(second))
+
+
+def list_comparisons(reading: TurnReading) -> list[tuple[ComparedScorer, ComparedScorer]]:
+    """The pairs of scorers whose order the paper claims, and SSREM with the ranking loss against SSREM."""
+    ruber, rsrem, ssrem = (ComparedScorer(kind, reading) for kind in KINDS)
+    pairs = [(ssrem, rsrem), (rsrem, ruber), (ssrem, ruber)]
+    return pairs if reading.shipped else [*pairs, (ComparedScorer("ssrem", reading, ranking=True), ssrem)]
+
+
+def seed_figures(held: HeldOutScores) -> Iterator[Figure]:
+    """The paper's recipe with other random numbers at its start."""
+    for corpus, label in CORPORA.items():
+        table = f"Section 6: seeds of {GLOVE.label}, {label} test"
+        for kind in KINDS:
+            for seed in SEEDS:
+                if (scorer := ComparedScorer(kind, GLOVE, seed=seed), corpus) in held:
+                    scores, row = held[scorer, corpus], f"{scorer.label}, seed {seed}"
+                    for name in ("same_conversation", "random"):
+                        yield interval_figure(table, row, f"gap, {SET_LABELS[name]}", scores.gap(name), "standardised")
+                    yield interval_figure(table, row, "first of five", scores.first(), "chance: .2")
 
 
 def transfer_figures(held: HeldOutScores, readings: Sequence[TurnReading]) -> Iterator[Figure]:
-    """Section 7.1 (Figure 5): scorers trained on one corpus, measured on the other and on the same one."""
-    for on in BOTH:
-        for test in sorted(BOTH, key=lambda name: name == on):
-            table = f"Figure 5: trained on {CORPORA[on]}, {CORPORA[test]} test"
-            for reading in readings:
-                for kind in KINDS if not reading.shipped else ():
-                    scorer = ComparedScorer(kind, reading, (on,))
-                    scores = held[scorer, test]
-                    for name in ("true", "same_conversation", "random"):
-                        yield interval_figure(table, scorer.row, SET_LABELS[name], scores.mean(name))
-                    for name in ("same_conversation", "random"):
-                        yield interval_figure(
-                            table, scorer.row, f"gap, {SET_LABELS[name]}", scores.gap(name), "standardised"
-                        )
-                        yield interval_figure(table, scorer.row, f"AUC, {SET_LABELS[name]}", scores.auc(name))
+    """Section 7.1 (Figure 5): scorers measured on a corpus that they were not trained on."""
+    for on, test in TRANSFERS:
+        table = f"Figure 5: trained on {CORPORA[on]}, {CORPORA[test]} test"
+        for scorer in list_transferred(held, readings, on, test):
+            scores = held[scorer, test]
+            for name in ("true", "same_conversation", "random"):
+                yield interval_figure(table, scorer.row, SET_LABELS[name], scores.mean(name))
+            for name in ("same_conversation", "random"):
+                yield interval_figure(table, scorer.row, f"gap, {SET_LABELS[name]}", scores.gap(name), "standardised")
+                yield interval_figure(table, scorer.row, f"AUC, {SET_LABELS[name]}", scores.auc(name))
+
+
+def list_transferred(
+    held: HeldOutScores, readings: Sequence[TurnReading], on: str, test: str
+) -> Iterator[ComparedScorer]:
+    """The scorers that were trained on one corpus alone and scored another, where all three are there."""
+    for reading in readings:
+        only = () if reading.on == (on,) else (on,)
+        scorers = [ComparedScorer(kind, reading, on=only) for kind in KINDS]
+        if all((scorer, test) in held for scorer in scorers):
+            yield from scorers
 
 
 def copying_figures(held: HeldOutScores, readings: Sequence[TurnReading]) -> Iterator[Figure]:
     """Section 8: copied utterances of the context against the true reply, trained without and with copies."""
     for corpus, label in CORPORA.items():
         table = f"Section 8: copying, {label} test"
-        for reading in readings:
-            for copies in (False,) if reading.shipped else (False, True):
-                for kind in KINDS:
-                    scores = held[ComparedScorer(kind, reading, copies=copies), corpus]
-                    row = f"{KIND_LABELS[kind]}, {reading.label}{', --copies' if copies else ''}"
-                    # The paper reads by word averages.
-                    printed = COPIED.get(kind) if reading == GLOVE and not copies else None
-                    note = "published: Twitter" if printed is not None else ""
-                    yield interval_figure(table, row, "mean, true", scores.mean("true"))
-                    yield interval_figure(table, row, "mean, copy", scores.mean(ANY))
-                    yield interval_figure(table, row, "copy minus true", scores.raised(ANY), note, printed)
-                    yield interval_figure(table, row, "true wins, any copy", scores.won(ANY))
-                    yield interval_figure(table, row, "true wins, last copied", scores.won(LAST))
-                    yield interval_figure(table, row, "AUC, SC", scores.auc("same_conversation"))
+        for scorer in _list_trained_on(held, readings, corpus, copies=True):
+            scores = held[scorer, corpus]
+            row = f"{scorer.row}{', --copies' if scorer.copies else ''}"
+            # The paper reads by word averages.
+            is_papers = scorer.reading == GLOVE and not (scorer.copies or scorer.ranking)
+            printed = COPIED.get(scorer.kind) if is_papers else None
+            note = "published: Twitter" if printed is not None else ""
+            yield interval_figure(table, row, "mean, true", scores.mean("true"))
+            yield interval_figure(table, row, "mean, copy", scores.mean(COPY))
+            yield interval_figure(table, row, "copy minus true", scores.raised(COPY), note, printed)
+            yield interval_figure(table, row, "true wins", scores.won(COPY))
+            yield interval_figure(table, row, "AUC, SC", scores.auc("same_conversation"))
 
 
-def _list_scorers(readings: Sequence[TurnReading]) -> Iterator[ComparedScorer]:
+def _list_trained_on(
+    held: HeldOutScores, readings: Sequence[TurnReading], corpus: str, copies: bool = False
+) -> Iterator[ComparedScorer]:
+    """The compared scorers whose training includes a corpus; ``copies``: also those with copies as negatives."""
     for reading in readings:
-        yield from (ComparedScorer(kind, reading) for kind in KINDS)
+        scorers = list_compared(reading) + ([ComparedScorer("ssrem", reading, copies=True)] if copies else [])
+        yield from (one for one in scorers if corpus in reading.on and (one, corpus) in held)
 
 
 def interval_figure(
@@ -157,6 +186,35 @@ def alone_figures(correlations: Mapping[Method, CorrelationsBySet], judged: Sequ
         for row in judged[0].scores:
             for one in judged:
                 yield Figure(f"f alone: p of {_NAMES[method]}", row, one.name, None, one.p(row, method))
+
+
+def people_order_figures(
+    title: str, correlations: CorrelationsBySet, readings: Sequence[TurnReading]
+) -> Iterator[Figure]:
+    """How much more one scorer agrees with people than another, by Spearman, on the same resamples."""
+    for reading in readings:
+        for own, other in list_comparisons(reading):
+            row = f"{own.label} minus {other.label}, {reading.label}"
+            for column, of_set in correlations.items():
+                one = mean_difference({column: of_set}, own.row, other.row, "spearman")
+                yield interval_figure(title, row, column, one)
+            yield interval_figure(title, row, MEAN, mean_difference(correlations, own.row, other.row, "spearman"))
+
+
+def range_figures(
+    bounds: Mapping[str, Sequence[float]],
+    now: CorrelationsBySet,
+    before: CorrelationsBySet,
+    scorers: Sequence[ComparedScorer],
+) -> Iterator[Figure]:
+    """Section 3.2: the range of g on training dialogues, and h with g's upper bound as it was (1) and as it is."""
+    table = "Section 3.2: range of g, and Spearman of h (mean of the sets) before and after"
+    for scorer in scorers:
+        low, high = bounds[scorer.name]
+        yield Figure(table, scorer.row, "lowest g", None, low)
+        yield Figure(table, scorer.row, "highest g", None, high)
+        for column, correlations in (("h, highest g 1", before), ("h", now)):
+            yield interval_figure(table, scorer.row, column, mean_correlation(correlations, scorer.row, "spearman"))
 
 
 def mean_correlation(correlations: CorrelationsBySet, row: str, method: Method) -> Interval:

@@ -1,8 +1,8 @@
-"""What the SSREM paper claims of another corpus (section 7) and of copying (section 8), and what was measured here."""
+"""What the SSREM paper claims of another corpus (section 7), of copying and of a ranking loss (section 8); seeds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from rejoinder.papers.ssrem.claims import (
     NOTES,
@@ -13,60 +13,89 @@ from rejoinder.papers.ssrem.claims import (
     iterate_cells,
     judge_leads,
     list_three_scorers,
+    name_mode,
 )
-from rejoinder.papers.ssrem.scorers import BOTH, CORPORA, ComparedScorer, TurnReading
-from rejoinder.papers.ssrem.scores import ANY, LAST, HeldOutScores, PlaceScores
-from rejoinder.papers.ssrem.tables import COPIED
+from rejoinder.papers.ssrem.scorers import CORPORA, GLOVE, KINDS, SEEDS, ComparedScorer, TurnReading
+from rejoinder.papers.ssrem.scores import COPY, HeldOutScores
+from rejoinder.papers.ssrem.tables import COPIED, TRANSFERS, list_transferred
 
 
-def describe_transfer(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
+def describe_transfer(held: HeldOutScores, readings: Sequence[TurnReading]) -> Iterator[str]:
     """Section 7.2: whether SSREM is ahead on the corpus that it was not trained on."""
     parts, holds = [], []
-    for reading in (one for one in readings if not one.shipped):
-        for on, test in ((on, test) for on in BOTH for test in BOTH if on != test):
-            own, *others = list_three_scorers(held, reading, test, (on,))
+    for on, test in TRANSFERS:
+        for reading in dict.fromkeys(one.reading for one in list_transferred(held, readings, on, test)):
+            only = () if reading.on == (on,) else (on,)
+            own, *others = list_three_scorers(held, reading, test, only)
             ahead = compare_leads([own.ahead(other, name) for other in others for name in (SC, RAND)])
-            holds.append(ahead)
-            same = held[ComparedScorer("ssrem", reading, (test,)), test]
+            holds += [ahead] if reading.is_evidence else []
             parts.append(
                 f"{CORPORA[on]} to {CORPORA[test]}, {reading.label}: "
                 f"SC {', '.join(f'{one.gap(SC).value:.2f}' for one in (own, *others))}, "
-                f"Rand {', '.join(f'{one.gap(RAND).value:.2f}' for one in (own, *others))} "
-                f"(SSREM trained on the same corpus {same.gap(SC).value:.2f}, {same.gap(RAND).value:.2f}){ahead.mark}"
+                f"Rand {', '.join(f'{one.gap(RAND).value:.2f}' for one in (own, *others))}{ahead.mark}"
             )
-    return NOTES.text("transfer", verdict=judge_leads(holds), values="; ".join(parts))
+    if parts:
+        yield NOTES.text("transfer", mode=name_mode(readings), verdict=judge_leads(holds), values="; ".join(parts))
 
 
 def describe_copying(held: HeldOutScores, readings: Sequence[TurnReading]) -> Iterator[str]:
     """Section 8: whether copies fool SSREM less, and what training against them does."""
     yield _describe_fooling(held, readings)
-    yield _describe_copy_training(held, readings)
+    yield from _describe_copy_training(held, readings)
 
 
 def _describe_fooling(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
     parts, holds = [], []
     for reading, corpus in iterate_cells(readings):
         scorers = list_three_scorers(held, reading, corpus)
-        own, _, ruber = (one.raised(ANY) for one in scorers)
-        holds += [own.value < ruber.value] if not reading.shipped else []
-        raised = ", ".join(f"{one.raised(ANY).value:+.3f}" for one in scorers)
-        wins = ", ".join(f"{100 * one.won(ANY).value:.0f}" for one in scorers)
+        own, _, ruber = (one.raised(COPY) for one in scorers)
+        holds += [own.value < ruber.value] if reading.is_evidence else []
+        raised = ", ".join(f"{one.raised(COPY).value:+.3f}" for one in scorers)
+        wins = ", ".join(f"{100 * one.won(COPY).value:.0f}" for one in scorers)
         parts.append(f"{CORPORA[corpus]}, {reading.label} {raised} (true reply wins {wins}%)")
-    return NOTES.text("copying", **COPIED, verdict=claim_verdict(holds), values="; ".join(parts))
+    mode = name_mode(readings)
+    return NOTES.text("copying", **COPIED, mode=mode, verdict=claim_verdict(holds), values="; ".join(parts))
 
 
-def _describe_copy_training(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
+def _describe_copy_training(held: HeldOutScores, readings: Sequence[TurnReading]) -> Iterator[str]:
+    parts, holds = [], []
+    for reading, corpus in iterate_cells(readings):
+        plain, against = (ComparedScorer("ssrem", reading, copies=copies) for copies in (False, True))
+        if (against, corpus) in held:
+            before, after = held[plain, corpus], held[against, corpus]
+            holds.append(after.won(COPY).low > before.won(COPY).high)
+            parts.append(
+                f"{CORPORA[corpus]}, {reading.label} {before.won(COPY).value:.3f} to {after.won(COPY).value:.3f}; "
+                f"AUC against SC {before.auc(SC).value:.3f} to {after.auc(SC).value:.3f}"
+            )
+    if parts:
+        mode = name_mode(readings)
+        yield NOTES.text("training against copies", mode=mode, verdict=claim_verdict(holds), values="; ".join(parts))
+
+
+def describe_ranking(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
+    """Section 8: whether a ranking loss separates better than the classification."""
     parts, holds = [], []
     for reading, corpus in iterate_cells([one for one in readings if not one.shipped]):
-        plain, against = (held[ComparedScorer("ssrem", reading, copies=copies), corpus] for copies in (False, True))
-        holds.append(against.won(ANY).low > plain.won(ANY).high)
-        parts.append(
-            f"{CORPORA[corpus]}, {reading.label} {_change(plain, against, lambda one: one.won(ANY).value)} against any "
-            f"utterance, {_change(plain, against, lambda one: one.won(LAST).value)} against the last; AUC against SC "
-            f"{_change(plain, against, lambda one: one.auc(SC).value)}"
-        )
-    return NOTES.text("training against copies", verdict=claim_verdict(holds), values="; ".join(parts))
+        plain, ranked = (held.get((ComparedScorer("ssrem", reading, ranking=one), corpus)) for one in (False, True))
+        if plain and ranked:
+            ahead = compare_leads([ranked.ahead(plain, name) for name in (SC, RAND)])
+            holds += [ahead] if reading.is_evidence else []
+            gaps = ", ".join(f"{one.gap(name).value:.2f}" for name in (SC, RAND) for one in (ranked, plain))
+            parts.append(f"{CORPORA[corpus]}, {reading.label} {gaps}{ahead.mark}")
+    return NOTES.text("ranking", mode=name_mode(readings), verdict=judge_leads(holds), values="; ".join(parts))
 
 
-def _change(plain: PlaceScores, against: PlaceScores, figure: Callable[[PlaceScores], float]) -> str:
-    return f"{figure(plain):.3f} to {figure(against):.3f}"
+def describe_seeds(held: HeldOutScores) -> Iterator[str]:
+    """Whether the order of the three scorers over word averages is the same whatever M begins with."""
+    for corpus, label in CORPORA.items():
+        if (ComparedScorer("ssrem", GLOVE, seed=SEEDS[-1]), corpus) in held:
+            rows = {
+                kind: [held[ComparedScorer(kind, GLOVE, seed=seed), corpus].gap(SC).value for seed in SEEDS]
+                for kind in reversed(KINDS)
+            }
+            values = "; ".join(
+                f"{ComparedScorer(kind, GLOVE).label} {', '.join(f'{value:.2f}' for value in gaps)}"
+                for kind, gaps in rows.items()
+            )
+            yield NOTES.text("seeds", corpus=label, n=len(SEEDS), values=values)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -136,7 +137,10 @@ _REFERENCED = 400  # for g, which costs more
 def compute_scorer_bounds(
     scorer: SpeakerScorer, vectors: TurnVectors, train: Numbers, reference: str, seed: int
 ) -> dict[str, tuple[float, float]]:
-    """Return the bounds of f, and of g under its spec, over the true replies and one reply from each speaker set."""
+    """Return the bounds of f, over the true replies and one reply from each speaker set, and of g under its spec.
+
+    g compares with the true reply, so the true reply itself says nothing on g's range: it would always be the best.
+    """
     metric = parse(reference)
     if metric.needs != {"references"}:
         raise SpecError(f"g compares a reply with references only; {reference!r} needs {sorted(metric.needs)}")
@@ -148,11 +152,29 @@ def compute_scorer_bounds(
         values += [
             scorer.raw(views, vectors.replies(replies)) for replies in _held_out_replies(vectors.corpus, turns, seed)
         ]
-    pairs = _held_out_pairs(vectors.corpus, order[:_REFERENCED], seed)
     return {
         F_BOUNDS: _find_bounds(np.concatenate(values), "f"),
-        str(metric): _find_bounds(np.array(metric.score(pairs)), reference),
+        str(metric): _find_reference_bounds(
+            str(metric),
+            _ReferencePlaces(vectors.corpus.digest, tuple(order[:_REFERENCED].tolist()), seed, vectors.corpus),
+        ),
     }
+
+
+@dataclass(frozen=True)
+class _ReferencePlaces:
+    """The places whose replies g compares; equal for the same places of the same dialogues."""
+
+    dialogues: str
+    turns: tuple[int, ...]
+    seed: int
+    corpus: Corpus = field(compare=False)
+
+
+@lru_cache(maxsize=2)  # scorers of several kinds are trained on the same dialogues
+def _find_reference_bounds(spec: str, places: _ReferencePlaces) -> tuple[float, float]:
+    pairs = _held_out_pairs(places.corpus, np.array(places.turns, np.int64), places.seed)
+    return _find_bounds(np.array(parse(spec).score(pairs)), spec)
 
 
 def _held_out_replies(corpus: Corpus, turns: Numbers, seed: int) -> list[Numbers]:
@@ -165,9 +187,9 @@ def _held_out_replies(corpus: Corpus, turns: Numbers, seed: int) -> list[Numbers
 
 
 def _held_out_pairs(corpus: Corpus, turns: Numbers, seed: int) -> list[Pair]:
-    """Return each reply with the true one as its reference."""
+    """Return one reply from each set with the true one as its reference."""
     pairs = []
-    for column, replies in enumerate(_held_out_replies(corpus, turns, seed)):
+    for column, replies in enumerate(_held_out_replies(corpus, turns, seed)[1:], 1):
         for turn, reply in zip(turns.tolist(), replies.tolist(), strict=True):
             if reply >= 0:
                 item = Item(f"{turn}", (), (Reference(corpus.text(turn)),))

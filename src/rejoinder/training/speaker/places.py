@@ -3,7 +3,7 @@
 A place is a turn with known words, after turns with known words. Its negatives are resampled in every epoch: one from
 each of the same conversation, partner and speaker and of the others (SSREM, equation 3 of Bak and Oh 2020), four of the
 others (RSREM), or one (RUBER). None of them is in the context or says the same as a turn of it. Where a set has no
-reply for a place, the place has one negative fewer.
+reply for a place, the place has one negative fewer; the paper's recipe leaves such places out.
 """
 
 from __future__ import annotations
@@ -65,6 +65,14 @@ def _has_context(vectors: TurnVectors, turns: Numbers, most: int) -> NDArray[np.
     return has_words
 
 
+def select_complete(corpus: Corpus, turns: Numbers) -> Numbers:
+    """Return the places that have a reply from each of the four sets."""
+    complete = np.ones(len(turns), bool)
+    for name in SETS:
+        complete &= corpus.speakers.sample(SpeakerSet(name), turns, 1, draw_keys(turns, 0))[:, 0] >= 0
+    return turns[complete]
+
+
 def sample_negatives(corpus: Corpus, kind: Kind, turns: Numbers, seed: int) -> Numbers:
     """Return the turns that are the negatives of some places, one row per place; -1 where a set has none."""
     columns = [
@@ -99,7 +107,7 @@ class VectorInputs:
     """The vectors of places and replies as networks read them, computed once and memory-mapped in a folder."""
 
     def __init__(
-        self, vectors: TurnVectors, turns: Numbers, views: tuple[ContextView, ...], mean: Array, folder: Path
+        self, vectors: TurnVectors, turns: Numbers, views: tuple[ContextView, ...], mean: Array | None, folder: Path
     ) -> None:
         self._row, self._there = vectors.row, vectors.weights > 0
         self._turns = turns  # sorted
@@ -111,7 +119,7 @@ class VectorInputs:
             return join_views(context_views(vectors, turns[begin:end], views), mean)
 
         self._replies = _map_matrix(folder / _REPLIES, vectors.matrix.shape, replies)
-        self._contexts = _map_matrix(folder / _CONTEXTS, (len(turns), len(views) * len(mean)), contexts)
+        self._contexts = _map_matrix(folder / _CONTEXTS, (len(turns), len(views) * vectors.matrix.shape[1]), contexts)
 
     def rows(self, turns: Numbers, negatives: Numbers) -> PlaceRows:
         """Return some places with their true replies and negatives."""

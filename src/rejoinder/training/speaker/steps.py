@@ -22,6 +22,7 @@ from rejoinder.training.speaker.places import PlaceRows
 Loss: TypeAlias = Literal["classification", "ranking", "margin"]
 MARGIN = 0.5  # by which RUBER's true reply must be ahead of its negative
 RANK_STEP = 0.1  # by which, in the ranking loss, a reply must be ahead of that of the next set
+RAW_RANK_STEP = 1.0  # the same where scores are without tanh: the unit of the classification's log-odds
 
 
 class LossResult(NamedTuple):
@@ -76,11 +77,15 @@ def scorer_margin_loss(scores: Array, there: NDArray[np.bool_], ahead: float = M
     return LossResult(loss, slopes / len(scores))
 
 
-def compute_scorer_loss(name: Loss, scores: Array, there: NDArray[np.bool_], temperature: float) -> LossResult:
-    """Return the loss of a name."""
+def compute_scorer_loss(
+    name: Loss, scores: Array, there: NDArray[np.bool_], temperature: float, raw: bool = False
+) -> LossResult:
+    """Return the loss of a name; ``raw``: the scores are without tanh."""
     if name == "classification":
         return scorer_classification_loss(scores, there, temperature)
-    return scorer_ranking_loss(scores, there) if name == "ranking" else scorer_margin_loss(scores, there)
+    if name == "ranking":
+        return scorer_ranking_loss(scores, there, RAW_RANK_STEP if raw else RANK_STEP)
+    return scorer_margin_loss(scores, there)
 
 
 _DECAYS, _SMALL = (0.9, 0.999), 1e-8
@@ -125,6 +130,8 @@ class TrainingPace:
     pull: float  # of the weights back to their start
     patience: int  # stop after so many epochs without a better held-out loss
     seed: int
+    clip: float = 0.0  # the largest norm of a gradient; 0: any
+    steady: bool = False  # the same rate from the first step to the last
 
 
 def train_scorer_weights(
@@ -196,7 +203,10 @@ def _run_epoch(
 
 def _adam_step(state: ScorerState, gradient: Weights, start: Weights, pace: TrainingPace, total: int) -> None:
     """Take one step of Adam; the pull back to the start is not part of the gradient (Loshchilov and Hutter 2019)."""
-    rate = pace.rate * max(_LEAST_RATE, 1 - state.step / total)
+    rate = pace.rate * (1 if pace.steady else max(_LEAST_RATE, 1 - state.step / total))
+    if pace.clip:
+        norm = float(np.sqrt(sum(np.vdot(slope, slope) for slope in gradient.values())))
+        gradient = {name: slope * np.float32(min(1, pace.clip / max(norm, _SMALL))) for name, slope in gradient.items()}
     state.step += 1
     first, second = (1 - decay**state.step for decay in _DECAYS)
     for name, slope in gradient.items():

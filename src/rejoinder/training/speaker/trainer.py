@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, get_args
 
@@ -37,6 +38,7 @@ from rejoinder.training.speaker.places import (
     remove_inputs,
     sample_copies,
     sample_negatives,
+    select_complete,
     select_split_turns,
 )
 from rejoinder.training.speaker.steps import Loss, LossResult, TrainingPace, compute_scorer_loss, train_scorer_weights
@@ -57,11 +59,13 @@ class ScorerRecipe:
     copies: bool = False  # a turn of the context as one more negative
     temperature: float = 0.25  # of the classification; the paper's is 1
     views: tuple[ContextView, ...] = (ContextView(1.0, 1), ContextView(0.6, 6), ContextView(1.0, 40))
-    scale: float = 3.0  # of the identity that M begins with
+    scale: float = 3.0  # of M at its start: of the identity; in the paper's recipe of random normal numbers
     rate: float = 1e-3
     pull: float = 1.0  # of the weights back to their start, with each step times the rate
     batch: int = 512
     patience: int = 2
+    clip: float = 0.0  # the largest norm of a gradient; 0: any
+    paper: bool = False  # as the authors' program trains: see ``paper_recipe``
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
@@ -81,11 +85,30 @@ class ScorerRecipe:
     @property
     def pace(self) -> TrainingPace:
         """The settings of the training's steps."""
-        return TrainingPace(self.epochs, self.batch, self.rate, self.pull, self.patience, self.seed)
+        return TrainingPace(
+            self.epochs, self.batch, self.rate, self.pull, self.patience, self.seed, self.clip, self.paper
+        )
 
 
-def make_scorer_recipe(kind: Kind, encoder: str, **choices: Any) -> ScorerRecipe:
+def paper_recipe(kind: Kind, **choices: Any) -> ScorerRecipe:
+    """Return the recipe of the authors' program, for all three kinds alike, with other choices.
+
+    V is the plain mean over the context (at most 40 utterances) and over the reply. M begins as random normal numbers.
+    The negatives of a place are drawn once (equation 3). The losses of a batch are summed, over raw scores: tanh comes
+    in only when a reply is scored. The rate is the same in every step. Places without a reply from each of the four
+    sets are left out.
+    """
+    settings = {
+        "temperature": 1.0, "views": (ContextView(1.0, 40),), "scale": 1.0, "rate": 1e-4, "pull": 0.0, "batch": 5_000,
+        "clip": 1.0, "epochs": 200, "patience": 5, "paper": True,
+    }  # fmt: skip
+    return ScorerRecipe(kind, **{**settings, **choices})
+
+
+def make_scorer_recipe(kind: Kind, encoder: str, paper: bool = False, **choices: Any) -> ScorerRecipe:
     """Return the recipe of a scorer for an encoder's vectors, with other choices; short vectors have a higher rate."""
+    if paper:
+        return paper_recipe(kind, **choices)
     defaults = {"rate": 3e-3, "pull": 0.0} if open_turn_encoder(encoder).dimensions <= _SHORT_VECTOR else {}
     return ScorerRecipe(kind, **{**defaults, **choices})
 
@@ -105,7 +128,7 @@ class TrainingPlaces:
     corpus: Corpus
     train: Numbers
     valid: Numbers
-    mean: Array
+    mean: Array | None  # None: V as it comes
     inputs: VectorInputs
 
     @property
@@ -114,7 +137,9 @@ class TrainingPlaces:
         return len(self.train)
 
     def negatives(self, places: Numbers, epoch: int) -> Numbers:
-        """Return the negatives of some places in an epoch."""
+        """Return the negatives of some places in an epoch; the paper's recipe has the same in every epoch."""
+        if self.recipe.paper:
+            return self._fixed_negatives[places]
         return self._negatives(self.train[places], (self.recipe.seed << 20) + epoch)
 
     def rows(self, places: Numbers, negatives: Numbers) -> PlaceRows:
@@ -124,16 +149,28 @@ class TrainingPlaces:
     def loss(self, scores: Array, rows: PlaceRows) -> LossResult:
         """Return the loss of a batch."""
         # A copy is the worst negative where the order of the sets counts.
-        return compute_scorer_loss(self.recipe.loss or "classification", scores, rows.there, self.recipe.temperature)
+        recipe = self.recipe
+        loss = recipe.loss or "classification"
+        result = compute_scorer_loss(loss, scores, rows.there, recipe.temperature, recipe.paper)
+        return result._replace(slopes=result.slopes * len(scores)) if recipe.paper else result
 
     def held_out(self, network: ScorerNetwork, weights: dict[str, Array]) -> float:
         """Return the loss over ``valid``, with the same negatives each time."""
         total = 0.0
         for start in range(0, len(self.valid), self.recipe.batch):
-            turns = self.valid[start : start + self.recipe.batch]
-            rows = self.inputs.rows(turns, self._negatives(turns, _HELD_OUT_SEED))
+            part = slice(start, start + self.recipe.batch)
+            turns = self.valid[part]
+            rows = self.inputs.rows(turns, self._held_out_negatives[part])
             total += len(turns) * self.loss(network.scores(weights, rows.contexts, rows.replies).scores, rows).loss
         return total / len(self.valid)
+
+    @cached_property
+    def _fixed_negatives(self) -> Numbers:
+        return self._negatives(self.train, self.recipe.seed << 20)
+
+    @cached_property
+    def _held_out_negatives(self) -> Numbers:
+        return self._negatives(self.valid, _HELD_OUT_SEED)
 
     def _negatives(self, turns: Numbers, seed: int) -> Numbers:
         corpus = self.corpus
@@ -162,7 +199,7 @@ def train_scorer(
         remove_inputs(target)  # of another training
     places = prepare_places(recipe, vectors, target, say)
     state = train_places(places, target, utterance_vectors, resume, say)
-    weights = {**state.best, cards.MEAN_NAME: places.mean}
+    weights = state.best if places.mean is None else {**state.best, cards.MEAN_NAME: places.mean}
     names = sorted({str(name) for _, name in corpus.groups if name is not None})
     about = {
         "recipe": recipe.plain(),
@@ -192,13 +229,18 @@ def prepare_places(
     """Return the places of the splits ``train`` and ``valid``; their vectors are kept in a folder."""
     train, valid = (select_split_turns(vectors, split, recipe.views) for split in ("train", "valid"))
     say(check_sets(vectors.corpus, recipe.kind, train))
+    if recipe.paper:
+        train, valid = (select_complete(vectors.corpus, turns) for turns in (train, valid))
+        if not len(train):
+            raise InputError("no place of the split 'train' has a reply from each speaker set; train without paper")
+        say(f"{len(train):,} of them have a reply from each of the four sets; only those are trained on")
     if not len(valid):
         raise InputError(
             "no dialogue of the split 'valid' has two turns with known words; give more dialogues, or set the "
             "'split' of those to hold out"
         )
     held_out = np.sort(np.random.default_rng(recipe.seed).permutation(valid)[:_HELD_OUT])
-    mean = mean_vector(vectors, train)
+    mean = None if recipe.paper else mean_vector(vectors, train)
     folder.mkdir(parents=True, exist_ok=True)
     inputs = VectorInputs(vectors, np.sort(np.concatenate([train, held_out])), recipe.views, mean, folder)
     return TrainingPlaces(recipe, vectors.corpus, train, held_out, mean, inputs)
@@ -208,11 +250,11 @@ def train_places(
     places: TrainingPlaces, target: Path, utterance_vectors: TurnEncoder, resume: bool, say: Callable[[str], None]
 ) -> ScorerState:
     """Train over places, with a checkpoint in a folder, and return the last state, which has the best weights."""
-    recipe, network = places.recipe, build_scorer_network(places.recipe.kind)
+    recipe, network = places.recipe, build_scorer_network(places.recipe.kind, places.recipe.paper)
     training_digest = _training_digest(recipe, utterance_vectors, places.corpus)
     path = target / CHECKPOINT
     random = np.random.default_rng([recipe.seed, 1])
-    start = network.start(utterance_vectors.dimensions, len(recipe.views), recipe.scale, random)
+    start = network.start(utterance_vectors.dimensions, len(recipe.views), recipe.scale, random, recipe.paper)
     state = ScorerState.at_start({name: array.copy() for name, array in start.items()})
     if resume and path.is_file():
         state = load_scorer_state(path, training_digest)
