@@ -270,7 +270,7 @@ def test_held_out_places_have_all_sets_and_a_copy_of_the_context(
 ) -> None:
     given = dialogues()
     glove = train_or_load(ComparedScorer("ssrem", OWN_GLOVE), given, **QUICK)
-    monkeypatch.setattr(model, "WEIGHTS", own_cache / "shipped")
+    monkeypatch.setattr(weight_sets, "WEIGHTS", own_cache / "shipped")
     monkeypatch.setattr(apart, "_is_film_measured", lambda dialogue: True)
     (own_cache / "shipped").mkdir()
     assert glove.folder is not None
