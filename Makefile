@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check bench bench-gpu fuzz mutate docs clean
+.PHONY: demo test check bench bench-gpu fuzz mutate docs sbom clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -53,6 +53,10 @@ SEED ?= 13
 WORKERS ?= 1
 mutate: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks.mutate -n $(N) --seed $(SEED) --workers $(WORKERS)
+
+# What is installed with rejoinder and what is in it, for tools that look for known problems (CycloneDX).
+sbom: $(VENV)/dev.stamp
+	$(BIN)/python -m tools.sbom dist/sbom.json
 
 clean:
 	rm -rf $(VENV) build dist site src/*.egg-info .mypy_cache .ruff_cache .pytest_cache
