@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check bench bench-gpu fuzz mutate docs sbom clean
+.PHONY: demo test check bench bench-gpu fuzz mutate docs sbom release clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -56,6 +56,12 @@ mutate: $(VENV)/dev.stamp
 
 # What is installed with rejoinder and what is in it, for tools that look for known problems (CycloneDX).
 sbom: $(VENV)/dev.stamp
+	$(BIN)/python -m tools.sbom dist/sbom.json
+
+# What is published: the wheel, and beside it the bill of materials.
+release: $(VENV)/dev.stamp
+	rm -rf build dist
+	$(BIN)/python -m build --wheel --outdir dist
 	$(BIN)/python -m tools.sbom dist/sbom.json
 
 clean:

@@ -1,4 +1,4 @@
-"""The licence of every library that is installed with rejoinder, from its metadata, and of each model in the catalog."""
+"""The licences of all libraries that are installed with rejoinder, from their metadata, and of all models."""
 
 from __future__ import annotations
 
