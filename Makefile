@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check bench bench-gpu fuzz mutate docs wheels clean
+.PHONY: demo test check bench bench-gpu fuzz mutate docs wheels sbom release clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -60,6 +60,15 @@ wheels: $(VENV)/dev.stamp
 	for card in $(wildcard distributions/*/src/*/aptness/aptness.json); do \
 		$(BIN)/python -m build --wheel --no-isolation --outdir dist $${card%%/src/*} || exit 1; \
 	done
+
+# What is installed with rejoinder and what is in it, for tools that look for known problems (CycloneDX).
+sbom: $(VENV)/dev.stamp
+	$(BIN)/python -m tools.sbom dist/sbom.json
+
+# What is published: the wheels, and beside them the bill of materials.
+release: $(VENV)/dev.stamp
+	rm -rf build dist
+	$(MAKE) wheels sbom
 
 clean:
 	rm -rf $(VENV) build dist site src/*.egg-info .mypy_cache .ruff_cache .pytest_cache

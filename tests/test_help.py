@@ -120,7 +120,7 @@ def test_help_describes_every_command_or_one() -> None:
 
 
 # What these write into: the terminal, the cache, a folder that is named by an argument.
-NO_OUTPUT = set("agreement cache check compare estimate explain help power serve trust".split()) | {
+NO_OUTPUT = set("agreement cache check compare doctor estimate explain help power serve trust".split()) | {
     "data get", "data show", "index add", "index check", "index search", "models get", "models list", "models path",
     "shards catalogue", "shards check",
 }  # fmt: skip

@@ -120,6 +120,8 @@ if TYPE_CHECKING:
     from rejoinder.probes.explanation import Explanation as Explanation
     from rejoinder.probes.occlusion import explain as explain
     from rejoinder.probes.result import Robustness as Robustness
+    from rejoinder.reports.doctor import Diagnosis as Diagnosis
+    from rejoinder.reports.doctor import doctor as doctor
     from rejoinder.reports.judge import JudgeSummary as JudgeSummary
     from rejoinder.reports.judge import judge as judge
     from rejoinder.reports.listing import list_ as list_
@@ -262,6 +264,7 @@ _WHERE = {
     "probes.explanation": ("Explanation",),
     "probes.occlusion": ("explain",),
     "probes.result": ("Robustness",),
+    "reports.doctor": ("Diagnosis", "doctor"),
     "reports.judge": ("JudgeSummary", "judge"),
     "reports.listing": ("list_",),
     "reports.output": ("report",),
