@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,22 @@ def test_tails_are_lines_and_do_not_depend_on_the_batch(trained: Path) -> None:
     assert all("\n" not in tail for tails in together for tail in tails)
     with pytest.raises(InputError, match="has no relation 'isAfter'"):
         opened.tails(heads, "isAfter")
+
+
+def test_the_published_base_is_accepted_however_it_was_converted(
+    trained: Path, base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other, copy = tmp_path / "other", tmp_path / "copy"
+    write_language_model(other)
+    config = json.loads((other / "config.json").read_text()) | {"transformers_version": "0.0.1"}
+    (other / "config.json").write_text(json.dumps(config))
+    copy.mkdir()
+    (copy / comet.CARD_FILE).write_text((trained / comet.CARD_FILE).read_text().replace(str(base), str(other)))
+    (copy / lora_folder.WEIGHTS_FILE).write_bytes((trained / lora_folder.WEIGHTS_FILE).read_bytes())
+    with pytest.raises(InputError, match="was trained on different weights"):
+        comet.open_comet(copy)
+    monkeypatch.setattr(lora_folder, "is_from_origin", lambda name: name == str(other))
+    assert comet.open_comet(copy).tails(["PersonX sings"], "oWant", 2)
 
 
 def test_a_changed_file_and_another_base_are_refused(trained: Path, base: Path, tmp_path: Path) -> None:

@@ -64,6 +64,12 @@ def is_model_available(model: CatalogModel) -> bool:
     return read_model_manifest(model_folder(model)) is not None
 
 
+def is_from_origin(name: str) -> bool:
+    """Whether a model in the cache came from its origin in the catalog, whose files are checked by their sha256."""
+    manifest = read_model_manifest(model_folder(MODELS[name])) if name in MODELS else None
+    return manifest is not None and manifest.origin == str(MODELS[name].origin)
+
+
 def find_licence(model: CatalogModel) -> str:
     """Return the licence of a model; of a shipped one, that on the card of the default weights."""
     if isinstance(model.origin, Shipped):

@@ -17,6 +17,7 @@ from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.files import sha256_of_bytes
 from rejoinder.model_use import ModelUse, record_use
 from rejoinder.models.card import write_model_card
+from rejoinder.models.catalog.manifest import is_from_origin
 from rejoinder.models.language_model.model import LanguageModel, describe_language_model, load_language_model
 
 WEIGHTS_FILE = "additions.safetensors"
@@ -94,7 +95,8 @@ def open_lora(folder: Path, kind: LoraKind, device: Any = None) -> tuple[Languag
         raise InputError(f"{folder / WEIGHTS_FILE}: cannot be read ({error.strerror})") from None
     if sha256_of_bytes(content) != card.parts:
         raise InputError(f"{folder / WEIGHTS_FILE}: does not match its card; get or train it again")
-    if model.digest != card.base_digest:
+    # The same published weights, converted with other library versions or on another machine, have another digest.
+    if model.digest != card.base_digest and not is_from_origin(card.base):
         raise InputError(
             f"{folder}: was trained on different weights of {card.base} (digest {card.base_digest[:12]}, here "
             f"{model.digest[:12]}); train it again: {kind.cure}"
