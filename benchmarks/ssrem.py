@@ -13,6 +13,7 @@ import numpy as np
 
 from benchmarks.synthetic import sentences
 from rejoinder.indexes.corpus import Corpus
+from rejoinder.model_use import ModelUse
 from rejoinder.models.speaker.vectors import WeightedVectors
 from rejoinder.training.speaker.trainer import ScorerRecipe, prepare_places, train_places
 from rejoinder.training.turn_vectors import TurnVectors, open_turn_vectors
@@ -26,7 +27,8 @@ _DIMENSIONS = 384  # as the default encoder's
 class Drawn:
     """Vectors of the default encoder's size without its time: V is in the cache when an epoch begins."""
 
-    name, digest, dimensions, licence = "drawn", "drawn", _DIMENSIONS, "none"
+    name, digest, dimensions = "drawn", "drawn", _DIMENSIONS
+    use = ModelUse("drawn", "none", "drawn")
 
     def encode_turns(self, texts: Sequence[str]) -> WeightedVectors:
         """A random vector a text."""

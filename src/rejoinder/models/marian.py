@@ -37,7 +37,8 @@ def _write_tokenizer(published: Path, target: Path) -> None:
 
     tokenizer = _make_tokenizer(published / "source.spm", json.loads((published / "vocab.json").read_bytes()))
     config = json.loads((published / "config.json").read_bytes())
-    wrapped = PreTrainedTokenizerFast(
+    wrap: Any = PreTrainedTokenizerFast
+    wrapped = wrap(
         tokenizer_object=tokenizer,
         eos_token=_END,
         unk_token=_UNKNOWN,
@@ -53,7 +54,8 @@ def _make_tokenizer(source: Path, vocabulary: dict[str, int]) -> Any:
     from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
     from transformers.convert_slow_tokenizer import import_protobuf
 
-    read = import_protobuf().ModelProto()
+    protobuf: Any = import_protobuf
+    read = protobuf().ModelProto()
     read.ParseFromString(source.read_bytes())
     scores = {piece.piece: piece.score for piece in read.pieces}
     pieces = sorted(vocabulary, key=vocabulary.__getitem__)
