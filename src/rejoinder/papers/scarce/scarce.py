@@ -260,6 +260,8 @@ def _describe_adaptation(augmented: AugmentedReferences) -> str:
     """How many texts were adapted, and with what outcomes."""
     verdicts = dict(augmented.verdicts)
     whole, untried = sum(verdicts.values()), verdicts.pop("not tried", 0)
+    if untried == whole:
+        return _NOTES.text("no adaptation")
     adapted = verdicts.pop("adapted", 0)
     others = "".join(f", {count:,} {verdict}" for verdict, count in sorted(verdicts.items()))
     return _NOTES.text("adaptation", tried=whole - untried, whole=whole, adapted=adapted, others=others)
