@@ -22,7 +22,8 @@ POSIX_NAMES = {
         "O_CLOEXEC O_DIRECTORY O_NOCTTY O_NOFOLLOW O_NONBLOCK WEXITSTATUS WIFSIGNALED chown fchmod fchown fdatasync "
         "fork forkpty getegid geteuid getgid getgroups getloadavg getpgid getuid killpg lchown mkfifo mknod nice "
         "openpty posix_fadvise posix_fallocate posix_spawn pread pwrite register_at_fork sched_getaffinity "
-        "sched_setaffinity set_blocking setgid setpgid setsid setuid statvfs sync sysconf tcgetpgrp uname wait wait3 wait4".split()
+        "sched_setaffinity set_blocking setgid setpgid setsid setuid statvfs sync sysconf tcgetpgrp "
+        "uname wait wait3 wait4".split()
     ),
     "signal": set(
         "SIGALRM SIGCHLD SIGCONT SIGHUP SIGKILL SIGPIPE SIGQUIT SIGSTOP SIGTSTP SIGUSR1 SIGUSR2 SIGWINCH alarm pause "
