@@ -268,8 +268,10 @@ def test_annotation_and_exploration_share_one_server(house: PageContext, tmp_pat
     assert rater.get("/runs", headers=PAGE).status_code == 404
     assert owner.get(f"/r/{store.add_rater('chief', 'owner')}").url.path == "/owner"
     assert owner.get("/models", headers=PAGE).status_code == 404
+    assert 'href="/runs"' in owner.get("/owner", headers=PAGE).text
     assert explorer.get(f"/r/{house.auth.token}", headers=PAGE).url.path == "/try"
     assert "Try a reply" in explorer.get("/", headers=PAGE).text
+    assert 'href="/owner"' in explorer.get("/runs", headers=PAGE).text
     assert explorer.get("/static/icon.svg").status_code == 200
     assert explorer.get("/work", headers=PAGE).status_code == 404
     store.close()

@@ -116,6 +116,10 @@ def _copy_input(path: str | Path, target: IO[bytes]) -> None:
 
 
 def _copy_pipe(path: str | Path, target: IO[bytes]) -> None:
+    if not hasattr(os, "O_NONBLOCK"):  # Windows, where a named pipe has no path in a folder
+        with open(path, "rb") as file:
+            shutil.copyfileobj(file, target)
+        return
     # Opened without waiting: a named pipe to which nobody ever writes would never open.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     with open(descriptor, "rb", buffering=0) as pipe:
@@ -149,7 +153,7 @@ def _remove_at_the_end() -> None:
     atexit.unregister(_remove_all)
     atexit.register(_remove_all)
     if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])):
             if signal.getsignal(number) is signal.SIG_DFL:
                 signal.signal(number, _end_process)
 

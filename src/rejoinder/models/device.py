@@ -153,7 +153,7 @@ def count_threads() -> int:
 def _cpu_quota() -> int | None:
     """Return how many cores a container may use; None without a limit."""
     try:
-        allowed, period = _CPU_QUOTA_FILE.read_text().split()
+        allowed, period = _CPU_QUOTA_FILE.read_text(encoding="ascii").split()
         return None if allowed == "max" else -(-int(allowed) // int(period))
     except (OSError, ValueError):
         return None

@@ -92,7 +92,7 @@ def _lock_folder(folder: Path, marker: Path) -> Iterator[IO[str]]:
     while True:
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            lock = marker.open("a+")
+            lock = marker.open("a+", encoding="utf-8")
         except OSError as error:
             raise RunError(f"{folder}: cannot be written ({error.strerror}); choose another folder") from None
         with lock:

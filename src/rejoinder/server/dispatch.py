@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rejoinder.server.annotation_app import OWNER_PATHS, RATER_PATHS
 from rejoinder.server.api.auth import TokenAuth
+from rejoinder.server.templates import BOTH
 
 ANNOTATION_STATIC = frozenset({"/static/annotate.css", "/static/annotate.js"})
 SHARED_PATHS = frozenset({"/", "/static/icon.svg"})  # both apps have these
@@ -22,7 +23,8 @@ class AppDispatcher:
         self._explore, self._annotate, self._auth = explore, annotate, auth
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Answer one request; pages then link to the other app."""
+        scope[BOTH] = True
         app = self._annotate if scope["type"] == "http" and self._is_of_annotation(Request(scope)) else self._explore
         await app(scope, receive, send)
 

@@ -17,7 +17,7 @@ from rejoinder.annotation.project import Project
 from rejoinder.annotation.store.base import Rater, Store
 from rejoinder.server.access import cookie_name, is_genuine, make_csrf_mark, token_digest
 from rejoinder.server.limits import RecentDigests, ServerLimits
-from rejoinder.server.templates import ended_page, not_found_page, render_html
+from rejoinder.server.templates import BOTH, ended_page, not_found_page, render_html
 
 _FORM = "application/x-www-form-urlencoded"
 
@@ -66,7 +66,13 @@ class PageVisit:
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
         """Render a page for this visitor."""
         return render_html(
-            template, status, project=self.site.project, me=self.me, csrf=make_csrf_mark(self.token), **values
+            template,
+            status,
+            project=self.site.project,
+            me=self.me,
+            csrf=make_csrf_mark(self.token),
+            has_runs=BOTH in self.request.scope,
+            **values,
         )
 
 

@@ -22,6 +22,7 @@ STATIC = {"annotate.css": "text/css", "annotate.js": "text/javascript", "icon.sv
 STATIC |= {"report.css": "text/css", "explore.css": "text/css", "explore.js": "text/javascript"}
 STATIC |= {"try.js": "text/javascript"}
 
+BOTH = "rejoinder.both"  # in the scope of a request where runs and annotation share a server
 REPORT_PREFIX = "report/"  # prefix of templates that belong to the reports
 
 

@@ -236,7 +236,7 @@ def _lock_folder(folder: Path) -> Iterator[None]:
     except ImportError:  # not a POSIX system: two commands at once would both do the work
         yield
         return
-    with (folder / "lock").open("w") as lock:
+    with (folder / "lock").open("wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:
             yield

@@ -51,8 +51,8 @@ class RequestCounters:
 def memory_bytes() -> float | None:
     """Return the resident memory of this process in bytes; None if the operating system does not say."""
     try:
-        return float(int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE"))
-    except (OSError, ValueError, IndexError):
+        return float(int(Path("/proc/self/statm").read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, OSError, ValueError, IndexError):
         return None
 
 

@@ -22,7 +22,7 @@ from rejoinder.server.api.request_schemas import VALIDATOR
 from rejoinder.server.api.service import ApiService
 from rejoinder.server.pages.cache import PAGE_SECONDS, PATIENCE, NotYetError, PageCache, WorkProgress
 from rejoinder.server.pages.library import RunLibrary
-from rejoinder.server.templates import not_found_page, render_html
+from rejoinder.server.templates import BOTH, not_found_page, render_html
 from rejoinder.table import Table, to_json
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,15}\.?[0-9]{0,15}|\.[0-9]{1,15})(?:[eE][+-]?[0-9]{1,2})?")
@@ -91,7 +91,8 @@ def page_endpoint(
             return problem_response(context, as_page, status_of(error), str(error), request.url.path)
         if not as_page:
             return json_response(content.data, content.status)
-        return render_html(content.template, content.status, csrf=context.auth.mark, **content.data, **content.extra)
+        values = {"csrf": context.auth.mark, "has_annotation": BOTH in request.scope, **content.data, **content.extra}
+        return render_html(content.template, content.status, **values)
 
     return endpoint
 
