@@ -50,6 +50,14 @@ def test_the_rubrics_and_functions_that_the_page_names_exist() -> None:
         assert name in rejoinder.__all__
 
 
+def test_the_specs_of_our_side_can_be_typed() -> None:
+    ours = [line.split(" | ", 1)[1] for line in PAGE.splitlines() if line.startswith("| ") and " | " in line]
+    specs = re.findall(r"(?:-m \"|`)((?:bleu|chrf|rouge_l|bertscore)\([^)]*\))", "\n".join(ours))
+    assert len(specs) >= 6
+    for spec in specs:
+        rejoinder.parse(spec)
+
+
 def test_both_tables_say_what_each_tool_does_better() -> None:
     section = README.split("\n## How it compares\n")[1].split("\n## ")[0]
     better = PAGE.split("\n## What they do better\n")[1]
