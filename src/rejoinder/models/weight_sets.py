@@ -89,8 +89,8 @@ def weights_folder(model: str, weights: WeightSet | None = None) -> Path:
     folder = find_set(name)
     if folder is None:
         raise WeightsMissingError(
-            f"the weights {name!r} are not installed; they come in the distribution rejoinder-{name} (docs/aptness.md says "
-            "whether it is published), or name your own with the parameter folder"
+            f"the weights {name!r} are not installed; they come in the distribution rejoinder-{name} "
+            "(docs/aptness.md says whether it is published), or name your own with the parameter folder"
         )
     if name != PACKAGED and not (folder / model).is_dir():
         raise WeightsMissingError(
