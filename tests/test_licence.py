@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from rejoinder.models.catalog.entries import MODELS
-from rejoinder.models.catalog.manifest import WEIGHTS
+from rejoinder.models.weight_sets import WEIGHTS
 from rejoinder.reports.installation import EXTRAS
 from rejoinder.training.licence import LICENCES, PERMISSIVE, weights_licence
 from tools.licences import list_components, read_licence

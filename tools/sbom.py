@@ -14,7 +14,7 @@ from typing import Any
 
 import rejoinder
 from rejoinder.files import sha256_of, write_json
-from rejoinder.models.catalog.manifest import WEIGHTS
+from rejoinder.models.weight_sets import WEIGHTS
 from tools.licences import Component, list_components
 
 _SPDX = re.compile(r"[A-Za-z0-9.+-]+(?: WITH [A-Za-z0-9.+-]+)?")

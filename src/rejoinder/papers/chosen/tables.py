@@ -41,7 +41,7 @@ def agreement_figures(root: Path | None = None) -> Iterator[Figure]:
     readings = {"of candidates with at most one score of 0": (scores == 0).sum(axis=1) <= 1}
     if (folder / INDICES).is_file():
         # Of a second question, the true reply too comes from the repository: it has an index more than a first one.
-        is_first = [len(line.split()) < 4 for line in (folder / INDICES).read_text().splitlines()]
+        is_first = [len(line.split()) < 4 for line in (folder / INDICES).read_text(encoding="utf-8").splitlines()]
         readings = {"of first questions": np.repeat(is_first, list(map(len, by_question))), **readings}
     table = "Table 1: Fleiss' kappa of the released scores"
     for row, values in (("six classes", scores), ("two classes", (scores > 3).astype(np.float64))):
