@@ -165,7 +165,7 @@ def test_a_new_command_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(rejoinder.cli, "__path__", [*rejoinder.cli.__path__, str(tmp_path)])
     assert CliRunner().invoke(program, ["shout", "hello"]).output == "HELLO\n"
     assert "help, serve, shout" in CliRunner().invoke(program, ["--help"]).output
-    assert "shout  Shout a word" in CliRunner().invoke(program, ["help", "--all"]).output
+    assert "shout   Shout a word" in CliRunner().invoke(program, ["help", "--all"]).output
 
 
 def test_the_specs_that_help_texts_give_as_examples_can_be_typed() -> None:
