@@ -46,6 +46,12 @@ def _nothing(response: Any) -> bool:
     return bool(response.status_code == 404 and "<h1>There is nothing here</h1>" in response.text)
 
 
+def _ended(response: Any) -> bool:
+    """A page that says whom to ask, and nothing else."""
+    ended = "<h1>This link no longer works</h1>" in response.text and "Is it open?" not in response.text
+    return bool(response.status_code == 403 and ended and "set-cookie" not in response.headers)
+
+
 @pytest.mark.parametrize(
     "path", [*PAGES, "/static/annotate.css", "/static/annotate.js", "/static/icon.svg", "/r/x", "/r/x/annotate.css"]
 )
@@ -82,9 +88,10 @@ def test_expired_and_revoked_tokens_are_worth_nothing_at_once(tmp_path: Path) ->
     now[0] = 2001.0
     store.revoke("bea")
     for client, link in clients:
-        assert _nothing(client.get("/work"))
-        assert _nothing(client.get(link))
-    assert _nothing(clients[0][0].post("/work", data=answered(page)))
+        assert _ended(client.get("/work"))
+        assert _ended(client.get(link))
+        assert _nothing(client.get("/r/" + "x" * len(link.removeprefix("/r/"))))
+    assert _ended(clients[0][0].post("/work", data=answered(page)))
     assert store.judgements() == []
 
 

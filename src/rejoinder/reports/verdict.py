@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rejoinder.comparison.compare import Comparison, compare
+from rejoinder.comparison.rated_scores import DIALOGUE
 from rejoinder.reports.findings import RunFindings
 from rejoinder.reports.leaderboard import Leaderboard, metric_leaderboard
 from rejoinder.table import format_cell, format_count, join_names
@@ -46,7 +47,8 @@ def decide_verdict(findings: RunFindings) -> Verdict:
 
 def _headline_comparison(findings: RunFindings) -> Comparison | None:
     for trust in findings.trusts:
-        if len(set(trust.evidence.systems)) > 1:
+        of_replies = not trust.evidence.aspect.startswith(DIALOGUE)
+        if of_replies and len(set(trust.evidence.systems)) > 1:
             spec = f"{_RATING}{trust.evidence.aspect}"
             return compare(findings.scores, metrics=[spec], seed=findings.seed)[0]
     directed = [one for one in findings.comparisons if not one.is_descriptive and any(s.n for s in one.standings)]
