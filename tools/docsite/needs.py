@@ -35,7 +35,7 @@ RULES = (
     (r"(grade|dynaeval)\(folder|write_rarity", CHECKPOINT),
     (r"judge\(model|Judge\(|Chat\(|rejoinder (judge|arena)|vllm run-batch|choices\.jsonl|chats-1a2b3c4d", ENDPOINT),
     (r"rejoinder attack( -m \S+)* *(#|$)", DATA),
-    (r"--measure-acceptability|--acceptability|situate seeds --mine -o", DATA),
+    (r"--measure-acceptability|--acceptability|situate seeds --mine", DATA),
     (
         r"hf:|embedded|-m judge|minilm|smollm2|norm_prob|\bfed\b|\bnup\b|glove|greedy_matching|vector_extrema|"
         r"embedding_average|seq2seq:|load_language_model|opus-mt|find_pools|rejoinder\.build\(|"
