@@ -329,6 +329,18 @@ def test_the_verdict_goes_by_people_and_says_what_to_do_next(tmp_path: Path) -> 
     assert [step.command for step in found.steps if step.command] == ["rejoinder check NEW --no-worse-than RUN"]
 
 
+def test_a_system_whose_lead_is_reversed_on_shared_items_is_not_called_ahead(tmp_path: Path) -> None:
+    """The mean of "easy" is higher for its own items, where "hard" said nothing; on the items of both it loses."""
+    records: list[Record] = []
+    for i in range(60):
+        records.append(Item(f"i{i}", (Turn("Well?"),), (Reference("one two three four"),)))
+        records.append(Response(f"i{i}/easy", f"i{i}", "easy", "one two x y" if i < 20 else "one two three four"))
+        if i < 20:
+            records.append(Response(f"i{i}/hard", f"i{i}", "hard", "one two three y"))
+    found = decide_verdict(compute_findings(run_of(tmp_path, records, "rouge_l")))
+    assert found.sentence == "No clear winner by rouge_l: easy comes first, but its lead may be chance."
+
+
 def test_a_verdict_without_ratings_asks_for_some(tmp_path: Path) -> None:
     records: list[Record] = [Item("i", (Turn("Well?"),), (Reference("it is"),)), Response("r", "i", "one", "it is")]
     found = decide_verdict(compute_findings(run_of(tmp_path, records, "rouge_l")))

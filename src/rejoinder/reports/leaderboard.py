@@ -49,7 +49,7 @@ class Leaderboard:
 
 def metric_leaderboard(comparison: Comparison) -> Leaderboard:
     """The leaderboard of one metric."""
-    ahead = {} if comparison.is_descriptive else _find_beaten(comparison)
+    ahead = {} if comparison.is_descriptive else find_beaten(comparison)
     several = len([s for s in comparison.standings if s.n]) > 1
     places, labels = _board_rows(comparison.metric, comparison.standings, comparison.range, ahead if several else {})
     return Leaderboard(
@@ -113,7 +113,7 @@ def _board_rows(
     return places, axis_labels(axis) if axis else None
 
 
-def _find_beaten(comparison: Comparison) -> dict[str, list[str]]:
+def find_beaten(comparison: Comparison) -> dict[str, list[str]]:
     """The systems that each system is surely ahead of, on the items that both answered."""
     ahead: dict[str, list[str]] = {}
     for difference in comparison.differences:

@@ -10,7 +10,7 @@ import numpy as np
 from rejoinder.comparison.compare import Comparison, compare
 from rejoinder.comparison.rated_scores import DIALOGUE
 from rejoinder.reports.findings import RunFindings
-from rejoinder.reports.leaderboard import Leaderboard, metric_leaderboard
+from rejoinder.reports.leaderboard import Leaderboard, find_beaten, metric_leaderboard
 from rejoinder.table import format_cell, format_count, join_names
 
 _RATING = "rating:"
@@ -61,8 +61,7 @@ def _headline(comparison: Comparison) -> str:
     best = standings[0]
     if len(standings) == 1:
         return f"{best.system} has {format_cell(best.mean)} on average by {by}; there is no other system to compare."
-    differences = [one for one in comparison.differences if best.system in (one.first, one.second)]
-    beaten = [one.second if one.first == best.system else one.first for one in differences if one.survives]
+    beaten = find_beaten(comparison).get(best.system, [])
     undecided = [standing.system for standing in standings[1:] if standing.system not in beaten]
     if not beaten:
         return f"No clear winner by {by}: {best.system} comes first, but its lead may be chance."
