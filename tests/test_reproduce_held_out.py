@@ -221,7 +221,7 @@ def test_the_attack_table_is_the_mean_over_corpora() -> None:
 
 
 @pytest.mark.parametrize("name", ["held-out", "robustness"])
-def test_metrics_are_named_on_the_command_line(name: str, tmp_path: Path) -> None:
+def test_metrics_are_named_on_the_command_line(name: str, published: Path, tmp_path: Path) -> None:
     done = CliRunner().invoke(
         program, ["reproduce", name, "-m", "length", "-m", "context_overlap", "--out", str(tmp_path)]
     )

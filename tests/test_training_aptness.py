@@ -165,6 +165,9 @@ def test_a_recipe_is_scaled_in_its_steps_and_sizes_only() -> None:
     assert (small.bi.steps, small.cross.steps, small.places) == (3, 4, 5)
     assert (small.bi.windows, small.bi.merged, small.bi.spoiled, small.cross.places) == (5, 4, 3, 5)
     assert scale_recipe(recipe, batch=1e-9).bi.spoiled == 2
+    slow = scale_recipe(recipe, rate=0.5)
+    assert (slow.bi.rate, slow.cross.rate) == (recipe.bi.rate / 2, recipe.cross.rate / 2)
+    assert slow.bi.head_rate == recipe.bi.head_rate
     assert small.bi.rate == recipe.bi.rate
     assert small.preferences == recipe.preferences
 

@@ -48,6 +48,8 @@ for _subcommand in (ssrem, rsrem, ruber, generator, statements, ranker):
 )
 @click.option("--batch", type=click.FloatRange(min=0, min_open=True), default=1.0, show_default=True,
               help="The batch size as a share of the recipe's; smaller for a CPU.")  # fmt: skip
+@click.option("--rate", type=click.FloatRange(min=0, min_open=True), default=1.0, show_default=True,
+              help="The learning rates as a share of the recipe's; smaller for a large base.")  # fmt: skip
 @click.option("--places", type=click.IntRange(min=1), help="Held-out positions per corpus [those of the recipe].")
 @click.option("--device", metavar="NAME", help="The device: cuda or cpu [cuda if there is one].")
 def aptness(
@@ -61,6 +63,7 @@ def aptness(
     bi_steps: int | None,
     cross_steps: int | None,
     batch: float,
+    rate: float,
     places: int | None,
     device: str | None,
 ) -> None:
@@ -73,7 +76,7 @@ def aptness(
     from rejoinder.training.recipes import AptnessRecipe, scale_recipe
     from rejoinder.training.train import train
 
-    recipe = scale_recipe(AptnessRecipe(seed=seed), bi_steps, cross_steps, batch, places)
+    recipe = scale_recipe(AptnessRecipe(seed=seed), bi_steps, cross_steps, batch, places, rate)
     model = train(
         "aptness",
         files,

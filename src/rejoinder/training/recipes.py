@@ -71,8 +71,9 @@ def scale_recipe(
     cross_steps: int | None = None,
     batch: float = 1.0,
     places: int | None = None,
+    rate: float = 1.0,
 ) -> AptnessRecipe:
-    """Return the recipe with other numbers of steps and of held-out places, and a share of its batch size."""
+    """Return the recipe with other numbers of steps and of held-out places; batch and rate are shares of its own."""
     bi, cross = recipe.bi, recipe.cross
     bi = replace(
         bi,
@@ -80,8 +81,14 @@ def scale_recipe(
         windows=_scale_count(bi.windows, batch),
         merged=_scale_count(bi.merged, batch),
         spoiled=min(_scale_count(bi.spoiled, batch), _scale_count(bi.merged, batch)),
+        rate=bi.rate * rate,
     )
-    cross = replace(cross, steps=cross_steps or cross.steps, places=_scale_count(cross.places, batch))
+    cross = replace(
+        cross,
+        steps=cross_steps or cross.steps,
+        places=_scale_count(cross.places, batch),
+        rate=cross.rate * rate,
+    )
     return replace(recipe, bi=bi, cross=cross, places=places or recipe.places)
 
 

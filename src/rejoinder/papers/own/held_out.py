@@ -16,6 +16,7 @@ from rejoinder.metric import NAN, Metric, parse
 from rejoinder.papers.base import Figure, Reproduction
 from rejoinder.papers.loader import load_notes
 from rejoinder.papers.own.lengths import FEWEST, PairLengths, measure_lengths
+from rejoinder.papers.own.relevance.relevance import PERMISSIVE_SPECS, split_usable
 from rejoinder.probes.attack import read_attack_records
 from rejoinder.probes.attacks import pick_from_other_dialogue
 from rejoinder.probes.result import score_wins
@@ -29,7 +30,7 @@ from rejoinder.types import Pair, Response
 Names: TypeAlias = NDArray[np.str_]
 
 SUMMARY = "the true reply vs. one from another dialogue, on the test split of each corpus; calibration error"
-SPECS = ("aptness", "aptness(model='bi')", "aptness(model='cross')")
+SPECS = ("aptness", "aptness(model='bi')", "aptness(model='cross')", *PERMISSIVE_SPECS)
 WINS, ERROR = "True reply above one from another dialogue", "Expected calibration error (10 bins)"
 CONTEXTS = 9_800  # 700 per corpus that has as many
 SEED = 1
@@ -37,7 +38,8 @@ SEED = 1
 
 def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
     """Score the true reply and another one to each context; both are equally likely a priori, so chance is 0.5."""
-    named = [parse(spec) for spec in metrics or SPECS]  # a wrong name is an error before anything is read
+    specs, absent = split_usable(SPECS) if metrics is None else (metrics, [])
+    named = [parse(spec) for spec in specs]  # a wrong name is an error before anything is read
     rng = random.Random(SEED)
     pairs, corpora, dialogues = [], [], []
     for exchange in draw_exchanges(read_attack_records(DEFAULT_CORPORA), CONTEXTS, "test", SEED):
@@ -59,7 +61,7 @@ def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
         scores = np.asarray(score_pairs(metric, pairs)).reshape(-1, 2)
         figures += _held_out_figures(metric, scores, np.array(corpora), np.array(dialogues))
         by_length += _length_figures(metric, scores, lengths, np.array(dialogues))
-    notes = load_notes("own").paragraphs("held-out", n=len(corpora), seed=SEED)
+    notes = [*load_notes("own").paragraphs("held-out", n=len(corpora), seed=SEED), *absent]
     return Reproduction("held-out", "Aptness on held-out dialogues", figures + by_length, notes)
 
 

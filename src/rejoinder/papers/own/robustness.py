@@ -7,16 +7,18 @@ from collections.abc import Sequence
 from rejoinder.data.inputs import DEFAULT_CORPORA
 from rejoinder.papers.base import Figure, Reproduction
 from rejoinder.papers.loader import load_notes
+from rejoinder.papers.own.relevance.relevance import PERMISSIVE_SPECS, split_usable
 from rejoinder.probes.attack import AttackPlan, attack, read_attack_records
 
 SUMMARY = "worse replies that the true one beats and harmless edits that change the score, macro average over corpora"
-SPECS = ("aptness", "aptness(model='bi')", "aptness(model='cross')", "context_overlap", "length")
+SPECS = ("aptness", "aptness(model='bi')", "aptness(model='cross')", *PERMISSIVE_SPECS, "context_overlap", "length")
 KINDS = {"attack": "True reply above (share of contexts)", "edit": "Mean absolute change (share of the range)"}
 
 
 def reproduce(metrics: Sequence[str] | None = None, plan: AttackPlan | None = None) -> Reproduction:
     """Attack each metric on 2,000 contexts of the corpora's split ``test``."""
-    result = attack(read_attack_records(DEFAULT_CORPORA), list(metrics or SPECS), plan or AttackPlan())
+    specs, absent = split_usable(SPECS) if metrics is None else (list(metrics), [])
+    result = attack(read_attack_records(DEFAULT_CORPORA), specs, plan or AttackPlan())
     figures = [
         Figure(
             KINDS[one.kind],
@@ -32,5 +34,5 @@ def reproduce(metrics: Sequence[str] | None = None, plan: AttackPlan | None = No
         if one.corpus is None
     ]
     contexts = ", ".join(f"{name} {n}" for name, n in result.contexts.items())
-    notes = [load_notes("own").text("robustness", contexts=contexts), *result.notes]
+    notes = [load_notes("own").text("robustness", contexts=contexts), *result.notes, *absent]
     return Reproduction("robustness", "Attacks on metrics", figures, notes)

@@ -16,6 +16,7 @@ import orjson
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from rejoinder.training.aptness.layers import apply_dropout, apply_linear, apply_norm
 from rejoinder.training.token_rows import FIRST, LAST, MASKED, PairRows, TokenRows, add_special_tokens
@@ -106,12 +107,20 @@ def compute_group_states(trunk: Any, ids: Tensor, mask: Tensor) -> Tensor:
         weight = torch.cat([attention.q.weight, attention.k.weight, attention.v.weight]).to(kind)
         biases = torch.cat([attention.q.bias, attention.k.bias, attention.v.bias]).to(kind)
         query, key, value = functional.linear(x, weight, biases).view(rows, width, 3, heads, -1).permute(2, 0, 3, 1, 4)
-        attended = functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
+        attended = _attend_with_bias(query, key, value, bias)
         out = apply_linear(attended.transpose(1, 2).reshape(rows, width, -1), attention.o)
         x = apply_norm(apply_dropout(out, trunk) + x, layer.attention.LayerNorm)
         hidden = functional.gelu(apply_linear(x, layer.intermediate.dense))
         x = apply_norm(apply_dropout(apply_linear(hidden, layer.output.dense), trunk) + x, layer.output.LayerNorm)
     return x
+
+
+def _attend_with_bias(query: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> Tensor:
+    """Compute attention with a bias; on a GPU by the kernel that needs no plan for each shape."""
+    if not query.is_cuda:
+        return functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
+    with sdpa_kernel(SDPBackend.EFFICIENT_ATTENTION):
+        return functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
 
 
 def mpnet_mean_vectors(trunk: Any, texts: TokenRows) -> Tensor:

@@ -36,6 +36,12 @@ from rejoinder.scoring.api import score
 from rejoinder.stats.bootstrap import BootstrapPlan
 
 SUMMARY = "relevance metrics on six rated sets (IDK, Tables 2 to 4; Gupta's 500): macro average, worst set, sensitivity"
+# The set of weights for commercial use, which is a distribution of its own.
+PERMISSIVE_SPECS = (
+    "aptness(weights='permissive')",
+    "aptness(weights='permissive', model='bi')",
+    "aptness(weights='permissive', model='cross')",
+)
 # What is measured where nothing is named: the metrics that need at most the context. A new one is one more spec.
 SPECS = (
     "length",
@@ -46,6 +52,7 @@ SPECS = (
     "aptness",
     "aptness(model='bi')",
     "aptness(model='cross')",
+    *PERMISSIVE_SPECS,
 )
 DEFAULT_PLAN = BootstrapPlan()
 _NOTES = load_notes("own/relevance")
