@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check bench bench-gpu fuzz mutate docs wheels sbom release clean
+.PHONY: demo test check bench bench-gpu fuzz mutate figures docs wheels sbom release clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -72,6 +72,10 @@ release: $(VENV)/dev.stamp
 
 clean:
 	rm -rf $(VENV) build dist site src/*.egg-info .mypy_cache .ruff_cache .pytest_cache
+
+# Every figure that the docs quote, as docs/results has it today; make docs does the same.
+figures: $(VENV)/dev.stamp
+	$(BIN)/python -m tools.figures
 
 # What code writes into docs/, then the site; anything that would mislead a reader ends it.
 docs: $(VENV)/dev.stamp

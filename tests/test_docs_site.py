@@ -18,8 +18,7 @@ from tools.docsite.build import build
 from tools.docsite.links import Seen, look, problems
 from tools.docsite.markdown import render, slug
 from tools.docsite.needs import commands, notes
-from tools.docsite.page import ROOT, Page, SiteError
-from tools.figures import filled
+from tools.docsite.page import Page, SiteError
 
 
 @pytest.fixture(scope="module")
@@ -104,11 +103,6 @@ def test_a_folder_that_is_no_site_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(SiteError, match="holds something else"):
         build(tmp_path)
     assert (tmp_path / "mine.txt").read_text() == "mine"
-
-
-def test_the_figures_of_the_papers_are_those_of_the_results() -> None:
-    for path in sorted((ROOT / "docs" / "papers").glob("*.md")):
-        assert filled(path.read_text("utf-8")) == path.read_text("utf-8"), f"{path.name}: run make docs"
 
 
 def test_a_broken_link_is_found(tmp_path: Path) -> None:
