@@ -12,7 +12,7 @@ each comes from:
 
 A source is a file of docs/results/, then what its entries must have (a value, where ``...`` stands for its beginning or
 end, or KEY=VALUE), then a key where it is not "measured". ``smallest of`` and ``largest of`` go before a source that
-fits several entries; ``A ++ B``, ``A -- B`` and ``A // B`` are a sum, a difference and a ratio, where A may be a number;
+fits several entries; ``A ++ B``, ``A -- B`` and ``A // B`` are sum, difference and ratio, where A may be a number;
 ``* 100`` at the end turns a share into percent. Decimals, signs and the zero before the point stay as they were typed.
 """
 

@@ -30,7 +30,8 @@ _MEASURED = re.compile(
 # A command, a test, a paper, a setting, or words that say that there is none of these.
 _SOURCE = re.compile(
     r"(?:^|`)(?:rejoinder |python -m |make |benchmarks/|tests/|meteor-)|results/|README\.md\)|[Tt]he paper|"
-    r"published|Table \d|Figure \d|Appendix|section \d|by hand|single run|[Nn]o command|script|earlier|the card|calculat|[Dd]efault",
+    r"published|Table \d|Figure \d|Appendix|section \d|by hand|single run|[Nn]o command|script|earlier|the card|"
+    r"calculat|[Dd]efault",
     re.MULTILINE,
 )
 
