@@ -14,11 +14,11 @@ pytest.importorskip("pygments", reason="the site needs rejoinder[docs]")
 
 from rejoinder.cli import program
 from tools.docsite.api import SOURCE, dotted, is_public
-from tools.docsite.build import build
+from tools.docsite.build import build, sections
 from tools.docsite.links import Seen, look, problems
 from tools.docsite.markdown import render, slug
 from tools.docsite.needs import commands, notes
-from tools.docsite.page import Page, SiteError
+from tools.docsite.page import ROOT, Page, SiteError
 
 
 @pytest.fixture(scope="module")
@@ -89,6 +89,24 @@ def test_the_site_can_be_searched(site: Path) -> None:
     index = json.loads(text.removeprefix("window.searchIndex = ").removesuffix(";\n"))
     found = [address for heading, _, address, _ in index if heading == "Choosing a metric, and reading it"]
     assert found == ["guide.html"]
+
+
+def test_guides_stand_before_commands_and_modules() -> None:
+    titles = [section.title for section in sections()]
+    assert titles[0] == "Start"
+    assert titles.index("Score and compare") < titles.index("Reference") < titles.index("Commands")
+    assert titles[-1] == "Python modules"
+
+
+def test_every_guide_can_be_reached_by_a_question() -> None:
+    text = (ROOT / "docs" / "questions.md").read_text("utf-8")
+    asked = [line for line in text.splitlines() if line.startswith("### ")]
+    assert len(asked) == len(set(asked)) > 20
+    by_title = {section.title: section for section in sections()}
+    for title in ("Score and compare", "People"):
+        for page in by_title[title].pages:
+            name = page.source.rpartition("/")[2]
+            assert f"({name}" in text or name in {"python.md", "annotating_server.md"}, name
 
 
 def test_the_same_docs_give_the_same_bytes(site: Path, tmp_path: Path) -> None:
