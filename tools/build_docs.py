@@ -9,12 +9,14 @@ from rejoinder.reports.listing import metric_table
 from rejoinder.table import Table, to_markdown
 from tools import layers, licences
 from tools.figures import filled
+from tools.languages import language_table
 from tools.quotes import documents
 
 DOCS = Path(__file__).parent.parent / "docs"
 # Page and mark: the table between the two marks of that name.
 TABLES = {
     ("metrics.md", "table"): metric_table,
+    ("languages.md", "languages"): language_table,
     ("licences.md", "libraries"): licences.library_table,
     ("licences.md", "models"): licences.model_table,
 }
