@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check bench bench-gpu fuzz mutate figures docs wheels sbom release clean
+.PHONY: demo test check bench bench-gpu fuzz mutate figures screenshots docs wheels sbom release clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -76,6 +76,10 @@ clean:
 # Every figure that the docs quote, as docs/results has it today; make docs does the same.
 figures: $(VENV)/dev.stamp
 	$(BIN)/python -m tools.figures
+
+# Pictures of the pages over the example data, for docs/: those that are missing.
+screenshots: $(VENV)/dev.stamp
+	$(BIN)/python -m tools.screenshots
 
 # What code writes into docs/, then the site; anything that would mislead a reader ends it.
 docs: $(VENV)/dev.stamp

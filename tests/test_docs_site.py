@@ -19,6 +19,7 @@ from tools.docsite.links import Seen, look, problems
 from tools.docsite.markdown import render, slug
 from tools.docsite.needs import commands, notes
 from tools.docsite.page import ROOT, Page, SiteError
+from tools.screenshots import REPORTED, SERVED
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +108,14 @@ def test_every_guide_can_be_reached_by_a_question() -> None:
         for page in by_title[title].pages:
             name = page.source.rpartition("/")[2]
             assert f"({name}" in text or name in {"python.md", "annotating_server.md"}, name
+
+
+def test_pictures_are_small_shown_and_can_be_taken_again() -> None:
+    pictures = sorted((ROOT / "docs").glob("*.png"))
+    assert {picture.name for picture in pictures} == {*REPORTED, "annotating.png", *SERVED}
+    assert sum(picture.stat().st_size for picture in pictures) < 1_000_000
+    pages = "".join(page.read_text("utf-8") for page in (ROOT / "docs").glob("*.md"))
+    assert all(f"]({picture.name})" in pages for picture in pictures)
 
 
 def test_the_same_docs_give_the_same_bytes(site: Path, tmp_path: Path) -> None:
