@@ -1,6 +1,6 @@
 """The pictures in the docs, taken of the real pages over the example data: ``make screenshots`` writes them into docs/.
 
-Needs Debian's chromium and playwright, as the tests of pages do. A picture is written only where it is not there yet, or
+Needs Debian's chromium and playwright, as the tests of pages do. A picture is written only if it is missing, or
 with ``--all``: the same page is drawn in other bytes by another version of the browser.
 """
 
