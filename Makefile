@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check bench bench-gpu fuzz mutate docs wheels sbom release clean
+.PHONY: demo test check bench bench-gpu fuzz mutate figures screenshots docs wheels sbom release clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -72,6 +72,14 @@ release: $(VENV)/dev.stamp
 
 clean:
 	rm -rf $(VENV) build dist site src/*.egg-info .mypy_cache .ruff_cache .pytest_cache
+
+# Every figure that the docs quote, as docs/results has it today; make docs does the same.
+figures: $(VENV)/dev.stamp
+	$(BIN)/python -m tools.figures
+
+# Pictures of the pages over the example data, for docs/: those that are missing.
+screenshots: $(VENV)/dev.stamp
+	$(BIN)/python -m tools.screenshots
 
 # What code writes into docs/, then the site; anything that would mislead a reader ends it.
 docs: $(VENV)/dev.stamp

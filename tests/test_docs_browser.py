@@ -58,6 +58,49 @@ def test_a_reader_finds_a_page_by_keyboard(browser: Any, site: Path) -> None:
     assert page.wrong == []
 
 
+@pytest.mark.parametrize(
+    ("typed", "first"),
+    [
+        ("how do I compare two systems", "questions.html#how-do-i-compare-two-systems"),
+        ("how do i comapre two sytems", "questions.html#how-do-i-compare-two-systems"),
+        ("which metric should I use", "questions.html#which-metric-should-i-use"),
+        ("prompt worse", "questions.html#did-my-new-prompt-or-model-make-it-worse"),
+        ("meteor", "meteor.html"),
+        ("compering system", "questions.html#how-do-i-compare-two-systems"),
+        ("instal", "questions.html#how-do-i-install-it"),
+        ("continous integration", "start.html#in-continuous-integration"),
+        ("another language", "questions.html#can-i-score-replies-in-another-language-than-english"),
+    ],
+)
+def test_a_question_is_answered_even_with_a_typo(browser: Any, site: Path, typed: str, first: str) -> None:
+    page = opened(browser, (site / "index.html").as_uri())
+    page.fill("#site-search", typed)
+    page.wait_for_selector("#site-found a")
+    assert page.get_attribute("#site-found a", "href") == first
+    assert page.wrong == []
+
+
+def test_guides_come_before_what_code_says_of_itself(browser: Any, site: Path) -> None:
+    page = opened(browser, (site / "index.html").as_uri())
+    page.fill("#site-search", "agreement")
+    page.wait_for_selector("#site-found a")
+    found = page.eval_on_selector_all("#site-found a", "links => links.map(link => link.getAttribute('href'))")
+    modules = [at for at, link in enumerate(found) if link.startswith("api/")]
+    assert found[0].startswith(("agreement.html", "questions.html", "commands/"))
+    assert not modules or min(modules) > 2
+
+
+@pytest.mark.parametrize(("width", "is_open"), [(390, False), (1280, False), (1440, True)])
+def test_every_width_has_the_contents_of_the_page(browser: Any, site: Path, width: int, is_open: bool) -> None:
+    page = opened(browser, (site / "verdicts.html").as_uri(), width)
+    link = ".contents a >> text=rejoinder compare OLD NEW"
+    assert page.is_visible(link) == is_open
+    if not is_open:
+        page.click(".contents summary")
+    page.click(link)
+    assert page.url.endswith("#rejoinder-compare-old-new")
+
+
 def test_a_search_without_hits_says_so(browser: Any, site: Path) -> None:
     page = opened(browser, (site / "index.html").as_uri())
     page.fill("#site-search", "qqzzxxvv")

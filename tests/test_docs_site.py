@@ -14,12 +14,12 @@ pytest.importorskip("pygments", reason="the site needs rejoinder[docs]")
 
 from rejoinder.cli import program
 from tools.docsite.api import SOURCE, dotted, is_public
-from tools.docsite.build import build
+from tools.docsite.build import build, sections
 from tools.docsite.links import Seen, look, problems
 from tools.docsite.markdown import render, slug
 from tools.docsite.needs import commands, notes
 from tools.docsite.page import ROOT, Page, SiteError
-from tools.figures import filled
+from tools.screenshots import REPORTED, SERVED
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +92,32 @@ def test_the_site_can_be_searched(site: Path) -> None:
     assert found == ["guide.html"]
 
 
+def test_guides_stand_before_commands_and_modules() -> None:
+    titles = [section.title for section in sections()]
+    assert titles[0] == "Start"
+    assert titles.index("Score and compare") < titles.index("Reference") < titles.index("Commands")
+    assert titles[-1] == "Python modules"
+
+
+def test_every_guide_can_be_reached_by_a_question() -> None:
+    text = (ROOT / "docs" / "questions.md").read_text("utf-8")
+    asked = [line for line in text.splitlines() if line.startswith("### ")]
+    assert len(asked) == len(set(asked)) > 20
+    by_title = {section.title: section for section in sections()}
+    for title in ("Score and compare", "People"):
+        for page in by_title[title].pages:
+            name = page.source.rpartition("/")[2]
+            assert f"({name}" in text or name in {"python.md", "annotating_server.md"}, name
+
+
+def test_pictures_are_small_shown_and_can_be_taken_again() -> None:
+    pictures = sorted((ROOT / "docs").glob("*.png"))
+    assert {picture.name for picture in pictures} == {*REPORTED, "annotating.png", *SERVED}
+    assert sum(picture.stat().st_size for picture in pictures) < 1_000_000
+    pages = "".join(page.read_text("utf-8") for page in (ROOT / "docs").glob("*.md"))
+    assert all(f"]({picture.name})" in pages for picture in pictures)
+
+
 def test_the_same_docs_give_the_same_bytes(site: Path, tmp_path: Path) -> None:
     build(tmp_path / "again")
     for path in sorted(site.rglob("*")):
@@ -104,11 +130,6 @@ def test_a_folder_that_is_no_site_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(SiteError, match="holds something else"):
         build(tmp_path)
     assert (tmp_path / "mine.txt").read_text() == "mine"
-
-
-def test_the_figures_of_the_papers_are_those_of_the_results() -> None:
-    for path in sorted((ROOT / "docs" / "papers").glob("*.md")):
-        assert filled(path.read_text("utf-8")) == path.read_text("utf-8"), f"{path.name}: run make docs"
 
 
 def test_a_broken_link_is_found(tmp_path: Path) -> None:

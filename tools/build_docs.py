@@ -9,11 +9,14 @@ from rejoinder.reports.listing import metric_table
 from rejoinder.table import Table, to_markdown
 from tools import layers, licences
 from tools.figures import filled
+from tools.languages import language_table
+from tools.quotes import documents
 
 DOCS = Path(__file__).parent.parent / "docs"
 # Page and mark: the table between the two marks of that name.
 TABLES = {
     ("metrics.md", "table"): metric_table,
+    ("languages.md", "languages"): language_table,
     ("licences.md", "libraries"): licences.library_table,
     ("licences.md", "models"): licences.model_table,
 }
@@ -30,7 +33,7 @@ def main() -> None:
     for (name, mark), table in TABLES.items():
         path = DOCS / name
         path.write_text(between_marks(path.read_text(encoding="utf-8"), mark, table()), encoding="utf-8")
-    for path in sorted((DOCS / "papers").glob("*.md")):
+    for path in documents():
         path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")
     layers.main()
 

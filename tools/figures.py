@@ -1,26 +1,33 @@
-"""Figures on the papers' pages, read from docs/results/: published beside measured, and what became of each claim.
+"""Every figure that the docs quote from docs/results/: ``make figures`` writes them anew into the pages.
 
-A page holds marks, between which ``make docs`` writes:
+A page of a paper holds marks, between which tables are written:
 
     <!-- figures: RESULTS; TABLE; ROW | ROW; COLUMN | COLUMN -->  ...  <!-- end of figures -->
     <!-- verdicts: RESULTS -->  ...  <!-- end of verdicts -->
     <!-- paper: NAME -->  ...  <!-- end of paper -->
+
+Single figures have marks of their own (``tools/quotes.py``). ``python -m tools.figures --unmarked`` lists numbers that
+look measured and have none (``tools/unmarked.py``).
 """
 
 from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 from tools.paper_index import paper_table
+from tools.quotes import QuoteError, documents, fill_quotes
+from tools.unmarked import list_unmarked
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
 
 
 def filled(page: str) -> str:
-    """A page with everything between its marks written anew."""
+    """A page with everything between its marks, and every marked figure, as docs/results/ has it today."""
+    page = fill_quotes(page)
     page = re.sub(
         r"(<!-- figures: ([^;]+); ([^;]+); ([^;]+); ([^;]+?) -->\n).*?(<!-- end of figures -->)",
         lambda found: found[1] + table(found[2], found[3], found[4].split(" | "), found[5].split(" | ")) + found[6],
@@ -86,3 +93,32 @@ def _cell(cell: dict[str, Any], kind: str) -> str:
         return "–"
     interval = kind == "measured" and cell["low"] is not None
     return f"{value:.2f} [{cell['low']:.2f}, {cell['high']:.2f}]" if interval else f"{value:.2f}"
+
+
+def main() -> int:
+    """Write every page that quotes a figure; a source that is gone is named, and its page stays as it is."""
+    if "--unmarked" in sys.argv[1:]:
+        return _print_unmarked()
+    wrong = 0
+    for path in documents():
+        page = path.read_text("utf-8")
+        try:
+            if (new := filled(page)) != page:
+                path.write_text(new, "utf-8")
+                print(f"{path.name}: written")
+        except (QuoteError, KeyError) as error:
+            wrong += 1
+            print(f"{path.name}: {error}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+def _print_unmarked() -> int:
+    found = [one for path in documents() for one in list_unmarked(path)]
+    for one in found:
+        print(f"{one.file}:{one.line}: {one.number}{'' if one.has_source else ' (nothing says where it comes from)'}")
+    print(f"{len(found)} numbers without a mark, {sum(not one.has_source for one in found)} of them without a source")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -36,6 +36,7 @@ NAN = math.nan
 FIELDS = frozenset({"context", "references", "future", "situation"})  # of an item
 PARTS = FIELDS | {"system_prompt", "documents", "tool_calls", "earlier_turns"}  # see data/parts.py
 Unit: TypeAlias = Literal["reply", "dialogue"]
+Languages: TypeAlias = Literal["any", "spaces", "English", "model"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,6 +51,9 @@ class Metric:
     needs: ClassVar[frozenset[str]] = frozenset()
     # Parts that it also reads where an item has them.
     reads: ClassVar[frozenset[str]] = frozenset()
+    # For which languages it is made: any, those that put spaces between words, English, or those of the model or the
+    # vectors that a parameter names.
+    languages: ClassVar[Languages] = "any"
     # Whether a score is of a whole dialogue, which is scored once, at its system's last reply, and not of each reply.
     whole_dialogues: ClassVar[bool] = False
     # The smallest and the largest possible score (infinite if there is no bound).

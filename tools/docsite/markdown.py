@@ -13,6 +13,9 @@ from markdown_it.token import Token
 from tools.docsite.needs import is_shell, notes
 from tools.docsite.page import Page, SiteError
 
+# Characters under a heading that can be searched, on pages of docs/ and on those that code writes.
+SAID = {False: 600, True: 160}
+
 
 @dataclass(frozen=True)
 class Heading:
@@ -84,8 +87,9 @@ def _with_anchors(tokens: list[Token], page: Page) -> tuple[Heading, ...]:
             headings.append(Heading(int(token.tag[1]), anchor, text))
         elif token.type == "inline" and headings and tokens[at - 1].type != "heading_open":
             last = headings[-1]
-            if len(last.said) < 240:
-                headings[-1] = Heading(last.level, last.anchor, last.text, f"{last.said} {plain(token)}".strip()[:240])
+            if len(last.said) < SAID[page.made]:
+                said = f"{last.said} {plain(token)}".strip()[: SAID[page.made]]
+                headings[-1] = Heading(last.level, last.anchor, last.text, said)
     if not headings or headings[0].level != 1:
         raise SiteError(f"{page.source} does not begin with a heading of the first level")
     return tuple(headings)

@@ -90,9 +90,13 @@ def _write_labels(testset: str, output: str, suggest: bool, accept: bool, source
     from rejoinder.data.writer import write
     from rejoinder.reports.selection import describe_label_counts
     from rejoinder.selection.label_files import label
+    from rejoinder.text.language import note_other_languages
 
     labelled = label(testset, suggest=suggest, accept=accept, source=source)
     questions = labelled.questions
+    texts = [candidate.text for question in questions for candidate in question.candidates] if suggest else []
+    for note in note_other_languages(texts, "the rules are made for English"):
+        click.echo(note, err=True)
     if source is not None:
         click.echo(f"{labelled.judged:,} candidates judged by people", err=True)
     write(questions, output)

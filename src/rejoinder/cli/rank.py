@@ -87,9 +87,21 @@ def command(
         click.echo(join_tables(_make_tables(run, overlap, show, everything, seed), form))
     for name, signature in next(iter(run.ranked.values())).signatures.items():
         click.echo(f"{name}: {signature}", err=True)
+    for note in _note_languages(run, rankers):
+        click.echo(note, err=True)
     total = len(run.ranked) * len(next(iter(run.ranked.values())).rankers)
     note = f" (rankings computed earlier: {total - run.fresh} of {total})" if run.fresh < total else ""
     click.echo(f"results: {run.folder}{note}", err=True)
+
+
+def _note_languages(run: RankingRun, rankers: tuple[str, ...]) -> list[str]:
+    from rejoinder.text.language import note_other_languages
+
+    if not any(ranker.startswith("ranker") for ranker in rankers or ("ranker",)):
+        return []
+    questions = next(iter(run.ranked.values())).questions
+    texts = [candidate.text for question in questions for candidate in question.candidates]
+    return note_other_languages(texts, "the ranker is made for English")
 
 
 def _make_tables(run: RankingRun, overlap: TrainOverlap | None, show: int, everything: bool, seed: int) -> list[Table]:

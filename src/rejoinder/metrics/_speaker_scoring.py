@@ -32,6 +32,7 @@ class UnreferencedMetric(Metric):
     weights: WeightSet | None = None
 
     needs = frozenset({"context"})
+    languages = "English"
     decimals = 4
     kind: ClassVar[Kind]
 
@@ -64,6 +65,7 @@ class ReferencedMetric(Metric):
     weights: WeightSet | None = None
 
     needs = frozenset({"context", "references"})
+    languages = "English"
     decimals = 4
     kind: ClassVar[Kind]
 

@@ -29,6 +29,7 @@ class Aptness(Metric):
     weights: WeightSet | None = None
 
     needs = frozenset({"context"})
+    languages = "English"
     citation = "this package; docs/aptness.md"
     decimals = 4
     default_for = ("context", 1)

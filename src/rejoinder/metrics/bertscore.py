@@ -106,6 +106,7 @@ class Bertscore(Metric):
 
     needs = frozenset({"references"})
     range = (-1.0, 1.0)
+    languages = "model"
     citation = "Zhang et al. 2020, BERTScore: Evaluating Text Generation with BERT"
     decimals = 4
     large = True

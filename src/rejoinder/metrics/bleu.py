@@ -28,6 +28,7 @@ class Bleu(Metric):
     lowercase: bool = True
 
     needs = frozenset({"references"})
+    languages = "spaces"
     citation = "Papineni et al. 2002, BLEU: a Method for Automatic Evaluation of Machine Translation"
     default_for = ("references", 1)
 

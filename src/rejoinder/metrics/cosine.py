@@ -39,6 +39,7 @@ class Cosine(Metric):
 
     needs = frozenset({"context"})
     range = (-1.0, 1.0)
+    languages = "model"
     citation = (
         "Xu et al. 2018, Better Conversations by Modeling, Filtering, and Optimizing for Coherence and Diversity; as "
         "COS-FT, COS-MAX-BERT and COS-NSP-BERT in Berlot-Attwell and Rudzicz 2022, Relevance in Dialogue: Is Less More?"

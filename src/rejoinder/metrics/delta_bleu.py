@@ -45,6 +45,7 @@ class DeltaBleu(Metric):
     lowercase: bool = True
 
     needs = frozenset({"references"})
+    languages = "spaces"
     citation = (
         "Galley et al. 2015, deltaBLEU: A Discriminative Metric for Generation Tasks with Intrinsically Diverse Targets"
     )

@@ -34,6 +34,7 @@ class Distinct(SetMetric):
     lowercase: bool = True
 
     higher_is_better = None
+    languages = "spaces"
     citation = "Li et al. 2016, A Diversity-Promoting Objective Function for Neural Conversation Models"
     default_for = ("no references", 2)
 

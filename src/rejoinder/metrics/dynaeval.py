@@ -27,6 +27,7 @@ class DynaEval(Metric):
 
     needs = frozenset({"context"})
     range = (-math.inf, math.inf)
+    languages = "English"
     citation = "Zhang et al. 2021, DynaEval: Unifying Turn and Dialogue Level Evaluation"
     decimals = 4
     large = True

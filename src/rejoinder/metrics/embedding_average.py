@@ -26,6 +26,7 @@ class EmbeddingAverage(Metric):
 
     needs = frozenset({"references"})
     range = (-1.0, 1.0)
+    languages = "model"
     citation = (
         "Liu et al. 2016, How NOT To Evaluate Your Dialogue System: An Empirical Study of Unsupervised Evaluation "
         "Metrics for Dialogue Response Generation"

@@ -54,6 +54,7 @@ class Fed(Metric):
 
     needs = frozenset({"context"})
     range = (0.0, float("inf"))
+    languages = "English"
     citation = (
         "Mehri and Eskenazi 2020, Unsupervised Evaluation of Interactive Dialog with DialoGPT; as FED-RELEVANT and "
         "FED-CORRECT in Berlot-Attwell and Rudzicz 2022, Relevance in Dialogue: Is Less More?"

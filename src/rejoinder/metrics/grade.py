@@ -28,6 +28,7 @@ class Grade(Metric):
     seed: int = 0
 
     needs = frozenset({"context"})
+    languages = "English"
     citation = (
         "Huang et al. 2020, GRADE: Automatic Graph-Enhanced Coherence Metric for Evaluating Open-Domain Dialogue "
         "Systems"

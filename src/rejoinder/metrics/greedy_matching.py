@@ -27,6 +27,7 @@ class GreedyMatching(Metric):
 
     needs = frozenset({"references"})
     range = (-1.0, 1.0)
+    languages = "model"
     citation = (
         "Rus and Lintean 2012, A Comparison of Greedy and Optimal Assessment of Natural Language Student Input Using "
         "Word-to-Word Similarity Metrics; Liu et al. 2016"

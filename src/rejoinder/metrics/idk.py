@@ -25,6 +25,7 @@ class Idk(Metric):
     weights: WeightSet | None = None
 
     needs = frozenset({"context"})
+    languages = "English"
     citation = "Berlot-Attwell and Rudzicz 2022, Relevance in Dialogue: Is Less More?"
     decimals = 4
 

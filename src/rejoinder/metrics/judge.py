@@ -46,6 +46,7 @@ class Judge(Metric):
 
     needs = frozenset({"context"})
     range = (1.0, 5.0)
+    languages = "model"
     citation = "Zheng et al. 2023, Judging LLM-as-a-Judge with MT-Bench and Chatbot Arena; docs/judge.md"
     decimals = 4
     large = True

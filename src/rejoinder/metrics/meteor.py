@@ -135,6 +135,7 @@ class Meteor(Metric):
 
     needs = frozenset({"references"})
     default_for = ("references", 3)
+    languages = "English"
     citation = (
         "Denkowski and Lavie 2014, Meteor Universal: Language Specific Translation Evaluation for Any Target Language; "
         "Banerjee and Lavie 2005, METEOR: An Automatic Metric for MT Evaluation with Improved Correlation with Human "

@@ -36,6 +36,7 @@ class NormProb(SetMetric):
     per: Per = "token"
 
     needs = frozenset({"context"})
+    languages = "model"
     citation = (
         "Pang et al. 2020, Towards Holistic and Automatic Evaluation of Open-Domain Dialogue Generation; as NORM-PROB "
         "in Berlot-Attwell and Rudzicz 2022, Relevance in Dialogue: Is Less More?"

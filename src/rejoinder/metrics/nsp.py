@@ -29,6 +29,7 @@ class Nsp(Metric):
     model: str = "aptness"
 
     needs = frozenset({"context"})
+    languages = "model"
     citation = (
         "Devlin et al. 2019, BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding; as BERT "
         "NSP in Berlot-Attwell and Rudzicz 2022, Relevance in Dialogue: Is Less More?"

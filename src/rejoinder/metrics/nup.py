@@ -22,6 +22,7 @@ class Nup(Metric):
     folder: str | None = None
 
     needs = frozenset({"context"})
+    languages = "English"
     citation = "Phy, Zhao and Aizawa 2020, Deconstruct to Reconstruct a Configurable Evaluation Metric (USL-H)"
     decimals = 4
     large = True

@@ -32,6 +32,7 @@ class RougeL(Metric):
     beta: float | None = None
 
     needs = frozenset({"references"})
+    languages = "spaces"
     citation = "Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries"
     default_for = ("references", 2)
 

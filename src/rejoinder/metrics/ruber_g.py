@@ -30,6 +30,7 @@ class RuberG(Metric):
 
     needs = frozenset({"references"})
     range = (-1.0, 1.0)
+    languages = "model"
     citation = "Tao et al. 2018, RUBER: An Unsupervised Method for Automatic Evaluation of Open-Domain Dialog Systems"
     decimals = 4
 

@@ -35,6 +35,7 @@ class SelfBleu(SetMetric):
     lowercase: bool = True
 
     higher_is_better = None
+    languages = "spaces"
     citation = "Zhu et al. 2018, Texygen: A Benchmarking Platform for Text Generation Models"
 
     def __post_init__(self) -> None:

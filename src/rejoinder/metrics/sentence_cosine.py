@@ -23,6 +23,7 @@ class SentenceCosine(Metric):
 
     needs = frozenset({"references"})
     range = (-1.0, 1.0)
+    languages = "model"
     citation = (
         "Reimers and Gurevych 2019, Sentence-BERT: Sentence Embeddings using Siamese BERT-Networks; as Kiros et al. "
         "2015, Skip-Thought Vectors"

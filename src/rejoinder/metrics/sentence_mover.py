@@ -95,6 +95,7 @@ class SentenceMover(Metric):
     units: Units = "sentences"
 
     needs = frozenset({"references"})
+    languages = "model"
     citation = "Clark et al. 2019, Sentence Mover's Similarity: Automatic Evaluation for Multi-Sentence Texts"
     decimals = 4
 

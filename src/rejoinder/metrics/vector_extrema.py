@@ -27,6 +27,7 @@ class VectorExtrema(Metric):
 
     needs = frozenset({"references"})
     range = (-1.0, 1.0)
+    languages = "model"
     citation = "Forgues et al. 2014, Bootstrapping Dialog Systems with Word Embeddings; Liu et al. 2016"
     decimals = 4
 

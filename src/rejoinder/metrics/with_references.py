@@ -39,7 +39,7 @@ class WithReferences(Metric):
         # Another way to write the same metric is the same metric.
         object.__setattr__(self, "metric", str(inner))
         object.__setattr__(self, "sources", "+".join(names))
-        for name in ("needs", "range", "higher_is_better", "decimals"):
+        for name in ("needs", "languages", "range", "higher_is_better", "decimals"):
             object.__setattr__(self, name, getattr(inner, name))
 
     @cached_property

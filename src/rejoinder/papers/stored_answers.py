@@ -3,6 +3,9 @@
 A file ``answers/NAME.jsonl.gz`` in the paper's folder, or in ``<cache>/answers/PAPER``, where users put theirs. The
 first line says whose answers they are, with a digest of what was asked; each further line is a list of a key (strings),
 the scores, and where a paper has more to say, that. Scores have nine digits, as many as a 32-bit number has.
+
+Papers whose scores have another shape store one JSON object beside their modules; ``read_stored`` and ``write_stored``
+are for those.
 """
 
 from __future__ import annotations
@@ -86,6 +89,20 @@ def read_stored_answers(path: Path, name: str, asked: str) -> StoredAnswers:
     if len(answers.lines) != len(lines):
         raise InputError(f"{path}: has two answers to a question; compute them again")
     return answers
+
+
+def write_stored(path: Path, content: object, sort_keys: bool = False) -> None:
+    """Write one JSON value, compressed; the same content gives the same bytes."""
+    with atomic_write(path) as file:
+        file.write(orjson.dumps(content, option=orjson.OPT_SORT_KEYS if sort_keys else 0))
+
+
+def read_stored(path: Path, remedy: str) -> Any:
+    """Read what ``write_stored`` wrote; an error says that it cannot be read, and what to do."""
+    try:
+        return orjson.loads(gzip.decompress(path.read_bytes()))
+    except (OSError, EOFError, ValueError):
+        raise InputError(f"{path}: cannot be read; {remedy}") from None
 
 
 def _shorten(score: float) -> float | None:

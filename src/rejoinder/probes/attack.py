@@ -29,6 +29,7 @@ from rejoinder.probes.result import (
 from rejoinder.probes.sampling import draw_exchanges
 from rejoinder.probes.variants import TRIALS, TRUE, Trial, TrialVariants
 from rejoinder.stats.arrays import NAN, Floats, check_at_least, encode_labels
+from rejoinder.text.language import note_other_languages
 from rejoinder.types import Dialogue, Item, Record
 
 
@@ -152,6 +153,9 @@ def attack(
         outcomes += _measure_trials(str(metric), scores, variants, plan)
         for trial in TRIALS:
             examples += _find_worst(str(metric), trial, scores, variants, plan.examples)
+    notes += note_other_languages(
+        (exchange.reply for exchange in variants.exchanges), "generic replies, synonyms and contractions are English"
+    )
     sources = {reference.source for exchange in variants.exchanges for reference in exchange.references}
     return Robustness(
         {

@@ -26,6 +26,8 @@ from rejoinder.probes.segments import (
 )
 from rejoinder.scoring import compute
 from rejoinder.scoring.api import score_pairs
+from rejoinder.scoring.flags import describe_languages
+from rejoinder.text.language import looks_english
 from rejoinder.types import Pair, Turn
 
 MAX_TURNS = 20  # earlier ones are left out together
@@ -212,3 +214,5 @@ def _explanation_notes(metric: Metric, pair: Pair, unit: Unit, n_pieces: int) ->
         yield f"Of {len(pair.item.context)} utterances, all but the last {MAX_TURNS} are left out together."
     if any(compute.find_cut_pairs(metric, [pair])):
         yield f"{metric} cannot read all of this pair; what it did not read has no share."
+    if not looks_english(pair.response.text):
+        yield from describe_languages([str(metric)])

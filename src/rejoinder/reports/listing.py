@@ -23,11 +23,12 @@ _BETTER = {True: "higher", False: "lower", None: "neither"}
 
 def metric_table() -> Table:
     """Every metric, with what a user must know to choose one."""
-    heads = ["metric", "parameters (default)", "needs", "range", "better", "what it is", "citation"]
+    heads = ["metric", "parameters (default)", "needs", "range", "better", "languages", "what it is", "citation"]
     rows = [_metric_row(name, metric_class(name)) for name in metric_names()]
     notes = [
         "A spec is NAME or NAME(parameter=value, ...), e.g. bleu(n=2). Your own metric: --metric ./mine.py",
         "Every metric reads the reply; 'needs' says what else the item must have. (set): computed over the whole set.",
+        "Languages: any; spaces: those with spaces between words; English; model: those of the model in use.",
     ]
     return Table("Metrics", heads, rows, notes)
 
@@ -68,7 +69,10 @@ def _metric_row(name: str, cls: type[Metric]) -> list[Cell]:
     low, high = (_format_bound(b) for b in cls.range)
     kind = " (set)" if issubclass(cls, SetMetric) else ""
     better = _BETTER[cls.higher_is_better]
-    return [name + kind, _format_parameters(cls), needs, f"{low} to {high}", better, _first_sentence(cls), cls.citation]
+    return [
+        *(name + kind, _format_parameters(cls), needs, f"{low} to {high}", better, cls.languages),
+        *(_first_sentence(cls), cls.citation),
+    ]
 
 
 def _format_default(field: dataclasses.Field[typing.Any]) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from rejoinder.errors import RejoinderError
+from rejoinder.metric import Languages, parse
 from rejoinder.text.language import looks_english
 from rejoinder.types import Pair
 
@@ -12,8 +14,13 @@ VERSION = 1
 MEANINGS = {
     "empty": "empty replies: not scored (NaN)",
     "near_empty": "nearly empty replies (fewer than two letters or digits): scored, but such scores say little",
-    "not_english": "replies that do not look English: scored, but the metrics are made for English",
+    "not_english": "replies that do not look English: scored, but not every metric is made for their language",
     "truncated_context": "replies to a context whose beginning was cut off: scored without what is missing",
+}
+_MADE_FOR: dict[Languages, str] = {
+    "English": "made for English",
+    "model": "for the languages of the model or vectors in use (by default English)",
+    "spaces": "for languages with spaces between words (for others tokenizer='words')",
 }
 _BEGINNING = 40
 _LETTERS = re.compile(r"[^\W_]")
@@ -36,3 +43,15 @@ def _find_pair_flags(pair: Pair) -> list[str]:
     if pair.item.truncated:
         flags.append("truncated_context")
     return flags
+
+
+def describe_languages(specs: Iterable[str]) -> list[str]:
+    """Return for which languages metrics are made; nothing where that is any language."""
+    by_kind: dict[Languages, list[str]] = {}
+    for spec in specs:
+        try:
+            by_kind.setdefault(parse(spec).languages, []).append(spec)
+        except RejoinderError:  # a metric of the user that is no longer there
+            continue
+    said = [f"{', '.join(by_kind[kind])}: {words}" for kind, words in _MADE_FOR.items() if kind in by_kind]
+    return [f"Languages (docs/languages.md): {'; '.join(said)}."] if said else []

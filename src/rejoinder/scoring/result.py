@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rejoinder.errors import RunError, nearest
 from rejoinder.metric import Metric, Unit, parse, signature
-from rejoinder.scoring.flags import MEANINGS
+from rejoinder.scoring.flags import MEANINGS, describe_languages
 from rejoinder.stats.interval import Interval, mean_interval
 from rejoinder.table import Cell, Estimate, Table
 
@@ -201,6 +201,7 @@ class Scores:
         ]
         notes += [note for spec in self.values for note in self.dialogue_notes(spec)]
         notes += [f"{flag}: {n:,} {MEANINGS[flag]}." for flag, n in self.flags.items() if n]
+        notes += describe_languages(self.values) if self.flags.get("not_english") else []
         return notes
 
     def dialogue_notes(self, spec: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 # Common words of English conversation that no other language shares (so not "me", "no", "do", "so", "in"): a reply with
@@ -49,6 +50,15 @@ def guess_language(text: str) -> LanguageGuess | None:
     if code != "en" and sum(word in _ENGLISH for word in words) * 2 >= len(words):
         return LanguageGuess("en", _MIN_CONFIDENCE)  # half of its words are English: the identifier errs
     return LanguageGuess(str(code), float(probability))
+
+
+def note_other_languages(texts: Iterable[str], what: str) -> list[str]:
+    """Return a note where a tenth of the texts or more do not look English, though something is made for English."""
+    looks = [looks_english(text) for text in texts]
+    others = looks.count(False)
+    if others * 10 < max(len(looks), 1):
+        return []
+    return [f"{others:,} of {len(looks):,} replies do not look English; {what} (docs/languages.md)."]
 
 
 def looks_english(text: str) -> bool:

@@ -3,11 +3,14 @@
 (() => {
   const home = document.currentScript.dataset.home;
   const root = home.slice(0, home.length - "search-index.js".length);
-  const menu = document.querySelector(".menu");
   const wide = window.matchMedia("(min-width: 60rem)");
-  const settle = () => { menu.open = wide.matches; };
-  settle();
-  wide.addEventListener("change", settle);
+  const openWhen = (part, query) => {
+    const settle = () => { if (part) part.open = query.matches; };
+    settle();
+    query.addEventListener("change", settle);
+  };
+  openWhen(document.querySelector(".menu"), wide);
+  openWhen(document.querySelector(".contents details"), window.matchMedia("(min-width: 82rem)"));
   const here = document.querySelector(".tree [aria-current]");
   if (wide.matches && here) {
     const tree = document.querySelector(".tree");
@@ -34,31 +37,22 @@
   box.hidden = false;
   const load = () => {
     if (document.querySelector("script[data-index]")) return;
-    const script = Object.assign(document.createElement("script"), { src: home });
-    script.dataset.index = "";
-    script.addEventListener("load", show);
-    document.head.append(script);
-  };
-  const worth = (entry, words) => {
-    const [heading, page, , said] = entry.map((part) => part.toLowerCase());
-    let sum = 0;
-    for (const word of words) {
-      const found = heading === word ? 12 : heading.startsWith(word) ? 8 : heading.includes(word) ? 6 : page.includes(word) ? 3 : said.includes(word) ? 1 : 0;
-      if (!found) return 0;
-      sum += found;
+    for (const src of [`${root}search.js`, home]) {
+      const script = Object.assign(document.createElement("script"), { src, async: false });
+      script.dataset.index = "";
+      script.addEventListener("load", show);
+      document.head.append(script);
     }
-    return sum + (page === "" ? 2 : 0);
   };
   function show() {
-    const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const typed = field.value.trim();
     list.replaceChildren();
-    list.hidden = !words.length || !window.searchIndex;
+    list.hidden = !typed || !window.searchIndex || !window.searchSite;
     count.textContent = "";
     if (list.hidden) return;
-    const found = window.searchIndex.map((entry) => [worth(entry, words), entry]).filter(([value]) => value);
-    found.sort((a, b) => b[0] - a[0]);
+    const found = window.searchSite(typed);
     count.textContent = found.length === 1 ? "1 place found" : `${found.length} places found`;
-    for (const [, [heading, page, address, said]] of found.slice(0, 12)) {
+    for (const [heading, page, address, said] of found.slice(0, 12)) {
       const link = Object.assign(document.createElement("a"), { href: root + address, textContent: heading });
       const line = Object.assign(document.createElement("span"), { textContent: [page, said].filter(Boolean).join(" · ") });
       link.append(line);

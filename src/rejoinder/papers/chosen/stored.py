@@ -7,7 +7,6 @@ token.
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -16,13 +15,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
 from rejoinder.errors import InputError
-from rejoinder.files import atomic_write
+from rejoinder.papers.stored_answers import read_stored, write_stored
 
 STORED_FILE = Path(__file__).with_name("stored_losses.json.gz")
+_REMEDY = "see python -m rejoinder.papers.chosen.jobs --help"
 _SCALE = 1_000
 Losses = NDArray[np.float32]
 Positions = NDArray[np.int64]
@@ -82,14 +81,13 @@ def write_stored_losses(path: Path, stored: StoredLosses) -> None:
         "systems": {name: [_to_whole(part) for part in losses] for name, losses in stored.systems.items()},
         "replies": stored.replies,
     }
-    with atomic_write(path) as file:
-        file.write(orjson.dumps(content))
+    write_stored(path, content)
 
 
 def read_stored_losses(path: Path) -> StoredLosses:
     """Read losses."""
     try:
-        content = orjson.loads(gzip.decompress(path.read_bytes()))
+        content = read_stored(path, _REMEDY)
         return StoredLosses(
             content["asked"],
             {CandidateKind(kind): np.array(rows, np.int64) for kind, rows in content["positions"].items()},
@@ -97,8 +95,8 @@ def read_stored_losses(path: Path) -> StoredLosses:
             content["replies"],
             content["about"],
         )
-    except (OSError, EOFError, ValueError, KeyError, TypeError):
-        raise InputError(f"{path}: has no stored losses; see python -m rejoinder.papers.chosen.jobs --help") from None
+    except (InputError, ValueError, KeyError, TypeError):
+        raise InputError(f"{path}: has no stored losses; {_REMEDY}") from None
 
 
 def _to_whole(losses: Losses) -> list[int | None]:

@@ -6,7 +6,6 @@ digest of the rows and one score per row. It holds no texts. ``jobs`` writes it.
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,9 +13,10 @@ from pathlib import Path
 import orjson
 
 from rejoinder.errors import InputError
-from rejoinder.files import atomic_write, sha256_of_bytes
+from rejoinder.files import sha256_of_bytes
 from rejoinder.metric import NAN
 from rejoinder.papers.own.relevance.rows import RelevanceRows
+from rejoinder.papers.stored_answers import read_stored, write_stored
 
 FILE = Path(__file__).with_name("stored_scores.json.gz")
 _DIGITS = 6  # significant ones
@@ -64,7 +64,7 @@ def read_stored_runs(path: Path = FILE) -> StoredRuns:
     """Return all runs of all printed rows; none if there is no file."""
     if not path.is_file():
         return {}
-    content = orjson.loads(gzip.decompress(path.read_bytes()))
+    content = read_stored(path, "compute the scores again with: python -m rejoinder.papers.idk.jobs")
     return {
         row: {
             int(number): StoredRun(
@@ -90,5 +90,4 @@ def store_scores(
         name: {str(number): asdict(one) for number, one in sorted(of_row.items())}
         for name, of_row in sorted(stored.items())
     }
-    with atomic_write(path) as file:  # compressed, as its name says
-        file.write(orjson.dumps(content))
+    write_stored(path, content)

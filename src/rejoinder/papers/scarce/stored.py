@@ -6,7 +6,6 @@ rank per reply, equal ones equal), since the tables show rank correlations alone
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ import orjson
 
 from rejoinder.errors import InputError
 from rejoinder.files import sha256_of_bytes
+from rejoinder.papers import stored_answers
 from rejoinder.papers.base import Figure
 from rejoinder.papers.scarce.measures import MeasureScores, TableOneMeasure
 from rejoinder.papers.scarce.sets import References
@@ -51,12 +51,13 @@ def write_stored(stored: StoredScarce, path: Path = PATH) -> None:
         "digests": dict(stored.digests),
         "notes": list(stored.notes),
     }
-    path.write_bytes(gzip.compress(orjson.dumps(content), 9, mtime=0))
+    stored_answers.write_stored(path, content)
 
 
 def read_stored(path: Path = PATH) -> StoredScarce:
     """Read the file."""
-    content: dict[str, Any] = orjson.loads(gzip.decompress(path.read_bytes()))
+    remedy = "write it with: python -m rejoinder.papers.scarce.jobs"
+    content: dict[str, Any] = stored_answers.read_stored(path, remedy)
     content |= {part: _read_sets(content[part]) for part in ("columns", "rows", "further")}
     content["appendix"] = [Figure(**one) for one in content["appendix"]]
     return StoredScarce(**content)

@@ -7,7 +7,6 @@ replies to four decimals; digests say of which dialogues and replies.
 from __future__ import annotations
 
 import base64
-import gzip
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -16,12 +15,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
-from rejoinder.errors import InputError
-from rejoinder.files import atomic_write
 from rejoinder.models.speaker.network import Array
+from rejoinder.papers import stored_answers
 from rejoinder.papers.base import Figure
 from rejoinder.papers.ssrem.scorers import ENCODERS, ComparedScorer
 from rejoinder.papers.ssrem.scores import HeldOutScores, PlaceScores
@@ -145,8 +142,7 @@ def read_similarity(folder: Path = FOLDER) -> list[Figure]:
 def write_stored(name: str, content: Mapping[str, Any], folder: Path = FOLDER) -> Path:
     """Write one stored file; the same content gives the same bytes."""
     path = folder / f"stored_{name}.json.gz"
-    with atomic_write(path) as file:
-        file.write(orjson.dumps(content, option=orjson.OPT_SORT_KEYS))
+    stored_answers.write_stored(path, content, sort_keys=True)
     _read.cache_clear()
     return path
 
@@ -160,10 +156,7 @@ def read_stored(name: str, folder: Path = FOLDER) -> dict[str, Any]:
 def _read(path: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
-    try:
-        content: dict[str, Any] = orjson.loads(gzip.decompress(path.read_bytes()))
-    except (OSError, EOFError, ValueError):
-        raise InputError(f"{path}: cannot be read; write it with: python -m rejoinder.papers.ssrem.jobs") from None
+    content: dict[str, Any] = stored_answers.read_stored(path, "write it with: python -m rejoinder.papers.ssrem.jobs")
     return content
 
 

@@ -26,7 +26,7 @@ from rejoinder.engines.spending import check_budget, ledger_path
 from rejoinder.errors import InputError, RunError, SpecError, brief
 from rejoinder.files import sha256_of_bytes
 from rejoinder.metric import SetMetric, parse
-from rejoinder.scoring.flags import MEANINGS
+from rejoinder.scoring.flags import MEANINGS, describe_languages
 from rejoinder.scoring.run import Plan, describe_identity
 from rejoinder.scoring.sharded.results import ABOUT, SHARDS, ShardedResults, open_sharded_results
 from rejoinder.scoring.sharded.worker import CONVERSATIONS, ITEMS
@@ -71,6 +71,7 @@ class ShardedRun:
         for flag, meaning in MEANINGS.items():
             n = sum(one["flags"].get(flag, 0) for one in self.shards)
             notes += [f"{flag}: {n:,} {meaning}."] if n else []
+            notes += describe_languages(self.specs) if n and flag == "not_english" else []
         idle = sum(not one["responses"] for one in self.shards)
         notes += [f"{idle:,} of {len(self.shards):,} shards hold no responses."] if idle else []
         return Table("Mean score by system", ["system", "n", *self.specs], rows, notes)
