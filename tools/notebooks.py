@@ -1,6 +1,6 @@
 """The notebooks of ``docs/notebooks``: their code cells are run from top to bottom, and what they print is stored.
 
-``python -m tools.notebooks`` runs them in an empty folder and rewrites their outputs; a test compares with the same run.
+``python -m tools.notebooks`` runs them in an empty folder and stores their outputs; a test compares with another run.
 It needs no Jupyter. A cell shows what it prints and the value of its last line.
 """
 
