@@ -33,7 +33,7 @@ LAYERS = [
     ("__main__",),
 ]
 LAYER = {package: number for number, packages in enumerate(LAYERS) for package in packages}
-HEAVY = ("torch", "transformers", "pandas", "sklearn", "matplotlib", "scipy", "nltk", "pyarrow", "rich", "sacrebleu")
+HEAVY = ("torch", "transformers", "pandas", "sklearn", "matplotlib", "scipy", "nltk", "pyarrow", "sacrebleu")
 
 
 def modules() -> list[Path]:

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -152,3 +161,95 @@ def test_what_the_docs_show_of_containers_is_what_the_files_say() -> None:
     shown = [shlex.split(line) for line in re.findall(r"^docker .+$", page, re.MULTILINE)]
     assert [words[1] for words in shown] == ["build", "run", "run"]
     assert program.get_command(click.Context(program), shown[-1][-1]) is not None
+
+
+# What the image and the Compose file run, run here: with their environment, an empty home and a folder for /data
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A folder in place of /data, as the image has it."""
+    for name in ("data/runs", "home"):
+        (tmp_path / name).mkdir(parents=True)
+    return tmp_path / "data"
+
+
+def container_environment(data: Path) -> dict[str, str]:
+    """What a process in the image sees: nothing of this machine but where Python finds its libraries."""
+    said = dict(word.split("=", 1) for line in instructions("ENV") for word in shlex.split(line))
+    said = {name: value.replace("/data", str(data)) for name, value in said.items() if name != "PATH"}
+    paths = os.pathsep.join(path for path in sys.path if path)
+    return {**said, "PATH": os.defpath, "PYTHONPATH": paths, "HOME": str(data.parent / "home")}
+
+
+@contextmanager
+def running(words: list[str], data: Path, environment: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
+    """The entry point with these words, until the block ends."""
+    command = [sys.executable, "-m", "rejoinder", *words]
+    with subprocess.Popen(
+        command, cwd=data, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.terminate()
+
+
+def wait_until_healthy(check: list[str], process: subprocess.Popen[str]) -> None:
+    """Ask as the health check asks, until it is content."""
+    deadline = time.monotonic() + 120
+    while subprocess.run([sys.executable, *check[1:]], capture_output=True, check=False).returncode:
+        assert process.poll() is None, process.stdout and process.stdout.read()
+        assert time.monotonic() < deadline
+        time.sleep(0.3)
+
+
+def test_the_command_of_the_image_answers_its_health_check(data: Path) -> None:
+    words, port = json.loads(instructions("CMD")[0]), str(free_port())
+    words = [word.replace("8701", port).replace("0.0.0.0", "127.0.0.1") for word in words]
+    check = [
+        word.replace("8701", port) for word in json.loads(DOCKERFILE.partition("\n    CMD ")[2].partition("\n")[0])
+    ]
+    secret = "x" * 32
+    with running(words, data, {**container_environment(data), "REJOINDER_TOKEN": secret}) as process:
+        wait_until_healthy(check, process)
+        asked = urllib.request.Request(f"http://127.0.0.1:{port}/", headers={"Authorization": f"Bearer {secret}"})
+        with urllib.request.urlopen(asked, timeout=30) as page:
+            assert page.status == 200
+    assert not list((data.parent / "home").iterdir())  # everything that stays is in /data
+
+
+def test_any_other_command_of_the_image_works(data: Path) -> None:
+    with running(["doctor"], data, container_environment(data)) as process:
+        said, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, said
+    assert "This machine gives the expected scores." in said
+    assert str(data / "cache") in said.replace("\n", "")
+
+
+def test_the_annotation_of_the_compose_file_serves_people_from_its_database(data: Path) -> None:
+    postgres = pytest.importorskip("postgres_server", reason="POSIX users are needed")
+    if reason := postgres.why_not():
+        pytest.skip(reason)
+    shutil.copytree(ROOT / "examples", data / "examples")
+    service, port = COMPOSE["services"]["annotation"], str(free_port())
+    url, stop = postgres.start()
+    try:
+        words = [word.replace("8700", port).replace("0.0.0.0", "127.0.0.1") for word in service["command"]]
+        words = [f"--database={url}" if word.startswith("--database=") else word for word in words]
+        check = [word.replace("8700", port) for word in service["healthcheck"]["test"][1:]]
+        with running(words, data, container_environment(data)) as process:
+            wait_until_healthy(check, process)
+            assert process.stdout is not None
+            owner = next(found[0] for line in process.stdout if (found := re.findall(r"http://\S+", line)))
+            opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())  # the link signs in by a cookie
+            with opener.open(owner, timeout=30) as page:
+                assert "How good are these replies?" in page.read().decode()
+    finally:
+        stop()

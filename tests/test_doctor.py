@@ -101,7 +101,7 @@ def test_an_old_version_counts_as_missing() -> None:
 
 
 def test_the_extras_are_those_of_the_project() -> None:
-    assert set(installation.EXTRAS) == set(PYPROJECT["project"]["optional-dependencies"]) - {"dev", "docs"}
+    assert set(installation.EXTRAS) == set(PYPROJECT["project"]["optional-dependencies"]) - {"dev", "docs", "test"}
 
 
 def test_requirements_are_read_as_pip_reads_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,8 @@
-"""The first level: every verb of the command line is there, says what it takes, and its example runs."""
+"""The first level: every verb of the command line is there, says what it takes, and its example runs.
+
+A change of names or parameters that is meant is written down by ``python tests/test_public_api.py`` and shows in the
+diff of ``golden/api.txt``.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,11 @@ import doctest
 import inspect
 import re
 import shutil
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import click
 import pytest
@@ -25,6 +32,61 @@ PAGE = ROOT / "docs" / "python.md"
 OFFLINE = {"adapt", "parse_delorean"}
 # Pages whose Python is about the inside of the package.
 INSIDE = {"design.md"}
+GOLDEN = Path(__file__).parent / "golden" / "api.txt"
+
+
+def describe_api() -> str:
+    """Every public name with its parameters and their defaults; of a class also what it offers."""
+    return "".join(f"{line}\n" for name in rejoinder.__all__ for line in describe(name, getattr(rejoinder, name)))
+
+
+def describe(name: str, found: Any) -> Iterator[str]:
+    if inspect.isclass(found):
+        yield f"class {name}{parameters(found)}"
+        for member in sorted({one for base in found.__mro__[:-1] if is_ours(base) for one in vars(base)}):
+            value = inspect.getattr_static(found, member)
+            if not member.startswith("_") and (callable(value) or isinstance(value, classmethod | staticmethod)):
+                yield f"    .{member}{parameters(getattr(found, member))}"
+            elif not member.startswith("_"):
+                yield f"    .{member}"
+    elif callable(found):
+        yield f"{name}{parameters(found)}"
+    else:
+        yield f"{name}: {type(found).__name__}"
+
+
+def is_ours(base: type) -> bool:
+    return base.__module__.partition(".")[0] == "rejoinder"
+
+
+def parameters(function: Any) -> str:
+    """What a call takes, without types: those may become wider."""
+    try:
+        signature = inspect.signature(function)
+    except ValueError:
+        return "(...)"
+    plain = [one.replace(annotation=inspect.Parameter.empty) for one in signature.parameters.values()]
+    text = str(signature.replace(parameters=plain, return_annotation=inspect.Signature.empty))
+    return re.sub(r"<(?:function |factory|object )?[^<>]*>", "...", text)
+
+
+def test_names_and_parameters_are_those_that_were_published() -> None:
+    published, present = GOLDEN.read_text(encoding="utf-8").splitlines(), describe_api().splitlines()
+    gone, new = [line for line in published if line not in present], [line for line in present if line not in published]
+    assert published == present, (
+        f"not there any more: {gone}; new: {new}. If that is meant: python tests/test_public_api.py, and a line in "
+        "CHANGELOG.md; docs/stability.md says in which version it may change."
+    )
+
+
+def test_a_new_parameter_a_new_default_and_a_lost_method_are_noticed() -> None:
+    def first(a: int, *, b: int = 1) -> None: ...
+    def second(a: int, *, b: int = 2, c: int = 0) -> None: ...
+
+    assert [*describe("f", first), *describe("f", second)] == ["f(a, *, b=1)", "f(a, *, b=2, c=0)"]
+    lines = list(describe("Scores", rejoinder.Scores))
+    assert lines[0].startswith("class Scores(")
+    assert "    .dialogue_scores(self)" in lines
 
 
 @pytest.fixture(scope="module")
@@ -108,3 +170,8 @@ def test_pages_import_from_the_first_level_only(page: Path) -> None:
         if block.language == "python":
             deep = re.findall(r"^\s*(?:from|import) rejoinder\..*", block.text, re.MULTILINE)
             assert not deep, f"{page.name}: {deep}"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"{GOLDEN}\n")
+    GOLDEN.write_text(describe_api(), encoding="utf-8", newline="\n")

@@ -23,7 +23,7 @@ JOBS = ["Did my new prompt make it worse?", "Which replies should we read?", "Wh
 
 def lines_of(job: str) -> list[str]:
     """The commands below a heading, without their comments."""
-    section = README.split(f"\n### {job}\n")[1].split("\n### ")[0]
+    section = re.split(r"\n##+ ", README.split(f"\n### {job}\n")[1])[0]
     block = re.findall(r"^```\n(.*?)^```", section, re.DOTALL | re.MULTILINE)[0]
     return [line.partition("  #")[0].strip() for line in block.splitlines()]
 
@@ -44,6 +44,14 @@ def test_the_lines_of_a_job_work_on_a_fresh_machine(
         assert done.exit_code == 0, f"{line}: {done.output}"
     if job == JOBS[2]:
         assert (tmp_path / "runs" / "chats.html").stat().st_size > 10_000
+
+
+def test_somebody_with_a_minute_sees_the_picture_the_jobs_the_others_the_limits_and_how_to_cite() -> None:
+    headings = re.findall(r"^#{2,3} (.*)$", README, re.MULTILINE)
+    assert headings[:6] == [*JOBS, "How it compares", "Limits", "Citation"]
+    assert re.findall(r"!\[[^]]+\]\(([^)]+)\)", README) == ["docs/report.png"]
+    assert README.index("docs/report.png") < README.index(JOBS[0])
+    assert len(README.partition("## Everything else")[0].split()) < 900
 
 
 def test_the_picture_is_small_and_there() -> None:

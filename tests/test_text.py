@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from importlib import metadata
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -87,3 +89,7 @@ def test_content_words_of_other_languages_are_all_words() -> None:
 def test_only_13a_depends_on_a_package() -> None:
     assert list(tokenizer_details("13a")) == ["sacrebleu"]
     assert tokenizer_details("words") == {}
+
+
+def test_signatures_name_the_release_of_sacrebleu_that_is_compared_with() -> None:
+    assert metadata.version("sacrebleu") == text_module.SACREBLEU

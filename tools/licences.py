@@ -69,7 +69,7 @@ def list_components() -> list[Component]:
     """Every library of the base install and of the extras for users, with all that they require in turn."""
     needed: dict[str, list[str]] = {}
     for extra in ("", *EXTRAS):
-        for name in _find_required("rejoinder", extra):
+        for name in find_required("rejoinder", extra):
             needed.setdefault(name, []).append(extra or "base")
     return [_describe(name, tuple(extras)) for name, extras in sorted(needed.items())]
 
@@ -106,7 +106,7 @@ def model_table() -> Table:
     return Table("Models", ["model", "licence", "from"], rows)
 
 
-def _find_required(root: str, extra: str) -> Iterator[str]:
+def find_required(root: str, extra: str = "") -> Iterator[str]:
     """The names of all libraries that a library requires with an extra, directly or not."""
     open_names, seen = [(root, extra)], set()
     while open_names:

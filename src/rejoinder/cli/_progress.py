@@ -6,7 +6,9 @@ $REJOINDER_PROGRESS=SECONDS as a plain line every SECONDS seconds, for logs. The
 
 from __future__ import annotations
 
+import math
 import os
+import shutil
 import stat
 import sys
 import threading
@@ -14,20 +16,22 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO, cast
 
 import click
 
 from rejoinder.cli._options import VERBOSE
-from rejoinder.cli._terminal import escaped_streams
+from rejoinder.cli._terminal import EscapedStream
 from rejoinder.engines import request_counts
 from rejoinder.errors import SpecError
+from rejoinder.escape import escape_terminal
 from rejoinder.files import size_on_disk
 
 if TYPE_CHECKING:
     from rejoinder.engines.base import Engine
 
 Progress = Callable[[int, int], None]
+_BAR, _REDRAW = 24, 0.1  # characters; seconds
 _INTERVAL_VARIABLE = "REJOINDER_PROGRESS"
 
 
@@ -141,33 +145,75 @@ def progress_bar(task: str, unit: str = "rows") -> Iterator[Progress | None]:
 
 @contextmanager
 def _show_bar(reporter: ProgressReporter) -> Iterator[None]:
-    from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
+    bar = ProgressBar(getattr(sys.stderr, "unescaped", sys.stderr))
 
-    texts = [TextColumn(f"{{task.fields[{name}]}}") for name in ("share", "rate", "failures")]
-    columns = (TextColumn(reporter.task), BarColumn(), texts[0], texts[1], TimeRemainingColumn(), texts[2])
-    console = Console(file=getattr(sys.stderr, "rich_proxied_file", sys.stderr))
-    with (
-        Bar(*columns, console=console, transient=True) as bar,
-        escaped_streams(),
-    ):  # rich replaces both streams; escape what is printed through them
-        task = bar.add_task(reporter.task, total=None, share="", rate="", failures="")
+    def show(done: int, total: int) -> None:
+        reporter.done, reporter.total = done, total
+        bar.draw(reporter)
 
-        def show(done: int, total: int) -> None:
-            reporter.done, reporter.total = done, total
-            speed = bar.tasks[0].finished_speed or bar.tasks[0].speed or done / max(reporter.seconds, 1e-9)
-            bar.update(
-                task,
-                completed=done,
-                total=total or None,
-                share=f"{done:,}/{total:,} {reporter.unit}" if total else f"{done:,} {reporter.unit}",
-                rate=f"{_format_rate(speed)}/s",
-                failures=", ".join(reporter.failure_counts()),
-            )
-
-        reporter.progress = show
+    reporter.progress = show
+    bar.draw(reporter)
+    originals = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = (cast(TextIO, _StreamAboveBar(stream, bar)) for stream in originals)
+    try:
         yield
+    finally:
+        sys.stdout, sys.stderr = originals
+        bar.erase()
+
+
+class ProgressBar:
+    """One line at the bottom of a terminal, drawn at most ten times per second and erased at the end."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._width, self._drawn_at = 0, 0.0
+        self._lock = threading.RLock()
+
+    def draw(self, reporter: ProgressReporter) -> None:
+        """Show how far the work is, unless that was shown just now."""
+        now = time.perf_counter()
+        if now - self._drawn_at < _REDRAW and reporter.done < (reporter.total or math.inf):
+            return
+        line = escape_terminal(_bar_line(reporter))[: shutil.get_terminal_size().columns - 1]
+        with self._lock:
+            self.erase()
+            self._width, self._drawn_at = len(line), now
+            self._write(line)
+
+    def erase(self) -> None:
+        """Leave an empty line."""
+        with self._lock:
+            if self._width:
+                self._write(f"\r{' ' * self._width}\r")
+                self._width = 0
+
+    def _write(self, text: str) -> None:
+        encoding = getattr(self._stream, "encoding", None) or "utf-8"
+        self._stream.write(text.encode(encoding, "replace").decode(encoding))
+        self._stream.flush()
+
+
+def _bar_line(reporter: ProgressReporter) -> str:
+    done, total, rate = reporter.done, reporter.total, reporter.done / max(reporter.seconds, 1e-9)
+    filled = round(_BAR * min(1.0, done / total)) if total else 0
+    parts = [f"{done:,}/{total:,} {reporter.unit}" if total else f"{done:,} {reporter.unit}", f"{_format_rate(rate)}/s"]
+    if total and done:
+        parts.append(f"{_format_clock((total - done) / rate)} left")
+    return " ".join([reporter.task, "━" * filled + "╌" * (_BAR - filled), *parts, ", ".join(reporter.failure_counts())])
+
+
+class _StreamAboveBar(EscapedStream):
+    """A stream whose texts stand above the bar, which the next progress draws again."""
+
+    def __init__(self, stream: TextIO, bar: ProgressBar) -> None:
+        super().__init__(stream)
+        self._bar = bar
+
+    def write(self, text: str) -> int:
+        """Write a text, escaped."""
+        self._bar.erase()
+        return super().write(text)
 
 
 @contextmanager

@@ -15,8 +15,7 @@ class EscapedStream:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        # Rich writes here, since its colours must not be escaped.
-        self.rich_proxied_file: TextIO = getattr(stream, "rich_proxied_file", stream)
+        self.unescaped: TextIO = getattr(stream, "unescaped", stream)  # for colours and a progress bar
 
     def write(self, text: str) -> int:
         """Write a text, escaped."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import string
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 
 from rejoinder.metric import NAN, Metric
 from rejoinder.spec import check_between
+from rejoinder.text.tokens import SACREBLEU
 from rejoinder.types import Pair
 
 Counts: TypeAlias = NDArray[np.int64]
@@ -88,12 +91,34 @@ def _character_codes(text: str) -> tuple[NDArray[np.uint64], int]:
 
 def _count_matches_slowly(first: str, second: str, n: int) -> int:
     """Return the matches of two texts that have too many distinct characters to fit n-grams into an integer."""
-    from collections import Counter
-
     first_counts, second_counts = (
         Counter(text[i : i + n] for i in range(len(text) - n + 1)) for text in (first, second)
     )
     return sum((first_counts & second_counts).values())
+
+
+def count_word_ngrams(texts: Texts, order: int) -> NgramCounts:
+    """Return the counts of word n-grams for pairs of texts (chrF++, Popović 2017)."""
+    counts = np.zeros((3, len(texts), order), np.int64)
+    for row, pair in enumerate(texts):
+        first, second = (_split_words(text) for text in pair)
+        for n in range(1, order + 1):
+            grams = [Counter(zip(*(words[i:] for i in range(n)), strict=False)) for words in (first, second)]
+            counts[:, row, n - 1] = [grams[0].total(), grams[1].total(), (grams[0] & grams[1]).total()]
+    return NgramCounts(*counts)
+
+
+def _split_words(text: str) -> list[str]:
+    """Return the words of a text, with one punctuation mark at the end, or else at the beginning, as its own word."""
+    words: list[str] = []
+    for word in text.split():
+        if len(word) > 1 and word[-1] in string.punctuation:
+            words += [word[:-1], word[-1]]
+        elif len(word) > 1 and word[0] in string.punctuation:
+            words += [word[0], word[1:]]
+        else:
+            words.append(word)
+    return words
 
 
 @dataclass(frozen=True)
@@ -121,23 +146,31 @@ class Chrf(Metric):
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the chrF of each response against its item's references."""
-        if self.word_order:
-            return self._by_sacrebleu(pairs)
         scores = np.full(len(pairs), NAN)
         texts: list[tuple[str, str]] = []
         indices: list[int] = []
         for index, pair in enumerate(pairs):
             reply = self._text(pair.response.text)
-            for reference in pair.item.references if reply else ():
-                if text := self._text(reference.text):
+            for reference in pair.item.references if reply.strip() else ():
+                if (text := self._text(reference.text)).strip():
                     texts.append((reply, text))
                     indices.append(index)
         if texts:
-            np.fmax.at(scores, indices, self._f(count_ngrams(texts, self.order)))
+            np.fmax.at(scores, indices, self._f(self._count(texts)))
         return [float(score) for score in scores]
 
+    def _count(self, texts: Texts) -> NgramCounts:
+        """Return the counts of characters, then those of words."""
+        letters = count_ngrams(
+            [("".join(first.split()), "".join(second.split())) for first, second in texts], self.order
+        )
+        if not self.word_order:
+            return letters
+        words = count_word_ngrams(texts, self.word_order)
+        return NgramCounts(*(np.concatenate(both, axis=1) for both in zip(letters, words, strict=True)))
+
     def _text(self, text: str) -> str:
-        return "".join((text.lower() if self.lowercase else text).split())
+        return text.lower() if self.lowercase else text
 
     def _f(self, counts: NgramCounts) -> NDArray[np.float64]:
         """Return the F-measure of mean precision and mean recall, over the orders that fit into both texts."""
@@ -153,24 +186,9 @@ class Chrf(Metric):
         )
         return np.minimum(1.0, 100 * score / 100)
 
-    def _by_sacrebleu(self, pairs: Sequence[Pair]) -> list[float]:
-        from sacrebleu.metrics.chrf import CHRF
-
-        chrf = CHRF(self.order, self.word_order, self.beta, self.lowercase)
-        scores = []
-        for pair in pairs:
-            references = [r.text for r in pair.item.references if r.text.strip()]
-            if references and pair.response.text.strip():
-                scores.append(min(1.0, chrf.sentence_score(pair.response.text, references).score / 100))
-            else:
-                scores.append(NAN)
-        return scores
-
     def details(self) -> dict[str, str]:
-        """Return the version of sacrebleu."""
-        from sacrebleu import __version__
-
-        return {"sacrebleu": __version__}
+        """Return the release of sacrebleu whose scores these are."""
+        return {"sacrebleu": SACREBLEU}
 
 
 def _mean_over_orders(

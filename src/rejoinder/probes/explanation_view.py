@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import NamedTuple
@@ -14,7 +16,8 @@ from rejoinder.table import Table, format_decimal, shorten_text
 
 _LONGEST = 200  # characters of an utterance that are shown
 _STRONG = 1 / 3  # of the strongest mark: weaker words stay unmarked in plain text
-_SHADES = {1: ("cyan", "bold cyan", "black on cyan"), -1: ("red", "bold red", "white on red")}  # earned, cost
+# The codes of a terminal for earned (cyan) and cost (red): coloured, bold, on a coloured ground.
+_SHADES = {1: ("36", "1;36", "30;46"), -1: ("31", "1;31", "37;41")}
 _UNIT_PLURALS = {"word": "words", "sentence": "sentences", "stretch": "groups of words"}
 
 
@@ -50,15 +53,12 @@ def render_plain(explanation: Explanation) -> str:
 
 def print_explanation(explanation: Explanation) -> None:
     """Print the lines on a terminal, shaded."""
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(highlight=False)
-    for line in render_lines(explanation):
-        segments = ((escape_terminal(segment.text), _mark_style(segment.mark)) for segment in line)
-        console.print(Text.assemble(*segments))
-    legend = ((" earned ", _mark_style(1)), " ", (" cost ", _mark_style(-1)))
-    console.print(Text.assemble(*legend))
+    out = getattr(sys.stdout, "unescaped", sys.stdout)
+    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    is_shaded = not is_plain and (out.isatty() or bool(os.environ.get("FORCE_COLOR")))
+    legend = [MarkedText(" earned ", 1), MarkedText(" "), MarkedText(" cost ", -1)]
+    for line in (*render_lines(explanation), legend):
+        out.write("".join(_shade(segment) if is_shaded else escape_terminal(segment.text) for segment in line) + "\n")
 
 
 def explanation_table(explanation: Explanation) -> Table:
@@ -129,10 +129,11 @@ def _bracket_marked(segment: MarkedText) -> str:
     return f"{{+{segment.text}+}}" if segment.mark > 0 else f"[-{segment.text}-]"
 
 
-def _mark_style(mark: float) -> str:
-    if abs(mark) < 0.1:
-        return ""
-    return _SHADES[1 if mark > 0 else -1][min(2, int(abs(mark) * 3))]
+def _shade(segment: MarkedText) -> str:
+    text = escape_terminal(segment.text)
+    if abs(segment.mark) < 0.1:
+        return text
+    return f"\x1b[{_SHADES[1 if segment.mark > 0 else -1][min(2, int(abs(segment.mark) * 3))]}m{text}\x1b[0m"
 
 
 def _format_place(part: ContextPart) -> str:

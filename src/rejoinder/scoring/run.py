@@ -50,7 +50,7 @@ from rejoinder.scoring.index import ResponseIndex, index_inputs
 from rejoinder.scoring.result import Scores
 from rejoinder.user_function import name_function
 
-_LIBRARIES = ("numpy", "scipy", "orjson", "py3langid", "rapidfuzz", "sacrebleu", "snowballstemmer")
+_LIBRARIES = ("numpy", "scipy", "orjson", "py3langid", "rapidfuzz", "snowballstemmer")
 Progress = Callable[[int, int], None]
 
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,10 +19,7 @@ from rejoinder.models.device import count_threads
 from rejoinder.models.encoder import card as cards
 from rejoinder.models.encoder.pooling import pool_tokens
 from rejoinder.models.encoder.tokenization import read_tokenizer
-
-if TYPE_CHECKING:
-    from tokenizers import Encoding
-
+from rejoinder.models.encoder.word_pieces import TokenizedText
 
 _split_batches = ContextVar("splitting", default=True)
 
@@ -78,9 +75,9 @@ class OnnxEncoder:
         return vectors
 
 
-def separate_special_tokens(encoding: Encoding, vectors: Vectors) -> TokenVectors:
+def separate_special_tokens(encoding: TokenizedText, vectors: Vectors) -> TokenVectors:
     """Return a text's own tokens and their vectors without padding, and the vectors of special tokens separately."""
-    mask = np.array(encoding.special_tokens_mask, bool)
+    mask = np.array(encoding.is_special, bool)
     own, special = np.flatnonzero(~mask), np.flatnonzero(mask)
     tokens = encoding.tokens
     return TokenVectors(tuple(tokens[i] for i in own), vectors[own], vectors[special])

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Protocol
 
-from rejoinder.errors import InputError
+from rejoinder.errors import InputError, MissingExtraError, RejoinderError
 from rejoinder.models.base import Side
+from rejoinder.models.encoder.word_pieces import LocatedToken, TokenizedText, WordPieceTokenizer, read_rules
 
 if TYPE_CHECKING:
-    from tokenizers import Encoding, Tokenizer
-
-
-class LocatedToken(NamedTuple):
-    """Which word of a text a token belongs to, and the characters that it covers."""
-
-    word: int | None
-    start: int
-    end: int
+    from tokenizers import Tokenizer
 
 
 class TextTokenizer:
@@ -27,40 +22,83 @@ class TextTokenizer:
     def __init__(self, serialized: str, max_tokens: int) -> None:
         self.serialized = serialized
         self.max_tokens = max_tokens
-        self._by_side: dict[Side, Tokenizer] = {}
-        self._plain: Tokenizer | None = None
 
-    def encode(self, texts: Sequence[str], cut: Side = "right") -> list[Encoding]:
+    def encode(self, texts: Sequence[str], cut: Side = "right") -> list[TokenizedText]:
         """Return the tokens of each text with their spelling, special tokens included."""
-        return self._tokenizer_for(cut).encode_batch(_replace_surrogates(texts))
+        return self._tokenizer.encode(_replace_surrogates(texts), cut)
 
     def ids(self, texts: Sequence[str], cut: Side = "right") -> list[list[int]]:
         """Return the token ids of each text, special tokens included."""
-        return [encoding.ids for encoding in self._tokenizer_for(cut).encode_batch_fast(_replace_surrogates(texts))]
+        return self._tokenizer.ids(_replace_surrogates(texts), cut)
 
     def pieces(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the ids of each text's own tokens, uncut; what looks like a special token is plain text."""
-        encodings = self._plain_tokenizer().encode_batch_fast(_replace_surrogates(texts), add_special_tokens=False)
-        return [encoding.ids for encoding in encodings]
+        return self._tokenizer.pieces(_replace_surrogates(texts))
 
     def locate(self, text: str) -> list[LocatedToken]:
         """Return where a text's own tokens are in it, uncut."""
-        encoding = self._plain_tokenizer().encode(_replace_surrogates([text])[0], add_special_tokens=False)
-        return [LocatedToken(word, *span) for word, span in zip(encoding.word_ids, encoding.offsets, strict=True)]
+        return self._tokenizer.locate(_replace_surrogates([text])[0])
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return which of the texts are longer than the limit."""
+        return self._tokenizer.truncated(_replace_surrogates(texts))
+
+    @functools.cached_property
+    def _tokenizer(self) -> _Tokenizer:
+        # By the file alone, whatever is installed: the environment changes no number.
+        rules = read_rules(json.loads(self.serialized))
+        if rules is None:
+            return _LibraryTokenizer(self.serialized, self.max_tokens)
+        return WordPieceTokenizer(rules, self.max_tokens)
+
+
+class _Tokenizer(Protocol):
+    """What a tokeniser does; texts have no lone surrogates."""
+
+    def encode(self, texts: Sequence[str], cut: Side) -> list[TokenizedText]: ...
+
+    def ids(self, texts: Sequence[str], cut: Side) -> list[list[int]]: ...
+
+    def pieces(self, texts: Sequence[str]) -> list[list[int]]: ...
+
+    def locate(self, text: str) -> list[LocatedToken]: ...
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]: ...
+
+
+class _LibraryTokenizer:
+    """Any other kind of ``tokenizer.json``, by the library tokenizers."""
+
+    def __init__(self, serialized: str, max_tokens: int) -> None:
+        self._serialized = serialized
+        self._max_tokens = max_tokens
+        self._by_side: dict[Side, Tokenizer] = {}
+        self._plain: Tokenizer | None = None
+
+    def encode(self, texts: Sequence[str], cut: Side) -> list[TokenizedText]:
         return [
-            bool(encoding.overflowing)
-            for encoding in self._tokenizer_for("right").encode_batch_fast(_replace_surrogates(texts))
+            TokenizedText(encoding.ids, encoding.tokens, list(map(bool, encoding.special_tokens_mask)))
+            for encoding in self._tokenizer_for(cut).encode_batch(list(texts))
         ]
+
+    def ids(self, texts: Sequence[str], cut: Side) -> list[list[int]]:
+        return [encoding.ids for encoding in self._tokenizer_for(cut).encode_batch_fast(list(texts))]
+
+    def pieces(self, texts: Sequence[str]) -> list[list[int]]:
+        encodings = self._plain_tokenizer().encode_batch_fast(list(texts), add_special_tokens=False)
+        return [encoding.ids for encoding in encodings]
+
+    def locate(self, text: str) -> list[LocatedToken]:
+        encoding = self._plain_tokenizer().encode(text, add_special_tokens=False)
+        return [LocatedToken(word, *span) for word, span in zip(encoding.word_ids, encoding.offsets, strict=True)]
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        encodings = self._tokenizer_for("right").encode_batch_fast(list(texts))
+        return [bool(encoding.overflowing) for encoding in encodings]
 
     def _plain_tokenizer(self) -> Tokenizer:
         if self._plain is None:
-            from tokenizers import Tokenizer
-
-            plain = Tokenizer.from_str(self.serialized)
-            plain.no_padding()
+            plain = _open_by_library(self._serialized)
             plain.no_truncation()
             plain.encode_special_tokens = True
             self._plain = plain  # only now: another thread may read it at any time
@@ -69,13 +107,20 @@ class TextTokenizer:
     def _tokenizer_for(self, side: Side) -> Tokenizer:
         # Truncation is part of a tokeniser's state: one tokeniser per side, so that calls do not affect each other.
         if side not in self._by_side:
-            from tokenizers import Tokenizer
-
-            tokenizer: Tokenizer = Tokenizer.from_str(self.serialized)
-            tokenizer.no_padding()
-            tokenizer.enable_truncation(self.max_tokens, direction=side)
+            tokenizer = _open_by_library(self._serialized)
+            tokenizer.enable_truncation(self._max_tokens, direction=side)
             self._by_side[side] = tokenizer
         return self._by_side[side]
+
+
+def _open_by_library(serialized: str) -> Tokenizer:
+    try:
+        from tokenizers import Tokenizer
+    except ImportError:
+        raise MissingExtraError("tokenizers", "torch", "a tokeniser of this kind") from None
+    tokenizer: Tokenizer = Tokenizer.from_str(serialized)
+    tokenizer.no_padding()
+    return tokenizer
 
 
 def _replace_surrogates(texts: Sequence[str]) -> list[str]:
@@ -91,6 +136,8 @@ def read_tokenizer(path: Path, max_tokens: int) -> TextTokenizer:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     try:
         tokenizer.encode([""])
+    except RejoinderError:
+        raise
     except Exception as error:  # the library raises plain exceptions
         raise InputError(f"{path}: is not a valid tokenizer.json ({error})") from None
     return tokenizer
