@@ -107,6 +107,20 @@ def test_neither_the_package_nor_its_help_loads_anything_heavy(code: str) -> Non
     assert not set(loaded) & set(HEAVY)
 
 
+def test_the_first_screen_of_help_is_printed_without_click_and_without_any_command() -> None:
+    """What keeps it under five times the start of Python itself, which ``make bench`` measures."""
+    code = "import sys; sys.argv = ['rejoinder', '--help']; import rejoinder.cli; rejoinder.cli.main()\n"
+    code += "print('LOADED', *sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    shown, _, loaded = done.stdout.rpartition("LOADED")
+    assert shown.startswith("Usage: rejoinder ")
+    assert not set(loaded.split()) & {"click", "difflib", "inspect", "json", "numpy", "orjson", "pathlib", "platform"}
+    assert {name for name in loaded.split() if name.startswith("rejoinder")} == {
+        "rejoinder", "rejoinder.cli", "rejoinder.cli._help", "rejoinder.cli._terminal", "rejoinder.errors",
+        "rejoinder.escape", "rejoinder.registry",
+    }  # fmt: skip
+
+
 def test_every_public_name_is_there() -> None:
     for name in rejoinder.__all__:
         assert getattr(rejoinder, name) is not None
