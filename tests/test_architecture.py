@@ -121,6 +121,18 @@ def test_the_first_screen_of_help_is_printed_without_click_and_without_any_comma
     }  # fmt: skip
 
 
+def test_the_first_score_of_a_process_imports_no_more_than_it_needs(tmp_path: Path) -> None:
+    """What keeps it under half a second, which ``make bench`` measures."""
+    (tmp_path / "small.csv").write_text("prompt,response,model\nHow are you?,Fine.,a\nWhere is it?,Here.,a\n")
+    code = "import sys; sys.argv = ['rejoinder', 'score', 'small.csv', '-m', 'aptness']\n"
+    code += "import rejoinder.cli; rejoinder.cli.main(); print('LOADED', *sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    shown, _, loaded = done.stdout.rpartition("LOADED")
+    assert "aptness" in shown
+    assert "onnxruntime" in loaded.split()
+    assert not set(loaded.split()) & {"scipy", "numpy.ma", "http.client", "rejoinder.judges", "sacrebleu", "torch"}
+
+
 def test_every_public_name_is_there() -> None:
     for name in rejoinder.__all__:
         assert getattr(rejoinder, name) is not None

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from rejoinder.errors import InputError
 from rejoinder.models.base import Side
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
+
+
+_Method: TypeAlias = Literal["encode_batch", "encode_batch_fast"]  # the second without positions in the text
 
 
 class LocatedToken(NamedTuple):
@@ -32,11 +36,11 @@ class TextTokenizer:
 
     def encode(self, texts: Sequence[str], cut: Side = "right") -> list[Encoding]:
         """Return the tokens of each text with their spelling, special tokens included."""
-        return self._tokenizer_for(cut).encode_batch(_replace_surrogates(texts))
+        return self._encode_batch("encode_batch", _replace_surrogates(texts), cut)
 
     def ids(self, texts: Sequence[str], cut: Side = "right") -> list[list[int]]:
         """Return the token ids of each text, special tokens included."""
-        return [encoding.ids for encoding in self._tokenizer_for(cut).encode_batch_fast(_replace_surrogates(texts))]
+        return [encoding.ids for encoding in self._encode_batch("encode_batch_fast", _replace_surrogates(texts), cut)]
 
     def pieces(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the ids of each text's own tokens, uncut; what looks like a special token is plain text."""
@@ -54,6 +58,16 @@ class TextTokenizer:
             bool(encoding.overflowing)
             for encoding in self._tokenizer_for("right").encode_batch_fast(_replace_surrogates(texts))
         ]
+
+    def _encode_batch(self, method: _Method, texts: list[str], cut: Side) -> list[Encoding]:
+        """Return the tokens of each text; only those that are too long are cut on the left, by another tokeniser."""
+        encodings: list[Encoding] = getattr(self._tokenizer_for("right"), method)(texts)
+        long = [i for i, encoding in enumerate(encodings) if encoding.overflowing] if cut == "left" else []
+        if long:
+            again = getattr(self._tokenizer_for("left"), method)([texts[i] for i in long])
+            for i, encoding in zip(long, again, strict=True):
+                encodings[i] = encoding
+        return encodings
 
     def _plain_tokenizer(self) -> Tokenizer:
         if self._plain is None:
@@ -84,13 +98,19 @@ def _replace_surrogates(texts: Sequence[str]) -> list[str]:
 
 
 def read_tokenizer(path: Path, max_tokens: int) -> TextTokenizer:
-    """Return the tokeniser of a ``tokenizer.json``."""
+    """Return the tokeniser of a ``tokenizer.json``: the same one for the same file, since it takes time to make."""
     try:
-        tokenizer = TextTokenizer(path.read_text(encoding="utf-8"), max_tokens)
+        serialized = path.read_text(encoding="utf-8")
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     try:
-        tokenizer.encode([""])
+        return _make_tokenizer(serialized, max_tokens)
     except Exception as error:  # the library raises plain exceptions
         raise InputError(f"{path}: is not a valid tokenizer.json ({error})") from None
+
+
+@lru_cache(maxsize=4)
+def _make_tokenizer(serialized: str, max_tokens: int) -> TextTokenizer:
+    tokenizer = TextTokenizer(serialized, max_tokens)
+    tokenizer.encode([""])
     return tokenizer
