@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
+# Tests start Python hundreds of times: each start reads compiled modules, whatever the caller's settings are.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test check bench bench-gpu fuzz mutate docs wheels sbom release clean
 
 $(BIN)/python:
