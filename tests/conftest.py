@@ -26,6 +26,11 @@ if _fits_in_memory():  # a disk would be waited for at each of the thousands of 
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 
 
+if "PYTEST_XDIST_WORKER" in os.environ:  # as many processes as cores: threads of each would wait for each other
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+
+
 @pytest.fixture(scope="session")
 def caches(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of all caches of a run."""
