@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
+# Tests start Python hundreds of times: each start reads compiled modules, whatever the caller's settings are.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test check bench bench-gpu fuzz mutate figures screenshots docs wheels sbom release clean
 
 $(BIN)/python:
@@ -29,14 +32,17 @@ demo: $(VENV)/base.stamp
 	@echo "The results are in runs/demo, the report is runs/demo.html: open it in a browser."
 	@echo "These are example conversations with example ratings: they show the tool and stand for no study."
 
+# Files go to processes whole and in order, so that what the tests of a file share is made once.
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+
 test: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest -n auto
+	$(PYTEST)
 
 check: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n auto
+	$(PYTEST)
 
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks

@@ -1,4 +1,4 @@
-"""Finding the five nearest of all 838,860 turns of the corpus by BM25, beside rank-bm25 and gensim."""
+"""Finding the five nearest of all 838,860 turns of the corpus by BM25, beside rank-bm25, gensim, bm25s and tantivy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from itertools import islice
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,9 @@ from rejoinder.text.tokens import tokenize
 from rejoinder.types import Dialogue, Turn
 
 TURNS = 838_860
-EVERY = 8  # the others are given one turn in so many: all would take them minutes and gigabytes
+EVERY = 8  # rank-bm25 and gensim are given one turn in so many: all would take them minutes and gigabytes
 QUERIES, K = 40, 5
-FLOORS = (50, 10)  # times as fast as rank-bm25 and as gensim
+FLOORS = {"rank-bm25's BM25Okapi": 500, "gensim's AtireBM25Model": 17}  # times as fast; the others have no floor
 _BUILD = """
 import resource, sys, time
 from benchmarks.retrieval import build, ours
@@ -88,9 +88,38 @@ def gensim(texts: list[str]) -> Callable[[str], object]:
     return lambda query: similarity[weigh[words.doc2bow(tokenize(query, "words"))]]
 
 
+def bm25s(texts: list[str]) -> Callable[[str], object]:
+    model = import_module("bm25s").BM25(k1=0.5, b=0.7)
+    model.index([tokenize(text, "words") for text in texts], show_progress=False)
+    return lambda query: model.retrieve([list(tokenize(query, "words"))], k=K, show_progress=False)
+
+
+def tantivy(texts: list[str]) -> Callable[[str], object]:
+    """The search engine in Rust; its own k1 and b are fixed (1.2 and 0.75)."""
+    library = import_module("tantivy")
+    fields = library.SchemaBuilder()
+    fields.add_text_field("text", tokenizer_name="whitespace")
+    index = library.Index(fields.build())
+    writer = index.writer(200_000_000, 1)
+    for text in texts:
+        writer.add_document(library.Document(text=" ".join(tokenize(text, "words"))))
+    writer.commit()
+    writer.wait_merging_threads()
+    index.reload()
+    searcher = index.searcher()
+    schema = index.schema
+
+    def search(query: str) -> object:
+        words = [library.Query.term_query(schema, "text", word) for word in tokenize(query, "words")]
+        return searcher.search(library.Query.boolean_query([(library.Occur.Should, word) for word in words]), K)
+
+    return search
+
+
 def measure() -> list[dict[str, Any]]:
     """Milliseconds of CPU time a query, one query at a time, by turns with the others."""
-    texts = [passage.text for passage in islice(turns(), 0, None, EVERY)]
+    every = [passage.text for passage in turns()]
+    texts = every[::EVERY]
     with tempfile.TemporaryDirectory() as name:
         folder = f"{name}/index"
         seconds, peak = _alone(_BUILD, folder)
@@ -100,11 +129,14 @@ def measure() -> list[dict[str, Any]]:
             "rejoinder": ours(index),
             "rank-bm25's BM25Okapi": rank_bm25(texts),
             "gensim's AtireBM25Model": gensim(texts),
+            "bm25s": bm25s(every),
         }
+        if find_spec("tantivy") is not None:  # not among the development libraries: pip install tantivy
+            calls["tantivy"] = tantivy(every)
         mine, *theirs = _race(calls, random.Random(0).sample(texts, QUERIES)).items()
         size = sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
     return [
-        *(_entry(len(index), len(texts), mine[1], *other, floor) for other, floor in zip(theirs, FLOORS, strict=True)),
+        *(_entry(len(index), len(texts if name in FLOORS else every), mine[1], name, spent) for name, spent in theirs),
         _limit(f"peak memory of indexing {len(index):,} turns and searching them", peak * 1024 / 1e9, "GB", 3.0),
         _limit("opening that index in a fresh process, with imports and a search", opened, "s", 1.0),
         _limit(f"indexing {len(index):,} turns ({size / 1e6:.0f} MB on disk)", seconds, "s", 90.0),
@@ -129,16 +161,17 @@ def _race(calls: dict[str, Callable[[str], object]], queries: list[str]) -> dict
     return {name: seconds / len(queries) * 1e3 for name, seconds in spent.items()}
 
 
-def _entry(size: int, fewer: int, mine: float, other: str, theirs: float, floor: int) -> dict[str, Any]:
-    """One entry of the results; what the others take grows with the turns."""
+def _entry(size: int, fewer: int, mine: float, other: str, theirs: float) -> dict[str, Any]:
+    """One entry of the results; what those with fewer turns take grows with the turns."""
     scaled = theirs * size / fewer
+    over = f" over {fewer:,} of them, {scaled:.1f} ms scaled linearly to all" if fewer < size else ""
     return {
-        "name": f"finding the nearest {K} of {size:,} turns",
+        "name": f"finding the nearest {K} of {size:,} turns, beside {other}",
         "value": round(mine, 3),
         "unit": "ms/query",
-        "against": f"{other}: {theirs:.1f} ms over {fewer:,} of them, {scaled:.1f} ms scaled linearly to all",
+        "against": f"{other}: {theirs:.1f} ms{over}",
         "ratio": round(scaled / mine, 1),
-        "floor": floor,
+        "floor": FLOORS.get(other),
     }
 
 

@@ -85,7 +85,7 @@ def measure_start(repeats: int = 15) -> list[dict[str, Any]]:
             "unit": "s",
             "against": f"python -c pass, {bare:.4f} s",
             "ratio": round(full / bare, 2),
-            "floor": 12.0,
+            "floor": 5.0,
             "at_most": True,
         }
     ]

@@ -3,17 +3,44 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from tests.skips import pytest_configure, pytest_sessionfinish, pytest_terminal_summary  # noqa: F401
 
+_MEMORY = Path("/dev/shm")
+_ENOUGH = 4 * 2**30  # bytes
+
+
+def _fits_in_memory() -> bool:
+    """Whether this system has a file system in memory with room for what tests write, from which programs can run."""
+    if not hasattr(os, "statvfs") or not _MEMORY.is_dir():
+        return False
+    about = os.statvfs(_MEMORY)
+    return about.f_bavail * about.f_frsize >= _ENOUGH and not about.f_flag & getattr(os, "ST_NOEXEC", 0)
+
+
+if _fits_in_memory():  # a disk would be waited for at each of the thousands of files that must survive a power failure
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
+
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # as many processes as cores: threads of each would wait for each other
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+
+
+@pytest.fixture(scope="session")
+def caches(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of all caches of a run."""
+    return tmp_path_factory.mktemp("caches")
+
 
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own_cache(caches: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """No test reads or writes the user's cache."""
-    folder = tmp_path_factory.mktemp("cache")
+    folder = Path(tempfile.mkdtemp(dir=caches))  # mktemp would list the folders of all earlier tests, each time
     monkeypatch.setenv("REJOINDER_CACHE", str(folder))
     monkeypatch.setenv("REJOINDER_CONFIG", str(folder / "config"))
     monkeypatch.delenv("REJOINDER_WEIGHTS", raising=False)

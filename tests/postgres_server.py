@@ -45,7 +45,7 @@ def start() -> tuple[str, Callable[[], None]]:
     given = os.environ.get("REJOINDER_POSTGRES")
     if given:
         return given, lambda: None
-    folder = Path(tempfile.mkdtemp(prefix="rejoinder-postgres-"))
+    folder = Path(tempfile.mkdtemp(prefix="rejoinder-postgres-", dir=os.environ.get("PYTEST_DEBUG_TEMPROOT")))
     user = "postgres" if os.geteuid() == 0 else getpass.getuser()
     if os.geteuid() == 0:
         shutil.chown(folder, "postgres")

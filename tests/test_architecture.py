@@ -107,6 +107,32 @@ def test_neither_the_package_nor_its_help_loads_anything_heavy(code: str) -> Non
     assert not set(loaded) & set(HEAVY)
 
 
+def test_the_first_screen_of_help_is_printed_without_click_and_without_any_command() -> None:
+    """What keeps it under five times the start of Python itself, which ``make bench`` measures."""
+    code = "import sys; sys.argv = ['rejoinder', '--help']; import rejoinder.cli; rejoinder.cli.main()\n"
+    code += "print('LOADED', *sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    shown, _, loaded = done.stdout.rpartition("LOADED")
+    assert shown.startswith("Usage: rejoinder ")
+    assert not set(loaded.split()) & {"click", "difflib", "inspect", "json", "numpy", "orjson", "pathlib", "platform"}
+    assert {name for name in loaded.split() if name.startswith("rejoinder")} == {
+        "rejoinder", "rejoinder.cli", "rejoinder.cli._help", "rejoinder.cli._terminal", "rejoinder.errors",
+        "rejoinder.escape", "rejoinder.registry",
+    }  # fmt: skip
+
+
+def test_the_first_score_of_a_process_imports_no_more_than_it_needs(tmp_path: Path) -> None:
+    """What keeps it under half a second, which ``make bench`` measures."""
+    (tmp_path / "small.csv").write_text("prompt,response,model\nHow are you?,Fine.,a\nWhere is it?,Here.,a\n")
+    code = "import sys; sys.argv = ['rejoinder', 'score', 'small.csv', '-m', 'aptness']\n"
+    code += "import rejoinder.cli; rejoinder.cli.main(); print('LOADED', *sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    shown, _, loaded = done.stdout.rpartition("LOADED")
+    assert "aptness" in shown
+    assert "onnxruntime" in loaded.split()
+    assert not set(loaded.split()) & {"scipy", "numpy.ma", "http.client", "rejoinder.judges", "sacrebleu", "torch"}
+
+
 def test_every_public_name_is_there() -> None:
     for name in rejoinder.__all__:
         assert getattr(rejoinder, name) is not None

@@ -92,6 +92,19 @@ def test_every_command_is_in_a_group_and_says_what_it_does() -> None:
         assert not entry.summary.endswith("..."), f"the summary of {entry.name} is too long"
 
 
+def test_what_the_help_reads_from_the_text_of_a_command_is_what_its_module_defines() -> None:
+    for name in program.list_commands(CONTEXT):
+        assert _help._read_entry(name) == _help._import_entry(name)
+
+
+@pytest.mark.parametrize(("columns", "width"), [(40, 50), (60, 58), (80, 78), (130, 108)])
+def test_the_first_screen_is_as_wide_as_the_terminal(columns: int, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    shown = _help.first_screen()
+    assert max(map(len, shown.splitlines())) <= width
+    assert shown == CliRunner().invoke(program, ["--help"], prog_name="rejoinder", terminal_width=width).output
+
+
 @pytest.mark.parametrize("words", [["--help"], ["help"], []])
 def test_the_first_screen_of_help_fits_a_terminal_and_names_every_command(words: list[str]) -> None:
     shown = CliRunner().invoke(program, words, prog_name="rejoinder", terminal_width=80).output

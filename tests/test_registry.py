@@ -125,5 +125,5 @@ def test_a_folder_is_listed_again_only_when_it_changes(monkeypatch: pytest.Monke
 
     sample = take_sample(b"prompt,response\nHi.,Hello.\n", "replies.csv")
     assert detect_format(sample) == "csv"
-    monkeypatch.setattr("pkgutil.iter_modules", lambda folder: pytest.fail("listed again"))
+    monkeypatch.setattr("rejoinder.registry._list_modules", lambda folder: pytest.fail("listed again"))
     assert detect_format(sample) == "csv"

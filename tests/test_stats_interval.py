@@ -18,6 +18,7 @@ from rejoinder.stats.interval import (
     skewed_mean_interval,
 )
 from rejoinder.stats.resampling import percentile_interval
+from rejoinder.stats.student import t_quantile
 
 
 def test_without_clusters_it_is_the_t_interval() -> None:
@@ -26,6 +27,12 @@ def test_without_clusters_it_is_the_t_interval() -> None:
     found = mean_interval(x, level=0.9)
     assert found[:3] == pytest.approx((x.mean(), low, high), abs=1e-12)
     assert found[3:] == (30, 0, 30, None)
+
+
+def test_the_table_of_quantiles_is_that_of_scipy() -> None:
+    table = [t_quantile(degrees, 0.975) for degrees in range(1, 1003)]  # the last two are computed
+    np.testing.assert_allclose(table, stats.t.ppf(0.975, range(1, 1003)), rtol=1e-12)
+    assert t_quantile(7, 0.95) == pytest.approx(stats.t.ppf(0.95, 7), rel=1e-12)
 
 
 def test_clusters_by_hand() -> None:

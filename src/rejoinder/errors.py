@@ -14,7 +14,6 @@ Any other exception is a bug of rejoinder.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 _MAX_NAMES = 16  # in one error sentence
@@ -50,6 +49,8 @@ class RunError(RejoinderError):
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return the end of an error sentence: the nearest known names, or all of them."""
+    import difflib
+
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
     if close:

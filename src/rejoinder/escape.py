@@ -3,7 +3,6 @@ spreadsheet, Markdown or HTML."""
 
 from __future__ import annotations
 
-import html
 import re
 
 # What must not appear in a page unchanged: control characters (except tab and newline) become visible symbols, and
@@ -51,4 +50,6 @@ def replace_control_characters(text: str) -> str:
 
 def escape_html(text: str) -> str:
     """The text escaped for an element or a quoted attribute."""
+    import html
+
     return html.escape(replace_control_characters(text))

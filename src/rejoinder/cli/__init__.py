@@ -7,62 +7,26 @@ import errno
 import io
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import click
-
-from rejoinder import __version__
-from rejoinder.cli._help import command_module, command_names, write_first_screen
+from rejoinder.cli._help import command_module, first_screen
 from rejoinder.cli._terminal import escaped_streams
-from rejoinder.errors import RejoinderError, nearest, shorten_path
+from rejoinder.errors import RejoinderError, shorten_path
 from rejoinder.escape import hide_credentials
+
+if TYPE_CHECKING:
+    from rejoinder.cli._program import program as program
 
 _WRITE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO)  # these errors do not name a file
 
 
-class Commands(click.Group):
-    """The folder is the registry: ``rejoinder/cli/NAME.py`` holds the click command ``command``.
+def __getattr__(name: str) -> Any:
+    """Import the program only where it is asked for: click alone takes twice as long to import as Python to start."""
+    if name != "program":
+        raise AttributeError(f"module 'rejoinder.cli' has no attribute {name!r}")
+    from rejoinder.cli._program import program
 
-    The file also says in which ``GROUP`` of the help the command is, its place among the most used (``COMMON``), and
-    whether it is ``RESUMABLE``: "always", or "with output" if it keeps finished work beside its output.
-    """
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all commands."""
-        return sorted(command_names())
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return one command; its module is imported only now."""
-        command = getattr(command_module(cmd_name), "command", None)
-        return command if isinstance(command, click.Command) else None
-
-    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the first screen: the most used commands, and all others by name."""
-        write_first_screen(formatter, self.help or "")
-
-    def main(self, *args: Any, **settings: Any) -> Any:
-        """Run a command; control characters in what it prints are escaped."""
-        with escaped_streams():
-            return super().main(*args, **settings)
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that was typed; an unknown name is an error that suggests the nearest one."""
-        name = args[0]
-        if self.get_command(ctx, name) is None and not name.startswith("-"):
-            raise click.UsageError(f"no command is called {name!r}; {nearest(name, self.list_commands(ctx))}")
-        return super().resolve_command(ctx, args)
-
-
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.version_option(__version__, prog_name="rejoinder")
-@click.pass_context
-def program(ctx: click.Context) -> None:
-    """Measure how good a chatbot's replies are. Start with: rejoinder score FILE"""
-    from rejoinder.cli._notes import show_notes
-
-    show_notes(ctx.invoked_subcommand not in ("score", "import"))  # these two say it in their summaries
+    return program
 
 
 def main() -> None:
@@ -74,18 +38,19 @@ def main() -> None:
 def _run_program() -> None:
     try:
         _check_streams()
-        status = program.main(prog_name="rejoinder", standalone_mode=False)
+        if sys.argv[1:] in (["-h"], ["--help"]):
+            sys.stdout.write(first_screen())
+            status = 0
+        else:
+            from rejoinder.cli._program import run_command
+
+            status = run_command()
         sys.stdout.flush()  # a full disk must show here, not when Python ends
-        if isinstance(status, int) and status:  # click gives back the status of an Exit
+        if status:
             sys.exit(status)
     except RejoinderError as error:
         _print_error_and_exit(str(error))
-    except click.UsageError as error:
-        where = f" (see: {error.ctx.command_path} --help)" if error.ctx else ""
-        _print_error_and_exit(error.format_message() + where)
-    except click.ClickException as error:
-        _print_error_and_exit(error.format_message())
-    except (click.exceptions.Abort, KeyboardInterrupt):
+    except KeyboardInterrupt:
         print("rejoinder: stopped" + "; run the same command again to continue" * _is_resumable(), file=sys.stderr)
         if "ray" in sys.modules:
             _exit_now(130)

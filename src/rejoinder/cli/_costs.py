@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 
 def add_costs(table: Table, about: Mapping[str, Any]) -> Table:
     """A table with a note for each metric whose answers were paid."""
+    paid = [one for one in about["metrics"] if "cost" in one]
+    if not paid:
+        return table
     from rejoinder.judges.answer_summary import describe_cost
 
-    costs = [f"{one['spec']}: {describe_cost(one['cost'])}" for one in about["metrics"] if "cost" in one]
-    return replace(table, notes=[*table.notes, *costs])
+    return replace(table, notes=[*table.notes, *(f"{one['spec']}: {describe_cost(one['cost'])}" for one in paid)])
 
 
 def print_costs(estimates: Sequence[CostEstimate], form: str) -> None:

@@ -188,9 +188,11 @@ def _write_report(folder: Path, file: Path) -> None:
 
 def _print_answers(parts: Sequence[Mapping[str, Any]]) -> None:
     """Print which answers of judges could not be read and why; ``parts`` are the summaries of a run's parts."""
+    specs = dict.fromkeys(spec for part in parts for spec in part)
+    if not specs:
+        return
     from rejoinder.judges.answer_summary import add_summaries, describe_summary
 
-    specs = dict.fromkeys(spec for part in parts for spec in part)
     for spec in specs:
         name = spec if len(specs) > 1 else spec.partition("(")[0]
         for sentence in describe_summary(add_summaries([part[spec] for part in parts if spec in part])):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Hashable, Sequence
 from typing import Any, TypeAlias, get_args
 
@@ -23,7 +24,7 @@ LARGEST = 1e150
 
 def as_floats(values: Numbers, name: str, ndim: int = 1) -> Floats:
     """The values as an array of float64; None and masked entries become NaN."""
-    if isinstance(values, np.ma.MaskedArray):
+    if "numpy.ma" in sys.modules and isinstance(values, np.ma.MaskedArray):  # else np.ma would be imported for nothing
         values = np.where(np.ma.getmaskarray(values), NAN, np.ma.getdata(values))
     try:
         array = np.asarray(values)

@@ -23,7 +23,7 @@ class TiedValues(NamedTuple):
 
 def ties(values: Floats) -> TiedValues:
     """The groups of equal values, from the smallest to the largest; there must be no NaN."""
-    order = np.argsort(values, kind="stable")
+    order = np.argsort(values)
     ordered = values[order]
     new = np.ones(len(values), dtype=bool)
     new[1:] = ordered[1:] != ordered[:-1]
@@ -91,7 +91,7 @@ def spearman(first: Numbers, second: Numbers) -> Correlation:
 
 
 def kendall(first: Numbers, second: Numbers) -> Correlation:
-    """Kendall's tau-b (Kendall 1945), counted in O(n log n).
+    """Kendall's tau-b (Kendall 1945), without comparing all pairs.
 
     p is exact when there are no ties and n is at most 33 (or at most one pair is out of order), else normal with the
     variance corrected for ties.
@@ -101,10 +101,17 @@ def kendall(first: Numbers, second: Numbers) -> Correlation:
         return empty
     n = len(x)
     ties_x, ties_y = ties(x), ties(y)
-    joint_counts = ties((ties_x.codes * n + ties_y.codes).astype(np.float64)).counts
     total = n * (n - 1) // 2
-    tied_x, tied_y, tied_both = (_pairs_within(counts) for counts in (ties_x.counts, ties_y.counts, joint_counts))
-    discordant = count_inversions(ties_y.codes[np.lexsort((ties_y.codes, ties_x.codes))])
+    tied_x, tied_y = (_pairs_within(counts) for counts in (ties_x.counts, ties_y.counts))
+    by_first = np.empty(n, dtype=np.int64)  # the codes of the second in the order of the first
+    if tied_x == 0:
+        by_first[ties_x.codes] = ties_y.codes
+        tied_both = 0
+    else:
+        keys = np.sort(ties_x.codes * n + ties_y.codes)
+        by_first = keys % n
+        tied_both = _pairs_within(np.diff(np.append(np.flatnonzero(np.diff(keys, prepend=-1)), n)))
+    discordant = count_inversions(by_first)
     surplus = total - tied_x - tied_y + tied_both - 2 * discordant  # concordant minus discordant pairs
     tau = surplus / math.sqrt(total - tied_x) / math.sqrt(total - tied_y)
     few = min(discordant, total - discordant)
@@ -118,19 +125,43 @@ def kendall(first: Numbers, second: Numbers) -> Correlation:
 def count_inversions(codes: Ints) -> int:
     """The number of pairs in decreasing order.
 
-    Bit by bit from the highest: two numbers that agree in all higher bits are inverted when the earlier has a one and
-    the later a zero; the numbers are kept stably sorted by the higher bits.
+    Equal codes are told apart by their place, which inverts none. Then places and codes are cut into blocks of one
+    size. A pair in two blocks of places and two of codes is counted by the table of how many codes of each block are in
+    each block of places; a pair in one block of either kind is compared. With blocks of about the cube root of n, both
+    take O(n^(4/3)) steps, all of them in numpy.
     """
+    n = len(codes)
+    if n < 2:
+        return 0
+    if codes.max(initial=-1) + 1 != n or not np.bincount(codes, minlength=n).all():
+        order = np.argsort(codes, kind="stable")
+        codes = np.empty(n, dtype=np.int64)
+        codes[order] = np.arange(n)
+    bits = round(math.log2(5 * n ** (1 / 3)))
+    blocks = -(-n >> bits)  # rounded up
+    indices = np.arange(blocks << bits)
+    padded = indices.copy()  # the last block is filled up by codes that are in order
+    padded[:n] = codes
+    places = np.empty_like(padded)
+    places[padded] = indices
+    table = np.bincount((indices >> bits) * blocks + (padded >> bits), minlength=blocks * blocks)
+    counts = table.reshape(blocks, blocks).astype(np.float64)
+    before = np.cumsum(counts, axis=0) - counts
+    larger_before = np.cumsum(before[:, ::-1], axis=1)[:, ::-1] - before
+    across = int(np.vdot(larger_before, counts))  # sums of whole numbers below 2^53: exact
+    return across + _inversions_within(padded, 1 << bits) + _inversions_within(places >> bits, 1 << bits)
+
+
+def _inversions_within(values: Ints, size: int) -> int:
+    """The number of pairs in decreasing order within blocks of one size."""
+    small = values.astype(np.int16 if values.max(initial=0) < 2**15 else np.int32)
+    columns = small.reshape(-1, size).T.ravel()  # the first of every block, the second of every block, ...
+    step = len(values) // size
+    larger = np.empty(len(values), dtype=bool)
     count = 0
-    ordered = codes
-    for bit in reversed(range(int(codes.max(initial=0)).bit_length())):
-        ones = (ordered >> bit) & 1
-        before = np.cumsum(ones) - ones
-        prefix = ordered >> (bit + 1)
-        starts = np.flatnonzero(np.diff(prefix, prepend=-1))
-        sizes = np.diff(np.append(starts, len(codes)))
-        count += int(((before - np.repeat(before[starts], sizes)) * (1 - ones)).sum())
-        ordered = ordered[np.argsort(ordered >> bit, kind="stable")]
+    for distance in range(step, len(values), step):
+        part = np.greater(columns[:-distance], columns[distance:], out=larger[:-distance])
+        count += int(np.count_nonzero(part))
     return count
 
 
@@ -183,7 +214,7 @@ def _exact_p(n: int, few: int) -> float:
 def _normal_p(n: int, surplus: int, x: Ints, y: Ints) -> float:
     """The tie-corrected normal approximation (Kendall 1970, chapter 4)."""
     m = float(n) * (n - 1)
-    fx, fy = x.astype(np.float64), y.astype(np.float64)
+    fx, fy = (counts[counts > 1].astype(np.float64) for counts in (x, y))
     pairs = [float((f * (f - 1)).sum()) for f in (fx, fy)]
     triples = [float((f * (f - 1) * (f - 2)).sum()) for f in (fx, fy)]
     fives = [float((f * (f - 1) * (2 * f + 5)).sum()) for f in (fx, fy)]

@@ -25,6 +25,7 @@ from rejoinder.stats.arrays import (
     check_same_length,
     encode_labels,
 )
+from rejoinder.stats.student import t_quantile
 from rejoinder.table import Estimate
 
 
@@ -42,8 +43,6 @@ class Interval(NamedTuple):
 
 def mean_interval(values: Numbers, clusters: Labels | None = None, level: float = 0.95) -> Interval:
     """The mean of the values that are not missing, with its cluster-robust interval."""
-    from scipy.special import stdtrit
-
     x = as_floats(values, "values")
     check_probability(level, "level")
     known = ~np.isnan(x)
@@ -65,7 +64,7 @@ def mean_interval(values: Numbers, clusters: Labels | None = None, level: float 
     with np.errstate(over="ignore"):  # values near the largest float give an infinite interval
         sums = np.bincount(codes, weights=(x - mean) / len(x))
         error = math.sqrt(n_clusters / (n_clusters - 1)) * float(np.linalg.norm(sums))
-    margin = float(stdtrit(n_clusters - 1, (1 + level) / 2)) * error
+    margin = t_quantile(n_clusters - 1, (1 + level) / 2) * error
     return empty._replace(value=mean, low=mean - margin, high=mean + margin)
 
 
@@ -76,8 +75,6 @@ def skewed_mean_interval(values: Numbers, clusters: Labels | None = None, level:
     to hold few of them is too high, and so is its precision. Hall's transformation moves both ends with the skewness of
     the cluster totals. The wider end of the two intervals is taken on either side.
     """
-    from scipy.special import stdtrit
-
     interval = mean_interval(values, clusters, level)
     if not interval.high > interval.low or interval.n_clusters < 3:
         return interval
@@ -92,7 +89,7 @@ def skewed_mean_interval(values: Numbers, clusters: Labels | None = None, level:
         return interval
     skewness = n / ((n - 1) * (n - 2)) * float(((totals / scale) ** 3).sum())
     slope = skewness / (3 * math.sqrt(n))
-    t = float(stdtrit(n - 1, (1 + level) / 2))
+    t = t_quantile(n - 1, (1 + level) / 2)
     error = (interval.high - interval.value) / t
     ends = [interval.value - error * _invert_hall(reach, skewness, slope, n) for reach in (t, -t)]
     return interval._replace(low=min(interval.low, ends[0]), high=max(interval.high, ends[1]))
@@ -111,13 +108,11 @@ def share_interval(values: Numbers, clusters: Labels | None = None, level: float
     zeros and ones, and never less than 1 (Korn and Graubard 1998). Where all values are 0 or all are 1 there is no
     variance, and each cluster counts as one row. Student's t replaces the normal quantile.
     """
-    from scipy.special import stdtrit
-
     interval = mean_interval(values, clusters, level)
     mean, n = interval.value, interval.n
     if math.isnan(mean) or interval.n_clusters < 2:
         return interval._replace(low=NAN, high=NAN)
-    t = float(stdtrit(interval.n_clusters - 1, (1 + level) / 2))
+    t = t_quantile(interval.n_clusters - 1, (1 + level) / 2)
     independent = mean * (1 - mean) / n * interval.n_clusters / (interval.n_clusters - 1)
     effect = n / interval.n_clusters
     if independent > 0 and interval.high > interval.low:

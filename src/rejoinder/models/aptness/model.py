@@ -6,6 +6,7 @@ Contexts are lists of utterances, oldest first. A blank context or reply has no 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache
 from pathlib import Path
 
@@ -61,6 +62,8 @@ class AptnessModel:
         """Return the probability that each reply is the true one rather than another of the same kind of dialogue."""
         known, contexts, replies = _select_spoken(contexts, replies)
         weights = self.card.calibration[model]
+        if {"bi", "cross"} <= weights.keys():
+            self._open_both()
         features: dict[str, Numbers] = {}
         if "bi" in weights:
             features["bi"] = self._bi.scores(self.encoder, contexts, replies)
@@ -110,6 +113,15 @@ class AptnessModel:
         sizes = dict(zip(distinct, map(len, self._tokenizer.pieces(distinct)), strict=True))
         said = [[sizes[text] for text in context if sizes[text]] for context in contexts]
         return [sum(context) + max(0, len(context) - 1) for context in said], [sizes[text] for text in replies]
+
+    def _open_both(self) -> None:
+        """Open the two networks at the same time: the first score of a process mostly waits for them."""
+        if "_cross" in vars(self):
+            return
+        with ThreadPoolExecutor(1) as pool:
+            cross = pool.submit(getattr, self, "_cross")
+            _ = self._bi, self.encoder
+            cross.result()
 
     @cached_property
     def _bi(self) -> BiScorer:

@@ -11,7 +11,6 @@ from rejoinder.model_use import ModelUse, record_use
 from rejoinder.models.aptness import card
 from rejoinder.models.base import Encoder
 from rejoinder.models.catalog.entries import MODELS, Shipped
-from rejoinder.models.catalog.hub import find_in_hub_cache
 from rejoinder.models.catalog.manifest import ModelMissingError, require_model
 from rejoinder.models.encoder import card as cards
 from rejoinder.models.encoder.cache import CachedEncoder
@@ -74,6 +73,8 @@ def find_encoder_folder(name: str) -> tuple[Path, str]:
     elif Path(plain).is_dir():
         folder = Path(plain)
     elif plain != name:
+        from rejoinder.models.catalog.hub import find_in_hub_cache
+
         cached = find_in_hub_cache(plain)
         if cached is None:
             raise ModelMissingError(plain)

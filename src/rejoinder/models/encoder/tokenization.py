@@ -129,15 +129,21 @@ def _replace_surrogates(texts: Sequence[str]) -> list[str]:
 
 
 def read_tokenizer(path: Path, max_tokens: int) -> TextTokenizer:
-    """Return the tokeniser of a ``tokenizer.json``."""
+    """Return the tokeniser of a ``tokenizer.json``: the same one for the same file, since it takes time to make."""
     try:
-        tokenizer = TextTokenizer(path.read_text(encoding="utf-8"), max_tokens)
+        serialized = path.read_text(encoding="utf-8")
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     try:
-        tokenizer.encode([""])
+        return _make_tokenizer(serialized, max_tokens)
     except RejoinderError:
         raise
     except Exception as error:  # the library raises plain exceptions
         raise InputError(f"{path}: is not a valid tokenizer.json ({error})") from None
+
+
+@functools.lru_cache(maxsize=4)
+def _make_tokenizer(serialized: str, max_tokens: int) -> TextTokenizer:
+    tokenizer = TextTokenizer(serialized, max_tokens)
+    tokenizer.encode([""])
     return tokenizer
