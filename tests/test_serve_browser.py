@@ -12,16 +12,10 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("playwright.sync_api")
 
-from tests.annotate_chromium import chromium, needs_chromium, opened
+from tests.annotate_chromium import needs_chromium, opened
 from tests.serve_site import NASTY, library_at, serving
 
 pytestmark = needs_chromium
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

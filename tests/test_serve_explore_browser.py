@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,17 +13,10 @@ pytest.importorskip("playwright.sync_api")
 
 import rejoinder
 from rejoinder.scoring.run import Plan, run
-from tests.annotate_chromium import chromium, needs_chromium, opened, press
-from tests.serve_site import TOKEN, library_at, records, serving, write_lines
+from tests.annotate_chromium import needs_chromium, opened, press
+from tests.serve_site import FIRST_LOOKS, first_look, library_at, records, serving, write_lines
 
 pytestmark = needs_chromium
-FIRST_LOOKS = ("/runs/chats", "/runs/chats/replies", "/runs", "/compare?old=chats&new=later")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
@@ -34,13 +26,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
         for path in FIRST_LOOKS:
             first_look(found[0] + path)
         yield found
-
-
-def first_look(address: str) -> None:
-    """Wait as a program does until a page is computed, so that no browser sees the progress instead."""
-    request = urllib.request.Request(address, headers={"Authorization": f"Bearer {TOKEN}"})
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        assert answer.status == 200
 
 
 @pytest.fixture
