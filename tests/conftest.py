@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,3 +56,12 @@ def published() -> Path:
     if not folder or not Path(folder).is_dir():
         pytest.skip("REJOINDER_DATA names no folder of published sets")
     return Path(folder)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A headless Chromium, the same for all tests of a module."""
+    from tests.annotate_chromium import chromium
+
+    with chromium() as started:
+        yield started

@@ -6,6 +6,7 @@ import contextlib
 import json
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from rejoinder.server.pages.library import RunLibrary
 
 TOKEN = "a-token-for-tests-only"
 URL = "http://127.0.0.1:8701"
+FIRST_LOOKS = ("/runs/chats", "/runs/chats/replies", "/runs", "/compare?old=chats&new=later")
 NASTY = "<script>alert('x')</script><img src=x onerror=alert(1)>\"&'{{7*7}}"
 SAID = {"good": "Yes, the kitchen is open until nine.", "bad": "Bananas are yellow, are they not?"}
 
@@ -127,3 +129,10 @@ def serving(*arguments: str) -> Iterator[tuple[str, str]]:
             yield link.partition("/r/")[0], link
         finally:
             process.kill()
+
+
+def first_look(address: str) -> None:
+    """Wait as a program does until a page is computed, so that no browser sees the progress instead."""
+    request = urllib.request.Request(address, headers={"Authorization": f"Bearer {TOKEN}"})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        assert answer.status == 200

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("playwright.sync_api")
 
-from tests.annotate_chromium import AXE, AXE_SHA256, chromium, needs_axe, needs_chromium
+from tests.annotate_chromium import AXE, AXE_SHA256, needs_axe, needs_chromium
 from tests.annotate_gallery import PAGES, Shown
 from tests.annotate_site import stores_are_closed  # noqa: F401
 
@@ -26,12 +25,6 @@ PLAIN = ("too-many-requests",)  # a text without markup has no language, no titl
 # Of the rules that are off by default, the one of WCAG 2.2: whether fingers can hit what they should.
 RUN = "axe.run(document, {resultTypes: ['violations'], preload: false, rules: {'target-size': {enabled: true}}})"
 pytestmark = [needs_chromium, needs_axe]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.mark.parametrize("pages", PAGES)

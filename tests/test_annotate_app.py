@@ -496,6 +496,10 @@ def test_every_export_can_be_downloaded_or_says_why_not(tmp_path: Path) -> None:
         if found.status_code == 200:
             assert found.headers["content-disposition"].startswith("attachment")
     assert owner.get("/owner/export/nonsense").status_code == 404
+    texts = entered(store_of(write_project(tmp_path / "texts", "write")), "chief", "owner").get("/owner/export").text
+    assert 'href="/owner/export/texts"' in texts
+    assert 'href="/owner/export/ratings"' not in texts
+    assert texts.count("This project collects texts, so there are none.") == 2
 
 
 def test_the_export_is_read_by_the_toolkit(tmp_path: Path) -> None:

@@ -400,6 +400,9 @@ def test_too_many_requests_are_told_when_to_come_again(tmp_path: Path) -> None:
     found = client.get("/")
     assert found.status_code == 429
     assert 1 <= int(found.headers["retry-after"]) <= 10
+    page = client.get("/", headers={"Accept": "text/html"})
+    assert page.status_code == 429
+    assert "<h1>Please try again later</h1>" in page.text
 
 
 def test_another_raters_assignment_cannot_be_answered_or_seen(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +17,11 @@ pytest.importorskip("httpx2")
 import httpx2 as httpx
 
 from rejoinder.cli import program
-from tests.annotate_chromium import chromium, needs_chromium, opened, press, title
+from tests.annotate_chromium import needs_chromium, opened, press, title
 from tests.annotate_site import EXERCISE, FORMS, answered, serving, write_project
 
 pytestmark = needs_chromium
 WIDTHS = (1280, 360)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
 
 
 def send(page: Any, *keys: str) -> None:

@@ -6,7 +6,6 @@ With REJOINDER_SHOTS a folder gets a picture of some pages.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +14,13 @@ import pytest
 pytest.importorskip("playwright.sync_api")
 pytest.importorskip("markdown_it", reason="the site needs rejoinder[docs]")
 
-from tests.annotate_chromium import AXE, chromium, needs_axe, needs_chromium, opened
+from tests.annotate_chromium import AXE, needs_axe, needs_chromium, opened
 from tools.docsite.build import build
 
 SHOTS = os.environ.get("REJOINDER_SHOTS")
 SOME = ["index", "start", "guide", "metrics", "papers/scarce", "commands/train", "api/rejoinder.scoring", "results/idk"]
 RUN = "axe.run(document, {resultTypes: ['violations'], preload: false, rules: {'target-size': {enabled: true}}})"
 pytestmark = needs_chromium
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

@@ -341,6 +341,17 @@ def test_a_system_whose_lead_is_reversed_on_shared_items_is_not_called_ahead(tmp
     assert found.sentence == "No clear winner by rouge_l: easy comes first, but its lead may be chance."
 
 
+def test_systems_with_the_same_mean_share_the_first_place(tmp_path: Path) -> None:
+    records: list[Record] = []
+    for i in range(4):
+        records.append(Item(f"i{i}", (Turn("Well?"),), (Reference("one two three four"),)))
+        records += [Response(f"i{i}/{system}", f"i{i}", system, "one two x y") for system in ("here", "there")]
+    findings = compute_findings(run_of(tmp_path, records, "rouge_l"))
+    assert decide_verdict(findings).sentence == "No winner by rouge_l: here and there share the best mean."
+    same = "rouge_l: here and there share the best mean, and no difference survives correction."
+    assert findings.comparisons[0].sentence() == same
+
+
 def test_a_verdict_without_ratings_asks_for_some(tmp_path: Path) -> None:
     records: list[Record] = [Item("i", (Turn("Well?"),), (Reference("it is"),)), Response("r", "i", "one", "it is")]
     found = decide_verdict(compute_findings(run_of(tmp_path, records, "rouge_l")))

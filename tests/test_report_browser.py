@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +11,10 @@ import pytest
 pytest.importorskip("playwright.sync_api")
 
 import rejoinder
-from tests.annotate_chromium import AXE, chromium, needs_axe, needs_chromium, opened
+from tests.annotate_chromium import AXE, needs_axe, needs_chromium, opened
 
 CHATS = Path(__file__).parent.parent / "examples" / "chats.jsonl"
 pytestmark = needs_chromium
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

@@ -14,11 +14,10 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("playwright.sync_api")
 
-from tests.annotate_chromium import chromium, needs_axe, needs_chromium, opened
+from tests.annotate_chromium import needs_axe, needs_chromium, opened
 from tests.annotate_gallery import Shown
-from tests.serve_site import library_at, serving
+from tests.serve_site import FIRST_LOOKS, first_look, library_at, serving
 from tests.test_annotate_accessible import WIDTHS, picture, violations
-from tests.test_serve_explore_browser import FIRST_LOOKS, first_look
 
 pytestmark = [needs_chromium, needs_axe]
 ADDRESSES = {
@@ -53,9 +52,9 @@ ADDRESSES = {
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def page(tmp_path_factory: pytest.TempPathFactory, browser: Any) -> Iterator[Any]:
     folder = library_at(tmp_path_factory.mktemp("accessible") / "runs")
-    with serving(str(folder)) as (url, link), chromium() as browser:
+    with serving(str(folder)) as (url, link):
         for path in FIRST_LOOKS:
             first_look(url + path)
         found = opened(browser, link)

@@ -12,16 +12,10 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("playwright.sync_api")
 
-from tests.annotate_chromium import chromium, needs_chromium, opened
+from tests.annotate_chromium import needs_chromium, opened
 from tests.serve_site import NASTY, library_at, serving
 
 pytestmark = needs_chromium
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
@@ -45,18 +39,18 @@ def page(browser: Any, site: tuple[str, str]) -> Iterator[Any]:
 
 def score_of(page: Any, metric: str) -> float:
     """The score that the Try page shows."""
-    return float(page.inner_text(f'#scores tr:has(th:text-is("{metric}")) td.number'))
+    return float(page.inner_text(f'#scores tr:has(th b:text-is("{metric}")) td.number'))
 
 
 def test_scores_move_as_a_reply_is_typed(page: Any) -> None:
     page.wait_for_selector("#scores tr")
     page.fill("#context", "guest: Hello.\nguest: Is it open on Sunday?")
     page.fill("#reply", "Yes.")
-    page.wait_for_selector('#scores tr:has(th:text-is("length")) td.number:text-is("1.000")')
+    page.wait_for_selector('#scores tr:has(th b:text-is("length")) td.number:text-is("1.000")')
     page.locator("#reply").press_sequentially(" It is open on Sunday from ten.", delay=5)
-    page.wait_for_selector('#scores tr:has(th:text-is("length")) td.number:text-is("8.000")')
+    page.wait_for_selector('#scores tr:has(th b:text-is("length")) td.number:text-is("8.000")')
     assert score_of(page, "context_overlap") > 0
-    matched = page.inner_text('#scores tr:has(th:text-is("context_overlap")) td.why')
+    matched = page.inner_text('#scores tr:has(th b:text-is("context_overlap")) td.why')
     assert matched == "turn 2: Is it open on Sunday?"
     assert "embedding_average" in page.text_content("#absent")
 
@@ -77,7 +71,7 @@ def test_a_chat_log_can_be_pasted_or_loaded(page: Any, tmp_path: Path) -> None:
     log = '{"messages": [{"role": "user", "content": "Is the kitchen open?"}, {"role": "assistant", "content": "No."}]}'
     page.fill("#context", log)
     page.fill("#reply", "The kitchen is closed.")
-    row = '#scores tr:has(th:text-is("context_overlap")) td.why'
+    row = '#scores tr:has(th b:text-is("context_overlap")) td.why'
     page.wait_for_selector(f'{row}:has-text("turn 1: Is the kitchen open?")')
     page.fill("#context", "{ no json")
     page.wait_for_selector("#context-problem:has-text('could not be read')")
@@ -117,9 +111,9 @@ def test_metrics_are_in_groups_with_their_direction(page: Any) -> None:
     groups = page.locator("#scores tr.group th").all_text_contents()
     assert groups == list(dict.fromkeys(groups))
     assert "Does it fit the conversation?" in groups
-    row = '#scores tr:has(th:text-is("length"))'
+    row = '#scores tr:has(th b:text-is("length"))'
     page.wait_for_selector(f"{row} small:text-is('describes only')")
-    assert "number of words" in page.inner_text(f"{row} td:last-child")
+    assert "number of words" in page.inner_text(f"{row} th small")
 
 
 def test_an_attack_beats_a_reply_only_where_the_metric_has_a_direction(page: Any) -> None:

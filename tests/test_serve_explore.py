@@ -300,8 +300,9 @@ def test_the_list_of_runs_says_when_who_and_what_came_out(client: Any) -> None:
 
 def test_a_headline_names_the_best_or_those_that_share_it() -> None:
     means = {"a": Estimate(0.5, 0.4, 0.6), "b": Estimate(0.7, 0.6, 0.8), "c": Estimate(float("nan"), 0, 0)}
-    assert runs.describe_best("bleu", means, True) == "b has the best bleu: 0.700 [0.600, 0.800]; next a: 0.500"
-    assert runs.describe_best("loss", means, False) == "a has the best loss: 0.500 [0.400, 0.600]; next b: 0.700"
+    low, high = "0.500 [0.400, 0.600]", "0.700 [0.600, 0.800]"
+    assert runs.describe_best("bleu", means, True) == f"b has the best bleu: {high}; next a: {low}"
+    assert runs.describe_best("loss", means, False) == f"a has the best loss: {low}; next b: {high}"
     shared = {"a": means["a"], "z": means["a"]}
     assert runs.describe_best("bleu", shared, True) == "a and z share the best bleu: 0.500 [0.400, 0.600]"
     assert runs.describe_best("bleu", {"c": means["c"]}, True) is None
@@ -440,3 +441,37 @@ def test_a_filter_and_its_address_say_the_same() -> None:
     assert [part.words for part in selected.parts()] == ["contains “a b”", "system x", "bleu(n=2) at least 0.5"]
     assert selected.sorted_by("bleu(n=2)").endswith("sort=bleu%28n%3D2%29")
     assert search_terms('one "two three" four') == ("one", "two three", "four")
+
+
+def _line(name: str, *systems: str, kind: str = "scores") -> dict[str, Any]:
+    return {"name": name, "kind": kind, "systems": list(systems), "problem": None}
+
+
+def test_the_runs_that_are_suggested_for_a_comparison_share_a_system() -> None:
+    lines = [_line("d", "x"), _line("chosen", "x", kind="selection"), _line("c", "y"), _line("b", "x"), _line("a", "y")]
+    assert runs.suggest_pair(lines) == ("b", "d")
+    assert runs.suggest_pair(lines, "c") == ("a", "c")
+    assert runs.suggest_pair(lines, "a") == ("a", "c")  # it is the older one of the two that fit
+    assert runs.suggest_pair([_line("b", "x"), _line("a", "y")]) == ("a", "b")
+    assert runs.suggest_pair([_line("a", "x")], "a") == ("a", None)
+
+
+def test_a_page_says_which_system_has_no_reply_and_that_one_system_is_not_two(tmp_path: Path) -> None:
+    lines = [line for line in records(2) if line.get("id") != "i1/bad" and line.get("response") != "i1/bad"]
+    for name, kept in (("gap", lines), ("alone", [line for line in lines if "bad" not in str(line.get("id"))])):
+        kept = [line for line in kept if line["kind"] != "rating"]
+        run([write_lines(tmp_path / f"{name}.jsonl", kept)], Plan.of(["length"]), tmp_path / "runs" / name, cache=False)
+    with client_of(house_of(tmp_path / "runs")) as client:
+        assert "No reply of <bdi>bad</bdi>" in client.get("/runs/gap/items/1", headers=PAGE).text
+        assert "No reply of" not in client.get("/runs/gap/items/0", headers=PAGE).text
+        alone = client.get("/runs/alone/compare", headers=PAGE).text
+        assert "only one system (<bdi>good</bdi>)" in alone
+        assert "<form" not in alone
+        assert "Every reply has a score under every metric." in client.get("/runs/alone", headers=PAGE).text
+        assert "its metrics only describe replies" in client.get("/runs", headers=PAGE).text
+
+
+def test_two_runs_with_the_same_items_show_no_table_of_items(client: Any) -> None:
+    page = client.get("/compare?old=chats&new=later", headers=PAGE).text
+    assert "Reply by reply" in page
+    assert ">Items<" not in page

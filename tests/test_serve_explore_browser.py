@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,17 +11,12 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("playwright.sync_api")
 
-from tests.annotate_chromium import chromium, needs_chromium, opened, press
-from tests.serve_site import TOKEN, library_at, serving
+import rejoinder
+from rejoinder.scoring.run import Plan, run
+from tests.annotate_chromium import needs_chromium, opened, press
+from tests.serve_site import FIRST_LOOKS, first_look, library_at, records, serving, write_lines
 
 pytestmark = needs_chromium
-FIRST_LOOKS = ("/runs/chats", "/runs/chats/replies", "/runs", "/compare?old=chats&new=later")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
@@ -31,13 +26,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
         for path in FIRST_LOOKS:
             first_look(found[0] + path)
         yield found
-
-
-def first_look(address: str) -> None:
-    """Wait as a program does until a page is computed, so that no browser sees the progress instead."""
-    request = urllib.request.Request(address, headers={"Authorization": f"Bearer {TOKEN}"})
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        assert answer.status == 200
 
 
 @pytest.fixture
@@ -192,7 +180,32 @@ def test_every_page_shows_its_content_without_scripts(browser: Any, site: tuple[
     }.items():
         found.goto(site[0] + path)
         assert found.locator(selector).is_visible(), path
+    found.goto(site[0] + "/try")
+    assert [found.locator(part).is_visible() for part in ("#reply", "#results", "#preview-box")] == [True, False, False]
     found.goto(site[0] + "/runs/chats/replies?sort=length")
     found.locator("svg.histogram a").first.click()
     found.wait_for_url("**range=length*")
     found.context.close()
+
+
+def test_long_names_and_words_fit_a_phone(browser: Any, tmp_path: Path) -> None:
+    long = {"good": "a-model-of-2026-with-retrieval-over-the-handbook-and-a-very-long-name", "bad": "x" * 90}
+    lines = [line for line in records(3) if line["kind"] != "rating"]
+    for line in lines:
+        if line["kind"] == "response":
+            line["system"] = long[line["system"]]
+            line["text"] += " " + "http://example.org/" + "path" * 40
+    plan = Plan.of(["context_overlap", "length", "bleu"], matched=True)
+    run([write_lines(tmp_path / "long.jsonl", lines)], plan, tmp_path / "runs" / "long", cache=False)
+    rejoinder.report(tmp_path / "runs" / "long", tmp_path / "long.html")
+    with serving(str(tmp_path / "runs")) as (url, link):
+        first_look(url + "/runs/long")
+        found = opened(browser, link, width=390)
+        pages = ("", "/replies", "/replies/1", "/items", "/items/1", "/distributions", "/compare")
+        for address in (*(f"{url}/runs/long{page}" for page in pages), (tmp_path / "long.html").as_uri()):
+            found.goto(address)
+            assert found.evaluate("document.documentElement.scrollWidth") <= 390, address
+        found.goto(url + "/runs/long/replies")
+        assert found.locator("td[data-head=system] bdi").first.bounding_box()["width"] > 150
+        assert found.wrong == []
+        found.context.close()

@@ -134,6 +134,9 @@ class Comparison:
         best = known[0].system
         beaten = [d.second for d in self.differences if d.first == best and self._ahead(d)]
         undecided = [s.system for s in known[1:] if s.system not in beaten]
+        tied = [s.system for s in known if s.mean.value == known[0].mean.value]
+        if not beaten and len(tied) > 1:
+            return f"{self.metric}: {join_names(tied)} share the best mean, and no difference survives correction."
         if not beaten:
             return f"{self.metric}: {best} comes first, but no difference from another system survives correction."
         rest = f"; the difference from {join_names(undecided)} may be chance" if undecided else ""

@@ -179,7 +179,7 @@ def trust_advice(trust: Trust) -> str:
         )
     usable = [m for m in _list_candidates(trust) if not math.isnan(m.levels["pooled"].value)]
     if not usable:
-        return f"No metric of this run can be judged on {aspect}; see the reasons above."
+        return f"No metric of this run can be judged on {aspect}; the notes of the table say why."
     several = len(set(trust.evidence.systems)) > 1
     level: Level = "within_system" if several else "pooled"
     reliable = [m for m in usable if m.levels[level].low > 0]

@@ -20,7 +20,7 @@ _BATCH_TEXTS = 128  # texts whose token vectors are in memory together
 
 @dataclass(frozen=True)
 class RuberG(Metric):
-    """How close the pooled vectors of a reply are to those of the best reference, as a cosine: ``ruber``'s second part.
+    """How close the pooled vectors of a reply are to those of the best reference, as a cosine: half of ``ruber``.
 
     Pooling takes the maximum and the minimum over all tokens in each dimension, side by side. ``encoder`` is word
     vectors, as in the paper, or an encoder, whose last layer gives each token a vector. NaN without references.

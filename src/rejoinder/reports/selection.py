@@ -14,6 +14,7 @@ from rejoinder.table import Cell, Probability, Table, format_count, shorten_text
 from rejoinder.types import Question
 
 _MAX_TEXT = 80  # characters of a text in a table
+DISPUTED = "Questions on which systems disagree"  # the title of their table
 
 
 def selection_tables(evaluation: SelectionEvaluation) -> list[Table]:
@@ -142,9 +143,7 @@ def disputed_table(evaluation: SelectionEvaluation) -> Table:
     """The questions on which systems disagree most."""
     rows = [_disputed_row(evaluation, disputed) for disputed in evaluation.disputed]
     notes = ["The questions whose share of right systems is closest to one half; questions.jsonl has the full text."]
-    return Table(
-        "Questions on which systems disagree", ["question", "last turn", "candidate", "selected by"], rows, notes
-    )
+    return Table(DISPUTED, ["question", "last turn", "candidate", "selected by"], rows, notes)
 
 
 def _disputed_row(evaluation: SelectionEvaluation, disputed: DisputedQuestion) -> list[Cell]:

@@ -63,6 +63,9 @@ def _headline(comparison: Comparison) -> str:
         return f"{best.system} has {format_cell(best.mean)} on average by {by}; there is no other system to compare."
     beaten = find_beaten(comparison).get(best.system, [])
     undecided = [standing.system for standing in standings[1:] if standing.system not in beaten]
+    tied = [standing.system for standing in standings if standing.mean.value == best.mean.value]
+    if not beaten and len(tied) > 1:
+        return f"No winner by {by}: {join_names(tied)} share the best mean."
     if not beaten:
         return f"No clear winner by {by}: {best.system} comes first, but its lead may be chance."
     rest = f" Its lead over {join_names(undecided)} may be chance." if undecided else ""
@@ -81,8 +84,8 @@ def _next_steps(findings: RunFindings, comparison: Comparison | None) -> Iterato
         yield NextStep(f"Find out why {count} {'is' if missing == 1 else 'are'} missing.", anchor="missing")
     if findings.flags:
         yield NextStep(
-            f"Look at {format_count(len(findings.flags), 'flagged reply', 'flagged replies')} before anything else: "
-            "empty replies and the like are faults that need no statistics.",
+            f"Look at {format_count(len(findings.flags), 'flagged reply', 'flagged replies')}: some may be empty or in "
+            "a language that the metrics are not made for.",
             anchor="missing",
         )
     if len(findings.scores.systems) == 1:

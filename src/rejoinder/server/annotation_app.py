@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable
 
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from rejoinder.annotation.project import Project
@@ -18,7 +19,7 @@ from rejoinder.server.limits import ServerLimits
 from rejoinder.server.login import login_page, login_style
 from rejoinder.server.middleware import RequestGuard
 from rejoinder.server.site import PageVisit, ProjectSite, View, page_endpoint_for
-from rejoinder.server.templates import asset_response, compile_templates, not_found_page
+from rejoinder.server.templates import asset_response, compile_templates, not_found_page, render_html
 
 RATER_PATHS: dict[str, dict[str, View]] = {
     "/": {"GET": rater_pages.welcome_page},
@@ -60,7 +61,15 @@ def make_annotation_app(
     app.router.redirect_slashes = False
     app.state.site = site
     compile_templates()
-    return RequestGuard(app, site.limits, site.known, tuple(site.cookie(role) for role in ROLES), monotonic_clock)
+    return RequestGuard(
+        app, site.limits, site.known, tuple(site.cookie(role) for role in ROLES), monotonic_clock, _refuse_request
+    )
+
+
+def _refuse_request(headers: Headers, status: int, sentence: str) -> Response:
+    if "text/html" in headers.get("accept", ""):
+        return render_html("bare.html", status, title="Please try again later", sentence=sentence)
+    return PlainTextResponse(sentence, status)
 
 
 async def _answer_missing(request: Request, error: Exception) -> Response:

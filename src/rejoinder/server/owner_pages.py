@@ -8,9 +8,11 @@ from typing import NamedTuple
 from starlette.responses import Response
 
 from rejoinder.annotation.exports import export_judgements, list_judgement_formats
+from rejoinder.annotation.exports.ratings import has_ratings
 from rejoinder.annotation.exports.texts import has_texts
 from rejoinder.annotation.judgements import read_sorted_judgements
 from rejoinder.annotation.store.base import Role, Store
+from rejoinder.annotation.unit import FormName
 from rejoinder.comparison.agreement import examine_agreement, find_suspect_raters
 from rejoinder.errors import RejoinderError
 from rejoinder.reports.agreement import agreement_advice, aspect_table, class_table, rater_table, suspect_table
@@ -114,9 +116,16 @@ def _render_exports(visit: PageVisit, problem: str = "") -> Response:
         409 if problem else 200,
         here="export",
         formats=list_judgement_formats(),
-        has_texts=has_texts(visit.site.project.form),
+        absent=_absent_formats(visit.site.project.form),
         problem=problem,
     )
+
+
+def _absent_formats(form: FormName) -> dict[str, str]:
+    """Say which formats a form has nothing for, and why."""
+    if not has_ratings(form):
+        return dict.fromkeys(("ratings", "crowdkit"), "This project collects texts, so there are none.")
+    return {} if has_texts(form) else {"texts": "This project collects ratings, so there are none."}
 
 
 def _link_expiry(visit: PageVisit) -> float | None:

@@ -48,7 +48,8 @@ def left_page(contact: str | None = None) -> Response:
 def not_found_page() -> Response:
     """Return the same page to visitors without a link and for paths that do not exist: the two look alike."""
     sentence = "If you have a personal link, please open it again."
-    return render_html("bare.html", 404, title="There is nothing here", sentence=sentence)
+    back = "If you have signed in here, go back to"
+    return render_html("bare.html", 404, title="There is nothing here", sentence=sentence, back=back)
 
 
 def ended_page(contact: str) -> Response:
@@ -90,6 +91,7 @@ def _make_environment() -> Environment:
     )
     environment.filters |= {
         "blocks": split_blocks,
+        "flag": lambda name: name.replace("_", " ").replace("english", "English"),
         "head": column_head,
         "moment": format_moment,
         "seconds": format_seconds,

@@ -24,7 +24,7 @@ from rejoinder.annotation.results import (
     split_answer,
 )
 from rejoinder.annotation.store.base import Store
-from rejoinder.annotation.unit import Unit
+from rejoinder.annotation.unit import FormName, Unit
 from rejoinder.annotation.units import DRAW_KEYS
 from rejoinder.data.reader import InputLine, decode_json_line
 from rejoinder.data.schema import Place, from_object
@@ -38,10 +38,15 @@ _Places: TypeAlias = dict[tuple[str, ...], tuple[str, str, dict[Any, Any]]]
 def write(results: ProjectResults) -> bytes:
     """Return all ratings and preferences, unit by unit."""
     project = results.project
-    if FORMS[project.form].asks in _TEXTS:
+    if not has_ratings(project.form):
         raise AnnotationError(f"the form {project.form!r} collects texts, not ratings; export 'texts'")
     lines = [encode_record(record) for record in (*_list_generated(results), *judgements_to_ratings(results))]
     return b"".join(lines)
+
+
+def has_ratings(form: FormName) -> bool:
+    """Whether a form collects ratings or preferences, and not only texts."""
+    return FORMS[form].asks not in _TEXTS
 
 
 def _list_generated(results: ProjectResults) -> Iterator[Record]:

@@ -65,6 +65,7 @@ def _show_distributions(name: str, index: ReplyIndex, selected: ReplyFilter) -> 
     extra = {
         "path": path,
         "selected": selected,
+        "here": selected.address(),
         "conditions": selected.parts(),
         "cells": matrix,
         "charts": charts,

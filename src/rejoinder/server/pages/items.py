@@ -139,7 +139,13 @@ async def item_page(context: PageContext, request: Request, query: Query) -> Pag
         "before": number - 1 if number else None,
         "after": number + 1 if number + 1 < len(index.item_ids) else None,
     }
-    extra = {"path": f"/runs/{quote(name)}/items", "names": names, "here": "?" + urlencode({"first": first})}
+    silent = [system for system in index.scores.systems if system not in names]
+    extra = {
+        "path": f"/runs/{quote(name)}/items",
+        "names": names,
+        "silent": silent,
+        "here": "?" + urlencode({"first": first}),
+    }
     return PageContent("item.html", data, extra)
 
 

@@ -111,7 +111,8 @@ def _card_opening(card: str | None) -> str:
     for block in (card or "").split("\n\n"):
         lines = [line for line in block.splitlines() if line and not line.startswith(("#", "|", "-", "<", "`"))]
         if lines:
-            return shorten_text(" ".join(lines).replace("`", "").replace("*", ""), 160)
+            text = re.sub(r"\s*\([^()]*\)", "", " ".join(lines).replace("`", "").replace("*", ""))
+            return shorten_text(text, 160)
     return ""
 
 

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from rejoinder.data.questions import find_right_candidates
 from rejoinder.errors import InputError, RejoinderError, SpecError, nearest
 from rejoinder.reports.ranking import ranking_tables
-from rejoinder.reports.selection import selection_tables
+from rejoinder.reports.selection import DISPUTED, selection_tables
 from rejoinder.selection import select
 from rejoinder.selection.evaluate import evaluate_selection
 from rejoinder.selection.ranking.evaluation import evaluate_ranking
@@ -142,7 +142,8 @@ async def selection_page(context: PageContext, run: RunEntry, query: Query) -> P
         "signatures": dict(answered.signatures),
         "tables": [table_object(table) for table in answered.tables],
     }
-    return PageContent("selection_run.html", data, {"all_tables": answered.tables})
+    shown = [table for table in answered.tables if table.title != DISPUTED]  # the list of questions shows them better
+    return PageContent("selection_run.html", data, {"all_tables": shown})
 
 
 async def questions_page(context: PageContext, request: Request, query: Query) -> PageContent:

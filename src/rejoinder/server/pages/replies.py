@@ -103,7 +103,7 @@ def column_title(name: str) -> str:
     """Return the title of a column."""
     if name.startswith(RATING):
         return f"people: {name.removeprefix(RATING)}"
-    return name.removeprefix(META)
+    return "disagreement" if name == APART else name.removeprefix(META)
 
 
 def form_choices(index: ReplyIndex) -> dict[str, Any]:

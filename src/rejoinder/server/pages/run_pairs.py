@@ -21,6 +21,7 @@ from rejoinder.server.pages.cache import WorkProgress
 from rejoinder.server.pages.context import PageContent, PageContext, Query, paginate, table_object, wants_page
 from rejoinder.server.pages.library import RunEntry
 from rejoinder.server.pages.reply_filter import search_terms
+from rejoinder.server.pages.runs import run_line, suggest_pair
 from rejoinder.server.pages.word_diff import diff_words
 
 DIRECTED, DESCRIPTIVE = ("worse", "better", "same"), ("lower", "higher", "same")  # kinds of changes
@@ -80,7 +81,8 @@ async def run_pair_page(context: PageContext, request: Request, query: Query) ->
     data: dict[str, Any] = {"runs": [run.name for run in newest], "old": query.get("old"), "new": query.get("new")}
     data |= {"sentences": [], "tables": [], "notes": [], "items": [], "n": 0, "problem": None}
     if data["old"] is None or data["new"] is None:
-        return PageContent("run_pair.html", data, {"shown": False})
+        suggested = suggest_pair([run_line(run) for run in newest], data["new"] or data["old"])
+        return PageContent("run_pair.html", data, {"shown": False, "suggested": suggested})
     try:
         compared = await _load_comparison(context, runs, data["old"], data["new"])
         data |= await run_in_threadpool(_show_changes, compared, query)
@@ -89,6 +91,7 @@ async def run_pair_page(context: PageContext, request: Request, query: Query) ->
             raise
         return PageContent("run_pair.html", {**data, "problem": str(error)}, {"shown": False}, status_of(error))
     tables = [compared.comparison.table(), compared.comparison.items_table()]
+    tables = tables if len(tables[-1].rows) > 1 else tables[:-1]  # all items were compared
     first = [one for one in data["sentences"] if one.startswith(f"{data['metric']}: ")]
     others = [one for one in data["sentences"] if one not in first]
     return PageContent("run_pair.html", data, {"shown": True, "all_tables": tables, "lead": first, "others": others})

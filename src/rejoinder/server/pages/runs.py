@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ _HEADLINES = 200  # of the latest runs
 async def runs_page(context: PageContext, request: Request, query: Query) -> PageContent:
     """List every run, the latest first, each with its result in a sentence."""
     runs = sorted(context.library.runs().values(), key=lambda run: -run.changed)
-    lines = [_run_line(run) for run in runs]
+    lines = [run_line(run) for run in runs]
     tasks = {
         line["name"]: asyncio.ensure_future(_headline(context, run))
         for run, line in list(zip(runs, lines, strict=True))[:_HEADLINES]
@@ -54,10 +54,28 @@ async def runs_page(context: PageContext, request: Request, query: Query) -> Pag
         line["headline"] = task.result() if task is not None and done else None
         waiting = waiting or (task is not None and not done)
     folders = [str(folder) for folder in context.library.folders]
-    return PageContent("runs.html", {"runs": lines, "folders": folders, "waiting": waiting})
+    return PageContent(
+        "runs.html", {"runs": lines, "folders": folders, "waiting": waiting}, {"pair": suggest_pair(lines)}
+    )
 
 
-def _run_line(run: RunEntry) -> dict[str, Any]:
+def suggest_pair(lines: Sequence[Mapping[str, Any]], name: str | None = None) -> tuple[str | None, str | None]:
+    """Return an old and a new run to compare, the latest that share a system; with a name, one of both is that run."""
+    scored = [line for line in lines if line["kind"] == "scores" and line["problem"] is None]
+    pairs = [(old, new) for place, new in enumerate(scored) for old in scored[place + 1 :]]
+    pairs = [pair for pair in pairs if name is None or name in (pair[0]["name"], pair[1]["name"])]
+    if not pairs:
+        return name, None
+
+    def doubt(pair: tuple[Mapping[str, Any], Mapping[str, Any]]) -> tuple[bool, bool]:
+        old, new = pair
+        return not set(old["systems"]) & set(new["systems"]), name is not None and new["name"] != name
+
+    old, new = min(pairs, key=doubt)
+    return old["name"], new["name"]
+
+
+def run_line(run: RunEntry) -> dict[str, Any]:
     """Summarise a run; one that cannot be read says why."""
     line: dict[str, Any] = {"name": run.name, "kind": run.kind, "inputs": [], "systems": [], "metrics": []}
     line |= {"rows": 0, "begun": None, "problem": None, "date": date_in_words(run.changed / 1e9)}
@@ -147,7 +165,7 @@ def describe_best(what: str, means: Mapping[str, Estimate], higher_is_better: bo
     shared = [system for system in order if known[system].value == best.value]
     if len(shared) > 1:
         return f"{join_names(shared)} share the best {what}: {format_cell(best)}"
-    return f"{order[0]} has the best {what}: {format_cell(best)}; next {order[1]}: {format_cell(known[order[1]].value)}"
+    return f"{order[0]} has the best {what}: {format_cell(best)}; next {order[1]}: {format_cell(known[order[1]])}"
 
 
 async def load_findings(context: PageContext, name: str) -> RunFindings:

@@ -47,7 +47,7 @@ _DIRECTIONS = {True: "higher is better", False: "lower is better", None: "descri
 
 def _metric_object(name: str) -> dict[str, Any]:
     cls = metric_class(name.partition("(")[0])
-    about = (cls.__doc__ or "").strip().partition("\n")[0].replace("`", "")
+    about = (cls.__doc__ or "").strip().partition("\n")[0].replace("``", "'")
     group = "references" if "references" in cls.needs else "conversation" if "context" in cls.needs else "reply"
     return {
         "metric": name,

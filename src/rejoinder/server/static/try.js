@@ -98,18 +98,20 @@
   const row = (one, body) => {
     const line = make("tr");
     const [low, high] = one.facts.range;
-    line.append(make("th", one.metric, { scope: "row" }));
+    const about = metrics.find((metric) => metric.metric === one.metric);
+    const head = make("th", undefined, { scope: "row" });
+    head.append(make("b", one.metric), " ", make("small", about.about));
+    line.append(head);
     const score = make("td", number(one.score), { class: "number" });
     const last = previousScores.get(one.metric);
     if (last !== undefined && last !== one.score) line.className = "moved";
     previousScores.set(one.metric, one.score);
-    const bar = make("td");
+    const bar = make("td", undefined, { class: "scale" });
     if (one.score !== null && low !== null && high !== null) {
       bar.append(make("meter", number(one.score), { min: low, max: high, value: one.score, "aria-label": `${one.metric}, from ${low} to ${high}` }));
     }
-    const about = metrics.find((metric) => metric.metric === one.metric);
     bar.append(make("small", about.direction));
-    line.append(score, bar, make("td", matchedOf(one, body), { class: "why", dir: "auto" }), make("td", about.about, { class: "why" }));
+    line.append(score, bar, make("td", matchedOf(one, body), { class: "why", dir: "auto" }));
     return line;
   };
   const groupsOf = (scored, body) => {
@@ -119,7 +121,7 @@
       const own = metrics.find((metric) => metric.metric === one.metric).group;
       if (own !== group) {
         const head = make("tr", undefined, { class: "group" });
-        head.append(make("th", own, { scope: "rowgroup", colspan: "5" }));
+        head.append(make("th", own, { scope: "rowgroup", colspan: "4" }));
         lines.push(head);
         group = own;
       }
@@ -130,7 +132,7 @@
   const clearScores = () => {
     $("scores").replaceChildren();
     $("absent").replaceChildren();
-    $("absent-count").textContent = "0";
+    $("absent-box").hidden = true;
     $("why").hidden = $("attacks").hidden = true;
     $("why-status").textContent = "";
     previousScores.clear();
@@ -142,6 +144,7 @@
     const why = (one) => one.error ?? (one.missing ? `needs ${one.missing === "reply" ? "a reply" : one.missing}` : "has no score here");
     $("absent").replaceChildren(...absent.map((one) => make("li", `${one.metric}: ${why(one)}`)));
     $("absent-count").textContent = absent.length;
+    $("absent-box").hidden = !absent.length;
     const first = scored.find((one) => one.metric === "aptness") ?? scored[0];
     $("status").textContent = first ? `${scored.length} ${scored.length === 1 ? "metric" : "metrics"}; ${first.metric} ${number(first.score)}` : "No metric has a score yet.";
   };
@@ -249,6 +252,7 @@
     if (!$("context").value.trim() && takeLog(event.clipboardData.getData("text"))) { event.preventDefault(); changed(); }
   });
   addEventListener("hashchange", () => { readAddress(); changed(); });
+  $("results").hidden = $("preview-box").hidden = false;
   readAddress();
   changed();
 })();
