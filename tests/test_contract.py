@@ -39,12 +39,15 @@ def pairs(seed: int = 0, n: int = 60) -> list[Pair]:
 VARIANTS = [
     "aptness(model='bi')",
     "aptness(model='cross')",
+    "bert_ruber(part='unreferenced')",
     "bertscore(part='precision')",
     "bleu(smoothing='epsilon')",
     "bleu(smoothing='method7')",
     "cosine(encoder='glove-6b-50d', pooling='max')",
     "delta_bleu(smoothing='epsilon', human=0.5)",
     "distinct(over='system')",
+    "dynaeval(folder='authors')",
+    "grade(folder='authors')",
     "json_schema(anywhere=True)",
     "language(code='de')",
     "length(unit='characters')",
@@ -62,9 +65,11 @@ WITH_PARAMETERS = {
     "max_words": "max_words(n=8)",
     "regex": "regex(pattern=r'\\d+')",
 }
+# A metric whose default model is only at a hub, with the part that needs none.
+WITH_PARAMETERS["usr"] = "usr(part='dr')"
 # Metrics whose default model is the embedded language model.
 LANGUAGE_MODEL = ("fed", "judge", "norm_prob")
-# Adapters of checkpoints that their authors publish: tiny ones stand in.
+# Networks in torch; with folder='authors', adapters of checkpoints that their authors publish: tiny ones stand in.
 CHECKPOINTS = ("dynaeval", "grade")
 
 

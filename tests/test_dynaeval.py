@@ -206,7 +206,7 @@ def test_without_a_folder_it_says_what_to_get_and_where() -> None:
     with pytest.raises(
         CheckpointMissingError, match=r"listed in docs/adapters\.md from https://github\.com/e0397123/DynaEval"
     ):
-        DynaEval().score(pairs(DIALOGUES))
+        DynaEval(folder="authors").score(pairs(DIALOGUES))
     with pytest.raises(CheckpointMissingError, match="nowhere is not a folder"):
         DynaEval(folder="nowhere").score(pairs(DIALOGUES))
 
@@ -352,7 +352,9 @@ def test_it_runs_from_the_command_line(
     shown = capfd.readouterr()
     assert spec in shown.out
     assert re.search(r"weights:[0-9a-f]{12}", shown.err)
-    monkeypatch.setattr(sys, "argv", ["rejoinder", "score", "chats.jsonl", "-m", "dynaeval", "-o", "other"])
+    monkeypatch.setattr(
+        sys, "argv", ["rejoinder", "score", "chats.jsonl", "-m", "dynaeval(folder='authors')", "-o", "other"]
+    )
     with pytest.raises(SystemExit, match="2"):
         cli.main()
     assert "https://github.com/e0397123/DynaEval" in capfd.readouterr().err

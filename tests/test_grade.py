@@ -321,7 +321,7 @@ def test_without_a_folder_it_says_what_to_get_and_where() -> None:
     with pytest.raises(
         CheckpointMissingError, match=r"no folder was given; get the files .* from https://github\.com/li3cmz"
     ):
-        Grade().score(pairs(CONTEXTS, REPLIES))
+        Grade(folder="authors").score(pairs(CONTEXTS, REPLIES))
     with pytest.raises(CheckpointMissingError, match="nowhere is not a folder"):
         Grade(folder="nowhere").score(pairs(CONTEXTS, REPLIES))
 
@@ -329,7 +329,7 @@ def test_without_a_folder_it_says_what_to_get_and_where() -> None:
 def test_the_cache_is_looked_at_when_no_folder_is_named(folder: Path, own_cache: Path) -> None:
     tiny.install(own_cache, "grade")
     given = pairs(CONTEXTS, REPLIES)
-    assert Grade().score(given) == pytest.approx(Grade(folder=str(folder)).score(given))
+    assert Grade(folder="authors").score(given) == pytest.approx(Grade(folder=str(folder)).score(given))
 
 
 @pytest.mark.parametrize(
@@ -476,7 +476,9 @@ def test_it_runs_from_the_command_line(
     shown = capfd.readouterr()
     assert "grade(folder='GRADE')" in shown.out
     assert re.search(r"weights:[0-9a-f]{12}", shown.err)
-    monkeypatch.setattr(sys, "argv", ["rejoinder", "score", "chats.jsonl", "-m", "grade", "-o", "other"])
+    monkeypatch.setattr(
+        sys, "argv", ["rejoinder", "score", "chats.jsonl", "-m", "grade(folder='authors')", "-o", "other"]
+    )
     with pytest.raises(SystemExit, match="2"):
         cli.main()
     assert "https://github.com/li3cmz/GRADE" in capfd.readouterr().err

@@ -492,12 +492,13 @@ def test_what_is_not_stored_says_how_to_compute_it(monkeypatch: pytest.MonkeyPat
         ("NORM-PROB", "python -m rejoinder.papers.idk.jobs language"),
         ("COS-FT", "python -m rejoinder.papers.idk.jobs vectors"),
         ("NUP-BERT (TC)", 'jobs nup FOLDER --only "NUP-BERT (TC)"'),
-        ("GRADE", "docs/adapters.md"),
         ("BERT NSP", "judgements/idk/authors_predictions.tsv.gz is not in the data folder"),
     ):
         assert rows.absent[row].startswith(f"{row}: not measured: ")
         assert command in rows.absent[row]
-    assert list(rows.names) == [*prior.LIVE, tables.AUTHORS_IDK]
+    assert list(rows.names) == [*map(prior.find_printed_row, prior.LIVE), tables.AUTHORS_IDK]
+    assert rows.names["GRADE"] == ["grade"]
+    assert "trained here" in rows.notes["GRADE"]
 
 
 def test_a_metric_that_is_named_takes_the_place_of_stored_scores(monkeypatch: pytest.MonkeyPatch) -> None:

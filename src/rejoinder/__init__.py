@@ -171,12 +171,17 @@ if TYPE_CHECKING:
     from rejoinder.table import Estimate as Estimate
     from rejoinder.table import Table as Table
     from rejoinder.training.idk import IdkRecipe as IdkRecipe
+    from rejoinder.training.recipes import AdemRecipe as AdemRecipe
     from rejoinder.training.recipes import AptnessRecipe as AptnessRecipe
     from rejoinder.training.recipes import CometRecipe as CometRecipe
+    from rejoinder.training.recipes import DynaEvalRecipe as DynaEvalRecipe
     from rejoinder.training.recipes import GeneratorRecipe as GeneratorRecipe
+    from rejoinder.training.recipes import GradeRecipe as GradeRecipe
+    from rejoinder.training.recipes import HeadRecipe as HeadRecipe
     from rejoinder.training.recipes import NupRecipe as NupRecipe
     from rejoinder.training.recipes import RankerRecipe as RankerRecipe
     from rejoinder.training.recipes import StatementRecipe as StatementRecipe
+    from rejoinder.training.recipes import UslHRecipe as UslHRecipe
     from rejoinder.training.speaker.trainer import ScorerRecipe as ScorerRecipe
     from rejoinder.training.train import TrainedModel as TrainedModel
     from rejoinder.training.train import train as train
@@ -293,12 +298,17 @@ _WHERE = {
     "table": ("Estimate", "Table"),
     "training.idk": ("IdkRecipe",),
     "training.recipes": (
+        "AdemRecipe",
         "AptnessRecipe",
         "CometRecipe",
+        "DynaEvalRecipe",
         "GeneratorRecipe",
+        "GradeRecipe",
+        "HeadRecipe",
         "NupRecipe",
         "RankerRecipe",
         "StatementRecipe",
+        "UslHRecipe",
     ),
     "training.speaker.trainer": ("ScorerRecipe",),
     "training.train": ("TrainedModel", "train"),

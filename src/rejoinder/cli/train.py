@@ -9,6 +9,7 @@ import click
 
 from rejoinder.cli import _help
 from rejoinder.cli._options import folder_output_option
+from rejoinder.cli._train_heads import adem, bert_ruber, dynaeval, grade, usl_h
 from rejoinder.cli._train_language_models import generator, statements
 from rejoinder.cli._train_scorers import print_line, ranker, rsrem, ruber, ssrem
 
@@ -17,10 +18,13 @@ GROUP = _help.MODELS_AND_DATA
 
 @click.group("train", short_help="Train a model from dialogues")
 def command() -> None:
-    """Train a model from dialogues; idk, ssrem, rsrem and ruber need no extra package, the others rejoinder[torch]."""
+    """Train a model from dialogues or ratings.
+
+    adem, bert_ruber, idk, ssrem, rsrem, ruber and usl_h need no extra package, the others rejoinder[torch].
+    """
 
 
-for _subcommand in (ssrem, rsrem, ruber, generator, statements, ranker):
+for _subcommand in (ssrem, rsrem, ruber, adem, bert_ruber, dynaeval, grade, usl_h, generator, statements, ranker):
     command.add_command(_subcommand)
 
 

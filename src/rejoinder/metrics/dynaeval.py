@@ -1,4 +1,4 @@
-"""DynaEval (Zhang et al. 2021): how good a dialogue is that ends with this reply; runs the authors' checkpoint."""
+"""DynaEval (Zhang et al. 2021): how good a dialogue is that ends with this reply, trained here or by its authors."""
 
 from __future__ import annotations
 
@@ -8,17 +8,20 @@ from dataclasses import dataclass
 
 from rejoinder.metric import NAN, Metric
 from rejoinder.metrics._context import map_spoken, spoken_turns
-from rejoinder.models.dynaeval.model import open_dynaeval
+from rejoinder.models.dynaeval.head import DynaEvalHead
+from rejoinder.models.dynaeval.model import DynaEvalModel, open_dynaeval
 from rejoinder.spec import check_between
 from rejoinder.types import Pair
 
 
 @dataclass(frozen=True)
 class DynaEval(Metric):
-    """How coherent the context and the reply are as one dialogue, by the graph network of DynaEval's authors.
+    """How coherent the context and the reply are as one dialogue, by DynaEval's graph network.
 
-    ``folder`` contains their files (docs/adapters.md). A turn is connected to ``past`` turns before it and ``future``
-    turns after it: 4 and 4, as the authors score; -1 for all. The score is unbounded. NaN without a context.
+    By default the network is the one in the package, trained here over the vectors of a small encoder. ``folder`` is
+    one of your own (``rejoinder train dynaeval``) or has the files of DynaEval's authors (docs/adapters.md);
+    ``folder='authors'`` looks for the latter in the cache. A turn is connected to ``past`` turns before it and
+    ``future`` turns after it: 4 and 4, as the authors score; -1 for all. The score is unbounded. NaN without a context.
     """
 
     folder: str | None = None
@@ -40,17 +43,20 @@ class DynaEval(Metric):
         """Return the score of each context with its response."""
         return map_spoken(
             pairs,
-            lambda spoken: open_dynaeval(self.folder).scores(_pair_dialogues(spoken), self.past, self.future),
+            lambda spoken: self._open().scores(_pair_dialogues(spoken), self.past, self.future),
             NAN,
         )
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
-        """Return which pairs contain a turn of more words than are read."""
-        return map_spoken(pairs, lambda spoken: open_dynaeval(self.folder).cut(_pair_dialogues(spoken)), False)
+        """Return which pairs contain a turn of more words or tokens than are read."""
+        return map_spoken(pairs, lambda spoken: self._open().cut(_pair_dialogues(spoken)), False)
 
     def details(self) -> dict[str, str]:
-        """Return the digest of the authors' files."""
-        return {"weights": open_dynaeval(self.folder).digest[:12]}
+        """Return the digest of the network, or of the authors' files."""
+        return {"weights": self._open().digest[:12]}
+
+    def _open(self) -> DynaEvalModel | DynaEvalHead:
+        return open_dynaeval(self.folder)
 
 
 def _pair_dialogues(pairs: Sequence[Pair]) -> list[list[str]]:

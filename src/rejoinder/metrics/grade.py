@@ -1,4 +1,4 @@
-"""GRADE (Huang et al. 2020): how coherent a reply is, by BERT and a graph of keywords; runs the authors' checkpoint."""
+"""GRADE (Huang et al. 2020): how coherent a reply is, by its text and a graph of its keywords."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from dataclasses import dataclass
 from rejoinder.errors import SpecError
 from rejoinder.metric import NAN, Metric
 from rejoinder.metrics._context import map_spoken, spoken_turns
-from rejoinder.models.grade.model import open_grade
+from rejoinder.models.grade.head import GradeHead
+from rejoinder.models.grade.model import GradeModel, open_grade
 from rejoinder.spec import check_between
 from rejoinder.types import Pair
 
 
 @dataclass(frozen=True)
 class Grade(Metric):
-    """How coherent a reply is with the last turns of its context, by the network of GRADE's authors.
+    """How coherent a reply is with the last turns of its context, by the texts' vectors and a graph of keywords.
 
-    ``folder`` contains their files (docs/adapters.md). The last ``turns`` turns of the context are read: two, as in the
-    authors' data. The released code drops a random fifth of the graph's edges in every run: ``keep`` is the share that
-    stays, chosen by ``seed`` and the pair; ``keep=1.0`` keeps all. NaN without a context.
+    By default the network is the one in the package, trained here over the vectors of a small encoder. ``folder`` is
+    one of your own (``rejoinder train grade``) or has the files of GRADE's authors (docs/adapters.md);
+    ``folder='authors'`` looks for the latter in the cache. The last ``turns`` turns of the context are read: two, as in
+    the authors' data. The authors' code drops a random fifth of the graph's edges in every run: ``keep`` is the share
+    that stays, chosen by ``seed`` and the pair; ``keep=1.0`` keeps all, as ours always does. NaN without a context.
     """
 
     folder: str | None = None
@@ -44,17 +47,18 @@ class Grade(Metric):
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the coherence of each response with its context."""
-        return map_spoken(
-            pairs, lambda spoken: open_grade(self.folder).scores(*self._texts(spoken), self.keep, self.seed), NAN
-        )
+        return map_spoken(pairs, lambda spoken: self._open().scores(*self._texts(spoken), self.keep, self.seed), NAN)
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Return which pairs have more words, tokens or keywords than are read; turns further back do not count."""
-        return map_spoken(pairs, lambda spoken: open_grade(self.folder).cut(*self._texts(spoken)), False)
+        return map_spoken(pairs, lambda spoken: self._open().cut(*self._texts(spoken)), False)
 
     def details(self) -> dict[str, str]:
-        """Return the digest of the authors' files and of the files that determine the keywords."""
-        return {"weights": open_grade(self.folder).digest[:12]}
+        """Return the digest of the network and of what determines its keywords."""
+        return {"weights": self._open().digest[:12]}
+
+    def _open(self) -> GradeModel | GradeHead:
+        return open_grade(self.folder)
 
     def _texts(self, pairs: Sequence[Pair]) -> tuple[list[list[str]], list[str]]:
         contexts = [[turn.text for turn in spoken_turns(pair)[-self.turns :]] for pair in pairs]

@@ -135,18 +135,23 @@ class SentenceMover(Metric):
 
 
 def _best_similarity(reply: WeightedParts, references: Sequence[WeightedParts]) -> float:
-    """Return the largest similarity; a reference that cannot be nearer than the nearest so far is skipped."""
+    """Return the largest similarity to a reference that has a part."""
     known = [reference for reference in references if len(reference.weights)]
     if not len(reply.weights) or not known:
         return NAN
-    distances = [_part_distances(reply, reference) for reference in known]
-    bounds = [distance_lower_bound(reply.weights, o.weights, d) for o, d in zip(known, distances, strict=True)]
+    return min(1.0, math.exp(-find_least_distance(reply, known)))
+
+
+def find_least_distance(reply: WeightedParts, references: Sequence[WeightedParts]) -> float:
+    """Return the least work to any reference (infinite without one); those that cannot be nearer are skipped."""
+    distances = [_part_distances(reply, reference) for reference in references]
+    bounds = [distance_lower_bound(reply.weights, o.weights, d) for o, d in zip(references, distances, strict=True)]
     least = math.inf
-    for index in sorted(range(len(known)), key=bounds.__getitem__):
+    for index in sorted(range(len(references)), key=bounds.__getitem__):
         if bounds[index] >= least:
             break
-        least = min(least, mover_distance(reply.weights, known[index].weights, distances[index]))
-    return min(1.0, math.exp(-least))
+        least = min(least, mover_distance(reply.weights, references[index].weights, distances[index]))
+    return least
 
 
 def _part_distances(first: WeightedParts, second: WeightedParts) -> NDArray[np.float64]:

@@ -13,6 +13,8 @@ from typing import Any
 from rejoinder.errors import InputError, MissingExtraError, RejoinderError, brief
 from rejoinder.paths import cache_home
 
+AUTHORS = "authors"  # instead of a folder: the authors' checkpoint, where it is looked for in the cache
+
 
 class CheckpointMissingError(RejoinderError):
     """A checkpoint published by its authors, which cannot be shipped with this package, is missing."""

@@ -42,11 +42,14 @@ class PairIds(NamedTuple):
 class NextSentence:
     """The network of a folder and its tokeniser."""
 
+    network_class = "AutoModelForNextSentencePrediction"  # of transformers
+    head = "next-sentence head"  # its name in messages
+
     def __init__(self, folder: Path, name: str) -> None:
         shape = read_encoder_shape(folder)
         self.name, self.max_tokens = name, shape.max_tokens
         self._padding = shape.padding
-        self._model = _open_network(folder)
+        self._model = _open_network(folder, self.network_class, self.head)
         self._torch: Any = __import__("torch")
         self._torch.set_num_threads(count_threads())
         self._model.to(torch_device())
@@ -99,11 +102,12 @@ class NextSentence:
 def open_next_sentence(folder: Path, name: str) -> NextSentence:
     """Open the head in a folder, once per process unless the folder changes."""
     model = _open_next_sentence_folder(folder, name, (folder / "config.json").stat().st_mtime_ns)
-    record_use(ModelUse.of(name, _find_licence(name), model.digest))
+    record_use(ModelUse.of(name, find_licence(name), model.digest))
     return model
 
 
-def _find_licence(name: str) -> str:
+def find_licence(name: str) -> str:
+    """Return the licence of a model of the catalog; that of another is not known."""
     plain = name.removeprefix(HUB_PREFIX)
     return MODELS[plain].licence if plain in MODELS else UNKNOWN_LICENCE
 
@@ -113,15 +117,15 @@ def _open_next_sentence_folder(folder: Path, name: str, changed: int) -> NextSen
     return NextSentence(folder, name)
 
 
-def _open_network(folder: Path) -> Any:
+def _open_network(folder: Path, class_name: str, head: str) -> Any:
     try:
         import torch
-        from transformers import AutoModelForNextSentencePrediction
+        import transformers
     except ImportError as error:
-        raise MissingExtraError(error.name or "torch", "torch", f"the next-sentence head in {folder}") from None
+        raise MissingExtraError(error.name or "torch", "torch", f"the {head} in {folder}") from None
     if not any(folder.glob("*.safetensors")):
         raise InputError(f"{folder}: has no *.safetensors; weights in other files (pickles) are not opened")
-    network_class: Any = AutoModelForNextSentencePrediction
+    network_class: Any = getattr(transformers, class_name)
     safe = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
     try:
         with silence_transformers():
@@ -130,10 +134,10 @@ def _open_network(folder: Path) -> Any:
             )
     except Exception as error:  # the library raises many classes of errors
         reason = " ".join(str(error).split())[:200]
-        raise InputError(f"{folder}: cannot be opened as a next-sentence head by transformers ({reason})") from None
+        raise InputError(f"{folder}: cannot be opened as a {head} by transformers ({reason})") from None
     if missing := sorted(loading_info["missing_keys"]):  # transformers would continue with random numbers
         raise InputError(
-            f"{folder}: has no complete next-sentence head ({missing[0]} is missing); use a model that was saved with "
+            f"{folder}: has no complete {head} ({missing[0]} is missing); use a model that was saved with "
             "one, such as bert-base-uncased"
         )
     return network.eval()
@@ -168,7 +172,7 @@ class NextSentencePairEncoder(NextSentence):
 
     def __init__(self, folder: Path, name: str) -> None:
         super().__init__(folder, name)
-        self.licence = _find_licence(name)
+        self.licence = find_licence(name)
         self.dimensions = int(self._model.config.hidden_size)
         self.digest = join_digests("pooled", self.digest)
 

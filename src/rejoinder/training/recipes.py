@@ -113,6 +113,72 @@ class NupRecipe:
 
 
 @dataclass(frozen=True)
+class HeadRecipe:
+    """All that decides dense layers over frozen vectors (bert_ruber), besides the dialogues and the encoder."""
+
+    seed: int = 0
+    dialogues: int = 1_500  # the first ones of the split train
+    held_out: int = 200  # the first ones of the split valid, for stopping and for the figure in the card
+    hidden: tuple[int, ...] = (96, 64)
+    epochs: int = 20
+    batch: int = 256
+    rate: float = 1e-3
+    decay: float = 1e-2  # of the weights, with each step times the rate
+    patience: int = 3  # epochs without a better held-out loss
+
+
+@dataclass(frozen=True)
+class UslHRecipe(HeadRecipe):
+    """The same for usl_h, which also encodes a damaged copy of each turn."""
+
+    dialogues: int = 600
+
+
+@dataclass(frozen=True)
+class AdemRecipe:
+    """All that decides ADEM's two matrices, besides the rated replies and the encoder."""
+
+    dimensions: int = 30  # of vectors, after a principal component analysis
+    penalties: tuple[float, ...] = (1.0, 10.0, 100.0, 1e3, 1e4, 1e5)  # of which held-out replies choose one
+    aspect: str | None = None  # which ratings; None: the only aspect that there is
+
+
+@dataclass(frozen=True)
+class DynaEvalRecipe:
+    """All that decides DynaEval's graph network, besides the dialogues and the encoder."""
+
+    seed: int = 0
+    dialogues: int = 600  # the first ones of the split train
+    held_out: int = 200  # the first ones of the split valid, for the choice of the epoch and the figure in the card
+    turns: int = 10  # at most, of the stretch of a dialogue that is scored
+    width: int = 48
+    bases: int = 6
+    hidden: int = 32
+    epochs: int = 8
+    batch: int = 16
+    rate: float = 2e-3
+    margin: float = 1.0
+
+
+@dataclass(frozen=True)
+class GradeRecipe:
+    """All that decides GRADE's network, besides the dialogues, the knowledge and the encoder."""
+
+    seed: int = 0
+    dialogues: int = 600  # the first ones of the split train
+    held_out: int = 200  # the first ones of the split valid, for the choice of the epoch and the figure in the card
+    keywords: int = 1_000
+    neighbours: int = 8  # of a keyword, at most
+    topic: int = 24
+    utterance: int = 48
+    hidden: int = 32
+    epochs: int = 8
+    batch: int = 64
+    rate: float = 2e-3
+    margin: float = 0.3
+
+
+@dataclass(frozen=True)
 class CometRecipe:
     """All that decides the LoRA, besides the triples and the language model."""
 

@@ -9,34 +9,60 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast, get_args
 
-from rejoinder.data.inputs import DEFAULT_CORPORA, PERMISSIVE_CORPORA, Input, read_dialogues
+from rejoinder.data.inputs import DEFAULT_CORPORA, PERMISSIVE_CORPORA, Input, read, read_dialogues
 from rejoinder.data.knowledge import find_knowledge_files, read_triples
 from rejoinder.data.seeds import read_seeds
 from rejoinder.errors import InputError, MissingExtraError, SpecError, nearest
 from rejoinder.models.generator.shape import GeneratorShape
 from rejoinder.models.ranker.card import EMBEDDED
 from rejoinder.models.speaker.network import Kind
+from rejoinder.training.heads.adem import train_adem
+from rejoinder.training.heads.bert_ruber import train_bert_ruber
+from rejoinder.training.heads.usl_h import train_usl_h
 from rejoinder.training.idk import IdkRecipe, train_idk
 from rejoinder.training.licence import PERMISSIVE
 from rejoinder.training.recipes import (
     PERMISSIVE_PREFERENCES,
+    AdemRecipe,
     AptnessRecipe,
     CometRecipe,
+    DynaEvalRecipe,
     GeneratorRecipe,
+    GradeRecipe,
+    HeadRecipe,
     NupRecipe,
     RankerRecipe,
     StatementRecipe,
+    UslHRecipe,
 )
 from rejoinder.training.speaker.trainer import CORPORA, ScorerRecipe, make_scorer_recipe, train_scorer
 from rejoinder.types import Question
 
 Trainable: TypeAlias = Literal[
-    "aptness", "comet", "generator", "idk", "nup", "ranker", "rsrem", "ruber", "ssrem", "statements"
+    "adem",
+    "aptness",
+    "bert_ruber",
+    "comet",
+    "dynaeval",
+    "generator",
+    "grade",
+    "idk",
+    "nup",
+    "ranker",
+    "rsrem",
+    "ruber",
+    "ssrem",
+    "statements",
+    "usl_h",
 ]
 Recipe: TypeAlias = (
-    AptnessRecipe
+    AdemRecipe
+    | AptnessRecipe
     | CometRecipe
+    | DynaEvalRecipe
     | GeneratorRecipe
+    | GradeRecipe
+    | HeadRecipe
     | IdkRecipe
     | NupRecipe
     | RankerRecipe
@@ -44,12 +70,15 @@ Recipe: TypeAlias = (
     | StatementRecipe
 )
 UNKNOWN_LICENCE = "not known"
+HEAD_CORPUS = "dailydialog"  # of the published ones, as in the papers whose baselines are trained as heads
 _SMALLEST_VOCABULARY = 300
 _SCORERS = ("rsrem", "ruber", "ssrem")
 _LIBRARIES = {
     "aptness": ("torch", "transformers", "onnx"),
     "comet": ("torch", "transformers", "safetensors"),
+    "dynaeval": ("torch",),
     "generator": ("torch",),
+    "grade": ("torch",),
     "nup": ("torch", "transformers", "onnx"),
     "ranker": ("torch", "transformers", "onnx"),
     "statements": ("torch", "transformers", "safetensors"),
@@ -84,11 +113,11 @@ class _TrainingJob:
         """The dialogues of the files, or of the first n published corpora."""
         return read_dialogues(self.files or DEFAULT_CORPORA[:n])
 
-    def corpus(self) -> str | None:
-        """The one corpus to train on; Cornell's films of the published ones."""
+    def corpus(self, published: str = "cornell") -> str | None:
+        """The one corpus to train on; where no file is named, one of the published ones."""
         if len(self.corpora) > 1:
             raise InputError(f"this model is trained on one corpus, not on {len(self.corpora)}; name one")
-        return self.corpora[0] if self.corpora else None if self.files else "cornell"
+        return self.corpora[0] if self.corpora else None if self.files else published
 
 
 def train(
@@ -115,9 +144,11 @@ def train(
 ) -> TrainedModel:
     """Train a model of your own, or repeat the training of one that the package ships.
 
-    - ``model``: what to train: ``idk``, ``ssrem``, ``rsrem`` and ``ruber`` need no extra package, ``aptness``,
-      ``comet``, ``generator``, ``nup``, ``ranker`` and ``statements`` need ``rejoinder[torch]``.
-    - ``files``: dialogues (JSONL or ``dataset:NAME``); questions for a ranker, seeds for statements, triples for comet.
+    - ``model``: what to train: ``adem``, ``bert_ruber``, ``idk``, ``ssrem``, ``rsrem``, ``ruber`` and ``usl_h`` need no
+      extra package, ``aptness``, ``comet``, ``dynaeval``, ``generator``, ``grade``, ``nup``, ``ranker`` and
+      ``statements`` need ``rejoinder[torch]``.
+    - ``files``: dialogues (JSONL or ``dataset:NAME``); questions for a ranker, seeds for statements, triples for comet,
+      rated replies for adem.
       Without files, the data of the shipped model.
     - ``output``: a new folder; nup goes to the cache where none is named.
     - ``recipe``: the recipe of the model, e.g. ``IdkRecipe``; by default, that of the shipped model.
@@ -131,9 +162,9 @@ def train(
     - ``leave_out``: comet: files of triples whose heads are not trained on.
     - ``vocabulary``: generator: the folder of a generator whose vocabulary to use.
     - ``snapshots``: generator: steps to keep.
-    - ``knowledge``: ranker: files to mine pairs from.
+    - ``knowledge``: ranker: files to mine pairs from; grade: files whose concepts are its keywords.
     - ``knowledge_corpus``: ranker: the dialogues in which requests are counted.
-    - ``licence``: statements: the licence of the weights.
+    - ``licence``: statements: the licence of the weights; adem: that of the ratings.
     - ``reference``: ssrem, rsrem, ruber: the metric for the referenced part.
     - ``resume``: ssrem, rsrem, ruber: continue from the folder's checkpoint.
 
@@ -204,6 +235,13 @@ def _check_folder(model: Trainable, output: str | Path, resume: bool) -> Path:
     return folder
 
 
+def _train_adem(job: _TrainingJob, licence: str | None = None) -> Any:
+    if not job.files:
+        raise InputError("name files of rated replies to train on, such as your own ratings")
+    recipe, encoder = _choose_recipe(job, AdemRecipe), job.base or "aptness"
+    return train_adem(read(*job.files), job.folder, recipe, encoder, licence, job.say)
+
+
 def _train_aptness(job: _TrainingJob, permissive: bool = False, teachers: Sequence[str | Path] = ()) -> Any:
     from rejoinder.training.aptness.recipe import train_aptness
 
@@ -220,6 +258,11 @@ def _train_aptness(job: _TrainingJob, permissive: bool = False, teachers: Sequen
     return train_aptness(dialogues, job.folder, recipe, job.base or "minilm", job.device, job.say, folders, permissive)
 
 
+def _train_bert_ruber(job: _TrainingJob) -> Any:
+    recipe, encoder = _choose_recipe(job, HeadRecipe), job.base or "aptness"
+    return train_bert_ruber(job.dialogues(), job.folder, recipe, job.corpus(HEAD_CORPUS), encoder, job.say)
+
+
 def _train_comet(job: _TrainingJob, leave_out: Sequence[str | Path] = ()) -> Any:
     from rejoinder.training.comet import train_comet
 
@@ -232,6 +275,13 @@ def _train_comet(job: _TrainingJob, leave_out: Sequence[str | Path] = ()) -> Any
     data = {Path(name).name: "as the file's" for name in job.files}
     recipe, base = _choose_recipe(job, CometRecipe), job.base or "smollm2-135m"
     return train_comet(train, valid, job.folder, recipe, data, heads, base, job.device, job.say)
+
+
+def _train_dynaeval(job: _TrainingJob) -> Any:
+    from rejoinder.training.heads.dynaeval import train_dynaeval
+
+    recipe, encoder = _choose_recipe(job, DynaEvalRecipe), job.base or "aptness"
+    return train_dynaeval(job.dialogues(), job.folder, recipe, job.corpus(HEAD_CORPUS), encoder, job.say)
 
 
 def _train_generator(job: _TrainingJob, vocabulary: str | Path | None = None, snapshots: Sequence[int] = ()) -> Any:
@@ -263,6 +313,14 @@ def _check_shape(shape: GeneratorShape) -> None:
         raise InputError(
             f"a vocabulary of {shape.vocabulary} is too small for single letters; take {_SMALLEST_VOCABULARY} or more"
         )
+
+
+def _train_grade(job: _TrainingJob, knowledge: Sequence[str] = ("dataset:knowledge/conceptnet",)) -> Any:
+    from rejoinder.training.heads.grade import train_grade
+
+    triples = [one for name in knowledge for path in find_knowledge_files(name) for one in read_triples(path)]
+    recipe, encoder = _choose_recipe(job, GradeRecipe), job.base or "aptness"
+    return train_grade(job.dialogues(), triples, job.folder, recipe, job.corpus(HEAD_CORPUS), encoder, job.say)
 
 
 def _train_idk(job: _TrainingJob) -> Any:
@@ -325,10 +383,19 @@ def _train_scorer(job: _TrainingJob, reference: str | None = None, resume: bool 
     return train_scorer(job.dialogues(), job.folder, recipe, encoder, corpora, reference, resume, job.say)
 
 
+def _train_usl_h(job: _TrainingJob) -> Any:
+    recipe, encoder = _choose_recipe(job, UslHRecipe), job.base or "aptness"
+    return train_usl_h(job.dialogues(), job.folder, recipe, job.corpus(HEAD_CORPUS), encoder, job.say)
+
+
 _TRAINERS: dict[str, Callable[..., Any]] = {
+    "adem": _train_adem,
     "aptness": _train_aptness,
+    "bert_ruber": _train_bert_ruber,
     "comet": _train_comet,
+    "dynaeval": _train_dynaeval,
     "generator": _train_generator,
+    "grade": _train_grade,
     "idk": _train_idk,
     "nup": _train_nup,
     "ranker": _train_ranker,
@@ -336,6 +403,7 @@ _TRAINERS: dict[str, Callable[..., Any]] = {
     "ruber": _train_scorer,
     "ssrem": _train_scorer,
     "statements": _train_statements,
+    "usl_h": _train_usl_h,
 }
 _USES = {
     "comet": "augment --comet-model {folder}",

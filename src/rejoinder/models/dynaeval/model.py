@@ -17,10 +17,18 @@ from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.files import sha256_of_files
 from rejoinder.model_use import ModelUse, record_use
 from rejoinder.models.batching import pad_token_ids
-from rejoinder.models.checkpoint import checkpoint_folder, fill_network, find_checkpoint_file, read_checkpoint_weights
+from rejoinder.models.checkpoint import (
+    AUTHORS,
+    checkpoint_folder,
+    fill_network,
+    find_checkpoint_file,
+    read_checkpoint_weights,
+)
 from rejoinder.models.device import count_threads
+from rejoinder.models.dynaeval.head import DynaEvalHead
 from rejoinder.models.encoder.architecture import read_encoder_shape as encoder_shape
 from rejoinder.models.encoder.transformers import load_tokenizer
+from rejoinder.models.head.model import CARD_FILE, Head, open_head
 from rejoinder.text.tokens import get_tokenizer as words_of
 
 if TYPE_CHECKING:
@@ -33,13 +41,23 @@ _ENCODER = "SRoBERTa"
 _CONTRACTION = re.compile(r"(?<=\w)(n't|'(?:s|m|re|ve|ll|d))$")
 
 
-def open_dynaeval(folder: str | None = None) -> DynaEvalModel:
-    """Open the model in a folder, by default ``<cache>/models/dynaeval``, once per process."""
-    location = checkpoint_folder("dynaeval", folder, SOURCE)
+def open_dynaeval(folder: str | None = None) -> DynaEvalModel | DynaEvalHead:
+    """Open the model in a folder, by default the one of this package, once per process.
+
+    A folder with a head was trained here, any other is the authors'; ``authors`` is ``<cache>/models/dynaeval``.
+    """
+    if folder is None or (Path(folder) / CARD_FILE).is_file():
+        return _open_dynaeval_head(open_head("dynaeval", folder))
+    location = checkpoint_folder("dynaeval", None if folder == AUTHORS else folder, SOURCE)
     path = find_checkpoint_file(location, ("best.pt", "output/*/best.pt"), "the checkpoint")
     model = _open_dynaeval_folder(location, path, path.stat().st_mtime_ns)
     record_use(ModelUse.of("dynaeval", "", model.digest))
     return model
+
+
+@lru_cache(maxsize=2)
+def _open_dynaeval_head(head: Head) -> DynaEvalHead:
+    return DynaEvalHead(head)
 
 
 @lru_cache(maxsize=2)

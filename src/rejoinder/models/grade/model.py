@@ -20,6 +20,7 @@ from rejoinder.files import sha256_of_files
 from rejoinder.model_use import ModelUse, record_use
 from rejoinder.models.batching import pad_token_ids, split_into_batches
 from rejoinder.models.checkpoint import (
+    AUTHORS,
     checkpoint_folder,
     find_checkpoint_file,
     read_checkpoint_lines,
@@ -34,7 +35,9 @@ from rejoinder.models.grade.graph import (
     concept_files,
     read_concepts,
 )
+from rejoinder.models.grade.head import GradeHead
 from rejoinder.models.grade.keywords import EnglishTagger, keyword_files, language_files, read_rarity
+from rejoinder.models.head.model import CARD_FILE, Head, open_head
 
 if TYPE_CHECKING:
     from rejoinder.models.grade.network import GradeNetwork
@@ -95,13 +98,23 @@ SOURCE = "https://github.com/li3cmz/GRADE"
 _CHECKPOINT = "model_eval_best_*.ckpt"
 
 
-def open_grade(folder: str | None = None) -> GradeModel:
-    """Open the model in a folder, by default ``<cache>/models/grade``, once per process."""
-    location = checkpoint_folder("grade", folder, SOURCE)
+def open_grade(folder: str | None = None) -> GradeModel | GradeHead:
+    """Open the model in a folder, by default the one of this package, once per process.
+
+    A folder with a head was trained here, any other is the authors'; ``authors`` is ``<cache>/models/grade``.
+    """
+    if folder is None or (Path(folder) / CARD_FILE).is_file():
+        return _open_grade_head(open_head("grade", folder))
+    location = checkpoint_folder("grade", None if folder == AUTHORS else folder, SOURCE)
     path = find_checkpoint_file(location, (_CHECKPOINT, f"output/*/GRADE_K2_N10_N10/{_CHECKPOINT}"), "the checkpoint")
     model = _open_grade_folder(location, path, path.stat().st_mtime_ns)
     record_use(ModelUse.of("grade", "", model.digest))
     return model
+
+
+@lru_cache(maxsize=2)
+def _open_grade_head(head: Head) -> GradeHead:
+    return GradeHead(head)
 
 
 @lru_cache(maxsize=2)

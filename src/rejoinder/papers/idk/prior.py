@@ -16,11 +16,11 @@ from rejoinder.papers.own.relevance.measures import AUTHORS_ROW
 from rejoinder.papers.own.relevance.relevance import split_usable
 from rejoinder.papers.own.relevance.rows import RelevanceRows
 
-LIVE = ("cosine(pooling='max')", "cosine(pooling='first')")  # by models in the package
+OWN_NETWORKS = {"GRADE": "grade", "DYNA-EVAL": "dynaeval"}  # trained here, not by their authors
+LIVE = ("cosine(pooling='max')", "cosine(pooling='first')", *OWN_NETWORKS.values())  # by models in the package
 WORD_VECTORS = {"COS-FT": "cosine(encoder='glove-6b-50d')"}
 NETWORKS = ("NUP-BERT (H)", "NUP-BERT (TC-S)", "NUP-BERT (TC)")
 STORED = (*WORD_VECTORS, *METRICS, *NETWORKS)
-_CHECKPOINTS = ("GRADE", "DYNA-EVAL")
 _NOTES = load_notes("idk")
 
 
@@ -51,7 +51,7 @@ def collect_prior_rows(columns: Sequence[RelevanceRows], metrics: Sequence[str] 
     notes = {
         **dict.fromkeys(authors, "the authors' scores"),
         **{row: runs[min(runs)].signature for row, runs in stored.items()},
-        **{row: spec for row, [spec] in computed.items()},
+        **{row: _NOTES.text(row, spec=spec) if row in OWN_NETWORKS else spec for row, [spec] in computed.items()},
     }
     absent = {f"not measured {i}": text for i, text in enumerate(failed)}
     if metrics is None:
@@ -65,7 +65,12 @@ def collect_prior_rows(columns: Sequence[RelevanceRows], metrics: Sequence[str] 
 def find_printed_row(spec: str) -> str:
     """The printed row that a spec stands for, or the spec itself."""
     typed = str(parse(spec))
-    specs = {**WORD_VECTORS, **{row: str(metric) for row, metric in METRICS.items()}, "NUP-BERT (H)": "nup"}
+    specs = {
+        **WORD_VECTORS,
+        **OWN_NETWORKS,
+        **{row: str(metric) for row, metric in METRICS.items()},
+        "NUP-BERT (H)": "nup",
+    }
     return next((row for row, known in specs.items() if str(parse(known)) == typed), typed)
 
 
@@ -84,7 +89,7 @@ def _stored_scores(stored: StoredRuns, rows: RelevanceRows) -> ScoresById:
 
 def _explain_absence(stored: StoredRuns, columns: Sequence[RelevanceRows]) -> dict[str, str]:
     """Why a row was not measured, or which sets of a language model's row were."""
-    reasons = {row: _NOTES.text(row) for row in _CHECKPOINTS}
+    reasons: dict[str, str] = {}
     sentences = {}
     for row in STORED:
         sets = _list_stored_sets(stored, row, columns)

@@ -42,7 +42,7 @@ PERMISSIVE_SPECS = (
     "aptness(weights='permissive', model='bi')",
     "aptness(weights='permissive', model='cross')",
 )
-# What is measured where nothing is named: the metrics that need at most the context. A new one is one more spec.
+# What is measured where nothing is named. Only Gupta's replies have references; a new metric is one more spec.
 SPECS = (
     "length",
     "context_overlap",
@@ -53,10 +53,29 @@ SPECS = (
     "aptness(model='bi')",
     "aptness(model='cross')",
     *PERMISSIVE_SPECS,
+    "grade",
+    "dynaeval",
+    "bert_ruber(part='unreferenced')",
+    "usl_h",
+    "usr",
+    "adem",
+    "bert_ruber",
+    "moverscore",
+    "sentence_cosine",
+    "ubleu",
 )
 DEFAULT_PLAN = BootstrapPlan()
 _NOTES = load_notes("own/relevance")
-_OWN = ("cosine", "idk", "nsp")  # metrics of ours that are not quite what was published under the name
+_OWN = (
+    "cosine",
+    "idk",
+    "nsp",
+    "grade",
+    "dynaeval",
+    "usl_h",
+    "adem",
+    "sentence_cosine",
+)  # metrics of ours that are not quite what was published under the name
 
 
 def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
@@ -109,7 +128,9 @@ def list_relevance_notes(scored: Sequence[ScoredColumn], resamples: int) -> Iter
     yield from (_NOTES.text(f"own version of {spec}") for spec in _OWN if spec in scored[0].metrics)
     for spec in scored[0].metrics:
         missing = {one.rows.column.name: sum(map(math.isnan, one.evidence.scores[spec])) for one in scored}
-        if any(missing.values()):
+        if "references" in parse(spec).needs:
+            yield _NOTES.text("references", spec=spec)
+        elif any(missing.values()):
             columns = ", ".join(f"{name} {n}" for name, n in missing.items() if n)
             yield _NOTES.text("missing scores", spec=spec, columns=columns)
 

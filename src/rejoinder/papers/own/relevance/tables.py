@@ -103,6 +103,8 @@ def pooled_figures(
     yield from row_figures(table, ORACLE, correlations, "each reply gets its system's mean rating")
     for spec in signatures:
         by_column = {column: correlations[column][spec] for column in SIX}
+        if not _is_complete(by_column):
+            continue
         yield _to_figure(f"{table}{OVER_SIX}", spec, MACRO, macro_average(list(by_column.values()), plan), "")
         column, interval = find_worst_column(by_column)
         yield _to_figure(f"{table}{OVER_SIX}", spec, WORST, interval, column)
@@ -111,7 +113,7 @@ def pooled_figures(
 def row_figures(table: str, row: str, correlations: CorrelationsByColumn, note: str) -> Iterator[Figure]:
     """A row's correlation in every column that has it."""
     for column, rows in correlations.items():
-        if row in rows:
+        if row in rows and rows[row].interval.n:
             yield _to_figure(table, row, column, rows[row].interval, note)
 
 
@@ -125,10 +127,17 @@ def column_spread_figures(
                 yield Figure(SPREAD, row, column, _find_published(SPREAD, row, column), math.nan, note=known.source)
     for row in (AUTHORS_ROW, *specs):
         by_column = {column: correlations[column][row] for column in FIVE}
+        if not _is_complete(by_column):
+            continue
         yield _to_figure(SPREAD, row, MEAN_OF_FIVE, macro_average(list(by_column.values()), plan), "")
         column, interval = find_worst_column(by_column)
         yield _to_figure(SPREAD, row, WORST_OF_FIVE, interval, column)
         yield _to_figure(SPREAD, row, RATIO, column_sensitivity(list(by_column.values()), plan), "")
+
+
+def _is_complete(by_column: Mapping[str, ColumnCorrelation]) -> bool:
+    """Whether every column has scores: those of a metric that needs references have not."""
+    return all(one.interval.n for one in by_column.values())
 
 
 def _to_figure(table: str, row: str, column: str, interval: Interval, note: str) -> Figure:

@@ -1,0 +1,1 @@
+"""Small networks over the vectors of a frozen encoder: the baselines that other papers name."""

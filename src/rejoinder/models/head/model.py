@@ -1,0 +1,146 @@
+"""A head: a small network over the vectors of a frozen encoder; its folder has ``head.json`` and its weights.
+
+The baselines that other papers name (BERT-RUBER, USL-H, ADEM, GRADE, DynaEval) are trained here as heads, so that each
+is small and is trained in minutes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from rejoinder.errors import InputError
+from rejoinder.files import sha256_of, sha256_of_bytes
+from rejoinder.model_use import ModelUse, record_use
+from rejoinder.models.base import Encoder, Side, Vectors
+from rejoinder.models.card import write_model_card
+from rejoinder.models.encoder.factory import load_encoder
+from rejoinder.models.tensors import read_tensors, write_tensors
+from rejoinder.models.weight_sets import set_of, weights_folder
+
+CARD_FILE, TENSORS = "head.json", "weights.safetensors"
+FORMAT = 1
+HeadKind: TypeAlias = Literal["adem", "bert_ruber", "dynaeval", "grade", "usl_h"]
+Array: TypeAlias = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class HeadCard:
+    """What determines a head's scores, besides its weights, and where it comes from."""
+
+    kind: HeadKind
+    encoder: str
+    features: str  # the digest of the encoder
+    settings: dict[str, Any] = field(default_factory=dict)  # of the network, as far as they determine a score
+    weights: str = ""  # the sha256 of the weights file
+    about: dict[str, Any] = field(default_factory=dict)  # recipe, data, licence, measured
+    format: int = FORMAT
+
+    def digest(self) -> str:
+        """Return the digest of everything that determines a score."""
+        content = [self.kind, self.features, self.settings, self.weights]
+        return sha256_of_bytes(orjson.dumps(content, option=orjson.OPT_SORT_KEYS))
+
+
+@dataclass(frozen=True, eq=False)
+class Head:
+    """An open head: its card, its weights in double precision, and its encoder."""
+
+    card: HeadCard
+    weights: Mapping[str, Array]
+    encoder: Encoder
+
+    def encode(self, texts: Sequence[str], cut: Side = "right") -> Vectors:
+        """Return the vector of each text; zeros for a blank one."""
+        return encode_texts(self.encoder, texts, cut)
+
+
+def encode_texts(encoder: Encoder, texts: Sequence[str], cut: Side = "right") -> Vectors:
+    """Return the vector of each text, equal texts encoded once; zeros for a blank text."""
+    distinct = [text for text in dict.fromkeys(texts) if text.strip()]
+    rows = {text: i for i, text in enumerate(distinct)}
+    vectors = np.zeros((len(distinct) + 1, encoder.dimensions), np.float32)
+    if distinct:
+        vectors[:-1] = encoder.encode(distinct, cut)
+    return vectors[[rows.get(text, len(distinct)) for text in texts]]
+
+
+def read_head_card(folder: Path, kind: HeadKind) -> HeadCard:
+    """Return the card of a folder, which must be of the kind."""
+    path = folder / CARD_FILE
+    try:
+        content = orjson.loads(path.read_bytes())
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); {_retrain_hint(kind)}") from None
+    except ValueError as error:
+        raise InputError(f"{path}: is not JSON ({error}); {_retrain_hint(kind)}") from None
+    if not isinstance(content, Mapping) or content.get("format") != FORMAT or content.get("kind") != kind:
+        raise InputError(f"{path}: is not the card of {kind} in format {FORMAT}; {_retrain_hint(kind)}")
+    try:
+        return HeadCard(**content)
+    except TypeError:
+        raise InputError(f"{path}: has a key that is missing or unknown; {_retrain_hint(kind)}") from None
+
+
+def write_head(folder: Path, card: HeadCard, weights: Mapping[str, Array]) -> HeadCard:
+    """Write a head with weights in half precision (the same head gives the same bytes); return the written card."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_tensors(folder / TENSORS, {name: array.astype(np.float16) for name, array in weights.items()})
+    write_model_card(folder / CARD_FILE, {**asdict(card), "weights": sha256_of(folder / TENSORS)})
+    return read_head_card(folder, card.kind)
+
+
+def open_head(kind: HeadKind, folder: str | Path | None = None) -> Head:
+    """Open the head of a folder, by default the one in the package; raise if its files or encoder do not match."""
+    location = weights_folder(kind) if folder is None else Path(folder)
+    path = location / CARD_FILE
+    head = _open_cached(kind, location, path.stat().st_mtime_ns if path.is_file() else 0)
+    record_use(ModelUse.of(kind, str(head.card.about.get("licence", "")), head.card.digest(), set_of(location)))
+    return head
+
+
+@lru_cache(maxsize=8)
+def _open_cached(kind: HeadKind, folder: Path, changed: int) -> Head:
+    card = read_head_card(folder, kind)
+    encoder = load_encoder(card.encoder)
+    if encoder.digest != card.features:
+        raise InputError(
+            f"{folder / CARD_FILE}: was trained on different vectors of {card.encoder!r} (digest "
+            f"{card.features[:12]}, here {encoder.digest[:12]}); {_retrain_hint(kind)}"
+        )
+    if (digest := sha256_of(folder / TENSORS)) != card.weights:
+        raise InputError(
+            f"{folder / TENSORS}: does not match its card (sha256 {digest[:12]}…, not {card.weights[:12]}…); "
+            f"{_retrain_hint(kind)}"
+        )
+    weights = {name: array.astype(np.float64) for name, array in read_tensors(folder / TENSORS).items()}
+    return Head(card, weights, encoder)
+
+
+def apply_layers(weights: Mapping[str, Array], rows: Array) -> Array:
+    """Return the output of dense layers with tanh between them, one number per row.
+
+    The weights are ``0.matrix``, ``0.bias``, ``1.matrix``, ...
+    """
+    depth = sum(name.endswith(".matrix") for name in weights)
+    for layer in range(depth):
+        rows = rows @ weights[f"{layer}.matrix"] + weights[f"{layer}.bias"]
+        if layer + 1 < depth:
+            rows = np.tanh(rows)
+    return np.asarray(rows[:, 0])
+
+
+def logistic(odds: Array) -> Array:
+    """Return the probability of log-odds."""
+    return np.asarray(1 / (1 + np.exp(-np.clip(odds, -60, 60))))
+
+
+def _retrain_hint(kind: HeadKind) -> str:
+    return f"train one with: rejoinder train {kind} -o FOLDER"

@@ -1,0 +1,1 @@
+"""The recipes of heads: small networks over the vectors of a frozen encoder."""

@@ -1,0 +1,78 @@
+"""The recipe of `usl_h`'s understandable part (Phy et al. 2020): replies against the same replies with damaged words.
+
+The words of a reply are shuffled, dropped or repeated. The layers with the least cross-entropy on the split ``valid``
+are kept. The quartiles of how rare the words of training replies are come from the same dialogues. No rating is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from rejoinder.models.base import Encoder, Vectors
+from rejoinder.models.encoder.factory import load_encoder
+from rejoinder.models.head.model import HeadCard, apply_layers, encode_texts, write_head
+from rejoinder.text.rarity import mean_rarity
+from rejoinder.training.heads.dialogues import describe_training, select_dialogues
+from rejoinder.training.heads.layers import train_layers
+from rejoinder.training.recipes import UslHRecipe
+from rejoinder.types import Dialogue
+
+_FEWEST = 4  # words of a reply that can be damaged
+
+
+def train_usl_h(
+    dialogues: Iterable[Dialogue],
+    target: Path,
+    recipe: UslHRecipe,
+    corpus: str | None = None,
+    encoder: str = "aptness",
+    say: Callable[[str], None] = print,
+) -> HeadCard:
+    """Train on the split ``train``, stop by ``valid``, and write the folder."""
+    all_dialogues = list(dialogues)
+    model = load_encoder(encoder)
+    train, valid = (
+        [text for turns in select_dialogues(all_dialogues, split, n, corpus) for text in turns]
+        for split, n in (("train", recipe.dialogues), ("valid", recipe.held_out))
+    )
+    say(f"encoding {len(train):,} turns, and damaged copies")
+    rows, held_out = (label_turns(model, texts, recipe.seed) for texts in (train, valid))
+    weights = train_layers(lambda epoch: rows, held_out, recipe, say)
+    right = (apply_layers(weights, held_out[0]) > 0) == held_out[1]
+    low, high = np.quantile([mean_rarity(text) for text in train], [0.25, 0.75])
+    about = {
+        **describe_training(all_dialogues, corpus, encoder),
+        "recipe": asdict(recipe),
+        "citation": "Phy, Zhao and Aizawa 2020",
+        "measured": {"whole_or_damaged_right": round(float(np.mean(right)), 4), "turns": len(right) // 2},
+    }
+    settings = {"rarity": [round(float(low), 4), round(float(high), 4)]}
+    return write_head(target, HeadCard("usl_h", encoder, model.digest, settings, "", about), weights)
+
+
+def label_turns(encoder: Encoder, texts: Sequence[str], seed: int) -> tuple[Vectors, Vectors]:
+    """Return the rows of the turns that can be damaged (label 1), and of their damaged copies (label 0)."""
+    random = np.random.default_rng(seed)
+    whole = [text for text in dict.fromkeys(texts) if len(text.split()) >= _FEWEST]
+    damaged = [damage_words(text, random) for text in whole]
+    vectors = encode_texts(encoder, [*whole, *damaged]) * np.float32(encoder.dimensions**0.5)
+    return vectors, np.repeat(np.array([1, 0], np.float32), len(whole))
+
+
+def damage_words(text: str, random: np.random.Generator) -> str:
+    """Return a text whose words are shuffled, of which up to half are missing, or of which some are said again."""
+    words = text.split()
+    how, share = random.integers(3), random.uniform(0, 0.5)
+    while True:
+        if how == 0:
+            damaged = [words[i] for i in random.permutation(len(words))]
+        elif how == 1:
+            damaged = [word for word in words if random.random() > share]
+        else:
+            damaged = [word for word in words for _ in range(1 + 2 * int(random.random() < 0.15))]
+        if damaged and (damaged != words or len(set(words)) == 1):
+            return " ".join(damaged)
