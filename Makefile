@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Tests start Python hundreds of times: each start reads compiled modules, whatever the caller's settings are.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check bench bench-gpu fuzz mutate figures screenshots docs wheels sbom release clean
+.PHONY: demo test check bench bench-gpu fuzz mutate figures screenshots docs wheels sbom release size locks matrix clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -75,6 +75,20 @@ sbom: $(VENV)/dev.stamp
 release: $(VENV)/dev.stamp
 	rm -rf build dist
 	$(MAKE) wheels sbom
+
+# What the base install takes on disk, library by library; fails above the limit.
+size: wheels
+	$(BIN)/python -m tools.install_size
+
+# The base install with the hashes of all wheels, for each Python: requirements/python3.N.txt.
+locks: $(VENV)/dev.stamp
+	$(BIN)/python -m tools.locks
+
+# Wheels for every Python, and the tests on each that is here: make matrix EXTRA=test TESTS=tests/test_bleu.py
+EXTRA ?= dev
+TESTS ?= -n auto
+matrix: $(VENV)/dev.stamp
+	$(BIN)/python -m tools.matrix --extra $(EXTRA) -- $(TESTS)
 
 clean:
 	rm -rf $(VENV) build dist site src/*.egg-info .mypy_cache .ruff_cache .pytest_cache

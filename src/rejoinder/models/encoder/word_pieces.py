@@ -61,6 +61,11 @@ class Rules:
     after: tuple[str, ...]
     added: Mapping[str, int]  # tokens that stand for themselves in a text
 
+    @property
+    def ids(self) -> dict[str, int]:
+        """The id of every token, special ones included."""
+        return {**self.vocabulary, **self.added}
+
 
 def read_rules(file: Any) -> Rules | None:
     """The rules of a ``tokenizer.json``; None where it is of another kind and needs the library."""
@@ -75,7 +80,7 @@ def read_rules(file: Any) -> Rules | None:
             return None
         accents, lowercase = normalizer["strip_accents"], bool(normalizer["lowercase"])
         rules = Rules(
-            vocabulary={**model["vocab"], **added},
+            vocabulary=model["vocab"],
             unknown=model["unk_token"],
             prefix=model["continuing_subword_prefix"],
             max_letters=int(model["max_input_chars_per_word"]),
@@ -88,7 +93,8 @@ def read_rules(file: Any) -> Rules | None:
         )
     except (KeyError, TypeError, ValueError):
         return None
-    return rules if {rules.unknown, *rules.before, *rules.after} <= rules.vocabulary.keys() else None
+    is_complete = rules.unknown in rules.vocabulary and {*rules.before, *rules.after} <= rules.ids.keys()
+    return rules if is_complete else None
 
 
 def _read_added_tokens(rows: Sequence[Mapping[str, Any]]) -> dict[str, int] | None:
@@ -117,9 +123,10 @@ class WordPieceTokenizer:
 
     def __init__(self, rules: Rules, max_tokens: int) -> None:
         self._rules = rules
-        self._before, self._after = ([rules.vocabulary[name] for name in side] for side in (rules.before, rules.after))
+        numbers = rules.ids
+        self._before, self._after = ([numbers[name] for name in side] for side in (rules.before, rules.after))
         self._most = max(0, max_tokens - len(self._before) - len(self._after))
-        self._names = {number: name for name, number in rules.vocabulary.items()}
+        self._names = {number: name for name, number in numbers.items()}
         self._cache = _PieceCache(rules)
         self._clean, self._fold = _make_tables(rules)
         added = sorted(rules.added, key=len, reverse=True)
