@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from made_once import made_once
 from tiny_models import WORDS
 
 from rejoinder.files import sha256_of
@@ -26,6 +27,7 @@ def install(cache: Path, window: int = 2048) -> Path:
     return folder
 
 
+@made_once
 def write_language_model(folder: Path, window: int = 2048, seed: int = 0) -> None:
     """Two layers with large random weights, so that every token before a token matters to it."""
     import torch

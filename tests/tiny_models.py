@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 import tiny_nup
+from made_once import made_once
 
 from rejoinder.files import sha256_of
 from rejoinder.models.catalog.manifest import ModelManifest, write_model_manifest
@@ -26,6 +27,7 @@ WORDS = (
 MAX_TOKENS = 64
 
 
+@made_once
 def install(cache: Path) -> None:
     """Put tiny models under the names ``minilm`` and ``glove-6b-50d`` into a cache."""
     write_exported_encoder(cache / "models" / "minilm")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from judge_server import Act, Handler, completion
+from made_once import made_once
 from tiny_models import WORDS, byte_pairs
 
 from rejoinder.types import Candidate, Question, Turn
@@ -80,6 +81,7 @@ def echoes(**how: str) -> Act:
     return lambda handler, sent: handler.give(200, json.dumps(echo(sent, **how)).encode())
 
 
+@made_once
 def write_sequence_model(folder: Path, kind: str, positions: int = 48) -> Path:
     """A random BART or T5 of 2 layers as transformers saves it; needs torch."""
     import torch
