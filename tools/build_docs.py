@@ -8,9 +8,8 @@ from pathlib import Path
 from rejoinder.reports.listing import metric_table
 from rejoinder.table import Table, to_markdown
 from tools import layers, licences
-from tools.figures import filled
+from tools.figures import write_figures
 from tools.languages import language_table
-from tools.quotes import documents
 
 DOCS = Path(__file__).parent.parent / "docs"
 # Page and mark: the table between the two marks of that name.
@@ -33,9 +32,9 @@ def main() -> None:
     for (name, mark), table in TABLES.items():
         path = DOCS / name
         path.write_text(between_marks(path.read_text(encoding="utf-8"), mark, table()), encoding="utf-8")
-    for path in documents():
-        path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")
     layers.main()
+    if write_figures():
+        raise SystemExit(1)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.paper_index import paper_table
-from tools.quotes import QuoteError, documents, fill_quotes
+from tools.quotes import ROOT, QuoteError, documents, fill_quotes
 from tools.unmarked import list_unmarked
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
@@ -96,19 +96,22 @@ def _cell(cell: dict[str, Any], kind: str) -> str:
 
 
 def main() -> int:
-    """Write every page that quotes a figure; a source that is gone is named, and its page stays as it is."""
-    if "--unmarked" in sys.argv[1:]:
-        return _print_unmarked()
+    """Write the figures, or list the numbers without marks."""
+    return _print_unmarked() if "--unmarked" in sys.argv[1:] else write_figures()
+
+
+def write_figures() -> int:
+    """Write every page that quotes a figure; 1 if a source is gone, which is named, and whose page stays as it is."""
     wrong = 0
     for path in documents():
         page = path.read_text("utf-8")
         try:
             if (new := filled(page)) != page:
                 path.write_text(new, "utf-8")
-                print(f"{path.name}: written")
+                print(f"{path.relative_to(ROOT)}: written")
         except (QuoteError, KeyError) as error:
             wrong += 1
-            print(f"{path.name}: {error}", file=sys.stderr)
+            print(f"{path.relative_to(ROOT)}: {error}", file=sys.stderr)
     return 1 if wrong else 0
 
 

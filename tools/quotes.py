@@ -109,7 +109,7 @@ def read_quote(source: str) -> Quote:
             return Quote(choose([quote.value for quote in _read_all(source.removeprefix(words))]))
     quotes = _read_all(source)
     if len(quotes) != 1:
-        raise QuoteError(f"docs/results has {len(quotes)} figures for {source!r}; name one")
+        raise QuoteError(f"docs/results has {len(quotes)} figures for {source!r}; name one that is there")
     return quotes[0]
 
 
