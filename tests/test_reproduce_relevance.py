@@ -38,7 +38,7 @@ from rejoinder.papers.own.relevance.rows import (
     join_systems,
     read_relevance_rows,
 )
-from rejoinder.papers.own.relevance.tables import FLOORS, PUBLISHED
+from rejoinder.papers.own.relevance.tables import FLOORS, PUBLISHED, pooled_figures
 from rejoinder.stats.bootstrap import BootstrapPlan
 from rejoinder.stats.grouped import correlate_within
 from rejoinder.stats.interval import Interval
@@ -278,12 +278,19 @@ def test_a_metric_that_is_not_here_is_named_and_left_out() -> None:
     assert absent[0].startswith("Not measured: no_such_metric (no metric is called")
 
 
-def test_every_default_spec_needs_at_most_the_context() -> None:
+def test_every_default_spec_needs_at_most_the_context_and_references() -> None:
     from rejoinder.metric import metric_names, parse
 
     for spec in relevance.SPECS:
         if spec.partition("(")[0] in metric_names():
-            assert parse(spec).needs <= {"context"}
+            assert parse(spec).needs <= {"context", "references"}
+
+
+def test_a_metric_that_needs_references_has_a_cell_only_where_there_are_some() -> None:
+    none = ColumnCorrelation(Interval(math.nan, math.nan, math.nan, 0, 10, 0), np.full(3, math.nan))
+    correlations = {column: {"bleu": none} for column in FIVE} | {"Gupta 500": {"bleu": of(0.3, [0.2, 0.3, 0.4])}}
+    found = list(pooled_figures(correlations, {"bleu": "signature"}, FEW))
+    assert [(f.table, f.column) for f in found if f.row == "bleu"] == [("Spearman", "Gupta 500")]
 
 
 def test_the_metrics_that_need_nothing_fetched_are_in_the_table() -> None:

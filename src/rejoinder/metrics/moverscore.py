@@ -90,5 +90,5 @@ def weigh_tokens(tokens: TokenVectors, n: int) -> WeightedParts:
 
 
 def token_weight(token: str) -> float:
-    """Return how rare a token is; 0 for punctuation and for a piece within a word."""
+    """Return how rare a token is; 0 for punctuation, and for any piece of a word but its first."""
     return 0.0 if token.startswith("##") or not split_runs(token) else word_rarity("".join(split_runs(token)))

@@ -9,12 +9,13 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from rejoinder.files import sha256_of
 from rejoinder.metric import NAN, Metric, signature
 from rejoinder.metrics._context import map_spoken
 from rejoinder.metrics._inner import parse_context_metric, unit_scores
 from rejoinder.models.head.model import Array, apply_layers, logistic, open_head
 from rejoinder.spec import check_choice
-from rejoinder.text.rarity import mean_rarity
+from rejoinder.text.rarity import RARITY_FILE, mean_rarity
 from rejoinder.types import Pair
 
 Part: TypeAlias = Literal["all", "understandable", "sensible", "specific"]
@@ -62,9 +63,9 @@ class UslH(Metric):
         return [a or b for a, b in zip(is_cut, self._sensible.cut(pairs), strict=True)]
 
     def details(self) -> dict[str, str]:
-        """Return the digest of the network and the signature of the metric of sensible replies."""
+        """Return the digests of the network and of the table of rarities, and the signature of ``sensible``."""
         digest = open_head("usl_h", self.folder).card.digest()[:12]
-        return {"weights": digest, "sensible": signature(self._sensible)}
+        return {"weights": digest, "rarity": sha256_of(RARITY_FILE)[:12], "sensible": signature(self._sensible)}
 
     def _scores(self, pairs: Sequence[Pair]) -> list[float]:
         chosen = {"understandable": self._understandable, "sensible": self._sensible_scores, "specific": self._specific}

@@ -131,7 +131,8 @@ class HeadRecipe:
 class UslHRecipe(HeadRecipe):
     """The same for usl_h, which also encodes a damaged copy of each turn."""
 
-    dialogues: int = 600
+    dialogues: int = 200
+    held_out: int = 50
 
 
 @dataclass(frozen=True)
