@@ -41,9 +41,9 @@ class LocatedToken(NamedTuple):
 class TokenizedText(NamedTuple):
     """The tokens of a text: ids, spelling, and which of them are special, such as [CLS]."""
 
-    ids: Sequence[int]
-    tokens: Sequence[str]
-    is_special: Sequence[bool]
+    ids: list[int]
+    tokens: list[str]
+    is_special: list[bool]
 
 
 @dataclass(frozen=True)
