@@ -168,3 +168,27 @@ def test_every_long_command_says_what_it_cost(tmp_path: Path) -> None:
     assert re.search(r"^\d+ items " + COST, run(*items, "-v", *ALL), re.MULTILINE)
     told = run("attack", tmp_path / "talks.jsonl", "-m", "length", "--contexts", 5, "--split", "train", "-v")
     assert re.search(r"^\d+ contexts under 1 metric in .* per thousand; 0 failures, 0 retries$", told, re.MULTILINE)
+
+
+def test_what_is_printed_meanwhile_stands_above_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    import io
+    import sys
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(sys, "stdout", screen)
+    monkeypatch.setenv("COLUMNS", "30")
+    with show_progress("scoring", "replies") as reporter:
+        assert reporter.progress is not None
+        reporter.progress(5, 10)
+        sys.stdout.write("a note\x1b[2J\n")
+        reporter.progress(10, 10)
+    shown = screen.getvalue()
+    assert "\ra note\\u001b[2J\n" in shown
+    assert "\x1b" not in shown
+    assert shown.endswith("\r")  # erased
+    assert max(map(len, re.split(r"[\r\n]", shown))) < 30  # one line

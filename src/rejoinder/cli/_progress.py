@@ -154,7 +154,7 @@ def _show_bar(reporter: ProgressReporter) -> Iterator[None]:
     reporter.progress = show
     bar.draw(reporter)
     originals = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = (cast(TextIO, _StreamAboveBar(stream, bar)) for stream in originals)
+    sys.stdout, sys.stderr = (cast(TextIO, stream and _StreamAboveBar(stream, bar)) for stream in originals)
     try:
         yield
     finally:
@@ -175,7 +175,7 @@ class ProgressBar:
         now = time.perf_counter()
         if now - self._drawn_at < _REDRAW and reporter.done < (reporter.total or math.inf):
             return
-        line = escape_terminal(_bar_line(reporter))[: shutil.get_terminal_size().columns - 1]
+        line = escape_terminal(" ".join(_bar_line(reporter).split()))[: shutil.get_terminal_size().columns - 1]
         with self._lock:
             self.erase()
             self._width, self._drawn_at = len(line), now

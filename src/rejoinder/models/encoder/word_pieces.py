@@ -41,9 +41,9 @@ class LocatedToken(NamedTuple):
 class TokenizedText(NamedTuple):
     """The tokens of a text: ids, spelling, and which of them are special, such as [CLS]."""
 
-    ids: Sequence[int]
-    tokens: Sequence[str]
-    is_special: Sequence[bool]
+    ids: list[int]
+    tokens: list[str]
+    is_special: list[bool]
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def _read_template(processor: Mapping[str, Any] | None) -> tuple[tuple[str, ...]
         return (processor["cls"][0],), (processor["sep"][0],)
     if processor["type"] != "TemplateProcessing":
         return None
-    names = [part["SpecialToken"]["id"] if "SpecialToken" in part else None for part in processor["single"]]
+    names: list[Any] = [part["SpecialToken"]["id"] if "SpecialToken" in part else None for part in processor["single"]]
     place = names.index(None)
     if names.count(None) != 1:
         return None
@@ -191,8 +191,9 @@ class WordPieceTokenizer:
         steps: list[Callable[[str], str]] = [lambda letter: self._clean[ord(letter)]]
         if self._rules.strips_accents:
             steps.append(functools.partial(unicodedata.normalize, "NFD"))
+        steps.append(lambda letter: self._fold[ord(letter)])
         places, letters = list(range(len(text))), text
-        for step in (*steps, lambda letter: self._fold[ord(letter)]):
+        for step in steps:
             replaced = [step(letter) for letter in letters]
             places = [place for place, new in zip(places, replaced, strict=True) for _ in new]
             letters = "".join(replaced)
