@@ -119,7 +119,7 @@ class AptnessModel:
         if "_cross" in vars(self):
             return
         with ThreadPoolExecutor(1) as pool:
-            cross = pool.submit(getattr, self, "_cross")
+            cross = pool.submit(lambda: self._cross)
             _ = self._bi, self.encoder
             cross.result()
 
