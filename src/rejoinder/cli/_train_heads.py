@@ -131,7 +131,7 @@ def adem(
     _train_head("adem", files, output, AdemRecipe(dimensions=dimensions, aspect=aspect), None, encoder, licence=licence)
 
 
-def _choices(seed: int, dialogues: int | None) -> dict[str, int]:
+def _choices(seed: int, dialogues: int | None) -> dict[str, Any]:
     """What a recipe is to have other than usual."""
     return {"seed": seed} if dialogues is None else {"seed": seed, "dialogues": dialogues}
 

@@ -49,7 +49,7 @@ class MaskedLanguageModel(NextSentence):
             for (i, _), value in zip(chosen, values, strict=True):
                 sums[i] += value
                 counts[i] += 1
-        means = np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
+        means: NDArray[np.float64] = np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
         index = {pair: i for i, pair in enumerate(distinct)}
         return means[[index[pair] for pair in pairs]]
 

@@ -58,9 +58,8 @@ def build_dynaeval_head(settings: Mapping[str, int], weights: Mapping[str, Any])
     from rejoinder.models.dynaeval.network import DynaEvalNetwork, DynaEvalSizes
 
     try:
-        sizes = {**settings, "narrowed": (settings["width"],)}
-        sizes.pop("width")
-        network = DynaEvalNetwork(DynaEvalSizes(**sizes))
+        rest = {name: size for name, size in settings.items() if name != "width"}
+        network = DynaEvalNetwork(DynaEvalSizes(narrowed=(settings["width"],), **rest))
         network.load_state_dict({name: torch.from_numpy(array).float() for name, array in weights.items()})
     except (KeyError, TypeError, RuntimeError):
         raise InputError("the weights of dynaeval do not fit the sizes on their card; train it again") from None

@@ -75,4 +75,5 @@ def stack_graphs(concepts: ConceptGraph, contexts: Sequence[Sequence[str]], repl
     import torch
 
     graphs = [concepts.graph(context, reply) for context, reply in zip(contexts, replies, strict=True)]
-    return tuple(torch.from_numpy(np.stack(part)) for part in zip(*graphs, strict=True))
+    nodes, edges = (torch.from_numpy(np.stack(part)) for part in zip(*graphs, strict=True))
+    return nodes, edges

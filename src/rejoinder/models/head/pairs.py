@@ -29,4 +29,5 @@ def encode_contexts(encoder: Encoder, contexts: Sequence[Sequence[str]]) -> Vect
 def join_features(contexts: Vectors, replies: Vectors) -> Vectors:
     """Return both vectors side by side, and their product in each dimension, which tells how alike they are."""
     scale = np.float32(contexts.shape[1] ** 0.5)  # a number of a vector of length 1 is small
-    return np.concatenate([contexts, replies, scale * contexts * replies], axis=1) * scale
+    features: Vectors = np.concatenate([contexts, replies, scale * contexts * replies], axis=1) * scale
+    return features
