@@ -119,7 +119,8 @@ def _is_special(target: Path) -> bool:
         return False
     if stat.S_ISDIR(mode):
         raise InputError(f"{target}: is a folder; name a file to write to")
-    return not stat.S_ISREG(mode) or target.is_relative_to("/dev") or target.is_relative_to("/proc")
+    in_memory = target.is_relative_to("/dev/shm")  # ordinary files, though among the devices
+    return not stat.S_ISREG(mode) or (target.is_relative_to("/dev") and not in_memory) or target.is_relative_to("/proc")
 
 
 def _make_part(target: Path) -> str:

@@ -88,7 +88,7 @@ def usl_h(
     "--knowledge",
     multiple=True,
     metavar="FILE",
-    help="Files of ConceptNet, for the keywords; may be repeated [dataset:knowledge/conceptnet].",
+    help="Files of ConceptNet, for the keywords; may be repeated [the published ones].",
 )
 def grade(
     files: tuple[str, ...],
