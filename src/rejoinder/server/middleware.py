@@ -22,6 +22,7 @@ from rejoinder.server.limits import RecentDigests, RequestRate, ServerLimits, To
 BARE_STYLE = (
     ":root{color-scheme:light dark}body{font:1.05rem/1.5 system-ui,sans-serif;margin:0}"
     "main{max-width:34rem;margin:18vh auto 0;padding:0 1.25rem}h1{font-size:1.5rem;margin:0 0 .5rem}p{margin:.5rem 0}"
+    "a{color:inherit}"
 )
 _BARE_DIGEST = base64.b64encode(hashlib.sha256(BARE_STYLE.encode()).digest()).decode()
 HEADERS = {
