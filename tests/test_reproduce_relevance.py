@@ -15,6 +15,7 @@ import pytest
 from scipy import stats
 
 from rejoinder.data.collection import Collection, collect
+from rejoinder.errors import InputError
 from rejoinder.papers.base import Figure, Reproduction, reproduction_tables, write_reproduction
 from rejoinder.papers.own import lengths
 from rejoinder.papers.own.relevance import relevance
@@ -39,6 +40,7 @@ from rejoinder.papers.own.relevance.rows import (
     read_relevance_rows,
 )
 from rejoinder.papers.own.relevance.tables import FLOORS, PUBLISHED, pooled_figures
+from rejoinder.papers.own.relevance.teachers import add_teacher_scores
 from rejoinder.stats.bootstrap import BootstrapPlan
 from rejoinder.stats.grouped import correlate_within
 from rejoinder.stats.interval import Interval
@@ -334,3 +336,23 @@ def relevance_words(text: str) -> list[str]:
     import re
 
     return re.findall(r"[^\W_]+(?:'[^\W_]+)*", text)
+
+
+def test_the_rows_of_teachers_come_from_stored_scores_of_exactly_these_replies(published: Path) -> None:
+    scored = [score_relevance_rows(read_relevance_rows(column), ["length"]) for column in COLUMNS]
+    with_teachers = add_teacher_scores(scored)
+    names = {f"teacher of permissive{model}" for model in ("", ", bi", ", cross")}
+    for one in with_teachers:
+        assert set(one.stored) == set(one.stored_by) == names
+        assert all(
+            np.isfinite(values).all() and (values >= 0).all() and (values <= 1).all() for values in one.stored.values()
+        )
+        assert names <= set(correlate_column(one, FEW))
+    reproduction = relevance.assemble_relevance(with_teachers, plan=FEW)
+    figure = at(reproduction, "Spearman", "teacher of permissive", "P-DD")
+    pdd = with_teachers[SIX.index("P-DD")]
+    expected = stats.spearmanr(pdd.stored["teacher of permissive"], pdd.evidence.mean).statistic
+    assert figure.measured == pytest.approx(expected)
+    changed = dataclasses.replace(scored[0].rows, column=dataclasses.replace(COLUMNS[0], name="another"))
+    with pytest.raises(InputError, match="to other questions"):
+        add_teacher_scores([dataclasses.replace(scored[0], rows=changed), *scored[1:]])

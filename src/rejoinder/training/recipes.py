@@ -61,8 +61,18 @@ class AptnessRecipe:
     places: int = 400  # per corpus, to choose weights on and to report figures of
 
 
-# What --permissive prefers: less of one crowd's talk about films, and of unscripted speech with its own jargon.
-PERMISSIVE_PREFERENCES = {"changelog": 0.5, "crd3": 0.5, "self_dialogue": 0.4}
+# What --permissive prefers: everyday talk and fiction; less of one crowd's talk about films, and of jargon.
+PERMISSIVE_PREFERENCES = {
+    "changelog": 0.5,
+    "chitchat": 2.0,
+    "crd3": 0.5,
+    "se_fiction": 1.5,
+    "se_fiction_us": 1.5,
+    "se_plays": 1.5,
+    "self_dialogue": 0.4,
+    "spacelog": 0.4,
+    "star": 0.6,
+}
 
 
 def scale_recipe(

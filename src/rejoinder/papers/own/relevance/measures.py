@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from rejoinder.stats.bootstrap import BootstrapPlan, resample_correlations
 from rejoinder.stats.interval import Interval
 from rejoinder.stats.sensitivity import domain_sensitivity
 
+StoredScores: TypeAlias = Mapping[tuple[str, str], float]  # by column and reply
 AUTHORS_ROW = "IDK (H)"  # the published rows carry the scores of one of the authors' runs
 
 
@@ -30,6 +32,17 @@ class ScoredColumn:
     rows: RelevanceRows
     evidence: RatedScores
     metrics: Mapping[str, str]
+    stored: Mapping[str, Values] = field(default_factory=dict)  # scores of networks that are not here, by row
+    stored_by: Mapping[str, str] = field(default_factory=dict)  # whose they are, by row
+
+    def with_stored(self, scores: Sequence[tuple[str, str, StoredScores]]) -> ScoredColumn:
+        """Return the column with stored scores: the row's name, whose they are, and the score of each reply."""
+        name = self.rows.column.name
+        return replace(
+            self,
+            stored={row: np.array([of[name, one] for one in self.evidence.responses]) for row, _, of in scores},
+            stored_by={row: signature for row, signature, _ in scores},
+        )
 
     @property
     def has_systems(self) -> bool:
@@ -38,7 +51,7 @@ class ScoredColumn:
 
     def columns(self) -> dict[str, Values]:
         """What is correlated with the ratings: the metrics, the authors' IDK, and the oracle if systems are known."""
-        scores = dict(self.evidence.scores)
+        scores = {**self.evidence.scores, **self.stored}
         replies = [self.rows.data.responses[name] for name in self.evidence.responses]
         if all("idk" in reply.meta for reply in replies):
             scores[AUTHORS_ROW] = np.array([reply.meta["idk"] for reply in replies])

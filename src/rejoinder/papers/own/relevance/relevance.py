@@ -32,6 +32,7 @@ from rejoinder.papers.own.relevance.tables import (
     pooled_figures,
     row_figures,
 )
+from rejoinder.papers.own.relevance.teachers import add_teacher_scores
 from rejoinder.scoring.api import score
 from rejoinder.stats.bootstrap import BootstrapPlan
 
@@ -81,7 +82,8 @@ _OWN = (
 def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
     """Score the rows of every column and correlate with the ratings; ``metrics`` are specs to use instead of SPECS."""
     specs, absent = split_usable(SPECS) if metrics is None else ([str(parse(spec)) for spec in metrics], [])
-    return assemble_relevance([score_relevance_rows(read_relevance_rows(column), specs) for column in COLUMNS], absent)
+    scored = [score_relevance_rows(read_relevance_rows(column), specs) for column in COLUMNS]
+    return assemble_relevance(add_teacher_scores(scored) if metrics is None else scored, absent)
 
 
 def split_usable(specs: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -101,7 +103,7 @@ def assemble_relevance(
     scored: Sequence[ScoredColumn], absent: Sequence[str] = (), plan: BootstrapPlan = DEFAULT_PLAN
 ) -> Reproduction:
     """The figures and notes of columns that have been scored."""
-    signatures = scored[0].metrics
+    signatures = {**scored[0].metrics, **scored[0].stored_by}
     pearson, within = replace(plan, method="pearson"), replace(plan, at="within_system")
     pooled = {one.rows.column.name: correlate_column(one, plan) for one in scored}
     figures: list[Figure] = [
@@ -126,6 +128,8 @@ def list_relevance_notes(scored: Sequence[ScoredColumn], resamples: int) -> Iter
     joined = [f"{one.rows.column.name} {one.rows.n_joined} of {len(one.evidence)}" for one in scored if one.has_systems]
     yield _NOTES.text("systems", sets=", ".join(joined))
     yield from (_NOTES.text(f"own version of {spec}") for spec in _OWN if spec in scored[0].metrics)
+    if scored[0].stored:
+        yield _NOTES.text("teachers")
     for spec in scored[0].metrics:
         missing = {one.rows.column.name: sum(map(math.isnan, one.evidence.scores[spec])) for one in scored}
         if "references" in parse(spec).needs:
