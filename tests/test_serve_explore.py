@@ -203,6 +203,21 @@ def test_what_is_listed_can_be_handed_to_annotators(client: Any, tmp_path: Path)
     assert "nothing to annotate" in client.get("/runs/chats/replies.zip?q=nothing+like+this").json()["error"]
 
 
+def test_empty_replies_are_not_handed_to_annotators(tmp_path: Path) -> None:
+    lines = [{**one, "text": ""} if one.get("id") in ("i0/bad", "i1/bad") else one for one in records(4)]
+    data = write_lines(tmp_path / "chats.jsonl", lines)
+    run([data], Plan.of(["length"], "nan"), tmp_path / "runs" / "chats", cache=False)
+    with client_of(house_of(tmp_path / "runs")) as client:
+        content = client.get("/runs/chats/replies.zip?system=bad").content
+        nothing = client.get("/runs/chats/replies.zip?flag=empty").json()["error"]
+    assert nothing == "every reply that is listed is empty, so there is nothing to annotate"
+    with zipfile.ZipFile(io.BytesIO(content)) as packed:
+        packed.extractall(tmp_path)
+    project = tmp_path / "chats" / "project.toml"
+    assert "people rate 2 replies of a run. Left out because they are empty: 2." in project.read_text(encoding="utf-8")
+    assert len(list(make_units(read_project(project)))) == 2
+
+
 def test_bars_of_a_histogram_filter_the_table(client: Any) -> None:
     page = client.get("/runs/chats/replies?sort=length&system=bad", headers=PAGE).text
     assert 'class="histogram series-0"' in page

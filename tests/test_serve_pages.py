@@ -131,7 +131,14 @@ def test_a_question_says_where_each_candidate_came_from(client: Any) -> None:
     one = client.get("/sets/kitchen/2").json()
     assert [candidate["right"] for candidate in one["candidates"]] == [True, False]
     assert one["candidates"][1]["meta"] == {"rank": 2}
-    assert (one["before"], one["after"]) == (1, None)
+    assert one["position"] == {"place": 3, "n": 3, "before": 1, "after": None}
+    assert client.get("/sets/kitchen/1?label=off-topic").json()["position"]["place"] == 2
+    assert client.get("/sets/kitchen/1?source=nowhere").json()["position"]["n"] == 0
+    page = client.get("/sets/kitchen?source=bm25", headers=PAGE).text
+    assert 'href="/sets/kitchen/1?source=bm25"' in page
+    page = client.get("/sets/kitchen/1?source=bm25", headers=PAGE).text
+    assert 'rel="next" href="/sets/kitchen/2?source=bm25"' in page
+    assert 'data-back href="/sets/kitchen?source=bm25"' in page
 
 
 def test_a_reply_of_a_run_can_be_tried(client: Any) -> None:

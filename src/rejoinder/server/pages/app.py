@@ -146,9 +146,14 @@ PAGES: dict[str, PageRoute] = {
         sets.set_page,
         "A test set and its questions.",
         {"list": _ROWS, "sources": mapping_schema(_PLACE), "labels": mapping_schema(_PLACE), **_PAGED},
-        {"source": _WORD, "label": _WORD, "page": _NUMBER},
+        {**sets.QUERY, "page": _NUMBER},
     ),
-    "/sets/{set}/{question}": PageRoute(sets.question_page, "One question with its candidates.", {"candidates": _ROWS}),
+    "/sets/{set}/{question}": PageRoute(
+        sets.question_page,
+        "One question with its candidates, and its neighbours in the list.",
+        {"candidates": _ROWS, "position": {"type": "object"}},
+        sets.QUERY,
+    ),
     "/models": PageRoute(models.models_page, "Every model of the catalog.", {"models": _ROWS, "shipped": _ROWS}),
     "/models/{model}": PageRoute(models.model_page, "A model: its card and its files.", {"name": _TEXT}),
 }
