@@ -555,8 +555,8 @@ def test_a_page_says_which_system_has_no_reply_and_that_one_system_is_not_two(tm
         kept = [line for line in kept if line["kind"] != "rating"]
         run([write_lines(tmp_path / f"{name}.jsonl", kept)], Plan.of(["length"]), tmp_path / "runs" / name, cache=False)
     with client_of(house_of(tmp_path / "runs")) as client:
-        assert "No reply of <bdi>bad</bdi>" in client.get("/runs/gap/items/1", headers=PAGE).text
-        assert "No reply of" not in client.get("/runs/gap/items/0", headers=PAGE).text
+        assert "No reply from <bdi>bad</bdi>" in client.get("/runs/gap/items/1", headers=PAGE).text
+        assert "No reply from" not in client.get("/runs/gap/items/0", headers=PAGE).text
         response = client.get("/runs/alone/compare", headers=PAGE)
         alone = response.text
         assert response.status_code == 200
