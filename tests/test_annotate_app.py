@@ -347,6 +347,16 @@ def test_the_owner_goes_through_the_units_of_a_filter_and_decides_one_after_the_
     assert f'rel="next" href="{links[1]}"' in html.unescape(done.text)
 
 
+def test_a_long_conversation_stands_beside_its_questions_and_text_is_sent_with_control(tmp_path: Path) -> None:
+    short = entered(store_of(write_project(tmp_path / "short", "references"))).get("/work").text
+    long = entered(store_of(write_project(tmp_path / "long", "references", text="Is it open? " * 60))).get("/work").text
+    assert '<body class="work">' in short
+    assert '<body class="work long">' in long
+    assert 'Send <kbd aria-hidden="true">Enter</kbd>' in short
+    write = entered(store_of(write_project(tmp_path / "write", "write"))).get("/work").text
+    assert 'Send <kbd aria-hidden="true">Ctrl</kbd>+<kbd aria-hidden="true">Enter</kbd>' in write
+
+
 def test_the_owner_sees_which_reply_was_preferred_and_where_a_text_was_cut(tmp_path: Path) -> None:
     store = store_of(write_project(tmp_path, "compare", items=2, text="Is it open? " * 40))
     finish(entered(store, "ann"))
