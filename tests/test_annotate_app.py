@@ -328,6 +328,45 @@ def test_the_owner_reads_filters_and_decides_disputed_units(tmp_path: Path) -> N
     assert entered(store, "cyd").get("/owner/judgements").status_code == 404
 
 
+def test_the_owner_goes_through_the_units_of_a_filter_and_decides_one_after_the_other(tmp_path: Path) -> None:
+    store = _disputed_store(tmp_path)
+    owner = entered(store, "chief", "owner")
+    page = owner.get("/owner/judgements?only=disputed&rater=ann").text
+    links = [html.unescape(link) for link in re.findall(r'<h2><a href="([^"]+)"', page)]
+    assert len(links) > 2
+    assert all(link.endswith("?only=disputed&rater=ann") for link in links)
+    second = html.unescape(owner.get(links[1]).text)
+    assert f'rel="prev" href="{links[0]}"' in second
+    assert f'rel="next" href="{links[2]}"' in second
+    assert f"2 of {len(links)}" in second
+    assert 'href="/owner/judgements?only=disputed&rater=ann">Back to the list' in second
+    first = owner.get(links[0]).text
+    done = owner.post(links[0], data={"csrf": form_of(first, links[0])["csrf"], **_answered(first, "3")})
+    assert "A decided unit" in done.text
+    assert f"{len(links) - 1} left in the list" in done.text
+    assert f'rel="next" href="{links[1]}"' in html.unescape(done.text)
+
+
+def test_a_long_conversation_stands_beside_its_questions_and_text_is_sent_with_control(tmp_path: Path) -> None:
+    short = entered(store_of(write_project(tmp_path / "short", "references"))).get("/work").text
+    long = entered(store_of(write_project(tmp_path / "long", "references", text="Is it open? " * 60))).get("/work").text
+    assert '<body class="work">' in short
+    assert '<body class="work long">' in long
+    assert 'Send <kbd aria-hidden="true">Enter</kbd>' in short
+    write = entered(store_of(write_project(tmp_path / "write", "write"))).get("/work").text
+    assert 'Send <kbd aria-hidden="true">Ctrl</kbd>+<kbd aria-hidden="true">Enter</kbd>' in write
+
+
+def test_the_owner_sees_which_reply_was_preferred_and_where_a_text_was_cut(tmp_path: Path) -> None:
+    store = store_of(write_project(tmp_path, "compare", items=2, text="Is it open? " * 40))
+    finish(entered(store, "ann"))
+    page = entered(store, "chief", "owner").get("/owner/judgements").text
+    for system in ("secret-alpha", "secret-beta"):
+        assert f"<small><bdi>{system}</bdi>:</small>" in page
+    assert re.search(r"…</bdi></a>", page)
+    assert re.search(r"…</p>", page)
+
+
 def test_agreement_comes_with_a_conclusion_and_advice(tmp_path: Path) -> None:
     store = _disputed_store(tmp_path)
     shown = entered(store, "chief", "owner").get("/owner/agreement").text

@@ -284,6 +284,34 @@ def test_a_page_works_without_its_script(browser: Any, tmp_path: Path) -> None:
         assert title(page) == "Done. Thank you!"
 
 
+def test_the_owner_goes_through_the_units_of_a_filter_and_decides(browser: Any, tmp_path: Path) -> None:
+    path = write_project(tmp_path, items=3, extra="comments = true")
+    with serving(path, "--raters", "ann") as (url, links, _):
+        with httpx.Client(follow_redirects=True) as client:
+            client.get(links["ann"])
+            for _number in range(3):
+                form = answered(client.get(url + "/work").text)
+                client.post(url + "/work", data={**form, "comment": "a long remark " * 60})
+        page = opened(browser, links["owner"])
+        page.goto(url + "/owner/judgements?only=comments")
+        fits = "[...document.querySelectorAll('.box')].every((box) => box.scrollWidth <= box.clientWidth)"
+        assert page.evaluate(fits)  # long comments are wrapped
+        page.click("article h2 a >> nth=0")
+        page.wait_for_selector("nav.steps:has-text('1 of 3')")
+        page.click("a[rel=next]")
+        page.wait_for_selector("nav.steps:has-text('2 of 3')")
+        for choices in page.query_selector_all('fieldset[data-kind="choice"]'):
+            choices.query_selector_all("input")[0].check(force=True)
+        page.click("button:text-is('Decide')")
+        page.wait_for_selector("h1:text-is('A decided unit')")
+        assert "2 of 3" in page.inner_text("nav.steps")
+        page.click("text=Back to the list")
+        page.wait_for_url("**/owner/judgements?only=comments")
+        assert page.locator("article h2 small:text-is('decided')").count() == 1
+        assert page.wrong == []
+        page.context.close()
+
+
 def test_a_link_from_another_site_lets_a_rater_in(browser: Any, tmp_path: Path) -> None:
     path = write_project(tmp_path)
     with serving(path, "--raters", "ann") as (url, links, _):

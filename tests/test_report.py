@@ -329,6 +329,21 @@ def test_the_verdict_goes_by_people_and_says_what_to_do_next(tmp_path: Path) -> 
     assert [step.command for step in found.steps if step.command] == ["rejoinder check NEW --no-worse-than RUN"]
 
 
+def test_a_leaderboard_says_what_was_not_rated_or_scored_and_ranks_only_by_a_direction(tmp_path: Path) -> None:
+    records: list[Record] = []
+    for i in range(4):
+        records.append(Item(f"i{i}", (Turn("Well?"),), (Reference("one two three four"),)))
+        for system in ("here", "there"):
+            records.append(Response(f"i{i}/{system}", f"i{i}", system, "one two x y" if i else ""))
+            records += [Rating("r", "quality", 3.0, response=f"i{i}/{system}")] if i < 2 else []
+    page = report(run_of(tmp_path, records, "rouge_l", "length", empty="nan"))
+    boards = [board for board in page.split('<table class="chart board"')[1:] if "</table>" in board]
+    assert "<small>(2 not rated)</small>" in boards[0]
+    assert "<small>(1 not scored)</small>" in boards[1]
+    assert ">ranks</th>" in boards[1].partition("</table>")[0]
+    assert ">ranks</th>" not in boards[2].partition("</table>")[0]  # length has no direction
+
+
 def test_a_system_whose_lead_is_reversed_on_shared_items_is_not_called_ahead(tmp_path: Path) -> None:
     """The mean of "easy" is higher for its own items, where "hard" said nothing; on the items of both it loses."""
     records: list[Record] = []

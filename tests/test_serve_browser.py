@@ -92,6 +92,11 @@ def test_the_last_message_of_a_chat_log_becomes_the_reply(page: Any, tmp_path: P
     assert page.input_value("#reply") == "Until ten."
     assert page.input_value("#context") == "user: Is the kitchen open?\nassistant: It is open.\nuser: Until when?"
     assert page.locator("#preview li").all_text_contents()[2] == "user: Until when?"
+    (tmp_path / "thanks.json").write_text(log[:-1] + ', {"role": "user", "content": "Thanks."}]')
+    page.fill("#reply", "")
+    page.set_input_files("#file", str(tmp_path / "thanks.json"))
+    page.wait_for_function("document.getElementById('reply').value === 'Until ten.'")
+    assert page.locator("#preview li").count() == 3
 
 
 def test_the_address_holds_the_example(page: Any, browser: Any, site: tuple[str, str]) -> None:

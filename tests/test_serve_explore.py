@@ -10,11 +10,13 @@ import hashlib
 import io
 import re
 import threading
+import urllib.parse
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import markupsafe
 import orjson
 import pytest
 
@@ -32,6 +34,7 @@ from rejoinder.server.pages.cache import PAGE_SECONDS
 from rejoinder.server.pages.models import render_card
 from rejoinder.server.pages.reply_filter import _RANGE, ReplyFilter, ValueRange, search_terms
 from rejoinder.server.pages.word_diff import diff_words
+from rejoinder.server.templates import fold_text
 from rejoinder.table import Estimate
 from tests.serve_site import client_of, house_of, library_at, records, write_lines
 
@@ -200,6 +203,21 @@ def test_what_is_listed_can_be_handed_to_annotators(client: Any, tmp_path: Path)
     assert "nothing to annotate" in client.get("/runs/chats/replies.zip?q=nothing+like+this").json()["error"]
 
 
+def test_empty_replies_are_not_handed_to_annotators(tmp_path: Path) -> None:
+    lines = [{**one, "text": ""} if one.get("id") in ("i0/bad", "i1/bad") else one for one in records(4)]
+    data = write_lines(tmp_path / "chats.jsonl", lines)
+    run([data], Plan.of(["length"], "nan"), tmp_path / "runs" / "chats", cache=False)
+    with client_of(house_of(tmp_path / "runs")) as client:
+        content = client.get("/runs/chats/replies.zip?system=bad").content
+        nothing = client.get("/runs/chats/replies.zip?flag=empty").json()["error"]
+    assert nothing == "every reply that is listed is empty, so there is nothing to annotate"
+    with zipfile.ZipFile(io.BytesIO(content)) as packed:
+        packed.extractall(tmp_path)
+    project = tmp_path / "chats" / "project.toml"
+    assert "people rate 2 replies of a run. Left out because they are empty: 2." in project.read_text(encoding="utf-8")
+    assert len(list(make_units(read_project(project)))) == 2
+
+
 def test_bars_of_a_histogram_filter_the_table(client: Any) -> None:
     page = client.get("/runs/chats/replies?sort=length&system=bad", headers=PAGE).text
     assert 'class="histogram series-0"' in page
@@ -238,7 +256,50 @@ def test_the_replies_to_an_item_stand_side_by_side(client: Any) -> None:
     assert "Bananas" in gone
     page = client.get("/runs/chats/items/1?first=bad&second=good", headers=PAGE).text
     assert "<del>Bananas" in page
-    assert (told["before"], told["after"]) == (0, 2)
+    assert told["position"] == {"place": 2, "n": 8, "before": 0, "after": 2}
+
+
+@pytest.mark.parametrize(
+    "query", ["metric=rating:apt&sort=lowest", "q=%22open%22&winner=good", "metric=length", "sort=item"]
+)
+def test_the_neighbours_of_an_item_are_those_of_its_list(client: Any, query: str) -> None:
+    page = client.get(f"/runs/chats/items?{query}", headers=PAGE).text
+    links = [link.replace("&amp;", "&") for link in re.findall(r'<a href="(/runs/chats/items/[0-9]+[^"]*)"', page)]
+    order = [one["number"] for one in client.get(f"/runs/chats/items?{query}").json()["items"]]
+    assert [int(re.findall(r"items/([0-9]+)", link)[0]) for link in links] == order
+    for place, link in enumerate(links):
+        around = {"before": order[place - 1] if place else None, "after": (*order, None)[place + 1]}
+        assert client.get(link).json()["position"] == {"place": place + 1, "n": len(order), **around}
+    second = client.get(links[1], headers=PAGE).text.replace("&amp;", "&")
+    for rel, other in (("prev", links[0]), *([("next", links[2])] if len(links) > 2 else [])):
+        assert f'rel="{rel}" href="{other}"' in second
+    back = re.findall(r'data-back href="([^"]+)"', second)[0]
+    assert [one["number"] for one in client.get(back).json()["items"]] == order
+    for key, value in urllib.parse.parse_qsl(query):
+        assert (
+            f'type="hidden" name="{key}" value="{markupsafe.escape(value)}"' in second
+        )  # choosing systems keeps the list
+
+
+def test_an_item_opened_from_two_systems_keeps_their_list(client: Any) -> None:
+    address = "/runs/chats/compare?first=bad&second=good&metric=bleu&only=second"
+    order = [one["number"] for one in client.get(address).json()["items"]]
+    links = re.findall(r'<h2 class="last"><a href="([^"]+)"', client.get(address, headers=PAGE).text)
+    told = client.get(links[1].replace("&amp;", "&")).json()
+    assert (told["first"], told["second"]) == ("bad", "good")
+    assert told["position"] == {"place": 2, "n": len(order), "before": order[0], "after": order[2]}
+    page = client.get(links[1].replace("&amp;", "&"), headers=PAGE).text.replace("&amp;", "&")
+    back = re.findall(r'data-back href="([^"]+)"', page)[0]
+    assert back == "/runs/chats/compare?first=bad&second=good&metric=bleu&only=second"
+
+
+def test_an_item_without_a_reply_of_the_chosen_system_is_shown_all_the_same(tmp_path: Path) -> None:
+    lines = [line for line in records(2) if line["kind"] != "rating" and line.get("id") != "i1/bad"]
+    run([write_lines(tmp_path / "gap.jsonl", lines)], Plan.of(["length"]), tmp_path / "runs" / "gap", cache=False)
+    with client_of(house_of(tmp_path / "runs")) as client:
+        told = client.get("/runs/gap/items/1?first=bad&second=good").json()
+        assert (told["first"], told["second"], told["diff"]) == ("good", None, [])
+        assert client.get("/runs/gap/items/1?first=nobody").status_code == 404
 
 
 def test_two_texts_are_compared_word_by_word() -> None:
@@ -269,6 +330,8 @@ def test_a_comparison_that_fails_keeps_its_form(client: Any) -> None:
         assert 'role="alert"' in page.text
         assert "<form" in page.text
         assert "Compare</button>" in page.text
+    twice = client.get("/runs/chats/compare?first=bad&second=bad", headers=PAGE).text
+    assert "Both systems are &#39;bad&#39;; choose two that differ." in twice
 
 
 def test_two_runs_show_what_got_worse_and_better(client: Any) -> None:
@@ -350,6 +413,36 @@ def test_an_unknown_address_has_a_way_back(client: Any) -> None:
     assert "<h1>Page not found</h1>" in page.text
     assert 'href="/runs"' in page.text
     assert 'aria-label="Pages"' in page.text
+
+
+def test_an_error_inside_a_run_leads_back_to_the_run(client: Any) -> None:
+    page = client.get("/runs/chosen/replies", headers=PAGE).text
+    assert "The run chosen is a selection, which has no scores of replies." in page
+    assert '<a href="/runs/chosen">The run chosen</a>' in page
+    assert '<a href="/runs">Runs</a>' in client.get("/runs/nobody/replies", headers=PAGE).text
+
+
+def test_long_turns_are_folded_and_complete(tmp_path: Path) -> None:
+    long = "Turn the lamp off. " * 100
+    lines = [line for line in records(1) if line["kind"] != "rating"]
+    lines[0]["context"] = [{"speaker": "guest", "text": f"{n}"} for n in range(29)] + [{"text": long}]
+    run([write_lines(tmp_path / "long.jsonl", lines)], Plan.of(["length"]), tmp_path / "runs" / "long", cache=False)
+    with client_of(house_of(tmp_path / "runs")) as client:
+        page = client.get("/runs/long/items/0", headers=PAGE).text
+    assert "Show the first 10 of 30 turns" in page
+    assert re.search(r"Show the other [0-9,]+ characters</summary>", page)
+    texts = re.findall(r'<p class="text" dir="auto">([^<]*)</p>', page)
+    assert texts[:29] == [str(n) for n in range(29)]
+    assert texts[29] + texts[30] == long
+
+
+@pytest.mark.parametrize("text", ["", "short", "word " * 400, "x" * 3000, "line\n" * 40, "a\r\nb" * 500, "é " * 900])
+def test_the_start_and_the_rest_of_a_folded_text_are_the_text(text: str) -> None:
+    folded = fold_text(text)
+    assert folded.start + folded.rest == text
+    assert bool(folded.rest) == (len(text) > 1_000 or text.count("\n") > 20)
+    if " " in text and folded.rest:
+        assert folded.start.endswith(" ")
 
 
 def test_a_forged_form_is_refused_on_a_page(folder: Path) -> None:
@@ -462,9 +555,15 @@ def test_a_page_says_which_system_has_no_reply_and_that_one_system_is_not_two(tm
         kept = [line for line in kept if line["kind"] != "rating"]
         run([write_lines(tmp_path / f"{name}.jsonl", kept)], Plan.of(["length"]), tmp_path / "runs" / name, cache=False)
     with client_of(house_of(tmp_path / "runs")) as client:
-        assert "No reply of <bdi>bad</bdi>" in client.get("/runs/gap/items/1", headers=PAGE).text
-        assert "No reply of" not in client.get("/runs/gap/items/0", headers=PAGE).text
-        alone = client.get("/runs/alone/compare", headers=PAGE).text
+        assert "No reply from <bdi>bad</bdi>" in client.get("/runs/gap/items/1", headers=PAGE).text
+        assert "No reply from" not in client.get("/runs/gap/items/0", headers=PAGE).text
+        response = client.get("/runs/alone/compare", headers=PAGE)
+        alone = response.text
+        assert response.status_code == 200
+        for page in ("", "/replies", "/items", "/distributions", "/people", "/compare"):
+            offered = "Two systems</a>" in client.get(f"/runs/alone{page}", headers=PAGE).text
+            assert not offered, page
+        assert "Two systems</a>" in client.get("/runs/gap/items", headers=PAGE).text
         assert "only one system (<bdi>good</bdi>)" in alone
         assert "<form" not in alone
         assert "Every reply has a score under every metric." in client.get("/runs/alone", headers=PAGE).text

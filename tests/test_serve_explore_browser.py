@@ -135,6 +135,51 @@ def test_items_and_systems_are_compared(page: Any) -> None:
     assert page.locator("article.pair").count() == 8
 
 
+def test_keys_walk_through_items_and_keep_their_filter(page: Any) -> None:
+    page.goto(page.site + "/runs/chats/items?metric=rating:apt&winner=good&sort=lowest")
+    third = page.locator("table[data-rows] tbody th a").nth(2).get_attribute("href")
+    press(page, "j", "j", "j", "Enter")
+    page.wait_for_url("**" + third)
+    assert "3 of 8" in page.inner_text("nav.pages")
+    page.select_option("#f-first", "bad")
+    page.click("button:text-is('Compare')")
+    page.wait_for_url("**first=bad*")
+    assert "3 of 8" in page.inner_text("nav.pages")
+    press(page, "j")
+    page.wait_for_selector("nav.pages:has-text('4 of 8')")
+    assert page.input_value("#f-first") == "bad"
+    press(page, "u")
+    page.wait_for_selector("table[data-rows]")
+    assert page.inner_text("[role=status]") == "8 items."
+    assert "winner=good" in page.url
+
+
+def test_one_system_is_not_offered_a_comparison_and_long_turns_unfold_and_print(browser: Any, tmp_path: Path) -> None:
+    lines = [line for line in records(2) if line["kind"] != "rating" and line.get("system") != "bad"]
+    lines[0]["context"] = [{"text": "The beginning. " + "word " * 600 + "the very end."}, {"text": "Hello?"}]
+    data = write_lines(tmp_path / "alone.jsonl", lines)
+    run([data], Plan.of(["length"]), tmp_path / "runs" / "alone", cache=False)
+    with serving(str(tmp_path / "runs")) as (url, link):
+        first_look(url + "/runs/alone")
+        found = opened(browser, link, java_script_enabled=False)
+        found.goto(url + "/runs/alone/items/0")
+        end = found.get_by_text("the very end.")
+        assert not end.is_visible()
+        found.emulate_media(media="print")
+        assert end.is_visible()
+        assert not found.get_by_text("Show the other").is_visible()
+        found.emulate_media(media="screen")
+        found.click("summary:has-text('Show the other')")
+        assert end.is_visible()
+        found.goto(url + "/runs/alone")
+        assert "Two systems" not in found.inner_text("nav.tabs")
+        found.goto(url + "/runs/alone/compare")
+        assert "only one system" in found.inner_text("main")
+        found.click("text=Compare it with another run")
+        found.wait_for_url("**/compare?new=alone")
+        found.context.close()
+
+
 def test_two_runs_are_chosen_and_compared(page: Any) -> None:
     page.goto(page.site + "/runs")
     page.select_option("#f-old", "chats")

@@ -131,7 +131,14 @@ def test_a_question_says_where_each_candidate_came_from(client: Any) -> None:
     one = client.get("/sets/kitchen/2").json()
     assert [candidate["right"] for candidate in one["candidates"]] == [True, False]
     assert one["candidates"][1]["meta"] == {"rank": 2}
-    assert (one["before"], one["after"]) == (1, None)
+    assert one["position"] == {"place": 3, "n": 3, "before": 1, "after": None}
+    assert client.get("/sets/kitchen/1?label=off-topic").json()["position"]["place"] == 2
+    assert client.get("/sets/kitchen/1?source=nowhere").json()["position"]["n"] == 0
+    page = client.get("/sets/kitchen?source=bm25", headers=PAGE).text
+    assert 'href="/sets/kitchen/1?source=bm25"' in page
+    page = client.get("/sets/kitchen/1?source=bm25", headers=PAGE).text
+    assert 'rel="next" href="/sets/kitchen/2?source=bm25"' in page
+    assert 'data-back href="/sets/kitchen?source=bm25"' in page
 
 
 def test_a_reply_of_a_run_can_be_tried(client: Any) -> None:
@@ -160,7 +167,7 @@ def test_a_reply_of_a_run_can_be_tried(client: Any) -> None:
         ("/runs/later/replies?only=apart", 404, "nobody rated replies"),
         ("/runs/chats/items/99", 404, "no item 99"),
         ("/runs/chats/items?winner=nobody-else", 404, "no system"),
-        ("/runs/chats/items/1?first=nobody", 404, "no reply to this item by 'nobody'"),
+        ("/runs/chats/items/1?first=nobody", 404, "no system 'nobody'"),
         ("/runs/chats/questions", 409, "has no questions"),
         ("/runs/chosen/questions/9", 404, "no question '9'"),
         ("/runs/ranked/questions?input=u%2BS9", 404, "no input 'u+S9'"),
@@ -168,7 +175,7 @@ def test_a_reply_of_a_run_can_be_tried(client: Any) -> None:
         ("/compare?old=chats&new=chats", 404, "both are the same run"),
         ("/runs/chats/replies/99", 404, "no reply 99"),
         ("/runs/chats/replies/-1", 404, "no reply"),
-        ("/runs/chats/compare?first=bad&second=bad", 404, "no other system 'bad'"),
+        ("/runs/chats/compare?first=bad&second=bad", 404, "both systems are 'bad'"),
         ("/runs/chosen/replies", 409, "is a selection"),
         ("/sets/nobody", 404, "there is no test set 'nobody' here"),
         ("/sets/kitchen/7", 404, "no question '7'"),

@@ -49,6 +49,12 @@ class UnitReview:
         return [(answer.rater, answer.comment) for answer in self.answers if answer.comment]
 
     @property
+    def replies(self) -> list[tuple[str, str]]:
+        """The replies, each with its system; without one it is called a reply."""
+        systems = {key: reply["system"] for key, reply in self.unit.hidden.get("replies", {}).items()}
+        return [(systems.get(reply["key"]) or "Reply", reply["text"]) for reply in self.unit.payload["replies"]]
+
+    @property
     def text(self) -> str:
         """All texts of the unit, to be searched."""
         payload = self.unit.payload
@@ -57,13 +63,13 @@ class UnitReview:
 
 
 def review_units(results: ProjectResults) -> list[UnitReview]:
-    """Return every unit that somebody judged, the most disputed first; checks and exercises are left out."""
+    """Return every unit that somebody judged, the largest differences first; checks and exercises are left out."""
     by_unit: dict[str, list[Judgement]] = {}
     for judgement in results.judgements:
         if judgement.kind == "unit":
             by_unit.setdefault(judgement.unit, []).append(judgement)
     reviews = [_review_unit(results, results.units[unit], judgements) for unit, judgements in by_unit.items()]
-    return sorted(reviews, key=lambda review: (-review.is_disputed, -review.spread))
+    return sorted(reviews, key=lambda review: -review.spread)
 
 
 def _review_unit(results: ProjectResults, unit: Unit, judgements: Sequence[Judgement]) -> UnitReview:

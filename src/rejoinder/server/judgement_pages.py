@@ -54,14 +54,15 @@ class ReviewFilter:
             and self.search.casefold() in review.text.casefold()
         )
 
-    def link(self, page: int) -> str:
-        """The address of another page under the same filter."""
+    def link(self, page: int = 0, unit: str = "") -> str:
+        """The address of another page, or of a unit, under the same filter."""
         values = {"only": self.only, "rater": self.rater, "search": self.search, "page": page}
-        return "/owner/judgements?" + urlencode({name: value for name, value in values.items() if value})
+        query = urlencode({name: value for name, value in values.items() if value})
+        return "/owner/judgements" + (f"/{unit}" if unit else "") + (f"?{query}" if query else "")
 
 
 def judgements_page(visit: PageVisit) -> Response:
-    """List the units that somebody judged, the most disputed first."""
+    """List the units that somebody judged, the largest differences first."""
     reviews = review_units(read_results(visit.store))
     chosen = ReviewFilter.of(visit)
     listed = [review for review in reviews if chosen.accepts(review)]
@@ -99,15 +100,17 @@ def decide_page(visit: PageVisit) -> Response:
         return _unit_response(visit, error.problems)
     except AnnotationError as error:
         return _unit_response(visit, {"": str(error)})
-    return redirect_to(f"/owner/judgements/{unit.id}")
+    return redirect_to(ReviewFilter.of(visit).link(unit=unit.id))
 
 
 def _unit_response(visit: PageVisit, problems: dict[str, str] | None = None) -> Response:
     results = read_results(visit.store)
     unit_id = str(visit.request.path_params["unit"])
-    review = next((review for review in review_units(results) if review.unit.id == unit_id), None)
+    reviews, chosen = review_units(results), ReviewFilter.of(visit)
+    review = next((review for review in reviews if review.unit.id == unit_id), None)
     if review is None:
         return not_found_page()
+    place, listed = _find_place(reviews, chosen, unit_id)
     decided = next((j for j in results.judgements if j.unit == unit_id and j.rater == ADJUDICATOR), None)
     fields = list_fields(visit.site.project, review.unit)
     return visit.page(
@@ -115,6 +118,16 @@ def _unit_response(visit: PageVisit, problems: dict[str, str] | None = None) -> 
         422 if problems else 200,
         here="judgements",
         review=review,
-        systems={key: reply["system"] for key, reply in review.unit.hidden.get("replies", {}).items()},
+        chosen=chosen,
+        place=place,
+        total=len(listed),
+        before=listed[place - 2] if place is not None and place > 1 else None,
+        after=next(iter(listed[place or 0 :]), None),
         unit_page=make_unit_page(review.unit, fields, decided.answer if decided else None, problems),
     )
+
+
+def _find_place(reviews: list[UnitReview], chosen: ReviewFilter, unit_id: str) -> tuple[int | None, list[str]]:
+    """The place of a unit in its list, from 1, and the ids of the list; a unit that was decided may have left it."""
+    listed = [review.unit.id for review in reviews if chosen.accepts(review)]
+    return (listed.index(unit_id) + 1 if unit_id in listed else None), listed

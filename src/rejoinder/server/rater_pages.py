@@ -17,6 +17,8 @@ from rejoinder.server.access import token_digest
 from rejoinder.server.site import PageVisit, redirect_to
 from rejoinder.server.templates import left_page
 
+_LONG_CONTEXT = 600  # characters of a conversation
+
 
 class AnswerChoice(NamedTuple):
     """One option of a question; ``key`` is the digit that chooses it, empty if there are too many options."""
@@ -71,8 +73,15 @@ class UnitPage(NamedTuple):
 
     @property
     def long(self) -> bool:
-        """Whether there are so many questions that the conversation should stay visible."""
-        return not self.side_by_side and sum(len(panel.asks) for panel in self.panels) > 2
+        """Whether there is so much to answer or to read that the conversation stands beside the questions."""
+        n_asks = sum(len(panel.asks) for panel in self.panels)
+        n_characters = sum(len(turn["text"]) for turn in self.unit.payload.get("context", ()))
+        return not self.side_by_side and (n_asks > 2 or n_characters > _LONG_CONTEXT)
+
+    @property
+    def only_text(self) -> bool:
+        """Whether every question is answered in a text field, in which Enter starts a new line."""
+        return all(ask.field.kind in ("text", "lines") for panel in self.panels for ask in panel.asks)
 
 
 def make_unit_page(

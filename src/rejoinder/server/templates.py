@@ -23,6 +23,7 @@ STATIC |= {"report.css": "text/css", "explore.css": "text/css", "explore.js": "t
 STATIC |= {"try.js": "text/javascript"}
 
 BOTH = "rejoinder.both"  # in the scope of a request where runs and annotation share a server
+_FOLD_CHARACTERS, _FOLD_LINES = 800, 12  # how much of a long text is shown at first
 REPORT_PREFIX = "report/"  # prefix of templates that belong to the reports
 
 
@@ -91,6 +92,7 @@ def _make_environment() -> Environment:
     )
     environment.filters |= {
         "blocks": split_blocks,
+        "fold": fold_text,
         "flag": lambda name: name.replace("_", " ").replace("english", "English"),
         "head": column_head,
         "moment": format_moment,
@@ -123,6 +125,24 @@ def split_blocks(text: str) -> list[TextBlock]:
         if lines:
             blocks.append(TextBlock(is_list, [line[2:] for line in lines] if is_list else [" ".join(lines)]))
     return blocks
+
+
+class FoldedText(NamedTuple):
+    """The start of a text, and the rest that a page shows on demand; empty if the text is not long."""
+
+    start: str
+    rest: str
+
+
+def fold_text(text: str) -> FoldedText:
+    """Fold a long text, after a line or a word if possible; start and rest together are the whole text."""
+    start = "".join(text[:_FOLD_CHARACTERS].splitlines(keepends=True)[:_FOLD_LINES])
+    if len(start) == _FOLD_CHARACTERS and (word := re.match(r".*\s", start, re.DOTALL)):
+        start = word[0] if len(word[0]) > _FOLD_CHARACTERS // 2 else start
+    rest = text[len(start) :]
+    return (
+        FoldedText(start, rest) if len(rest) > _FOLD_CHARACTERS // 2 or rest.count("\n") > 5 else FoldedText(text, "")
+    )
 
 
 def column_head(text: str) -> str:

@@ -18,6 +18,7 @@ from rejoinder.server.limits import ServerLimits
 from rejoinder.server.login import log_in
 from rejoinder.server.pages import (
     distributions,
+    item,
     items,
     models,
     people,
@@ -114,32 +115,19 @@ PAGES: dict[str, PageRoute] = {
         items.items_page,
         "The items of a run with every system's score.",
         {"items": _ROWS, **_PAGED},
-        {
-            "q": _WORD,
-            "metric": _WORD,
-            "winner": _WORD,
-            "sort": {"type": "string", "enum": list(items.SORTS)},
-            "page": _NUMBER,
-        },
+        {**items.QUERY, "page": _NUMBER},
     ),
     "/runs/{run}/items/{item}": PageRoute(
-        items.item_page,
-        "All replies to one item, side by side.",
-        {"replies": _ROWS, "diff": _ROWS},
-        {"first": _WORD, "second": _WORD},
+        item.item_page,
+        "All replies to one item, side by side, and its neighbours in the list.",
+        {"replies": _ROWS, "diff": _ROWS, "position": {"type": "object"}},
+        item.QUERY,
     ),
     "/runs/{run}/compare": PageRoute(
         systems.compare_page,
         "Two systems, reply by reply.",
         {"items": _ROWS, "difference": {"type": ["object", "null"]}, **_PAGED},
-        {
-            "first": _WORD,
-            "second": _WORD,
-            "metric": _WORD,
-            "only": {"type": "string", "enum": list(systems.OUTCOMES)},
-            "q": _WORD,
-            "page": _NUMBER,
-        },
+        {**systems.QUERY, "page": _NUMBER},
     ),
     "/runs/{run}/questions": PageRoute(
         questions.questions_page,
@@ -158,9 +146,14 @@ PAGES: dict[str, PageRoute] = {
         sets.set_page,
         "A test set and its questions.",
         {"list": _ROWS, "sources": mapping_schema(_PLACE), "labels": mapping_schema(_PLACE), **_PAGED},
-        {"source": _WORD, "label": _WORD, "page": _NUMBER},
+        {**sets.QUERY, "page": _NUMBER},
     ),
-    "/sets/{set}/{question}": PageRoute(sets.question_page, "One question with its candidates.", {"candidates": _ROWS}),
+    "/sets/{set}/{question}": PageRoute(
+        sets.question_page,
+        "One question with its candidates, and its neighbours in the list.",
+        {"candidates": _ROWS, "position": {"type": "object"}},
+        sets.QUERY,
+    ),
     "/models": PageRoute(models.models_page, "Every model of the catalog.", {"models": _ROWS, "shipped": _ROWS}),
     "/models/{model}": PageRoute(models.model_page, "A model: its card and its files.", {"name": _TEXT}),
 }

@@ -147,8 +147,10 @@ def problem_response(context: PageContext, as_page: bool, status: int, sentence:
     if not as_page:
         return error_response(status, sentence)
     title = _TITLES.get(status, "This page cannot be shown")
-    first = path.split("/")[1] if path.startswith("/") else ""
+    first, second = (*path.split("/")[1:3], "", "")[:2]
     back = (f"/{first}", _SECTIONS[first]) if first in _SECTIONS else ("/runs", "Runs")
+    if first == "runs" and path != f"/runs/{second}" and second in context.library.runs():
+        back = (f"/runs/{second}", f"The run {second}")
     return render_html("notice.html", status, csrf=context.auth.mark, title=title, sentence=sentence, back=back)
 
 

@@ -25,6 +25,7 @@ from rejoinder.server.pages.replies import load_index
 from rejoinder.server.pages.reply_filter import QUERY, read_filter
 from rejoinder.server.pages.reply_index import ReplyIndex, Rows
 from rejoinder.server.templates import not_found_page
+from rejoinder.table import format_count
 
 MAX_UNITS = 5_000  # replies of an annotation project
 _ROWS = 2_000  # of one part of a file
@@ -120,6 +121,9 @@ def _project_file(index: ReplyIndex, rows: Rows, name: str) -> Response:
     """A ZIP of a project file as ``rejoinder annotate`` reads it, and of the replies with their items."""
     if not len(rows):
         raise RejoinderError("no reply is listed, so there is nothing to annotate; remove a filter")
+    n_listed, rows = len(rows), rows[[bool(index.replies[row].strip()) for row in rows.tolist()]]
+    if not len(rows):
+        raise RejoinderError("every reply that is listed is empty, so there is nothing to annotate")
     if len(rows) > MAX_UNITS:
         raise RejoinderError(
             f"{len(rows):,} replies are listed, and a project takes at most {MAX_UNITS:,}; filter them first"
@@ -134,15 +138,17 @@ def _project_file(index: ReplyIndex, rows: Rows, name: str) -> Response:
         lines.append(orjson.dumps(to_object(index.read_response(row))))
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr(f"{plain}/project.toml", _project_text(plain, len(rows)))
+        file.writestr(f"{plain}/project.toml", _project_text(plain, len(rows), n_listed - len(rows)))
         file.writestr(f"{plain}/replies.jsonl", b"\n".join(lines) + b"\n")
         file.writestr(f"{plain}/README.md", _README)
     headers = {"Content-Disposition": f'attachment; filename="{plain}-annotation.zip"'}
     return Response(packed.getvalue(), 200, headers, "application/zip")
 
 
-def _project_text(name: str, n: int) -> str:
-    return f'''# A project for `rejoinder annotate`: people rate {n:,} replies of a run.
+def _project_text(name: str, n: int, n_empty: int) -> str:
+    rated = format_count(n, "reply", "replies")
+    empty = f" Left out because they are empty: {n_empty:,}." if n_empty else ""
+    return f'''# A project for `rejoinder annotate`: people rate {rated} of a run.{empty}
 # Change the questions and the instructions to what you want to know; docs/annotating.md explains every key.
 name = "{name}"
 title = "How good are these replies?"

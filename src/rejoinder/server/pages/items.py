@@ -1,26 +1,30 @@
-"""The pages of items: a list of them with every system's score, and one item with all replies side by side."""
+"""The list of items, with every system's score; its filter is the address."""
 
 from __future__ import annotations
 
-from typing import Any
 from urllib.parse import quote, urlencode
 
 import numpy as np
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
-from rejoinder.errors import SpecError
+from rejoinder.json_schema import Schema
 from rejoinder.server.api.rank import json_number
 from rejoinder.server.pages.context import PageContent, PageContext, Query, paginate
-from rejoinder.server.pages.replies import column_title, item_object, load_index, response_object
+from rejoinder.server.pages.replies import column_title, load_index
 from rejoinder.server.pages.reply_filter import search_terms
 from rejoinder.server.pages.reply_index import Mask, ReplyIndex, Rows, Values
-from rejoinder.server.pages.word_diff import diff_words
 from rejoinder.table import shorten_text
 
 TIE, NOBODY = "tie", "nobody"
 SORTS = ("spread", "item", "lowest", "highest")
-_OUTCOMES = {1.0: "better", 0.0: "same", -1.0: "worse"}
+_WORD: Schema = {"type": "string", "maxLength": 300}
+QUERY: dict[str, Schema] = {
+    "q": _WORD,
+    "metric": _WORD,
+    "winner": _WORD,
+    "sort": {"type": "string", "enum": list(SORTS)},
+}
 
 
 def choose_column(index: ReplyIndex, name: str | None) -> str:
@@ -35,20 +39,26 @@ async def items_page(context: PageContext, request: Request, query: Query) -> Pa
     """List the items of a run with the score of every system, the largest differences first."""
     name = request.path_params["run"]
     index = await load_index(context, name)
-    metric, systems = choose_column(index, query.get("metric")), list(index.scores.systems)
+    return await run_in_threadpool(_list_items, name, index, query)
+
+
+def find_items(index: ReplyIndex, metric: str, query: Query) -> Rows:
+    """Return the numbers of the items that the address of a list asks for, in its order."""
     winner = query.get("winner")
     if winner is not None and winner not in (TIE, NOBODY):
-        index.check_name(winner, systems, "system")
-    return await run_in_threadpool(_list_items, name, index, metric, query)
-
-
-def _list_items(name: str, index: ReplyIndex, metric: str, query: Query) -> PageContent:
+        index.check_name(winner, list(index.scores.systems), "system")
     scores = index.item_scores(metric)
     winners = find_winners(scores, index.higher_is_better(metric))
-    numbers = np.flatnonzero(_items_with(index, query.get("q", ""), query.get("winner"), winners))
-    sort = query.get("sort", SORTS[0])
-    numbers = numbers[np.argsort(_sort_keys(scores, sort)[numbers], kind="stable")]
-    part, position = paginate(numbers, query.get("page", 1))
+    numbers = np.flatnonzero(_items_with(index, query.get("q", ""), winner, winners))
+    ordered: Rows = numbers[np.argsort(_sort_keys(scores, query.get("sort", SORTS[0]))[numbers], kind="stable")]
+    return ordered
+
+
+def _list_items(name: str, index: ReplyIndex, query: Query) -> PageContent:
+    metric = choose_column(index, query.get("metric"))
+    scores = index.item_scores(metric)
+    winners, sort = find_winners(scores, index.higher_is_better(metric)), query.get("sort", SORTS[0])
+    part, position = paginate(find_items(index, metric, query), query.get("page", 1))
     systems = list(index.scores.systems)
     lines = []
     for number in part.tolist():
@@ -62,12 +72,13 @@ def _list_items(name: str, index: ReplyIndex, metric: str, query: Query) -> Page
                 "best": best,
             }
         )
-    own = {key: query[key] for key in ("q", "metric", "winner", "sort") if key in query}
+    own = {key: query[key] for key in QUERY if key in query}
     data = {"name": name, "metric": metric, "systems": systems, **position, "items": lines, "sort": sort}
     extra = {
         "path": f"/runs/{quote(name)}/items",
         "metrics": {one: column_title(one) for one in index.numbers},
         "query": own,
+        "here": "?" + urlencode({**own, "sort": sort}),
         "counts": _count_wins(winners, systems),
         "directed": index.higher_is_better(metric) is not None,
     }
@@ -113,71 +124,6 @@ def _count_wins(winners: Mask, systems: list[str]) -> dict[str, int]:
     n_best = winners.sum(axis=1)
     alone = winners & (n_best == 1)[:, None]
     return {**dict(zip(systems, alone.sum(axis=0).tolist(), strict=True)), TIE: int((n_best > 1).sum())}
-
-
-async def item_page(context: PageContext, request: Request, query: Query) -> PageContent:
-    """Show all replies to one item side by side, each against a baseline, and two of them word by word."""
-    name, text = request.path_params["run"], request.path_params["item"]
-    index = await load_index(context, name)
-    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else -1
-    if not 0 <= number < len(index.item_ids):
-        raise SpecError(f"this run has no item {text[:20]}; it has {len(index.item_ids):,}, numbered from 0")
-    rows = index.item_rows(number)
-    names = list(dict.fromkeys(index.system(row) for row in rows))
-    first = index.check_name(query.get("first", names[0]), names, "reply to this item by")
-    others = [one for one in names if one != first]
-    second = index.check_name(query["second"], names, "reply to this item by") if "second" in query else None
-    second = second if second != first else None
-    second = second or next(iter(others), None)
-    data: dict[str, Any] = {
-        "name": name,
-        **item_object(index, number),
-        "replies": [_compared_object(index, row, rows, first) for row in rows],
-        "first": first,
-        "second": second,
-        "diff": [part._asdict() for part in _diff_of(index, rows, first, second)],
-        "before": number - 1 if number else None,
-        "after": number + 1 if number + 1 < len(index.item_ids) else None,
-    }
-    silent = [system for system in index.scores.systems if system not in names]
-    extra = {
-        "path": f"/runs/{quote(name)}/items",
-        "names": names,
-        "silent": silent,
-        "here": "?" + urlencode({"first": first}),
-    }
-    return PageContent("item.html", data, extra)
-
-
-def _first_row(index: ReplyIndex, rows: list[int], system: str) -> int:
-    return next(row for row in rows if index.system(row) == system)
-
-
-def _diff_of(index: ReplyIndex, rows: list[int], first: str, second: str | None) -> list[Any]:
-    if second is None:
-        return []
-    old, new = (index.replies[_first_row(index, rows, one)] for one in (first, second))
-    return list(diff_words(old, new))
-
-
-def _compared_object(index: ReplyIndex, row: int, rows: list[int], base: str) -> dict[str, Any]:
-    """Return a reply with its scores, which of them are the best, and how each compares with the baseline's."""
-    line, against = response_object(index, row), _first_row(index, rows, base)
-    best, outcomes = [], {}
-    for column in index.numbers:
-        direction = index.higher_is_better(column)
-        if direction is None:
-            continue
-        sign = 1.0 if direction else -1.0
-        values = sign * index.numbers[column][np.array(rows, dtype=np.int64)]
-        own = sign * float(index.numbers[column][row])
-        if len(rows) > 1 and not np.isnan(values).all() and own == np.nanmax(values) and np.nanmin(values) < own:
-            best.append(column)
-        gap = own - sign * float(index.numbers[column][against])
-        if index.system(row) != base and not np.isnan(gap):
-            outcomes[column] = _OUTCOMES[float(np.sign(gap))]
-    counts = {word: sum(one == word for one in outcomes.values()) for word in ("better", "same", "worse")}
-    return {**line, "best": best, "outcomes": outcomes, "against_first": counts}
 
 
 def matching_items(index: ReplyIndex, words: tuple[str, ...]) -> Rows:

@@ -29,10 +29,11 @@ async def people_page(context: PageContext, request: Request, query: Query) -> P
     name = request.path_params["run"]
     index = await load_index(context, name)
     data: dict[str, Any] = {"name": name, "aspect": None, "metric": None, "aspects": [], "metrics": []}
+    systems = list(index.scores.systems)
     data |= {"sentence": None, "table": None, "points": [], "drawn": 0, "reliability": []}
     findings = await load_findings(context, name)
     if not findings.trusts:
-        return PageContent("people.html", data, {"part": None})
+        return PageContent("people.html", data, {"part": None, "systems": systems})
     trust = select_trust(findings, query.get("aspect"))
     specs = list(findings.scores.metrics)
     spec = choose_name(query.get("metric"), specs, "metric")
@@ -52,7 +53,7 @@ async def people_page(context: PageContext, request: Request, query: Query) -> P
         "reliability": [band._asdict() for band in reliability.bands] if reliability else [],
     }
     extra = {"agreement": metric_agreement_table(trust), "chart": chart, "part": section, "diagram": reliability}
-    return PageContent("people.html", data, {**extra, "systems": list(index.scores.systems)})
+    return PageContent("people.html", data, {**extra, "systems": systems})
 
 
 def select_trust(findings: RunFindings, aspect: str | None) -> Trust:

@@ -41,7 +41,7 @@ async def load_index(context: PageContext, name: str) -> ReplyIndex:
     """Return the replies of a scored run, read once."""
     run = context.library.run(name)
     if run.kind != "scores":
-        raise RejoinderError(f"{name} is a {run.kind} run, which has no scores of replies")
+        raise RejoinderError(f"the run {name} is a {run.kind}, which has no scores of replies")
     return await context.cache.get(("index", run), lambda progress: read_reply_index(run.path, progress), "reading")
 
 

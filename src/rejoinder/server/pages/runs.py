@@ -172,7 +172,7 @@ async def load_findings(context: PageContext, name: str) -> RunFindings:
     """Return everything known about a scored run, computed once."""
     run = context.library.run(name)
     if run.kind != "scores":
-        raise RejoinderError(f"{name} is a {run.kind} run, which has no scores of replies")
+        raise RejoinderError(f"the run {name} is a {run.kind}, which has no scores of replies")
     return await context.cache.get(
         ("findings", run), lambda progress: compute_findings(run.path, report=progress.report)
     )

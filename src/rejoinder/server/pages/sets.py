@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlencode
 
+import numpy as np
 import orjson
 from starlette.requests import Request
 
 from rejoinder.data.questions import find_right_candidates
 from rejoinder.errors import InputError, SpecError
+from rejoinder.json_schema import Schema
 from rejoinder.server.pages.context import PageContent, PageContext, Query, paginate
 from rejoinder.server.pages.library import TestSet
+from rejoinder.server.pages.replies import find_position
 from rejoinder.table import shorten_text
 from rejoinder.types import Candidate, Question
+
+_WORD: Schema = {"type": "string", "maxLength": 300}
+QUERY: dict[str, Schema] = {"source": _WORD, "label": _WORD}
 
 
 async def sets_page(context: PageContext, request: Request, query: Query) -> PageContent:
@@ -39,12 +47,7 @@ async def set_page(context: PageContext, request: Request, query: Query) -> Page
     test_set = context.library.set(request.path_params["set"])
     questions = await _load_questions(context, test_set)
     source, label = query.get("source"), query.get("label")
-    lines = [
-        _question_line(number, question)
-        for number, question in enumerate(questions)
-        if any(_matches_filter(candidate, source, label) for candidate in question.candidates)
-    ]
-    entries, position = paginate(lines, query.get("page", 1))
+    numbers, position = paginate(_find_questions(questions, query), query.get("page", 1))
     candidates = [candidate for question in questions for candidate in question.candidates]
     data: dict[str, Any] = {
         "name": test_set.name,
@@ -60,9 +63,24 @@ async def set_page(context: PageContext, request: Request, query: Query) -> Page
         "source": source,
         "label": label,
         **position,
-        "list": list(entries),
+        "list": [_question_line(number, questions[number]) for number in numbers],
     }
-    return PageContent("set.html", data, {"path": f"/sets/{test_set.name}"})
+    return PageContent("set.html", data, {"path": f"/sets/{test_set.name}", "here": _list_address(query)})
+
+
+def _find_questions(questions: Sequence[Question], query: Query) -> list[int]:
+    """Return the numbers of the questions with a candidate that the address asks for."""
+    source, label = query.get("source"), query.get("label")
+    return [
+        number
+        for number, question in enumerate(questions)
+        if any(_matches_filter(candidate, source, label) for candidate in question.candidates)
+    ]
+
+
+def _list_address(query: Query) -> str:
+    own = {key: query[key] for key in QUERY if key in query}
+    return "?" + urlencode(own) if own else ""
 
 
 def _matches_filter(candidate: Candidate, source: str | None, label: str | None) -> bool:
@@ -105,10 +123,9 @@ async def question_page(context: PageContext, request: Request, query: Query) ->
         "context": [{"speaker": turn.speaker, "text": turn.text} for turn in entry.context],
         "situation": [{"text": s.text, "category": s.category, "relevant": s.relevant} for s in entry.situation],
         "candidates": _candidate_objects(entry),
-        "before": n - 1 if n else None,
-        "after": n + 1 if n + 1 < len(questions) else None,
+        "position": find_position(np.array(_find_questions(questions, query), dtype=np.int64), n),
     }
-    return PageContent("question.html", data)
+    return PageContent("question.html", data, {"here": _list_address(query)})
 
 
 def _candidate_objects(question: Question) -> list[dict[str, Any]]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-from urllib.parse import quote
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode
 
 import numpy as np
 from starlette.requests import Request
 
 from rejoinder.comparison.compare import SystemDifference
 from rejoinder.errors import RejoinderError, SpecError
+from rejoinder.json_schema import Schema
 from rejoinder.reports.findings import RunFindings
 from rejoinder.server.api.endpoint import status_of
 from rejoinder.server.api.rank import json_number
@@ -19,17 +20,26 @@ from rejoinder.server.pages.context import PageContent, PageContext, Query, pagi
 from rejoinder.server.pages.items import choose_column, matching_items
 from rejoinder.server.pages.replies import load_index
 from rejoinder.server.pages.reply_filter import search_terms
-from rejoinder.server.pages.reply_index import ReplyIndex
+from rejoinder.server.pages.reply_index import Mask, ReplyIndex, Rows, Values
 from rejoinder.server.pages.runs import load_findings
 from rejoinder.server.pages.word_diff import diff_words
 
 OUTCOMES = ("first", "second", "tie")
+_WORD: Schema = {"type": "string", "maxLength": 300}
+QUERY: dict[str, Schema] = {
+    "first": _WORD,
+    "second": _WORD,
+    "metric": _WORD,
+    "only": {"type": "string", "enum": list(OUTCOMES)},
+    "q": _WORD,
+}
 
 
 async def compare_page(context: PageContext, request: Request, query: Query) -> PageContent:
     """Compare two systems on the items that both answered, largest differences first; an error keeps the form."""
     name = request.path_params["run"]
     index = await load_index(context, name)
+    path = f"/runs/{quote(name)}/compare"
     data: dict[str, Any] = {"name": name, "systems": list(index.scores.systems), "metrics": list(index.scores.facts)}
     try:
         data |= _compare_systems(index, query)
@@ -38,7 +48,8 @@ async def compare_page(context: PageContext, request: Request, query: Query) -> 
             raise
         data |= {"problem": str(error), "first": query.get("first"), "second": query.get("second")}
         data |= {"metric": query.get("metric"), "items": [], "n": 0}
-        return PageContent("compare.html", data, {"path": f"/runs/{quote(name)}/compare"}, status_of(error))
+        status = status_of(error) if len(data["systems"]) > 1 else 200  # the page says why there is nothing to compare
+        return PageContent("compare.html", data, {"path": path}, status)
     waiting = False
     try:
         findings = await load_findings(context, name)
@@ -47,10 +58,22 @@ async def compare_page(context: PageContext, request: Request, query: Query) -> 
         if not wants_page(request):
             raise
         data["difference"], waiting = None, True
-    return PageContent("compare.html", data, {"path": f"/runs/{quote(name)}/compare", "waiting": waiting})
+    asked = {key: data[key] for key in QUERY if data[key]}
+    return PageContent(
+        "compare.html", data, {"path": path, "waiting": waiting, "here": "?" + urlencode({"list": "compare", **asked})}
+    )
 
 
-def _compare_systems(index: ReplyIndex, query: Query) -> dict[str, Any]:
+class SystemPair(NamedTuple):
+    """Two systems of a run and the metric under which they are compared."""
+
+    first: str
+    second: str
+    metric: str
+
+
+def choose_pair(index: ReplyIndex, query: Query) -> SystemPair:
+    """Return the systems and the metric of an address; the first ones of the run where it names none."""
     systems = list(index.scores.systems)
     if len(systems) < 2:
         raise SpecError(
@@ -58,31 +81,58 @@ def _compare_systems(index: ReplyIndex, query: Query) -> dict[str, Any]:
         )
     first = index.check_name(query.get("first", systems[0]), systems, "system")
     others = [system for system in systems if system != first]
+    if query.get("second") == first:
+        raise SpecError(f"both systems are {first!r}; choose two that differ")
     second = index.check_name(query.get("second", others[0]), others, "other system")
     metric = choose_column(index, query.get("metric"))
-    index.check_name(metric, list(index.scores.facts), "metric")
-    scores, codes = index.item_scores(metric), [systems.index(one) for one in (first, second)]
-    gaps = scores[:, codes[0]] - scores[:, codes[1]]
-    both = (index.reply_matrix[:, codes] >= 0).all(axis=1)
-    signed = gaps * (-1.0 if index.higher_is_better(metric) is False else 1.0)
-    wins = {"first": both & (signed > 0), "second": both & (signed < 0), "tie": both & (signed == 0)}
-    mask = both & wins[query["only"]] if "only" in query else both
-    numbers = np.flatnonzero(mask)
+    return SystemPair(first, second, index.check_name(metric, list(index.scores.facts), "metric"))
+
+
+def find_pairs(index: ReplyIndex, pair: SystemPair, query: Query) -> Rows:
+    """Return the items that both systems answered and the address asks for, the largest differences first."""
+    wins, gaps = _find_wins(index, pair)
+    both = wins[query["only"]] if "only" in query else _answered_by_both(index, pair)
+    numbers = np.flatnonzero(both)
     if words := search_terms(query.get("q", "")):
         numbers = numbers[np.isin(numbers, matching_items(index, words))]
     sizes = np.nan_to_num(np.abs(gaps[numbers]), nan=-1.0)
-    part, position = paginate(numbers[np.argsort(-sizes, kind="stable")], query.get("page", 1))
+    ordered: Rows = numbers[np.argsort(-sizes, kind="stable")]
+    return ordered
+
+
+def _codes(index: ReplyIndex, pair: SystemPair) -> list[int]:
+    systems = list(index.scores.systems)
+    return [systems.index(pair.first), systems.index(pair.second)]
+
+
+def _answered_by_both(index: ReplyIndex, pair: SystemPair) -> Mask:
+    answered: Mask = (index.reply_matrix[:, _codes(index, pair)] >= 0).all(axis=1)
+    return answered
+
+
+def _find_wins(index: ReplyIndex, pair: SystemPair) -> tuple[dict[str, Mask], Values]:
+    """Return where each system wins and where both tie, and the scores of the first minus those of the second."""
+    scores, codes = index.item_scores(pair.metric), _codes(index, pair)
+    gaps = scores[:, codes[0]] - scores[:, codes[1]]
+    both = _answered_by_both(index, pair)
+    signed = gaps * (-1.0 if index.higher_is_better(pair.metric) is False else 1.0)
+    return {"first": both & (signed > 0), "second": both & (signed < 0), "tie": both & (signed == 0)}, gaps
+
+
+def _compare_systems(index: ReplyIndex, query: Query) -> dict[str, Any]:
+    pair = choose_pair(index, query)
+    part, position = paginate(find_pairs(index, pair, query), query.get("page", 1))
     return {
-        "metric": metric,
-        "first": first,
-        "second": second,
+        "metric": pair.metric,
+        "first": pair.first,
+        "second": pair.second,
         "only": query.get("only"),
         "q": query.get("q", ""),
-        "wins": {key: int(won.sum()) for key, won in wins.items()},
-        "directed": index.higher_is_better(metric) is not None,
+        "wins": {key: int(won.sum()) for key, won in _find_wins(index, pair)[0].items()},
+        "directed": index.higher_is_better(pair.metric) is not None,
         "problem": None,
         **position,
-        "items": [_pair_object(index, number, codes, metric) for number in part.tolist()],
+        "items": [_pair_object(index, number, _codes(index, pair), pair.metric) for number in part.tolist()],
     }
 
 

@@ -41,14 +41,16 @@
   };
 
   const lineOf = (turn) => (typeof turn === "string" ? turn : `${turn.speaker}: ${turn.text}`).replace(/\s+/g, " ");
-  // A chat log: its last message of an assistant is the reply, what stands before it the conversation.
-  const takeLog = (text) => {
+  // A chat log: its last message of an assistant is the reply, what stands before it the conversation. A log that is
+  // pasted and ends with a user's message is the conversation of a reply that is still to be written.
+  const takeLog = (text, isFile) => {
     if (!isLog(text.trim())) return false;
     let turns;
     try { turns = contextOf(text); } catch { return false; }
-    const last = turns[turns.length - 1];
-    if (last && /^(assistant|bot|model|ai|agent|gpt)$/i.test(last.speaker ?? "")) {
-      $("reply").value = turns.pop().text;
+    const place = turns.findLastIndex((turn) => /^(assistant|bot|model|ai|agent|gpt)$/i.test(turn.speaker ?? ""));
+    if (place >= 0 && (isFile || place === turns.length - 1)) {
+      $("reply").value = turns[place].text;
+      turns = turns.slice(0, place);
     }
     $("context").value = turns.map(lineOf).join("\n");
     return true;
@@ -245,11 +247,11 @@
     const file = $("file").files[0];
     if (!file) return;
     const text = await file.slice(0, 1000000).text();
-    if (!takeLog(text)) $("context").value = text;
+    if (!takeLog(text, true)) $("context").value = text;
     changed();
   });
   $("context").addEventListener("paste", (event) => {
-    if (!$("context").value.trim() && takeLog(event.clipboardData.getData("text"))) { event.preventDefault(); changed(); }
+    if (!$("context").value.trim() && takeLog(event.clipboardData.getData("text"), false)) { event.preventDefault(); changed(); }
   });
   addEventListener("hashchange", () => { readAddress(); changed(); });
   $("results").hidden = $("preview-box").hidden = false;
