@@ -133,6 +133,19 @@ def test_the_first_score_of_a_process_imports_no_more_than_it_needs(tmp_path: Pa
     assert not set(loaded.split()) & {"scipy", "numpy.ma", "http.client", "rejoinder.judges", "sacrebleu", "torch"}
 
 
+def test_the_first_score_of_lists_imports_even_less(tmp_path: Path) -> None:
+    code = "import sys, rejoinder; rejoinder.aptness([['How are you?']], ['Fine.']); print(*sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    loaded = set(done.stdout.split())
+    assert "onnxruntime" in loaded
+    assert not loaded & {"scipy", "importlib.metadata", "importlib.resources", "csv"}
+    assert {name for name in loaded if name.startswith("rejoinder.") and name.count(".") == 1} == {
+        "rejoinder.errors", "rejoinder.files", "rejoinder.metric", "rejoinder.metrics", "rejoinder.model_use",
+        "rejoinder.models", "rejoinder.paths", "rejoinder.registry", "rejoinder.spec", "rejoinder.text",
+        "rejoinder.types", "rejoinder.user_function",
+    }  # fmt: skip
+
+
 def test_every_public_name_is_there() -> None:
     for name in rejoinder.__all__:
         assert getattr(rejoinder, name) is not None
