@@ -108,9 +108,7 @@ def stocked(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 
 @pytest.fixture(params=PARAMS)
-def metric(
-    request: pytest.FixtureRequest, stocked: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
-) -> Metric:
+def metric(request: pytest.FixtureRequest, stocked: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Metric:
     if request.param.startswith("aptness") and not is_model_available(MODELS["aptness"]):
         pytest.skip("the weights of aptness are not in the package")
     monkeypatch.setenv("REJOINDER_THREADS", "1")  # tiny matrices only wait for each other
