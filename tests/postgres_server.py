@@ -53,7 +53,7 @@ def start() -> tuple[str, Callable[[], None]]:
     bin = binaries()
     assert bin is not None
     _as(user, [str(bin / "initdb"), "-D", str(folder / "data"), "-A", "trust", "-U", user, "-E", "UTF8", "--no-sync"])
-    options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=60"
+    options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=60 -c fsync=off"
     control = [str(bin / "pg_ctl"), "-D", str(folder / "data"), "-w"]
     _as(user, [*control, "-l", str(folder / "log"), "-o", options, "start"])
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import functools
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -47,10 +49,17 @@ def name_of(path: Path) -> str:
 NAMES = {name_of(path) for path in modules()}
 
 
+@functools.cache
+def imports_of(path: Path) -> list[ast.Import | ast.ImportFrom]:
+    """What a file imports, at its top or inside a function."""
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
 def imported_by(path: Path) -> set[str]:
-    """The modules of the package that a file imports, at its top or inside a function."""
+    """The modules of the package that a file imports."""
     names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in imports_of(path):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "rejoinder":
             base = node.module.removeprefix("rejoinder").removeprefix(".")
             whole = [f"{base}.{alias.name}".removeprefix(".") for alias in node.names]
@@ -73,22 +82,16 @@ def test_imports_point_one_way_and_stay_out_of_private_modules(path: Path) -> No
 
 def test_public_functions_survive_the_import_of_every_module() -> None:
     # A package called like a function would replace it as soon as anything imports the package.
-    public = [name for name in rejoinder.__all__ if name.islower()]
-    code = "\n".join(
-        [
-            "import importlib, rejoinder",
-            *(f"importlib.import_module('rejoinder.{name}')" for name in sorted(NAMES) if name != "__main__"),
-            f"assert all(callable(getattr(rejoinder, name)) for name in {public!r})",
-        ]
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+    for name in sorted(NAMES - {"__main__"}):
+        importlib.import_module(f"rejoinder.{name}")
+    assert all(callable(getattr(rejoinder, name)) for name in rejoinder.__all__ if name.islower())
 
 
 def test_onnxruntime_is_imported_in_one_place_alone() -> None:
     importers = {
         path.relative_to(ROOT).as_posix()
         for path in modules()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in imports_of(path)
         if (isinstance(node, ast.Import) and any(a.name.partition(".")[0] == "onnxruntime" for a in node.names))
         or (isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "onnxruntime")
     }
@@ -131,6 +134,19 @@ def test_the_first_score_of_a_process_imports_no_more_than_it_needs(tmp_path: Pa
     assert "aptness" in shown
     assert "onnxruntime" in loaded.split()
     assert not set(loaded.split()) & {"scipy", "numpy.ma", "http.client", "rejoinder.judges", "sacrebleu", "torch"}
+
+
+def test_the_first_score_of_lists_imports_even_less(tmp_path: Path) -> None:
+    code = "import sys, rejoinder; rejoinder.aptness([['How are you?']], ['Fine.']); print(*sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    loaded = set(done.stdout.split())
+    assert "onnxruntime" in loaded
+    assert not loaded & {"scipy", "importlib.metadata", "importlib.resources", "csv"}
+    assert {name for name in loaded if name.startswith("rejoinder.") and name.count(".") == 1} == {
+        "rejoinder.errors", "rejoinder.files", "rejoinder.metric", "rejoinder.metrics", "rejoinder.model_use",
+        "rejoinder.models", "rejoinder.paths", "rejoinder.registry", "rejoinder.spec", "rejoinder.text",
+        "rejoinder.types", "rejoinder.user_function",
+    }  # fmt: skip
 
 
 def test_every_public_name_is_there() -> None:

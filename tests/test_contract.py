@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import orjson
@@ -73,23 +75,44 @@ LANGUAGE_MODEL = ("fed", "judge", "norm_prob")
 CHECKPOINTS = ("dynaeval", "grade")
 
 
-@pytest.fixture(params=[*(WITH_PARAMETERS.get(name, name) for name in metric_names()), *VARIANTS])
-def metric(request: pytest.FixtureRequest, own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Metric:
+PARAMS = [*(WITH_PARAMETERS.get(name, name) for name in metric_names()), *VARIANTS]
+
+
+@pytest.fixture(scope="module")
+def stocked(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """A cache with the models of a metric, the same for all tests, so that each text is encoded once."""
+
+    @functools.cache
+    def stock(language_model: int, checkpoints: str) -> Path:
+        folder = tmp_path_factory.mktemp("stocked")
+        tiny_models.install(folder)
+        if language_model:
+            pytest.importorskip("torch")
+            import tiny_language_model
+
+            tiny_language_model.install(folder, language_model)
+        if checkpoints:
+            pytest.importorskip("torch")
+            pytest.importorskip("nltk")
+            import tiny_checkpoints
+
+            tiny_checkpoints.install(folder, checkpoints)
+        return folder
+
+    def stock_for(metric: str) -> Path:
+        name = metric.partition("(")[0]
+        window = (2048 if name == "judge" else 128) if name in LANGUAGE_MODEL else 0
+        return stock(window, metric if name in CHECKPOINTS else "")
+
+    return stock_for
+
+
+@pytest.fixture(params=PARAMS)
+def metric(request: pytest.FixtureRequest, stocked: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Metric:
     if request.param.startswith("aptness") and not is_model_available(MODELS["aptness"]):
         pytest.skip("the weights of aptness are not in the package")
     monkeypatch.setenv("REJOINDER_THREADS", "1")  # tiny matrices only wait for each other
-    tiny_models.install(own_cache)
-    if request.param.partition("(")[0] in LANGUAGE_MODEL:
-        pytest.importorskip("torch")
-        import tiny_language_model
-
-        tiny_language_model.install(own_cache, 2048 if request.param.startswith("judge") else 128)
-    if request.param.partition("(")[0] in CHECKPOINTS:
-        pytest.importorskip("torch")
-        pytest.importorskip("nltk")
-        import tiny_checkpoints
-
-        tiny_checkpoints.install(own_cache, request.param)
+    monkeypatch.setenv("REJOINDER_CACHE", str(stocked(request.param)))
     return rejoinder.parse(request.param)
 
 

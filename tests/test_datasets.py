@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import hashlib
 import json
@@ -89,6 +90,19 @@ def digest(record: Any) -> str:
     return hashlib.sha256(encode_record(record)).hexdigest()[:12]
 
 
+@functools.cache
+def read_once(name: str, folder: Path) -> Collection:
+    """All records of a set whose bytes are the published ones; not of a corpus, which would fill the memory."""
+    return collect(read_dataset(name, folder, verify=True))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def free_memory() -> Iterator[None]:
+    """The records of all sets go with the last test."""
+    yield
+    read_once.cache_clear()
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_published_set_has_its_count_and_its_first_tenth_and_last_record(name: str, published: Path) -> None:
     counts: Counter[str] = Counter()
@@ -104,7 +118,7 @@ def test_a_published_set_has_its_count_and_its_first_tenth_and_last_record(name:
 
 @pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith("corpus/")])
 def test_a_published_set_is_whole_and_can_be_written_and_read_back(name: str, published: Path) -> None:
-    for record in collect(read_dataset(name, published, verify=True)):
+    for record in read_once(name, published):
         assert from_object(orjson.loads(encode_record(record)), Place("line", 1), allow_empty=True) == record
 
 
@@ -115,7 +129,7 @@ def test_a_published_set_is_whole_and_can_be_written_and_read_back(name: str, pu
 def test_the_published_idk_scores_give_the_published_correlation(name: str, expected: float, published: Path) -> None:
     from scipy.stats import spearmanr
 
-    found = collect(read_dataset(f"idk/{name}", published))
+    found = read_once(f"idk/{name}", published)
     scores = [found.responses[str(rating.response)].meta["idk"] for rating in found.ratings]
     assert spearmanr(scores, [r.value for r in found.ratings]).statistic == pytest.approx(expected, abs=0.01)
 
@@ -132,16 +146,16 @@ def test_idk_rows_have_the_mean_of_the_original_ratings(
     derived: str, origin: str, aspect: str, published: Path
 ) -> None:
     values = defaultdict(list)
-    for rating in collect(read_dataset(origin, published)).ratings:
+    for rating in read_once(origin, published).ratings:
         if rating.aspect == aspect:
             values[rating.response].append(rating.value)
-    means = [rating.value for rating in collect(read_dataset(f"idk/{derived}", published)).ratings]
+    means = [rating.value for rating in read_once(f"idk/{derived}", published).ratings]
     assert [mean(v) for v in values.values()] == pytest.approx(means, abs=0.0051)
 
 
 def test_scarce_adds_to_the_references_that_people_wrote(published: Path) -> None:
-    human = collect(read_dataset("gupta/multi", published)).items
-    for name, item in collect(read_dataset("gupta/scarce-multi", published)).items.items():
+    human = read_once("gupta/multi", published).items
+    for name, item in read_once("gupta/scarce-multi", published).items.items():
         by_source = defaultdict(list)
         for reference in item.references:
             by_source[reference.source].append(reference)
@@ -151,7 +165,7 @@ def test_scarce_adds_to_the_references_that_people_wrote(published: Path) -> Non
 
 @pytest.mark.parametrize("fold", range(5))
 def test_the_splits_of_a_sugar_fold_are_disjoint_and_make_1760(fold: int, published: Path) -> None:
-    parts = [collect(read_dataset(f"sugar/{fold}/{part}", published)).questions for part in ("train", "dev", "test")]
+    parts = [read_once(f"sugar/{fold}/{part}", published).questions for part in ("train", "dev", "test")]
     assert sum(len(part) for part in parts) == len(set().union(*parts)) == 1760
     # Counted in the files: the distractors are graded (1, 1), (1, 2) or (2, 2), and no reference is Bad.
     assert sum(not q.meta["has_bad"] for part in parts for q in part.values()) == 167 + 101 + 8

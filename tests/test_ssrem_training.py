@@ -358,10 +358,10 @@ def test_a_script_without_known_words_says_so_and_an_encoder_reads_it(tmp_path: 
         assert np.isfinite(card.about["measured"]["talks"]["auc"]["random"])
 
 
-def test_a_million_speakers_who_speak_once_do_no_harm(tmp_path: Path) -> None:
+def test_a_hundred_thousand_speakers_who_speak_once_do_no_harm(tmp_path: Path) -> None:
     def crowd() -> Iterator[Dialogue]:
         yield from talks(60)
-        for number in range(250_000):
+        for number in range(25_000):  # enough: work that grew by the square of it would take hours
             four = tuple(Turn("cat sat", f"x{number}{letter}") for letter in "abcd")
             yield Dialogue(f"c{number}", four, "crowd", "other")
 

@@ -411,13 +411,15 @@ def test_a_corpus_is_drawn_from_as_often_as_its_size_and_preference_say(corpus: 
 # Teachers
 
 
-def bi_teacher(corpus: TokenCorpus, words: TokenProperties) -> BiTeacher:
+@pytest.fixture(scope="module")
+def teacher(corpus: TokenCorpus, words: TokenProperties) -> BiTeacher:
     network, _ = bi_trained(corpus, words, steps=20)
     return BiTeacher(network, encode_turns(network, corpus), 20.0, share=1.0)
 
 
-def test_a_student_bi_encoder_comes_near_its_teacher(corpus: TokenCorpus, words: TokenProperties) -> None:
-    teacher = bi_teacher(corpus, words)
+def test_a_student_bi_encoder_comes_near_its_teacher(
+    corpus: TokenCorpus, words: TokenProperties, teacher: BiTeacher
+) -> None:
     recipe = replace(BI, similarity=0.0)
     scale = torch.tensor(math.log(20.0))
 
@@ -437,8 +439,7 @@ def test_a_student_bi_encoder_comes_near_its_teacher(corpus: TokenCorpus, words:
     assert distance(teacher.network) < distance(student) < 0.9 * before
 
 
-def test_students_learn_what_the_teachers_say(corpus: TokenCorpus, words: TokenProperties) -> None:
-    teacher = bi_teacher(corpus, words)
+def test_students_learn_what_the_teachers_say(corpus: TokenCorpus, words: TokenProperties, teacher: BiTeacher) -> None:
     cross = cross_trained(teacher.network, corpus, words)
     taught = AptnessTeacher(teacher, cross, {"bi": 2.0, "cross": 1.0, "bias": 0.5})
     step = draw_cross_encoder_step(corpus, torch.ones(2), words, replace(CROSS, places=50), generator(7))
@@ -465,9 +466,9 @@ def test_students_learn_what_the_teachers_say(corpus: TokenCorpus, words: TokenP
 
 
 def test_a_mined_reply_fits_best_of_the_pool_and_is_not_the_true_one(
-    corpus: TokenCorpus, words: TokenProperties
+    corpus: TokenCorpus, words: TokenProperties, teacher: BiTeacher
 ) -> None:
-    teacher, which = bi_teacher(corpus, words), torch.tensor([0, 1] * 40)
+    which = torch.tensor([0, 1] * 40)
     places = corpus.random_places(which, generator(3))
     mined = teacher.nearest(corpus, places, which, 24, generator(5))
     random_turns = teacher.nearest(corpus, places, which, 1, generator(5))

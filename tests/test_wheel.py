@@ -28,6 +28,14 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(copy, tmp_path_factory.mktemp("dist"))
 
 
+@pytest.fixture(scope="module")
+def site(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of installed packages with rejoinder alone."""
+    folder = tmp_path_factory.mktemp("site")
+    zipfile.ZipFile(wheel).extractall(folder)
+    return folder
+
+
 def build(source: Path, out: Path) -> Path:
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(source)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -41,16 +49,15 @@ def test_the_wheel_and_its_weights_stay_small(wheel: Path) -> None:
         assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < 95 * 2**20, folder
 
 
-def test_a_second_distribution_brings_a_set_of_weights(wheel: Path, tmp_path: Path) -> None:
+def test_a_second_distribution_brings_a_set_of_weights(site: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(ROOT / "distributions" / "permissive", tmp_path / "permissive")
     package = copy / "src" / "rejoinder_permissive"
     shutil.rmtree(package / "aptness", ignore_errors=True)
     tiny_aptness.write(package / "aptness", seed=3)
-    site = tmp_path / "site"
-    for made in (wheel, build(copy, tmp_path / "dist")):
-        zipfile.ZipFile(made).extractall(site)
+    second = tmp_path / "second"
+    zipfile.ZipFile(build(copy, tmp_path / "dist")).extractall(second)
     code = (
-        f"import sys; sys.path[:] = [{str(site)!r}, *(p for p in sys.path if 'src' not in p)]\n"
+        f"import sys; sys.path[:] = [{str(site)!r}, {str(second)!r}, *(p for p in sys.path if 'src' not in p)]\n"
         "import rejoinder\n"
         f"assert rejoinder.__file__.startswith({str(site)!r})\n"
         "print(rejoinder.aptness([['the cat sat']], ['dog ran fast'], weights='permissive'))\n"
@@ -72,18 +79,19 @@ def test_every_file_of_the_package_is_in_the_wheel(wheel: Path) -> None:
     assert wanted <= set(zipfile.ZipFile(wheel).namelist())
 
 
-def test_it_scores_outside_the_checkout(wheel: Path, tmp_path: Path) -> None:
-    target = tmp_path / "site"
-    zipfile.ZipFile(wheel).extractall(target)
+def test_it_scores_outside_the_checkout(site: Path, tmp_path: Path) -> None:
+    lines = (ROOT / "examples" / "chats.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    few = [line for line in lines if '"trains-1' in line or '"trains-2' in line]
+    (tmp_path / "chats.jsonl").write_text("".join(few), encoding="utf-8")
     code = (
-        f"import sys; sys.path[:] = [{str(target)!r}, *(p for p in sys.path if 'src' not in p)]\n"
+        f"import sys; sys.path[:] = [{str(site)!r}, *(p for p in sys.path if 'src' not in p)]\n"
         "import rejoinder, rejoinder.cli\n"
-        f"assert rejoinder.__file__.startswith({str(target)!r})\n"
-        f"sys.argv = ['rejoinder', 'score', {str(ROOT / 'examples' / 'chats.jsonl')!r}, '--processes', '1']\n"
+        f"assert rejoinder.__file__.startswith({str(site)!r})\n"
+        "sys.argv = ['rejoinder', 'score', 'chats.jsonl', '--processes', '1']\n"
         "rejoinder.cli.main()\n"
     )
     command = [sys.executable, "-c", code]
-    environment = {**os.environ, "PYTHONPATH": str(target)}
+    environment = {**os.environ, "PYTHONPATH": str(site)}
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
     assert done.returncode == 0, done.stderr
     assert "attentive" in done.stdout

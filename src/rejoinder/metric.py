@@ -25,7 +25,6 @@ from rejoinder import spec as specs
 from rejoinder.errors import SpecError, nearest
 from rejoinder.registry import Registry, list_classes
 from rejoinder.types import Pair
-from rejoinder.user_file import load_user_file
 from rejoinder.user_function import Function, UserFunction, wrap_function
 
 if typing.TYPE_CHECKING:
@@ -301,6 +300,8 @@ def _find_metric_class(module: ModuleType, name: str, wanted: str | None = None)
 
 def _load_metric_file(name: str) -> type[Metric]:
     file, _, wanted = name.partition(":")
+    from rejoinder.user_file import load_user_file
+
     user_file = load_user_file(file, "metric")
     function = getattr(user_file.module, wanted, None) if wanted else None
     if inspect.isfunction(function):

@@ -9,8 +9,6 @@ from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rejoinder.table import join_names
-
 UNKNOWN_LICENCE = "not known"
 
 
@@ -74,6 +72,8 @@ def format_licence(licence: str) -> str:
 
 def describe_restrictions(metrics: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return which metrics of a run, as ``run.json`` has them, are not for commercial use: a sentence per licence."""
+    from rejoinder.table import join_names
+
     names: dict[str, dict[str, None]] = {}
     for metric in metrics:
         for use in map(ModelUse.from_json, metric.get("models", ())):

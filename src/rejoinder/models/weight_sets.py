@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
@@ -77,6 +76,8 @@ def find_set(name: WeightSet) -> Path | None:
 @lru_cache(maxsize=8)
 def _find_installed(name: str, path: tuple[str, ...]) -> Path | None:
     """The folder of a set in another distribution, looked up once for each ``sys.path``: it reads all metadata."""
+    from importlib.metadata import entry_points
+
     for entry in entry_points(group=GROUP):
         if entry.name == name and (spec := importlib.util.find_spec(entry.module)) is not None:
             return next(map(Path, spec.submodule_search_locations or ()), None)

@@ -115,13 +115,16 @@ class AptnessModel:
         return [sum(context) + max(0, len(context) - 1) for context in said], [sizes[text] for text in replies]
 
     def _open_both(self) -> None:
-        """Open the two networks at the same time: the first score of a process mostly waits for them."""
+        """Open all graphs at the same time: the first score of a process mostly waits for them."""
         if "_cross" in vars(self):
             return
-        with ThreadPoolExecutor(1) as pool:
-            cross = pool.submit(lambda: self._cross)
-            _ = self._bi, self.encoder
-            cross.result()
+        with ThreadPoolExecutor(2) as pool:
+            opened = [pool.submit(lambda: self._cross)]
+            _ = self._tokenizer  # of both the heads and the encoder, so before either
+            opened.append(pool.submit(lambda: self._bi))
+            _ = self.encoder
+            for graph in opened:
+                graph.result()
 
     @cached_property
     def _bi(self) -> BiScorer:
