@@ -1,7 +1,7 @@
 """A head: a small network over the vectors of a frozen encoder; its folder has ``head.json`` and its weights.
 
-The baselines that other papers name (BERT-RUBER, USL-H, USR, ADEM, GRADE, DynaEval) are trained here as heads, so that each
-is small and is trained in minutes.
+The baselines that other papers name (BERT-RUBER, USL-H, USR, ADEM, GRADE, DynaEval) are trained here as heads, so that
+each is small and is trained in minutes.
 """
 
 from __future__ import annotations

@@ -102,9 +102,8 @@ def fit_dynaeval(
             true, damaged = score_pairs(network, vectors, batch)
             schedule.step(torch.relu(recipe.margin - true + damaged).mean(), network)
         found = measure_pairs(network, vectors, held_out)
-        say(
-            f"epoch {epoch + 1} of {recipe.epochs}: {100 * found['true_above_damaged']:.1f}% of held-out dialogues right"
-        )
+        share = 100 * found["true_above_damaged"]
+        say(f"epoch {epoch + 1} of {recipe.epochs}: {share:.1f}% of held-out dialogues right")
         if found["true_above_damaged"] > measured["true_above_damaged"]:
             measured = found
             best = {name: value.clone() for name, value in network.state_dict().items()}
