@@ -54,7 +54,7 @@ class DynaEvalNetwork(nn.Module):
         self.score = nn.Linear(sizes.hidden, 1)
 
     def forward(self, utterances: Tensor, speakers: Tensor, past: int, future: int) -> Tensor:
-        """Return the scores of dialogues of one length: (dialogues, utterances, dimensions), and who speaks (0 or 1)."""
+        """Return the scores of dialogues of one length, (dialogues, utterances, dimensions), by who speaks (0 or 1)."""
         for layer in self.narrow:
             utterances = layer(utterances)
         states = self.order(utterances)[0]
