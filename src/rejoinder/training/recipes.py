@@ -169,13 +169,13 @@ class GradeRecipe:
     seed: int = 0
     dialogues: int = 10_000  # at most, the first ones of the split train
     held_out: int = 400  # at most, the first ones of the split valid, for the choice of the epoch and for the card
-    keywords: int = 1_000
+    keywords: int = 2_000
     neighbours: int = 8  # of a keyword, at most
-    topic: int = 24
-    utterance: int = 48
-    hidden: int = 32
+    topic: int = 32
+    utterance: int = 96
+    hidden: int = 48
     epochs: int = 8
-    batch: int = 64
+    batch: int = 256
     rate: float = 2e-3
     margin: float = 0.3
 
