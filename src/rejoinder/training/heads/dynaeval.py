@@ -55,6 +55,7 @@ def train_dynaeval(
     vectors = torch.from_numpy(encode_texts(data.encoder, texts)) * scale
     rows = number_turns([*data.train, *data.valid])
     torch.manual_seed(recipe.seed)
+    torch.set_num_threads(1)  # on a CPU, matrices this small would only wait for each other
     sizes = {"sentence": data.encoder.dimensions, "width": recipe.width, "bases": recipe.bases}
     sizes |= {"first": recipe.width, "second": recipe.width, "hidden": recipe.hidden}
     network = start_dynaeval_network(sizes).to(training_device(device))

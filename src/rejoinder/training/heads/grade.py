@@ -57,6 +57,7 @@ def train_grade(
     concepts = select_concepts([one.reply for one in train], triples, recipe.keywords, recipe.neighbours)
     say(f"encoding {len(train):,} contexts and replies and {len(concepts.lines):,} keywords")
     torch.manual_seed(recipe.seed)
+    torch.set_num_threads(1)  # on a CPU, matrices this small would only wait for each other
     network = start_grade_network(concepts, data.encoder, recipe).to(training_device(device))
     places = [TrainingReplies.of(data.encoder, concepts, next_turns) for next_turns in (train, valid)]
     shares = fit_grade(network, places[0], places[1], recipe, say)
