@@ -67,7 +67,7 @@ WITH_PARAMETERS = {
     "max_words": "max_words(n=8)",
     "regex": "regex(pattern=r'\\d+')",
 }
-# A metric whose default model is only at a hub, with the part that needs none.
+# The part that needs no torch.
 WITH_PARAMETERS["usr"] = "usr(part='dr')"
 # Metrics whose default model is the embedded language model.
 LANGUAGE_MODEL = ("fed", "judge", "norm_prob")

@@ -19,8 +19,10 @@ from rejoinder.types import Item, Pair, Response, Turn
 
 torch = pytest.importorskip("torch", reason="the torch extra is not installed")
 
+from rejoinder.models.dynaeval.head import score_dialogues  # noqa: E402
+from rejoinder.models.grade.head import stack_graphs  # noqa: E402
 from rejoinder.models.grade.head_network import GradeHeadNetwork, attend_edges  # noqa: E402
-from rejoinder.training.heads.dynaeval import damage_dialogue, train_dynaeval  # noqa: E402
+from rejoinder.training.heads.dynaeval import damage_dialogue, start_dynaeval_network, train_dynaeval  # noqa: E402
 from rejoinder.training.heads.grade import TrainingReplies, select_concepts, train_grade  # noqa: E402
 from rejoinder.training.next_turns import NextTurn  # noqa: E402
 from rejoinder.training.recipes import DynaEvalRecipe, GradeRecipe  # noqa: E402
@@ -58,29 +60,47 @@ def test_only_the_turns_of_one_speaker_are_damaged() -> None:
     rows = list(range(6))
     kinds = set()
     for _ in range(60):
-        damaged = damage_dialogue(rows, 100, 200, draw)
-        changed = [i for i in rows if damaged[i] != i]
+        pair = damage_dialogue(rows, [(-100, 0), (6, 200)], draw)
+        changed = [i for i in rows if pair.damaged[i] != i]
+        assert pair.true == rows
         assert changed
         assert len({i % 2 for i in changed}) == 1
-        kinds.add(sorted(damaged) == rows)
-    assert kinds == {True, False}  # shuffled, replaced
-    assert damage_dialogue([0, 1], 100, 200, draw) != [0, 1]
+        assert len(changed) == 1 if pair.damage == "replaced" else sorted(pair.damaged) == rows
+        assert len(set(pair.damaged)) == 6  # no turn of the same dialogue comes twice
+        kinds.add(pair.damage)
+    assert kinds == {"replaced", "shuffled"}
+    assert damage_dialogue([0, 1], [(-5, 0), (2, 2)], draw).damaged != [0, 1]
+    assert {damage_dialogue([0, 1, 2], [(-5, 0), (3, 9)], draw).damage for _ in range(20)} == kinds
+
+
+def test_dialogues_of_several_lengths_score_as_one_by_one() -> None:
+    torch.manual_seed(0)
+    sizes = {"sentence": 6, "width": 4, "bases": 2, "first": 4, "second": 4, "hidden": 4}
+    network = start_dynaeval_network(sizes)
+    vectors = torch.randn(9, 6)
+    dialogues = [[0, 1, 2], [3, 4], [5, 6, 7], [8, 0, 1, 2]]
+    with torch.no_grad():
+        found = score_dialogues(network, vectors, dialogues, 4, 4)
+        alone = [float(network(vectors[rows][None], torch.arange(len(rows)) % 2, 4, 4)) for rows in dialogues]
+    assert found.tolist() == pytest.approx(alone, abs=1e-6)
 
 
 def test_dynaeval_is_trained_to_a_folder_that_scores(tmp_path: Path) -> None:
-    recipe = DynaEvalRecipe(width=8, bases=2, hidden=8, epochs=4, rate=1e-2)
+    recipe = DynaEvalRecipe(width=8, bases=2, hidden=8, epochs=25, batch=8, rate=1e-2)
     folder = tmp_path / "dynaeval"
-    card = train_dynaeval(tiny_heads.make_dialogues(), folder, recipe, None, "minilm", lambda line: None)
+    card = train_dynaeval(tiny_heads.make_dialogues(), folder, recipe, None, "minilm", "cpu", lambda line: None)
     assert card.about["measured"]["true_above_damaged"] > 0.55
     good, bad = mean_scores(rejoinder.parse(f"dynaeval(folder={str(folder)!r})"))
     assert good > bad
     other = tmp_path / "again"
-    assert train_dynaeval(tiny_heads.make_dialogues(), other, recipe, None, "minilm", lambda line: None) == card
+    assert train_dynaeval(tiny_heads.make_dialogues(), other, recipe, None, "minilm", "cpu", lambda line: None) == card
 
 
 def test_a_corpus_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no dialogue belongs to the corpus 'tin'"):
-        train_dynaeval(tiny_heads.make_dialogues(), tmp_path, DynaEvalRecipe(), "tin", "minilm", lambda line: None)
+        train_dynaeval(
+            tiny_heads.make_dialogues(), tmp_path, DynaEvalRecipe(), "tin", "minilm", "cpu", lambda line: None
+        )
 
 
 # GRADE
@@ -98,7 +118,9 @@ def test_steps_are_counted_to_two() -> None:
 
 
 def test_edges_join_keywords_of_the_context_with_those_of_the_reply() -> None:
-    nodes, edges = CONCEPTS.graph(["my dog", "a mat"], "the cat ran to the train")
+    nodes, edges = (
+        part[0].numpy() for part in stack_graphs(CONCEPTS, [["my dog", "a mat"]], ["the cat ran to the train"])
+    )
     assert nodes[nodes > 0].tolist() == [3, 2, 1, 4]
     assert edges[0, NODES] == edges[NODES, 0] == 1  # dog and cat
     assert edges[1, NODES + 1] == pytest.approx(1 / UNREACHABLE)  # mat and train
@@ -123,8 +145,7 @@ def test_attention_is_a_mean_over_the_edges_computed_node_by_node() -> None:
 
 def test_a_pair_without_keywords_has_no_topic() -> None:
     network = GradeHeadNetwork(CONCEPTS.listed, 4, 3, 3, 2)
-    nodes, edges = CONCEPTS.graph(["hm"], "well")
-    topic = network.topic(torch.from_numpy(nodes)[None], torch.from_numpy(edges)[None])
+    topic = network.topic(*stack_graphs(CONCEPTS, [["hm"]], ["well"]))
     assert not topic.any()
 
 
@@ -144,7 +165,7 @@ def test_negatives_share_a_rare_word_or_are_near_and_never_the_same_text() -> No
             return np.array([[len(text), 1] for text in texts], np.float32)
 
     replies = ["a lunatic here", "the lunatic", "yes", "no", "yes"]
-    places = TrainingReplies.of(Letters(), [NextTurn(("hello",), text) for text in replies])  # type: ignore[arg-type]
+    places = TrainingReplies.of(Letters(), CONCEPTS, [NextTurn(("hello",), text) for text in replies])  # type: ignore[arg-type]
     lexical, nearest = places.negatives(np.random.default_rng(0))
     assert replies[lexical[0]] == "the lunatic"
     assert all(replies[i] != replies[j] for i, j in enumerate(nearest))
@@ -153,7 +174,7 @@ def test_negatives_share_a_rare_word_or_are_near_and_never_the_same_text() -> No
 def test_grade_is_trained_to_a_folder_that_scores(tmp_path: Path) -> None:
     recipe = GradeRecipe(keywords=8, topic=4, utterance=8, hidden=8, epochs=6, batch=32, rate=1e-2)
     folder = tmp_path / "grade"
-    card = train_grade(tiny_heads.make_dialogues(), TRIPLES, folder, recipe, None, "minilm", lambda line: None)
+    card = train_grade(tiny_heads.make_dialogues(), folder, recipe, None, "minilm", TRIPLES, "cpu", lambda line: None)
     assert 0 < card.about["measured"]["true_above_both_kinds"] <= 1
     metric = rejoinder.parse(f"grade(folder={str(folder)!r})")
     good, bad = mean_scores(metric)

@@ -182,6 +182,7 @@ if TYPE_CHECKING:
     from rejoinder.training.recipes import RankerRecipe as RankerRecipe
     from rejoinder.training.recipes import StatementRecipe as StatementRecipe
     from rejoinder.training.recipes import UslHRecipe as UslHRecipe
+    from rejoinder.training.recipes import UsrRecipe as UsrRecipe
     from rejoinder.training.speaker.trainer import ScorerRecipe as ScorerRecipe
     from rejoinder.training.train import TrainedModel as TrainedModel
     from rejoinder.training.train import train as train
@@ -309,6 +310,7 @@ _WHERE = {
         "RankerRecipe",
         "StatementRecipe",
         "UslHRecipe",
+        "UsrRecipe",
     ),
     "training.speaker.trainer": ("ScorerRecipe",),
     "training.train": ("TrainedModel", "train"),

@@ -30,7 +30,7 @@ RULES = (
         r"--people \S|--from said\.jsonl|score chats\.jsonl ratings\.jsonl|estimate RUN .*--ratings ratings\.jsonl",
         ANSWERS,
     ),
-    (r"rejoinder train (adem|bert_ruber|dynaeval|grade|usl_h)\b", DATA),
+    (r"rejoinder train (adem|bert_ruber|dynaeval|grade|usl_h|usr)\b", DATA),
     (r"rejoinder train (aptness|nup|generator|comet|ranker|statements)|--writer|delorean|float_networks", TORCH),
     (r"generator:|new-aptness|ranker\(folder|(folder|FOLDER)='mine'", TRAINED),
     (r"(grade|dynaeval)\(folder|write_rarity", CHECKPOINT),

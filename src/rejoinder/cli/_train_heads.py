@@ -24,11 +24,6 @@ def _head_options(run: Callable[..., None]) -> Callable[..., None]:
             "--corpus", metavar="NAME", help="Only this corpus of the files [dailydialog of the published ones]."
         ),
         click.option("--encoder", default="aptness", show_default=True, metavar="NAME", help="The frozen encoder."),
-        click.option(
-            "--dialogues",
-            type=click.IntRange(min=2),
-            help="How many dialogues to train on, from the first [those of the recipe].",
-        ),
         click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True),
     ]
 
@@ -37,77 +32,82 @@ def _head_options(run: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
+_dialogues = click.option(
+    "--dialogues",
+    type=click.IntRange(min=2),
+    help="How many dialogues to train on, from the first [those of the recipe].",
+)
+_device = click.option("--device", metavar="NAME", help="The device: cuda or cpu [cuda if there is one].")
+
+
 @click.command("bert_ruber")
 @_head_options
-def bert_ruber(
-    files: tuple[str, ...], output: Path, corpus: str | None, encoder: str, dialogues: int | None, seed: int
-) -> None:
+@_dialogues
+def bert_ruber(**options: Any) -> None:
     """Train bert_ruber's unreferenced part on FILES of dialogues (JSONL, or dataset:NAME); needs no torch.
 
     Without FILES, on DailyDialog (dataset:corpus/dialogues): minutes on a CPU. Use the result as
     -m "bert_ruber(folder='FOLDER')".
     """
-    from rejoinder.training.recipes import HeadRecipe
-
-    _train_head("bert_ruber", files, output, HeadRecipe(**_choices(seed, dialogues)), corpus, encoder)
+    _train_on_dialogues("bert_ruber", "HeadRecipe", **options)
 
 
 @click.command("dynaeval")
 @_head_options
-def dynaeval(
-    files: tuple[str, ...], output: Path, corpus: str | None, encoder: str, dialogues: int | None, seed: int
-) -> None:
+@_dialogues
+@_device
+def dynaeval(**options: Any) -> None:
     """Train dynaeval's graph network on FILES of dialogues (JSONL, or dataset:NAME).
 
     Without FILES, on DailyDialog (dataset:corpus/dialogues): minutes on a CPU. Use the result as
     -m "dynaeval(folder='FOLDER')".
     """
-    from rejoinder.training.recipes import DynaEvalRecipe
-
-    _train_head("dynaeval", files, output, DynaEvalRecipe(**_choices(seed, dialogues)), corpus, encoder)
+    _train_on_dialogues("dynaeval", "DynaEvalRecipe", **options)
 
 
 @click.command("usl_h")
 @_head_options
-def usl_h(
-    files: tuple[str, ...], output: Path, corpus: str | None, encoder: str, dialogues: int | None, seed: int
-) -> None:
+@_dialogues
+def usl_h(**options: Any) -> None:
     """Train usl_h's understandable part on FILES of dialogues (JSONL, or dataset:NAME); needs no torch.
 
     Without FILES, on DailyDialog (dataset:corpus/dialogues): minutes on a CPU. Use the result as
     -m "usl_h(folder='FOLDER')".
     """
-    from rejoinder.training.recipes import UslHRecipe
+    _train_on_dialogues("usl_h", "UslHRecipe", **options)
 
-    _train_head("usl_h", files, output, UslHRecipe(**_choices(seed, dialogues)), corpus, encoder)
+
+@click.command("usr")
+@_head_options
+@click.option("--steps", type=click.IntRange(min=1), help="Training steps [those of the recipe].")
+@click.option("--batch", type=click.IntRange(min=1), help="Replies per step [those of the recipe].")
+@_device
+def usr(**options: Any) -> None:
+    """Train usr's masked language model on FILES of dialogues (JSONL, or dataset:NAME).
+
+    Without FILES, on all corpora of dataset:corpus/dialogues: about a minute on a GPU, hours on a CPU. Use the result
+    as -m "usr(folder='FOLDER')"; its retrieval is another metric, by default bert_ruber's unreferenced part.
+    """
+    _train_on_dialogues("usr", "UsrRecipe", **options)
 
 
 @click.command("grade")
 @_head_options
+@_dialogues
+@_device
 @click.option(
     "--knowledge",
     multiple=True,
     metavar="FILE",
     help="Files of ConceptNet, for the keywords; may be repeated [the published ones].",
 )
-def grade(
-    files: tuple[str, ...],
-    output: Path,
-    corpus: str | None,
-    encoder: str,
-    dialogues: int | None,
-    seed: int,
-    knowledge: tuple[str, ...],
-) -> None:
+def grade(knowledge: tuple[str, ...], **options: Any) -> None:
     """Train grade's network on FILES of dialogues (JSONL, or dataset:NAME) and ConceptNet.
 
     Without FILES, on DailyDialog (dataset:corpus/dialogues): minutes on a CPU. Use the result as
     -m "grade(folder='FOLDER')".
     """
-    from rejoinder.training.recipes import GradeRecipe
-
-    recipe = GradeRecipe(**_choices(seed, dialogues))
-    _train_head("grade", files, output, recipe, corpus, encoder, knowledge=knowledge or None)
+    _train_on_dialogues("grade", "GradeRecipe", **options, knowledge=knowledge or None)
 
 
 @click.command("adem")
@@ -131,9 +131,22 @@ def adem(
     _train_head("adem", files, output, AdemRecipe(dimensions=dimensions, aspect=aspect), None, encoder, licence=licence)
 
 
-def _choices(seed: int, dialogues: int | None) -> dict[str, Any]:
-    """What a recipe is to have other than usual."""
-    return {"seed": seed} if dialogues is None else {"seed": seed, "dialogues": dialogues}
+def _train_on_dialogues(
+    model: Trainable,
+    kind: str,
+    files: tuple[str, ...],
+    output: Path,
+    corpus: str | None,
+    encoder: str,
+    device: str | None = None,
+    knowledge: tuple[str, ...] | None = None,
+    **choices: int | None,
+) -> None:
+    """Train by the recipe of a kind, but for what was chosen."""
+    from rejoinder.training import recipes
+
+    recipe = getattr(recipes, kind)(**{name: value for name, value in choices.items() if value is not None})
+    _train_head(model, files, output, recipe, corpus, encoder, device=device, knowledge=knowledge)
 
 
 def _train_head(

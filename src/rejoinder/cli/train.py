@@ -9,7 +9,7 @@ import click
 
 from rejoinder.cli import _help
 from rejoinder.cli._options import folder_output_option
-from rejoinder.cli._train_heads import adem, bert_ruber, dynaeval, grade, usl_h
+from rejoinder.cli._train_heads import adem, bert_ruber, dynaeval, grade, usl_h, usr
 from rejoinder.cli._train_language_models import generator, statements
 from rejoinder.cli._train_scorers import print_line, ranker, rsrem, ruber, ssrem
 
@@ -24,7 +24,7 @@ def command() -> None:
     """
 
 
-for _subcommand in (ssrem, rsrem, ruber, adem, bert_ruber, dynaeval, grade, usl_h, generator, statements, ranker):
+for _subcommand in (ssrem, rsrem, ruber, adem, bert_ruber, dynaeval, grade, usl_h, usr, generator, statements, ranker):
     command.add_command(_subcommand)
 
 

@@ -13,7 +13,8 @@ from rejoinder.errors import SpecError
 from rejoinder.metric import NAN, Metric, signature
 from rejoinder.metrics._context import join_context, map_spoken
 from rejoinder.metrics._inner import parse_context_metric, unit_scores
-from rejoinder.models.masked_language_model import open_masked_language_model
+from rejoinder.models.masked_language_model import MaskedLanguageModel, open_masked_language_model
+from rejoinder.models.usr.model import UsrModel, open_usr
 from rejoinder.spec import check_choice
 from rejoinder.types import Pair
 
@@ -24,15 +25,17 @@ Part: TypeAlias = Literal["all", "mlm", "dr"]
 class Usr(Metric):
     """How fluent a reply is to a masked language model and how well it is retrieved for its context, combined.
 
-    ``mlm`` is the geometric mean of the probabilities of the reply's tokens, each masked in turn, by ``model``: a BERT
-    of the catalog, a folder, or ``hf:NAME`` with its masked language model (the paper tunes RoBERTa on Topical-Chat).
-    ``dr``, dialogue retrieval, is the score of ``retrieval``, a metric that needs only the context. Together they are
-    weighted by ``mlm_weight`` and 1 minus it, the coefficients of a regression; the paper learns them from ratings.
-    ``part`` chooses one. NaN without a context.
+    ``mlm`` says how probable the reply's tokens are, each masked in turn. By default the masked language model is the
+    one in the package, trained here, and its mean log-probability is scaled so that most true replies are between 0
+    and 1; ``folder`` is one of your own (``rejoinder train usr``). With ``model``, a BERT of the catalog, a folder, or
+    ``hf:NAME``, it is that model's geometric mean of the probabilities. ``dr``, dialogue retrieval, is the score of
+    ``retrieval``, a metric that needs only the context. Together they are weighted by ``mlm_weight`` and 1 minus it,
+    the coefficients of a regression; the paper learns them from ratings. ``part`` chooses one. NaN without a context.
     """
 
-    model: str = "bert-base-uncased"
-    retrieval: str = "nsp"
+    folder: str | None = None
+    model: str | None = None
+    retrieval: str = "bert_ruber(part='unreferenced')"
     mlm_weight: float = 0.5
     part: Part = "all"
 
@@ -45,6 +48,8 @@ class Usr(Metric):
 
     def __post_init__(self) -> None:
         check_choice("usr", "part", self.part, Part)
+        if self.folder is not None and self.model is not None:
+            raise SpecError("usr: folder and model both say which masked language model to use; leave one out")
         if type(self.mlm_weight) not in (int, float) or not 0 <= self.mlm_weight <= 1:
             raise SpecError(f"usr: mlm_weight must be a number from 0 to 1, not {self.mlm_weight!r}")
         object.__setattr__(self, "retrieval", str(self._retrieval))  # however it was written
@@ -66,14 +71,15 @@ class Usr(Metric):
 
     def details(self) -> dict[str, str]:
         """Return the digest of the masked language model and the signature of the retrieval, as far as they count."""
-        own = {"weights": open_masked_language_model(self.model).digest[:12]} if self.part != "dr" else {}
+        own = {"weights": self._open().digest[:12]} if self.part != "dr" else {}
         return {**own, **({"retrieval": signature(self._retrieval)} if self.part != "mlm" else {})}
 
     def _scores(self, pairs: Sequence[Pair]) -> list[float]:
         if self.part == "dr":
             return unit_scores(self._retrieval, pairs)
         texts = [join_context(pair) for pair in pairs], [pair.response.text for pair in pairs]
-        fluent = np.exp(open_masked_language_model(self.model).log_probabilities(*texts))
+        model = self._open()
+        fluent = model.fluency(*texts) if isinstance(model, UsrModel) else np.exp(model.log_probabilities(*texts))
         if self.part == "mlm":
             return [float(value) for value in fluent]
         retrieved = np.array(unit_scores(self._retrieval, pairs))
@@ -81,4 +87,7 @@ class Usr(Metric):
 
     def _truncated(self, pairs: Sequence[Pair]) -> list[bool]:
         texts = [join_context(pair) for pair in pairs], [pair.response.text for pair in pairs]
-        return open_masked_language_model(self.model).truncated(*texts)
+        return self._open().truncated(*texts)
+
+    def _open(self) -> UsrModel | MaskedLanguageModel:
+        return open_usr(self.folder) if self.model is None else open_masked_language_model(self.model)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 import orjson
 
+from rejoinder.errors import InputError
 from rejoinder.files import sha256_of, sha256_of_parts
 
 # What determines a score: weights, configuration, tokeniser and chat template; not model cards or licences.
@@ -22,6 +23,31 @@ def write_model_card(path: Path, content: Mapping[str, Any]) -> None:
     """Write a card as indented JSON with sorted keys; the same content gives the same bytes."""
     option = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
     path.write_bytes(orjson.dumps(content, option=option))
+
+
+def read_model_card(path: Path, kinds: Collection[str], what: str, hint: str, format: int = 1) -> dict[str, Any]:
+    """Return a card of one of some kinds; raise with a hint where it is missing, damaged or of another format."""
+    try:
+        content = orjson.loads(path.read_bytes())
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); {hint}") from None
+    except ValueError as error:
+        raise InputError(f"{path}: is not JSON ({error}); {hint}") from None
+    if not isinstance(content, dict) or content.get("format") != format or content.get("kind") not in kinds:
+        raise InputError(f"{path}: is not the card of {what} in format {format}; {hint}")
+    return content
+
+
+def check_model_files(card: Path, tensors: Path, card_digests: tuple[str, str], vectors: Any, hint: str) -> None:
+    """Raise where the vectors of a model or its weights are not those of its card (digests of vectors and weights)."""
+    features, weights = card_digests
+    if vectors.digest != features:
+        raise InputError(
+            f"{card}: was trained on different vectors of {vectors.name!r} (digest {features[:12]}, here "
+            f"{vectors.digest[:12]}); {hint}"
+        )
+    if (digest := sha256_of(tensors)) != weights:
+        raise InputError(f"{tensors}: does not match its card (sha256 {digest[:12]}…, not {weights[:12]}…); {hint}")
 
 
 def join_digests(*parts: object) -> str:

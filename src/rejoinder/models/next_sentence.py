@@ -25,6 +25,7 @@ from rejoinder.models.catalog.entries import MODELS
 from rejoinder.models.device import count_threads, device_batch_limits, silence_transformers, torch_device
 from rejoinder.models.encoder.architecture import read_encoder_shape, weights_digest
 from rejoinder.models.encoder.factory import HUB_PREFIX, find_encoder_folder
+from rejoinder.models.encoder.tokenization import TextTokenizer
 from rejoinder.models.encoder.transformers import load_tokenizer
 
 _SPECIAL_TOKENS = 3  # [CLS] and two [SEP]
@@ -39,36 +40,17 @@ class PairIds(NamedTuple):
     cut: bool
 
 
-class NextSentence:
-    """The network of a folder and its tokeniser."""
+class BertPairs:
+    """A network that reads pairs of texts, its tokeniser, the id of padding, and a digest of all that."""
 
-    network_class = "AutoModelForNextSentencePrediction"  # of transformers
-    head = "next-sentence head"  # its name in messages
-
-    def __init__(self, folder: Path, name: str) -> None:
-        shape = read_encoder_shape(folder)
-        self.name, self.max_tokens = name, shape.max_tokens
-        self._padding = shape.padding
-        self._model = _open_network(folder, self.network_class, self.head)
+    def __init__(self, network: Any, tokenizer: TextTokenizer, padding: int, digest: str) -> None:
+        self.max_tokens, self.digest = tokenizer.max_tokens, digest
         self._torch: Any = __import__("torch")
         self._torch.set_num_threads(count_threads())
-        self._model.to(torch_device())
-        self._tokenizer = load_tokenizer(folder, shape.max_tokens)
-        self._first, self._between = _special_ids(self._tokenizer.serialized, folder)
-        tokens = sha256_of_bytes(self._tokenizer.serialized.encode())
-        self.digest = join_digests(weights_digest(folder), tokens, shape.max_tokens)
-
-    def probabilities(self, firsts: Sequence[str], seconds: Sequence[str]) -> NDArray[np.float64]:
-        """Return the probability that each second text follows its first."""
-        pairs = self._pairs(firsts, seconds)
-        distinct = list(dict.fromkeys(pairs))
-        values = np.empty(len(distinct))
-        for batch in split_into_batches(
-            [len(pair.ids) for pair in distinct], *device_batch_limits(self._model.device.type)
-        ):
-            values[batch] = self._run([distinct[i] for i in batch])
-        index = {pair: i for i, pair in enumerate(distinct)}
-        return values[[index[pair] for pair in pairs]]
+        self._device = torch_device()
+        self._model = network.to(self._device)
+        self._tokenizer, self._padding = tokenizer, padding
+        self._first, self._between = find_special_ids(tokenizer, ("[CLS]", "[SEP]"))
 
     def truncated(self, firsts: Sequence[str], seconds: Sequence[str]) -> list[bool]:
         """Return which pairs are too long to be read in full."""
@@ -87,14 +69,39 @@ class NextSentence:
         ids = (self._first, *before, self._between, *after, self._between)
         return PairIds(ids, len(before) + 2, len(before) + len(after) < len(first) + len(second))
 
+    def _inputs(self, rows: Sequence[Sequence[int]], second_starts: Sequence[int]) -> dict[str, Any]:
+        """Return what a BERT reads: ids, which of them are real, and which belong to the second text."""
+        ids, mask = pad_token_ids(rows, self._padding)
+        kinds = mask * (np.arange(mask.shape[1]) >= np.array(second_starts)[:, None])
+        arrays = {"input_ids": ids, "attention_mask": mask, "token_type_ids": kinds}
+        return {name: self._torch.from_numpy(array).to(self._device) for name, array in arrays.items()}
+
+    def _split(self, lengths: Sequence[int]) -> Any:
+        """Return batches for the device."""
+        return split_into_batches(lengths, *device_batch_limits(self._device))
+
+
+class NextSentence(BertPairs):
+    """The network of a folder and its tokeniser."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        super().__init__(*read_pair_network(folder, "AutoModelForNextSentencePrediction", "next-sentence head"))
+        self.name = name
+
+    def probabilities(self, firsts: Sequence[str], seconds: Sequence[str]) -> NDArray[np.float64]:
+        """Return the probability that each second text follows its first."""
+        pairs = self._pairs(firsts, seconds)
+        distinct = list(dict.fromkeys(pairs))
+        values = np.empty(len(distinct))
+        for batch in self._split([len(pair.ids) for pair in distinct]):
+            values[batch] = self._run([distinct[i] for i in batch])
+        index = {pair: i for i, pair in enumerate(distinct)}
+        return values[[index[pair] for pair in pairs]]
+
     def _run(self, pairs: Sequence[PairIds]) -> NDArray[np.float64]:
-        torch, device = self._torch, self._model.device
-        ids, mask = pad_token_ids([pair.ids for pair in pairs], self._padding)
-        second_starts = np.array([pair.second_at for pair in pairs])
-        segments = mask * (np.arange(mask.shape[1]) >= second_starts[:, None])
-        inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": segments}
-        with torch.inference_mode():
-            logits = self._model(**{k: torch.from_numpy(v).to(device) for k, v in inputs.items()}).logits
+        inputs = self._inputs([pair.ids for pair in pairs], [pair.second_at for pair in pairs])
+        with self._torch.inference_mode():
+            logits = self._model(**inputs).logits
         probabilities: NDArray[np.float64] = logits.double().softmax(dim=-1)[:, _IS_NEXT].cpu().numpy()
         return probabilities
 
@@ -115,6 +122,20 @@ def find_licence(name: str) -> str:
 @lru_cache(maxsize=2)
 def _open_next_sentence_folder(folder: Path, name: str, changed: int) -> NextSentence:
     return NextSentence(folder, name)
+
+
+def read_pair_network(
+    folder: Path, class_name: str, head: str, marks: Sequence[str] = ("[CLS]", "[SEP]")
+) -> tuple[Any, TextTokenizer, int, str]:
+    """Return the network of a transformers folder, its tokeniser, the id of padding, and their digest."""
+    shape = read_encoder_shape(folder)
+    network, tokenizer = _open_network(folder, class_name, head), load_tokenizer(folder, shape.max_tokens)
+    try:
+        find_special_ids(tokenizer, marks)
+    except InputError as error:
+        raise InputError(f"{folder}: {error}") from None
+    tokens = sha256_of_bytes(tokenizer.serialized.encode())
+    return network, tokenizer, shape.padding, join_digests(weights_digest(folder), tokens, shape.max_tokens)
 
 
 def _open_network(folder: Path, class_name: str, head: str) -> Any:
@@ -143,15 +164,15 @@ def _open_network(folder: Path, class_name: str, head: str) -> Any:
     return network.eval()
 
 
-def _special_ids(serialized: str, folder: Path) -> tuple[int, int]:
-    """Return the ids of the tokens that begin a pair and that end each text."""
+def find_special_ids(tokenizer: TextTokenizer, marks: Sequence[str]) -> list[int]:
+    """Return the ids of special tokens; raise where the tokeniser lacks one."""
     from tokenizers import Tokenizer
 
-    tokenizer = Tokenizer.from_str(serialized)
-    first, between = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
-    if first is None or between is None:
-        raise InputError(f"{folder}: its tokeniser lacks [CLS] or [SEP], which a next-sentence head needs")
-    return first, between
+    known = Tokenizer.from_str(tokenizer.serialized)
+    ids = [known.token_to_id(mark) for mark in marks]
+    if None in ids:
+        raise InputError(f"a tokeniser lacks {marks[ids.index(None)]}, which a model that reads pairs needs")
+    return ids
 
 
 def open_next_sentence_encoder(name: str) -> NextSentencePairEncoder:
@@ -182,14 +203,10 @@ class NextSentencePairEncoder(NextSentence):
         known = [i for i, text in enumerate(texts) if text and replies[i].strip()]
         pairs = self._pairs([texts[i] for i in known], [replies[i] for i in known])
         vectors = np.full((len(texts), self.dimensions), np.nan, np.float32)
-        torch, device = self._torch, self._model.device
-        for batch in split_into_batches([len(pair.ids) for pair in pairs], *device_batch_limits(device.type)):
-            ids, mask = pad_token_ids([pairs[i].ids for i in batch], self._padding)
-            second_starts = np.array([pairs[i].second_at for i in batch])
-            segments = mask * (np.arange(mask.shape[1]) >= second_starts[:, None])
-            inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": segments}
-            with torch.inference_mode():
-                output = self._model.base_model(**{k: torch.from_numpy(v).to(device) for k, v in inputs.items()})
+        for batch in self._split([len(pair.ids) for pair in pairs]):
+            inputs = self._inputs([pairs[i].ids for i in batch], [pairs[i].second_at for i in batch])
+            with self._torch.inference_mode():
+                output = self._model.base_model(**inputs)
             vectors[[known[i] for i in batch]] = output.pooler_output.float().cpu().numpy()
         return vectors
 

@@ -127,8 +127,8 @@ class HeadRecipe:
     """All that decides dense layers over frozen vectors (bert_ruber), besides the dialogues and the encoder."""
 
     seed: int = 0
-    dialogues: int = 1_500  # the first ones of the split train
-    held_out: int = 200  # the first ones of the split valid, for stopping and for the figure in the card
+    dialogues: int = 10_000  # at most, the first ones of the split train
+    held_out: int = 400  # at most, the first ones of the split valid, for stopping and for the figure in the card
     hidden: tuple[int, ...] = (96, 64)
     epochs: int = 20
     batch: int = 256
@@ -141,8 +141,8 @@ class HeadRecipe:
 class UslHRecipe(HeadRecipe):
     """The same for usl_h, which also encodes a damaged copy of each turn."""
 
-    dialogues: int = 200
-    held_out: int = 50
+    dialogues: int = 4_000
+    held_out: int = 200
 
 
 @dataclass(frozen=True)
@@ -159,15 +159,16 @@ class DynaEvalRecipe:
     """All that decides DynaEval's graph network, besides the dialogues and the encoder."""
 
     seed: int = 0
-    dialogues: int = 600  # the first ones of the split train
-    held_out: int = 200  # the first ones of the split valid, for the choice of the epoch and the figure in the card
+    dialogues: int = 10_000  # at most, the first ones of the split train
+    held_out: int = 400  # at most, the first ones of the split valid, for the choice of the epoch and for the card
+    held_out_copies: int = 3  # damaged copies of each held-out dialogue
     turns: int = 10  # at most, of the stretch of a dialogue that is scored
-    width: int = 48
+    width: int = 128
     bases: int = 6
-    hidden: int = 32
-    epochs: int = 8
-    batch: int = 16
-    rate: float = 2e-3
+    hidden: int = 128
+    epochs: int = 20
+    batch: int = 64
+    rate: float = 1e-3
     margin: float = 1.0
 
 
@@ -176,17 +177,35 @@ class GradeRecipe:
     """All that decides GRADE's network, besides the dialogues, the knowledge and the encoder."""
 
     seed: int = 0
-    dialogues: int = 600  # the first ones of the split train
-    held_out: int = 200  # the first ones of the split valid, for the choice of the epoch and the figure in the card
-    keywords: int = 1_000
+    dialogues: int = 10_000  # at most, the first ones of the split train
+    held_out: int = 400  # at most, the first ones of the split valid, for the choice of the epoch and for the card
+    keywords: int = 2_000
     neighbours: int = 8  # of a keyword, at most
-    topic: int = 24
-    utterance: int = 48
-    hidden: int = 32
+    topic: int = 32
+    utterance: int = 96
+    hidden: int = 48
     epochs: int = 8
-    batch: int = 64
+    batch: int = 256
     rate: float = 2e-3
     margin: float = 0.3
+
+
+@dataclass(frozen=True)
+class UsrRecipe:
+    """All that decides USR's masked language model, besides the dialogues and the encoder."""
+
+    seed: int = 0
+    rank: int = 32  # of the additions to the encoder's matrices
+    scale: float = 2.0
+    turns: int = 4  # at most, of a context
+    context_tokens: int = 48
+    reply_tokens: int = 48
+    share: float = 0.15  # of words that are masked
+    steps: int = 4_000
+    batch: int = 256
+    rate: float = 1e-3
+    held_out: int = 2_000  # replies of the split valid, for the figures in the card
+    bounded: int = 400  # replies of the split valid, for the bounds of fluency
 
 
 @dataclass(frozen=True)

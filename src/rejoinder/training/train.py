@@ -34,6 +34,7 @@ from rejoinder.training.recipes import (
     RankerRecipe,
     StatementRecipe,
     UslHRecipe,
+    UsrRecipe,
 )
 from rejoinder.training.speaker.trainer import CORPORA, ScorerRecipe, make_scorer_recipe, train_scorer
 from rejoinder.types import Question
@@ -54,6 +55,7 @@ Trainable: TypeAlias = Literal[
     "ssrem",
     "statements",
     "usl_h",
+    "usr",
 ]
 Recipe: TypeAlias = (
     AdemRecipe
@@ -68,6 +70,7 @@ Recipe: TypeAlias = (
     | RankerRecipe
     | ScorerRecipe
     | StatementRecipe
+    | UsrRecipe
 )
 UNKNOWN_LICENCE = "not known"
 HEAD_CORPUS = "dailydialog"  # of the published ones, as in the papers whose baselines are trained as heads
@@ -82,6 +85,7 @@ _LIBRARIES = {
     "nup": ("torch", "transformers", "onnx"),
     "ranker": ("torch", "transformers", "onnx"),
     "statements": ("torch", "transformers", "safetensors"),
+    "usr": ("torch", "transformers", "onnx"),
 }
 
 
@@ -113,11 +117,16 @@ class _TrainingJob:
         """The dialogues of the files, or of the first n published corpora."""
         return read_dialogues(self.files or DEFAULT_CORPORA[:n])
 
-    def corpus(self, published: str = "cornell") -> str | None:
+    def corpus(self, published: str | None = "cornell") -> str | None:
         """The one corpus to train on; where no file is named, one of the published ones."""
         if len(self.corpora) > 1:
             raise InputError(f"this model is trained on one corpus, not on {len(self.corpora)}; name one")
         return self.corpora[0] if self.corpora else None if self.files else published
+
+    def head(self, kind: type[Any], published: str | None = HEAD_CORPUS) -> tuple[Any, Path, Any, str | None, str]:
+        """What heads are trained from: dialogues, folder, recipe, corpus and encoder."""
+        recipe = _choose_recipe(self, kind)
+        return self.dialogues(), self.folder, recipe, self.corpus(published), self.base or "aptness"
 
 
 def train(
@@ -145,8 +154,8 @@ def train(
     """Train a model of your own, or repeat the training of one that the package ships.
 
     - ``model``: what to train: ``adem``, ``bert_ruber``, ``idk``, ``ssrem``, ``rsrem``, ``ruber`` and ``usl_h`` need no
-      extra package, ``aptness``, ``comet``, ``dynaeval``, ``generator``, ``grade``, ``nup``, ``ranker`` and
-      ``statements`` need ``rejoinder[torch]``.
+      extra package, ``aptness``, ``comet``, ``dynaeval``, ``generator``, ``grade``, ``nup``, ``ranker``,
+      ``statements`` and ``usr`` need ``rejoinder[torch]``.
     - ``files``: dialogues (JSONL or ``dataset:NAME``); questions for a ranker, seeds for statements, triples for comet,
       rated replies for adem.
       Without files, the data of the shipped model.
@@ -259,8 +268,7 @@ def _train_aptness(job: _TrainingJob, permissive: bool = False, teachers: Sequen
 
 
 def _train_bert_ruber(job: _TrainingJob) -> Any:
-    recipe, encoder = _choose_recipe(job, HeadRecipe), job.base or "aptness"
-    return train_bert_ruber(job.dialogues(), job.folder, recipe, job.corpus(HEAD_CORPUS), encoder, job.say)
+    return train_bert_ruber(*job.head(HeadRecipe), say=job.say)
 
 
 def _train_comet(job: _TrainingJob, leave_out: Sequence[str | Path] = ()) -> Any:
@@ -280,8 +288,7 @@ def _train_comet(job: _TrainingJob, leave_out: Sequence[str | Path] = ()) -> Any
 def _train_dynaeval(job: _TrainingJob) -> Any:
     from rejoinder.training.heads.dynaeval import train_dynaeval
 
-    recipe, encoder = _choose_recipe(job, DynaEvalRecipe), job.base or "aptness"
-    return train_dynaeval(job.dialogues(), job.folder, recipe, job.corpus(HEAD_CORPUS), encoder, job.say)
+    return train_dynaeval(*job.head(DynaEvalRecipe), job.device, job.say)
 
 
 def _train_generator(job: _TrainingJob, vocabulary: str | Path | None = None, snapshots: Sequence[int] = ()) -> Any:
@@ -319,8 +326,7 @@ def _train_grade(job: _TrainingJob, knowledge: Sequence[str] = ("dataset:knowled
     from rejoinder.training.heads.grade import train_grade
 
     triples = [one for name in knowledge for path in find_knowledge_files(name) for one in read_triples(path)]
-    recipe, encoder = _choose_recipe(job, GradeRecipe), job.base or "aptness"
-    return train_grade(job.dialogues(), triples, job.folder, recipe, job.corpus(HEAD_CORPUS), encoder, job.say)
+    return train_grade(*job.head(GradeRecipe), triples, job.device, job.say)
 
 
 def _train_idk(job: _TrainingJob) -> Any:
@@ -384,8 +390,13 @@ def _train_scorer(job: _TrainingJob, reference: str | None = None, resume: bool 
 
 
 def _train_usl_h(job: _TrainingJob) -> Any:
-    recipe, encoder = _choose_recipe(job, UslHRecipe), job.base or "aptness"
-    return train_usl_h(job.dialogues(), job.folder, recipe, job.corpus(HEAD_CORPUS), encoder, job.say)
+    return train_usl_h(*job.head(UslHRecipe), say=job.say)
+
+
+def _train_usr(job: _TrainingJob) -> Any:
+    from rejoinder.training.heads.usr import train_usr
+
+    return train_usr(*job.head(UsrRecipe, None), job.device, job.say)
 
 
 _TRAINERS: dict[str, Callable[..., Any]] = {
@@ -404,6 +415,7 @@ _TRAINERS: dict[str, Callable[..., Any]] = {
     "ssrem": _train_scorer,
     "statements": _train_statements,
     "usl_h": _train_usl_h,
+    "usr": _train_usr,
 }
 _USES = {
     "comet": "augment --comet-model {folder}",

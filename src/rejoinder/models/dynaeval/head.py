@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.models.device import count_threads
 from rejoinder.models.head.model import Head
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from rejoinder.models.dynaeval.network import DynaEvalNetwork
 
 
@@ -28,12 +30,10 @@ class DynaEvalHead:
         import torch
 
         torch.set_num_threads(count_threads())
-        vectors = iter(self._head.encode([text for dialogue in dialogues for text in dialogue], "left"))
+        texts = [text for dialogue in dialogues for text in dialogue]
+        vectors = torch.from_numpy(self._head.encode(texts, "left"))
         with torch.inference_mode():
-            return [
-                float(self._network(*_as_tensors([next(vectors) for _ in dialogue]), past, future))
-                for dialogue in dialogues
-            ]
+            return score_dialogues(self._network, vectors, number_turns(dialogues), past, future).tolist()
 
     def cut(self, dialogues: Sequence[Sequence[str]]) -> list[bool]:
         """Return which dialogues have a turn that is too long for the encoder."""
@@ -42,11 +42,28 @@ class DynaEvalHead:
         return [sum([next(is_cut) for _ in dialogue]) > 0 for dialogue in dialogues]
 
 
-def _as_tensors(vectors: Sequence[Any]) -> tuple[Any, Any]:
-    """Return the vectors of a dialogue's turns and who speaks."""
+def number_turns(dialogues: Iterable[Sequence[Any]]) -> list[list[int]]:
+    """Return the turns of each dialogue as numbers, counted through all dialogues."""
+    numbers = count()
+    return [list(islice(numbers, len(dialogue))) for dialogue in dialogues]
+
+
+def score_dialogues(
+    network: DynaEvalNetwork, vectors: Tensor, dialogues: Sequence[Sequence[int]], past: int, future: int
+) -> Tensor:
+    """Return the score of each dialogue, whose turns are rows of the vectors; dialogues of one length go together."""
     import torch
 
-    return torch.from_numpy(np.array(vectors)), torch.arange(len(vectors)) % 2
+    by_length: dict[int, list[int]] = defaultdict(list)
+    for i, rows in enumerate(dialogues):
+        by_length[len(rows)].append(i)
+    parts = []
+    for length, chosen in by_length.items():
+        rows = torch.tensor([dialogues[i] for i in chosen], device=vectors.device)
+        speakers = torch.arange(length, device=vectors.device) % 2
+        parts.append(network(vectors[rows], speakers, past, future))
+    places = torch.tensor([i for chosen in by_length.values() for i in chosen], device=vectors.device)
+    return torch.cat(parts)[places.argsort()]
 
 
 def build_dynaeval_head(settings: Mapping[str, int], weights: Mapping[str, Any]) -> DynaEvalNetwork:

@@ -98,7 +98,7 @@ class DynaEvalModel:
         import torch
 
         speakers = torch.arange(len(dialogue)) % 2
-        return float(self._network(self.vectors(dialogue), speakers, past, future))
+        return float(self._network(self.vectors(dialogue)[None], speakers, past, future))
 
     def vectors(self, dialogue: Sequence[str]) -> Any:
         """Return the vectors of a dialogue's utterances, as a tensor."""

@@ -54,15 +54,15 @@ class DynaEvalNetwork(nn.Module):
         self.score = nn.Linear(sizes.hidden, 1)
 
     def forward(self, utterances: Tensor, speakers: Tensor, past: int, future: int) -> Tensor:
-        """Return the score of one dialogue from (utterances, dimensions) and who speaks (0 or 1)."""
+        """Return the scores of dialogues of one length, (dialogues, utterances, dimensions), by who speaks (0 or 1)."""
         for layer in self.narrow:
             utterances = layer(utterances)
-        states = self.order(utterances.unsqueeze(0))[0].squeeze(0)
-        edges = neighbour_mask(len(states), past, future)
-        weights = self._weights(states, past, future) * edges  # [sender, receiver]
+        states = self.order(utterances)[0]
+        edges = neighbour_mask(len(speakers), past, future).to(states.device)
+        weights = self._weights(states, past, future) * edges  # [dialogue, sender, receiver]
         graph = self._relational(states, weights, speakers)
         graph = edges.T @ graph @ self.others + self.itself(graph)
-        hidden = torch.relu(self.hidden(torch.cat([states, graph], dim=-1))).mean(0)
+        hidden = torch.relu(self.hidden(torch.cat([states, graph], dim=-1))).mean(1)
         score: Tensor = self.score(hidden).squeeze(-1)
         return score
 
@@ -71,20 +71,20 @@ class DynaEvalNetwork(nn.Module):
 
         In the released code -1, which means "all" for the edges, is used as a number here: the window loses the sender.
         """
-        scores = states @ self.attention @ states.T
-        in_window = offset_mask(len(states), -past, future)
-        weights = torch.softmax(scores.masked_fill(~in_window, -torch.inf), dim=1)
+        scores = states @ self.attention @ states.transpose(1, 2)
+        in_window = offset_mask(states.shape[1], -past, future).to(states.device)
+        weights = torch.softmax(scores.masked_fill(~in_window, -torch.inf), dim=2)
         return torch.where(in_window, weights, 0.0)
 
     def _relational(self, states: Tensor, weights: Tensor, speakers: Tensor) -> Tensor:
         """The first convolution: the sum of the messages over all edges, plus the utterance's own part."""
-        position = torch.arange(len(states))
+        position = torch.arange(len(speakers), device=states.device)
         is_back = (position[:, None] >= position[None, :]).long()  # an utterance to itself counts as going back
         relation = (speakers[:, None] * _SPEAKERS + speakers[None, :]) * 2 + is_back
         matrices = torch.einsum("rb,bio->rio", self.mixture, self.bases)
-        outgoing = torch.einsum("ni,rio->nro", states, matrices)  # what each would send over each relation
-        messages = outgoing[position[:, None], relation] * weights.unsqueeze(-1)
-        return messages.sum(0) + states @ self.own + self.bias
+        outgoing = torch.einsum("dni,rio->dnro", states, matrices)  # what each would send over each relation
+        messages = outgoing[:, position[:, None], relation] * weights.unsqueeze(-1)
+        return messages.sum(1) + states @ self.own + self.bias
 
 
 def offset_mask(n: int, low: int, high: int) -> Tensor:

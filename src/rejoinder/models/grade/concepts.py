@@ -32,16 +32,6 @@ class ConceptGraph:
         return {line.split(" ", 1)[0]: i for i, line in enumerate(self.lines, 1)}
 
     @cached_property
-    def neighbours(self) -> list[frozenset[int]]:
-        """The neighbours of each number, in both directions."""
-        found: list[set[int]] = [set() for _ in range(len(self.lines) + 1)]
-        for i, line in enumerate(self.lines, 1):
-            for word in line.split()[1:]:
-                found[i].add(self.numbers[word])
-                found[self.numbers[word]].add(i)
-        return [frozenset(of_word) for of_word in found]
-
-    @cached_property
     def listed(self) -> Any:
         """The neighbours on each line as rows of equal length, padded with 0, (keywords + 1, most)."""
         rows = [[], *([self.numbers[word] for word in line.split()[1:]] for line in self.lines)]
@@ -56,20 +46,39 @@ class ConceptGraph:
         stems = (word, *(word.removesuffix(ending) for ending in _ENDINGS if word.endswith(ending)))
         return next((self.numbers[stem] for stem in stems if stem in self.numbers), 0)
 
+    @cached_property
+    def closeness(self) -> Any:
+        """1 over the number of steps between any two keywords, (keywords + 1, keywords + 1); 0 where one is none."""
+        n = len(self.lines) + 1
+        near = np.zeros((n, n), np.float32)
+        near[np.arange(n)[:, None], self.listed] = 1
+        near = np.maximum(near, near.T)
+        near[0] = near[:, 0] = 0
+        far = np.where(near @ near > 0, np.float32(1 / 2), np.float32(1 / UNREACHABLE))
+        closeness = np.where((near > 0) | np.eye(n, dtype=bool), np.float32(1), far)
+        closeness[0] = closeness[:, 0] = 0
+        return closeness
+
     def steps(self, first: int, second: int) -> int:
         """Return how many steps two keywords are apart; a keyword is one step from itself."""
-        if first == second or second in self.neighbours[first]:
-            return 1
-        return 2 if self.neighbours[first] & self.neighbours[second] else UNREACHABLE
+        return round(1 / float(self.closeness[first, second]))
 
-    def graph(self, context: Sequence[str], reply: str) -> tuple[Any, Any]:
-        """Return the nodes of a pair, padded with 0, and the weights of its edges, context to reply and back."""
-        before = [number for text in context for number in self.keywords(text)][-NODES:]
-        after = self.keywords(reply)[:NODES]
-        nodes = np.zeros(2 * NODES, np.int64)
-        nodes[: len(before)], nodes[NODES : NODES + len(after)] = before, after
-        edges = np.eye(2 * NODES, dtype=np.float32)
-        for i, first in enumerate(before):
-            for j, second in enumerate(after, NODES):
-                edges[i, j] = edges[j, i] = 1 / self.steps(first, second)
-        return nodes, edges * (nodes > 0)[:, None]
+    def context_nodes(self, context: Sequence[str]) -> Any:
+        """Return the last keywords of a context, padded with 0."""
+        return _pad_nodes([number for text in context for number in self.keywords(text)][-NODES:])
+
+    def reply_nodes(self, reply: str) -> Any:
+        """Return the first keywords of a reply, padded with 0."""
+        return _pad_nodes(self.keywords(reply)[:NODES])
+
+    def graphs(self, before: Any, after: Any) -> tuple[Any, Any]:
+        """Return nodes and weights of edges, context to reply and back, from nodes of contexts and of replies."""
+        nodes = np.concatenate([before, after], axis=1)
+        edges = np.eye(2 * NODES, dtype=np.float32) * (nodes > 0)[:, :, None]
+        weights = self.closeness[before[:, :, None], after[:, None]]
+        edges[:, :NODES, NODES:], edges[:, NODES:, :NODES] = weights, weights.transpose(0, 2, 1)
+        return nodes, edges
+
+
+def _pad_nodes(numbers: Sequence[int]) -> Any:
+    return np.array([*numbers, *[0] * (NODES - len(numbers))], np.int64)

@@ -74,6 +74,7 @@ def stack_graphs(concepts: ConceptGraph, contexts: Sequence[Sequence[str]], repl
     """Return the nodes and edges of pairs as tensors."""
     import torch
 
-    graphs = [concepts.graph(context, reply) for context, reply in zip(contexts, replies, strict=True)]
-    nodes, edges = (torch.from_numpy(np.stack(part)) for part in zip(*graphs, strict=True))
+    before = np.stack([concepts.context_nodes(context) for context in contexts])
+    after = np.stack([concepts.reply_nodes(reply) for reply in replies])
+    nodes, edges = map(torch.from_numpy, concepts.graphs(before, after))
     return nodes, edges

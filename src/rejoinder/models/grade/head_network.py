@@ -16,7 +16,8 @@ class GradeHeadNetwork(nn.Module):
 
     def __init__(self, neighbours: Any, dimensions: int, utterance: int, hidden: int, topic: int) -> None:
         super().__init__()
-        self.neighbours = torch.from_numpy(neighbours)  # (keywords + 1, most); no weight
+        self.neighbours: Tensor
+        self.register_buffer("neighbours", torch.from_numpy(neighbours), persistent=False)  # (keywords + 1, most)
         self.keywords = nn.Parameter(torch.zeros(len(neighbours), topic))  # 0 is no keyword
         self.near, self.far = nn.Linear(topic, topic), nn.Linear(topic, topic)
         self.project = nn.ModuleList(nn.Linear(topic, topic, bias=False) for _ in range(_LAYERS))

@@ -1,7 +1,7 @@
 """A head: a small network over the vectors of a frozen encoder; its folder has ``head.json`` and its weights.
 
-The baselines that other papers name (BERT-RUBER, USL-H, ADEM, GRADE, DynaEval) are trained here as heads, so that each
-is small and is trained in minutes.
+The baselines that other papers name (BERT-RUBER, USL-H, USR, ADEM, GRADE, DynaEval) are trained here as heads, so that
+each is small and is trained in minutes.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from rejoinder.errors import InputError
 from rejoinder.files import sha256_of, sha256_of_bytes
 from rejoinder.model_use import ModelUse, record_use
 from rejoinder.models.base import Encoder, Side, Vectors
-from rejoinder.models.card import write_model_card
+from rejoinder.models.card import check_model_files, read_model_card, write_model_card
 from rejoinder.models.encoder.factory import load_encoder
 from rejoinder.models.tensors import read_tensors, write_tensors
 from rejoinder.models.weight_sets import set_of, weights_folder
 
 CARD_FILE, TENSORS = "head.json", "weights.safetensors"
 FORMAT = 1
-HeadKind: TypeAlias = Literal["adem", "bert_ruber", "dynaeval", "grade", "usl_h"]
+HeadKind: TypeAlias = Literal["adem", "bert_ruber", "dynaeval", "grade", "usl_h", "usr"]
 Array: TypeAlias = NDArray[Any]
 
 
@@ -76,15 +76,7 @@ def read_head_card(folder: Path, kind: HeadKind) -> HeadCard:
     """Return the card of a folder, which must be of the kind."""
     path = folder / CARD_FILE
     try:
-        content = orjson.loads(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); {_retrain_hint(kind)}") from None
-    except ValueError as error:
-        raise InputError(f"{path}: is not JSON ({error}); {_retrain_hint(kind)}") from None
-    if not isinstance(content, Mapping) or content.get("format") != FORMAT or content.get("kind") != kind:
-        raise InputError(f"{path}: is not the card of {kind} in format {FORMAT}; {_retrain_hint(kind)}")
-    try:
-        return HeadCard(**content)
+        return HeadCard(**read_model_card(path, (kind,), kind, _retrain_hint(kind), FORMAT))
     except TypeError:
         raise InputError(f"{path}: has a key that is missing or unknown; {_retrain_hint(kind)}") from None
 
@@ -110,16 +102,8 @@ def open_head(kind: HeadKind, folder: str | Path | None = None) -> Head:
 def _open_cached(kind: HeadKind, folder: Path, changed: int) -> Head:
     card = read_head_card(folder, kind)
     encoder = load_encoder(card.encoder)
-    if encoder.digest != card.features:
-        raise InputError(
-            f"{folder / CARD_FILE}: was trained on different vectors of {card.encoder!r} (digest "
-            f"{card.features[:12]}, here {encoder.digest[:12]}); {_retrain_hint(kind)}"
-        )
-    if (digest := sha256_of(folder / TENSORS)) != card.weights:
-        raise InputError(
-            f"{folder / TENSORS}: does not match its card (sha256 {digest[:12]}…, not {card.weights[:12]}…); "
-            f"{_retrain_hint(kind)}"
-        )
+    digests = card.features, card.weights
+    check_model_files(folder / CARD_FILE, folder / TENSORS, digests, encoder, _retrain_hint(kind))
     weights = {name: array.astype(np.float64) for name, array in read_tensors(folder / TENSORS).items()}
     return Head(card, weights, encoder)
 

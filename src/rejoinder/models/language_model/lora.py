@@ -1,4 +1,4 @@
-"""Low-rank additions to a language model's matrices (LoRA; Hu et al. 2022): a few megabytes that teach it one task.
+"""Low-rank additions to a network's matrices (LoRA; Hu et al. 2022): a few megabytes that teach it one task.
 
 Each matrix W gets two thin ones, A and B; their product B A, times a scale, is trained. For use it is added to W once,
 so that the model runs as fast as before.
@@ -6,7 +6,7 @@ so that the model runs as fast as before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -32,11 +32,11 @@ class LowRankLayer(nn.Module):
         return output
 
 
-def attach_lora(network: Any, rank: int, scale: float, seed: int) -> list[nn.Parameter]:
-    """Freeze a network and attach an addition to each of its matrices; return the parameters to train."""
+def attach_lora(network: Any, rank: int, scale: float, seed: int, layers: Sequence[str] = LAYERS) -> list[nn.Parameter]:
+    """Freeze a network and attach an addition to each matrix of the layers; return the parameters to train."""
     torch.manual_seed(seed)
     network.requires_grad_(False)
-    for name, layer in list(_linear_layers(network)):
+    for name, layer in list(_linear_layers(network, layers)):
         parent = network.get_submodule(name.rpartition(".")[0])
         setattr(parent, name.rpartition(".")[2], LowRankLayer(layer, rank, scale).to(layer.weight.device))
     return [parameter for parameter in network.parameters() if parameter.requires_grad]
@@ -52,16 +52,16 @@ def extract_lora(network: Any) -> dict[str, Tensor]:
     return matrices
 
 
-def merge_lora(network: Any, parts: Mapping[str, Tensor]) -> None:
+def merge_lora(network: Any, parts: Mapping[str, Tensor], layers: Sequence[str] = LAYERS) -> None:
     """Add the trained matrices to those of a plain network, in place; each part must match one."""
-    layers = dict(_linear_layers(network))
+    known = dict(_linear_layers(network, layers))
     layer_names = {name.rpartition(".")[0] for name in parts}
-    if not layer_names <= layers.keys() or len(parts) != 2 * len(layer_names):
+    if not layer_names <= known.keys() or len(parts) != 2 * len(layer_names):
         raise ValueError(
-            f"{len(layer_names - layers.keys())} of {len(layer_names)} additions match no matrix of this model"
+            f"{len(layer_names - known.keys())} of {len(layer_names)} additions match no matrix of this model"
         )
     for name in sorted(layer_names):
-        weight = layers[name].weight
+        weight = known[name].weight
         product = parts[f"{name}.b"].double() @ parts[f"{name}.a"].double()
         if product.shape != weight.shape:
             raise ValueError(f"{name} has the shape {tuple(weight.shape)} here, not {tuple(product.shape)}")
@@ -69,7 +69,7 @@ def merge_lora(network: Any, parts: Mapping[str, Tensor]) -> None:
             weight += product.to(device=weight.device, dtype=weight.dtype)
 
 
-def _linear_layers(network: Any) -> Iterator[tuple[str, nn.Linear]]:
+def _linear_layers(network: Any, layers: Sequence[str]) -> Iterator[tuple[str, nn.Linear]]:
     for name, layer in network.named_modules():
-        if isinstance(layer, nn.Linear) and name.rpartition(".")[2] in LAYERS:
+        if isinstance(layer, nn.Linear) and name.rpartition(".")[2] in layers:
             yield name, layer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -14,7 +14,7 @@ import orjson
 from rejoinder.errors import InputError
 from rejoinder.files import sha256_of, sha256_of_bytes
 from rejoinder.model_use import ModelUse, record_use
-from rejoinder.models.card import write_model_card
+from rejoinder.models.card import check_model_files, read_model_card, write_model_card
 from rejoinder.models.speaker.network import Array, Kind, Weights, build_scorer_network, centre_vectors, join_views
 from rejoinder.models.speaker.vectors import TurnEncoder, WeightedVectors, context_vectors, open_turn_encoder
 from rejoinder.models.tensors import read_tensors, write_tensors
@@ -58,14 +58,7 @@ class ScorerCard:
 def read_scorer_card(folder: Path) -> ScorerCard:
     """Return the card of a folder."""
     path = folder / CARD_FILE
-    try:
-        content = orjson.loads(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); {_retrain_hint()}") from None
-    except ValueError as error:
-        raise InputError(f"{path}: is not JSON ({error}); {_retrain_hint()}") from None
-    if not isinstance(content, Mapping) or content.get("format") != FORMAT or content.get("kind") not in get_args(Kind):
-        raise InputError(f"{path}: is not the card of a scorer in format {FORMAT}; {_retrain_hint()}")
+    content = read_model_card(path, get_args(Kind), "a scorer", _retrain_hint(), FORMAT)
     try:
         bounds = {name: (float(low), float(high)) for name, (low, high) in content["bounds"].items()}
         views = tuple(ContextView(float(decay), int(turns)) for decay, turns in content["views"])
@@ -100,16 +93,8 @@ class SpeakerScorer:
         """Open the scorer of a folder; raise if its files or vectors do not match its card."""
         card = read_scorer_card(folder)
         vectors = open_turn_encoder(card.encoder)
-        if vectors.digest != card.features:
-            raise InputError(
-                f"{folder / CARD_FILE}: was trained on different vectors of {card.encoder!r} (digest "
-                f"{card.features[:12]}, here {vectors.digest[:12]}); {_retrain_hint(card.kind)}"
-            )
-        if (digest := sha256_of(folder / TENSORS)) != card.weights:
-            raise InputError(
-                f"{folder / TENSORS}: does not match its card (sha256 {digest[:12]}…, not {card.weights[:12]}…); "
-                f"{_retrain_hint(card.kind)}"
-            )
+        digests = card.features, card.weights
+        check_model_files(folder / CARD_FILE, folder / TENSORS, digests, vectors, _retrain_hint(card.kind))
         return cls(card, read_tensors(folder / TENSORS), vectors)
 
     def raw(self, views: Sequence[WeightedVectors], replies: WeightedVectors) -> Array:

@@ -7,16 +7,14 @@ Negatives are replies to other contexts, drawn anew in each epoch. The layers wi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 
 from rejoinder.models.base import Encoder, Vectors
-from rejoinder.models.encoder.factory import load_encoder
-from rejoinder.models.head.model import HeadCard, apply_layers, encode_texts, write_head
+from rejoinder.models.head.model import HeadCard, apply_layers, encode_texts
 from rejoinder.models.head.pairs import encode_contexts, join_features
-from rejoinder.training.heads.dialogues import describe_training, list_next_turns, select_dialogues
+from rejoinder.training.heads.dialogues import HeadData, list_next_turns
 from rejoinder.training.heads.layers import train_layers
 from rejoinder.training.next_turns import NextTurn
 from rejoinder.training.recipes import HeadRecipe
@@ -32,15 +30,11 @@ def train_bert_ruber(
     say: Callable[[str], None] = print,
 ) -> HeadCard:
     """Train on the split ``train``, stop by ``valid``, and write the folder."""
-    all_dialogues = list(dialogues)
-    model = load_encoder(encoder)
-    train, valid = (
-        list_next_turns(select_dialogues(all_dialogues, split, n, corpus))
-        for split, n in (("train", recipe.dialogues), ("valid", recipe.held_out))
-    )
+    data = HeadData.of(dialogues, recipe, corpus, encoder)
+    train, valid = list_next_turns(data.train), list_next_turns(data.valid)
     say(f"encoding {len(train):,} contexts and replies")
-    contexts, replies = encode_next_turns(model, train)
-    held_out = label_pairs(*encode_next_turns(model, valid), np.random.default_rng(0))
+    contexts, replies = encode_next_turns(data.encoder, train)
+    held_out = label_pairs(*encode_next_turns(data.encoder, valid), np.random.default_rng(0))
     weights = train_layers(
         lambda epoch: label_pairs(contexts, replies, np.random.default_rng([recipe.seed, epoch])),
         held_out,
@@ -49,18 +43,15 @@ def train_bert_ruber(
     )
     odds = apply_layers(weights, held_out[0])
     half = len(odds) // 2
-    about = {
-        **describe_training(all_dialogues, corpus, encoder),
-        "recipe": asdict(recipe),
-        "citation": "Ghazarian et al. 2019",
-        "measured": {"true_above_random": round(float(np.mean(odds[:half] > odds[half:])), 4), "contexts": half},
-    }
-    return write_head(target, HeadCard("bert_ruber", encoder, model.digest, {}, "", about), weights)
+    measured = {"true_above_random": round(float(np.mean(odds[:half] > odds[half:])), 4), "contexts": half}
+    return data.write(target, "bert_ruber", weights, measured, "Ghazarian et al. 2019")
 
 
-def encode_next_turns(encoder: Encoder, next_turns: Sequence[NextTurn]) -> tuple[Vectors, Vectors]:
-    """Return the vectors of contexts and of their replies."""
-    contexts = encode_contexts(encoder, [one.context for one in next_turns])
+def encode_next_turns(
+    encoder: Encoder, next_turns: Sequence[NextTurn], turns: int | None = None
+) -> tuple[Vectors, Vectors]:
+    """Return the vectors of contexts, of all their turns or of the last ones, and of their replies."""
+    contexts = encode_contexts(encoder, [one.context[-turns:] if turns else one.context for one in next_turns])
     return contexts, encode_texts(encoder, [one.reply for one in next_turns])
 
 

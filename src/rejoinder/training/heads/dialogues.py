@@ -2,14 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from rejoinder.errors import InputError, nearest
+from rejoinder.models.base import Encoder
+from rejoinder.models.encoder.factory import load_encoder
+from rejoinder.models.head.model import Array, HeadCard, HeadKind, write_head
 from rejoinder.models.speaker.vectors import open_turn_encoder
 from rejoinder.training.licence import derived_licence
 from rejoinder.training.next_turns import MAX_TURNS, NextTurn
 from rejoinder.types import Dialogue
+
+
+@dataclass(frozen=True)
+class HeadData:
+    """What a head is trained on: the turns of dialogues, of held-out ones, the encoder, and what its card says."""
+
+    train: list[list[str]]
+    valid: list[list[str]]
+    encoder_name: str
+    encoder: Encoder
+    about: dict[str, Any]
+
+    @classmethod
+    def of(cls, dialogues: Iterable[Dialogue], recipe: Any, corpus: str | None, encoder: str) -> HeadData:
+        """Select as many dialogues as the recipe says (``dialogues``, ``held_out``) and open the encoder."""
+        known = list(dialogues)
+        train = select_dialogues(known, "train", recipe.dialogues, corpus)
+        valid = select_dialogues(known, "valid", recipe.held_out, corpus)
+        about = {**describe_training(known, corpus, encoder), "recipe": asdict(recipe)}
+        about["data"]["dialogues"] = len(train)
+        return cls(train, valid, encoder, load_encoder(encoder), about)
+
+    def write(
+        self,
+        target: Path,
+        kind: HeadKind,
+        weights: Mapping[str, Array],
+        measured: Mapping[str, float],
+        citation: str,
+        settings: Mapping[str, Any] | None = None,
+    ) -> HeadCard:
+        """Write the folder of a head that was trained on these."""
+        about = {**self.about, "measured": dict(measured), "citation": citation}
+        card = HeadCard(kind, self.encoder_name, self.encoder.digest, dict(settings or {}), "", about)
+        return write_head(target, card, weights)
 
 
 def select_dialogues(dialogues: Sequence[Dialogue], split: str, wanted: int, corpus: str | None) -> list[list[str]]:

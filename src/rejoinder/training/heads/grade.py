@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,59 +20,51 @@ from torch import Tensor
 from rejoinder.data.knowledge import KnowledgeTriple
 from rejoinder.errors import InputError
 from rejoinder.models.base import Encoder, Vectors
-from rejoinder.models.encoder.factory import load_encoder
+from rejoinder.models.device import training_device
 from rejoinder.models.grade.concepts import ConceptGraph
-from rejoinder.models.grade.head import stack_graphs
 from rejoinder.models.grade.head_network import GradeHeadNetwork
 from rejoinder.models.head.bilinear import reduce_vectors
-from rejoinder.models.head.model import HeadCard, encode_texts, write_head
+from rejoinder.models.head.model import HeadCard, encode_texts
 from rejoinder.models.head.pairs import join_features
 from rejoinder.text.rarity import split_runs, word_rarity
 from rejoinder.text.tokens import FUNCTION_WORDS
 from rejoinder.training.heads.adem import find_components
 from rejoinder.training.heads.bert_ruber import encode_next_turns
-from rejoinder.training.heads.dialogues import describe_training, list_next_turns, select_dialogues
+from rejoinder.training.heads.dialogues import HeadData, list_next_turns
 from rejoinder.training.next_turns import NextTurn
 from rejoinder.training.optimizer import LearningRateSchedule, build_optimizer
 from rejoinder.training.recipes import GradeRecipe
 from rejoinder.types import Dialogue
 
+_TURNS = 2  # of a context, as the metric reads by default
 _POOL = 20  # random replies, of which the nearest is an embedding-based negative
 
 
 def train_grade(
     dialogues: Iterable[Dialogue],
-    triples: Iterable[KnowledgeTriple],
     target: Path,
     recipe: GradeRecipe,
-    corpus: str | None = None,
-    encoder: str = "aptness",
+    corpus: str | None,
+    encoder: str,
+    triples: Iterable[KnowledgeTriple],
+    device: str | None = None,
     say: Callable[[str], None] = print,
 ) -> HeadCard:
     """Train on the split ``train``, choose the epoch on ``valid``, and write the folder."""
-    all_dialogues = list(dialogues)
-    train, valid = (
-        list_next_turns(select_dialogues(all_dialogues, split, n, corpus))
-        for split, n in (("train", recipe.dialogues), ("valid", recipe.held_out))
-    )
+    data = HeadData.of(dialogues, recipe, corpus, encoder)
+    data.about["knowledge"] = "ConceptNet-100K"
+    train, valid = list_next_turns(data.train), list_next_turns(data.valid)
     concepts = select_concepts([one.reply for one in train], triples, recipe.keywords, recipe.neighbours)
-    model = load_encoder(encoder)
     say(f"encoding {len(train):,} contexts and replies and {len(concepts.lines):,} keywords")
     torch.manual_seed(recipe.seed)
-    torch.set_num_threads(1)  # matrices this small would only wait for each other
-    network = start_grade_network(concepts, model, recipe)
-    places = [TrainingReplies.of(model, next_turns) for next_turns in (train, valid)]
-    shares = fit_grade(network, concepts, places[0], places[1], recipe, say)
-    about = {
-        **describe_training(all_dialogues, corpus, encoder),
-        "recipe": asdict(recipe),
-        "knowledge": "ConceptNet-100K",
-        "citation": "Huang et al. 2020",
-        "measured": {"true_above_both_kinds": round(max(shares), 4), "replies": len(valid)},
-    }
-    weights = {name: value.numpy() for name, value in network.state_dict().items()}
+    torch.set_num_threads(1)  # on a CPU, matrices this small would only wait for each other
+    network = start_grade_network(concepts, data.encoder, recipe).to(training_device(device))
+    places = [TrainingReplies.of(data.encoder, concepts, next_turns) for next_turns in (train, valid)]
+    shares = fit_grade(network, places[0], places[1], recipe, say)
+    measured = {"true_above_both_kinds": round(max(shares), 4), "replies": len(valid)}
+    weights = {name: value.cpu().numpy() for name, value in network.state_dict().items()}
     settings = {"concepts": list(concepts.lines)}
-    return write_head(target, HeadCard("grade", encoder, model.digest, settings, "", about), weights)
+    return data.write(target, "grade", weights, measured, "Huang et al. 2020", settings)
 
 
 def select_concepts(
@@ -112,28 +103,32 @@ def start_grade_network(concepts: ConceptGraph, encoder: Encoder, recipe: GradeR
 
 
 class TrainingReplies(NamedTuple):
-    """Contexts and replies with their vectors, and the replies that have each rare word."""
+    """Contexts and replies with their vectors and keywords, and the replies that have each rare word."""
 
-    next_turns: Sequence[NextTurn]
+    concepts: ConceptGraph
+    texts: list[str]  # of the replies
+    nodes: tuple[Any, Any]  # keywords of contexts and of replies
     contexts: Vectors
     replies: Vectors
     sharing: list[list[int]]  # for each reply, others that share its rarest shared word
 
     @classmethod
-    def of(cls, encoder: Encoder, next_turns: Sequence[NextTurn]) -> TrainingReplies:
-        """Encode contexts and replies."""
+    def of(cls, encoder: Encoder, concepts: ConceptGraph, next_turns: Sequence[NextTurn]) -> TrainingReplies:
+        """Encode contexts and replies, and find their keywords."""
         by_word: dict[str, list[int]] = defaultdict(list)
         words = [sorted(set(split_runs(one.reply)), key=lambda word: (-word_rarity(word), word)) for one in next_turns]
         for i, of_reply in enumerate(words):
             for word in of_reply:
                 by_word[word].append(i)
         shared = [next((by_word[word] for word in of_reply if len(by_word[word]) > 1), []) for of_reply in words]
-        return cls(next_turns, *encode_next_turns(encoder, next_turns), shared)
+        before = np.stack([concepts.context_nodes(one.context[-_TURNS:]) for one in next_turns])
+        after = np.stack([concepts.reply_nodes(one.reply) for one in next_turns])
+        texts = [one.reply for one in next_turns]
+        return cls(concepts, texts, (before, after), *encode_next_turns(encoder, next_turns, _TURNS), shared)
 
     def negatives(self, random: np.random.Generator) -> tuple[Any, Any]:
         """Return a lexical and an embedding-based negative of each reply, as numbers of replies."""
-        n = len(self.next_turns)
-        texts = [one.reply for one in self.next_turns]
+        n, texts = len(self.texts), self.texts
         pool = random.integers(0, n, (n, _POOL))
         nearest = np.empty(n, np.int64)
         for i in range(n):
@@ -142,11 +137,11 @@ class TrainingReplies(NamedTuple):
         lexical = np.array([_choose_other(i, self.sharing[i], texts, random) for i in range(n)])
         return np.where(lexical < 0, pool[:, 0], lexical), nearest
 
-    def inputs(self, concepts: ConceptGraph, chosen: Any, others: Any) -> tuple[Tensor, Tensor, Tensor]:
+    def inputs(self, chosen: Any, others: Any, device: torch.device) -> list[Tensor]:
         """Return what the network reads: contexts by number, with replies by number."""
         rows = join_features(self.contexts[chosen], self.replies[others])
-        contexts = [self.next_turns[i].context for i in chosen]
-        return torch.from_numpy(rows), *stack_graphs(concepts, contexts, [self.next_turns[i].reply for i in others])
+        graphs = self.concepts.graphs(self.nodes[0][chosen], self.nodes[1][others])
+        return [torch.from_numpy(part).to(device) for part in (rows, *graphs)]
 
 
 def _choose_other(i: int, sharing: Sequence[int], texts: Sequence[str], random: np.random.Generator) -> int:
@@ -160,20 +155,17 @@ def _choose_other(i: int, sharing: Sequence[int], texts: Sequence[str], random: 
 
 def fit_grade(
     network: GradeHeadNetwork,
-    concepts: ConceptGraph,
     train: TrainingReplies,
     valid: TrainingReplies,
     recipe: GradeRecipe,
     say: Callable[[str], None],
 ) -> list[float]:
     """Train a network to its best epoch; return after each epoch the share of held-out replies above both negatives."""
-    n = len(train.next_turns)
+    n, device = len(train.texts), network.keywords.device
     steps = -(-n // recipe.batch)
     schedule = LearningRateSchedule(build_optimizer([(list(network.parameters()), recipe.rate)]), recipe.epochs * steps)
-    places = np.arange(len(valid.next_turns))
-    held_out = [
-        valid.inputs(concepts, places, others) for others in (places, *valid.negatives(np.random.default_rng(0)))
-    ]
+    places = np.arange(len(valid.texts))
+    held_out = [valid.inputs(places, others, device) for others in (places, *valid.negatives(np.random.default_rng(0)))]
     shares: list[float] = []
     best = network.state_dict()
     for epoch in range(recipe.epochs):
@@ -182,9 +174,7 @@ def fit_grade(
         order = random.permutation(n)
         for step in range(steps):
             at = order[step * recipe.batch : (step + 1) * recipe.batch]
-            true, *false = (
-                network(*train.inputs(concepts, at, others)) for others in (at, *(k[at] for k in negatives))
-            )
+            true, *false = (network(*train.inputs(at, others, device)) for others in (at, *(k[at] for k in negatives)))
             loss = torch.stack([torch.relu(recipe.margin - true + other) for other in false]).mean()
             schedule.step(loss, network)
         with torch.no_grad():

@@ -7,16 +7,14 @@ are kept. The quartiles of how rare the words of training replies are come from 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 
 from rejoinder.models.base import Encoder, Vectors
-from rejoinder.models.encoder.factory import load_encoder
-from rejoinder.models.head.model import HeadCard, apply_layers, encode_texts, write_head
+from rejoinder.models.head.model import HeadCard, apply_layers, encode_texts
 from rejoinder.text.rarity import mean_rarity
-from rejoinder.training.heads.dialogues import describe_training, select_dialogues
+from rejoinder.training.heads.dialogues import HeadData
 from rejoinder.training.heads.layers import train_layers
 from rejoinder.training.recipes import UslHRecipe
 from rejoinder.types import Dialogue
@@ -33,25 +31,16 @@ def train_usl_h(
     say: Callable[[str], None] = print,
 ) -> HeadCard:
     """Train on the split ``train``, stop by ``valid``, and write the folder."""
-    all_dialogues = list(dialogues)
-    model = load_encoder(encoder)
-    train, valid = (
-        [text for turns in select_dialogues(all_dialogues, split, n, corpus) for text in turns]
-        for split, n in (("train", recipe.dialogues), ("valid", recipe.held_out))
-    )
+    data = HeadData.of(dialogues, recipe, corpus, encoder)
+    train, valid = ([text for turns in part for text in turns] for part in (data.train, data.valid))
     say(f"encoding {len(train):,} turns, and damaged copies")
-    rows, held_out = (label_turns(model, texts, recipe.seed) for texts in (train, valid))
+    rows, held_out = (label_turns(data.encoder, texts, recipe.seed) for texts in (train, valid))
     weights = train_layers(lambda epoch: rows, held_out, recipe, say)
     right = (apply_layers(weights, held_out[0]) > 0) == held_out[1]
     low, high = np.quantile([mean_rarity(text) for text in train], [0.25, 0.75])
-    about = {
-        **describe_training(all_dialogues, corpus, encoder),
-        "recipe": asdict(recipe),
-        "citation": "Phy, Zhao and Aizawa 2020",
-        "measured": {"whole_or_damaged_right": round(float(np.mean(right)), 4), "turns": len(right) // 2},
-    }
+    measured = {"whole_or_damaged_right": round(float(np.mean(right)), 4), "turns": len(right) // 2}
     settings = {"rarity": [round(float(low), 4), round(float(high), 4)]}
-    return write_head(target, HeadCard("usl_h", encoder, model.digest, settings, "", about), weights)
+    return data.write(target, "usl_h", weights, measured, "Phy, Zhao and Aizawa 2020", settings)
 
 
 def label_turns(encoder: Encoder, texts: Sequence[str], seed: int) -> tuple[Vectors, Vectors]:

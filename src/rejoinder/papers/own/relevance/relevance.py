@@ -74,6 +74,7 @@ _OWN = (
     "grade",
     "dynaeval",
     "usl_h",
+    "usr",
     "adem",
     "sentence_cosine",
 )  # metrics of ours that are not quite what was published under the name
