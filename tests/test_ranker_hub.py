@@ -102,6 +102,30 @@ def test_the_marks_are_those_of_the_encoders_tokeniser(encoders: dict[str, Path]
         )
 
 
+def test_mpnets_own_marks_come_before_those_of_bert_among_its_words() -> None:
+    from tokenizers import AddedToken, Tokenizer, models
+
+    words = ["<s>", "<pad>", "</s>", "[PAD]", "[CLS]", "[SEP]", "how"]
+    tokenizer = Tokenizer(models.WordLevel({word: n for n, word in enumerate(words)}, unk_token="how"))
+    tokenizer.add_special_tokens([AddedToken(mark, special=True) for mark in words[:3]])
+    marks = find_special_tokens(tokenizer.to_str())
+    assert (marks.first, marks.last, marks.between, marks.padding) == (0, 2, 2, 1)
+
+
+def test_the_fast_pass_of_an_mpnet_has_the_scores_of_the_network(tmp_path: Path) -> None:
+    from rejoinder.models.aptness.cross_encoder import PairRow
+    from rejoinder.training.ranker.steps import compute_reader_scores, reads_by_groups, score_ranker_rows
+
+    reader, serialized = open_hub_reader(f"hf:{write_mpnet(tmp_path / 'mpnet')}")
+    assert reads_by_groups(reader)
+    padding, cpu = find_special_tokens(serialized).padding, torch.device("cpu")
+    rows = [PairRow((0, 5, 9, 2, 6, 7, 2), 4), PairRow((0, *range(10, 30), 2, 6, 2), 22), PairRow((0, 2, 6, 2), 2)]
+    with torch.no_grad():
+        expected = reader.eval()(*row_tensors(rows, padding, cpu)).tolist()
+        assert compute_reader_scores(reader, rows, padding, cpu).tolist() == pytest.approx(expected, abs=1e-5)
+    assert score_ranker_rows(reader, rows, padding, cpu).tolist() == pytest.approx(expected, abs=1e-5)
+
+
 def test_rows_are_no_longer_than_the_encoder_can_read(encoders: dict[str, Path]) -> None:
     limits = card.read_ranker_card(encoders["bert ranker"]).limits
     assert (limits.row_tokens, limits.request_tokens, limits.candidate_tokens) == (62, 29, 29)

@@ -36,7 +36,7 @@ from rejoinder.training.ranker.examples import (  # noqa: E402
     drop_held_out_references,
 )
 from rejoinder.training.ranker.start import RankerStart  # noqa: E402
-from rejoinder.training.ranker.steps import RankerOptimizer, ranker_margin_loss, split_ranker_batch  # noqa: E402
+from rejoinder.training.ranker.steps import _TOKENS, RankerOptimizer, ranker_margin_loss, split_ranker_batch  # noqa: E402
 from rejoinder.training.ranker.trainer import _reader_losses, measure_ranker_held_out  # noqa: E402
 from rejoinder.training.recipes import RankerRecipe  # noqa: E402
 
@@ -99,15 +99,15 @@ def test_a_batch_in_parts_has_the_loss_of_the_whole(monkeypatch: pytest.MonkeyPa
         return [float(loss.detach()) for loss in found]
 
     [whole] = parts()
-    monkeypatch.setattr("rejoinder.training.ranker.steps._TOKENS", 1)
+    monkeypatch.setitem(_TOKENS, "cpu", 1)
     assert len(parts()) == 3
     assert sum(parts()) == pytest.approx(whole)
 
 
-def test_a_cpu_reads_questions_of_about_the_same_length_together() -> None:
+def test_questions_of_about_the_same_length_are_read_together() -> None:
     lengths = [[10, 12], [1_600], [11], [1_500], []]
     assert split_ranker_batch(lengths, CPU) == [[1], [3], [0, 2, 4]]
-    assert split_ranker_batch(lengths, torch.device("cuda")) == [[0, 1, 2, 3, 4]]
+    assert split_ranker_batch(lengths, torch.device("cuda")) == [[1, 3, 0, 2, 4]]
 
 
 def test_the_schedule_warms_up_and_goes_down_on_a_line() -> None:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from scipy import stats
 
 from rejoinder.data.collection import collect
@@ -37,7 +38,7 @@ from rejoinder.papers.idk.authors import (
     DIMENSIONS as BERT_DIMENSIONS,
 )
 from rejoinder.papers.idk.claims import list_own_results, list_paper_findings
-from rejoinder.papers.idk.jobs import list_nup_jobs
+from rejoinder.papers.idk.jobs import commands, list_nup_jobs
 from rejoinder.papers.idk.language_scores import METRICS, score_pairs_together
 from rejoinder.papers.idk.masking import HELD_OUT, MaskedAccuracy, find_largest_weights, measure_masking, recover_head
 from rejoinder.papers.idk.prior import PriorRows, collect_prior_rows
@@ -506,6 +507,24 @@ def test_a_metric_that_is_named_takes_the_place_of_stored_scores(monkeypatch: py
     rows = collect_prior_rows([made_up_rows("HUMOD", 0, 3)], ["length"])
     assert rows.specs == ["length"]
     assert list(rows.names) == ["length", tables.AUTHORS_IDK]
+
+
+def test_scores_of_another_machine_are_added_to_those_that_are_there(tmp_path: Path) -> None:
+    rows, ours, theirs = made_up_rows("HUMOD", 0, 3), tmp_path / "ours.json.gz", tmp_path / "theirs.json.gz"
+    scores = {pair.response.id: 0.5 for pair in rows.data.pairs()}
+    stored.store_scores("COS-FT", "signature", rows, scores, path=ours)
+    stored.store_scores("NUP-BERT (H)", "first", rows, scores, path=ours)
+    for run in (0, 2):
+        stored.store_scores("NUP-BERT (H)", f"another, run {run}", rows, scores, run, theirs)
+    done = CliRunner().invoke(commands, ["add", str(theirs), "-o", str(ours)])
+    assert (done.exit_code, done.stderr) == (0, f"{ours}: NUP-BERT (H)\n")
+    runs = stored.read_stored_runs(ours)
+    assert list(runs) == ["COS-FT", "NUP-BERT (H)"]
+    assert {number: run.signature for number, run in runs["NUP-BERT (H)"].items()} == {
+        0: "another, run 0",
+        2: "another, run 2",
+    }
+    assert runs["NUP-BERT (H)"][2].scores_of(rows) == scores
 
 
 def test_nup_is_trained_three_times_on_each_set() -> None:

@@ -130,7 +130,8 @@ def _train_nup_network(
     say: Callable[[str], None],
 ) -> None:
     random = np.random.default_rng(recipe.seed)
-    optimizer = torch.optim.Adam(network.parameters(), lr=recipe.rate, weight_decay=recipe.decay)
+    fused = device.type == "cuda"
+    optimizer = torch.optim.Adam(network.parameters(), lr=recipe.rate, weight_decay=recipe.decay, fused=fused)
     contexts = [place.context for place in next_turns]
     labels = torch.cat([torch.ones(len(next_turns)), torch.zeros(len(next_turns))]).to(device)
     steps = -(-2 * len(next_turns) // recipe.batch)

@@ -58,7 +58,9 @@ def find_special_tokens(tokenizer: str) -> SpecialTokens:
     from tokenizers import Tokenizer
 
     reader = Tokenizer.from_str(tokenizer)
-    for names in _SPECIAL_TOKENS:
+    special = {token.content for token in reader.get_added_tokens_decoder().values() if token.special}
+    # MPNet has BERT's marks among its words, where nothing has trained them, so its own special tokens come first.
+    for names in sorted(_SPECIAL_TOKENS, key=lambda names: not special.issuperset(names)):
         first, last, filler = (reader.token_to_id(name) for name in names)
         if first is not None and last is not None and filler is not None:
             return SpecialTokens(first, last, last, filler)
@@ -114,13 +116,15 @@ class TorchReader:
         self._padding = card.marks.padding
 
     def scores(self, rows: Sequence[PairRow]) -> Numbers:
-        """Return the score of each candidate."""
-        results = np.empty(len(rows))
-        for batch in split_into_batches([len(row.ids) for row in rows], *device_batch_limits(self._device)):
-            tokens, mask = pad_token_ids([rows[i].ids for i in batch], self._padding)
-            reply_starts = np.array([rows[i].reply_at for i in batch])
+        """Return the score of each candidate; equal rows are computed once."""
+        index = {row: i for i, row in enumerate(dict.fromkeys(rows))}
+        distinct = list(index)
+        values = np.empty(len(distinct))
+        for batch in split_into_batches([len(row.ids) for row in distinct], *device_batch_limits(self._device)):
+            tokens, mask = pad_token_ids([distinct[i].ids for i in batch], self._padding)
+            reply_starts = np.array([distinct[i].reply_at for i in batch])
             segments = mask * (np.arange(mask.shape[1]) >= reply_starts[:, None])
             with torch.no_grad():
                 inputs = (torch.from_numpy(part).to(self._device) for part in (tokens, mask, segments))
-                results[batch] = self._network(*inputs).cpu().numpy()
-        return results
+                values[batch] = self._network(*inputs).cpu().numpy()
+        return values[[index[row] for row in rows]]

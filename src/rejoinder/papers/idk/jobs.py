@@ -3,15 +3,19 @@
     python -m rejoinder.papers.idk.jobs vectors         COS-FT: a minute; needs glove-6b-50d
     python -m rejoinder.papers.idk.jobs language        NORM-PROB and FED: about an hour of one core; needs smollm2-135m
     python -m rejoinder.papers.idk.jobs nup FOLDER      NUP-BERT: three runs on each training set, for a GPU
+    python -m rejoinder.papers.idk.jobs add FILE        what another machine wrote with --output FILE
 
 What was interrupted goes on where it stopped. ``--output`` names another file than the one in the package.
 """
 
 from __future__ import annotations
 
+import multiprocessing
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
@@ -20,7 +24,7 @@ from rejoinder.metrics.nup import Nup
 from rejoinder.papers.idk.language_scores import METRICS, score_pairs_together
 from rejoinder.papers.idk.prior import NETWORKS, WORD_VECTORS
 from rejoinder.papers.idk.rows import read_test_rows, read_valid_rows
-from rejoinder.papers.idk.stored import FILE, store_scores
+from rejoinder.papers.idk.stored import FILE, add_stored_runs, store_scores
 from rejoinder.papers.idk.variants import SEEDS, SETS
 from rejoinder.papers.own.relevance.rows import RelevanceRows
 from rejoinder.paths import cache_home
@@ -90,26 +94,64 @@ def language(output: Path) -> None:
 @click.option("--only", multiple=True, type=click.Choice(NETWORKS), help="Only this row; may be repeated.")
 @click.option("--base", default="aptness", show_default=True, help="The encoder to fine-tune.")
 @click.option("--device", help="The device: cuda or cpu [cuda if there is one].")
+@click.option("--together", type=click.IntRange(min=1), default=1, show_default=True, help="How many to run at a time.")
 @_OUTPUT
-def nup(folder: Path, only: tuple[str, ...], base: str, device: str | None, output: Path) -> None:
+def nup(folder: Path, only: tuple[str, ...], base: str, device: str | None, together: int, output: Path) -> None:
     """Fine-tune what is not in FOLDER yet and score all rows by it."""
+    trainings = [NupTraining(job, folder, base, device) for job in list_nup_jobs(only)]
+    if together == 1:
+        files = map(train_and_score, trainings)
+        for file in files:
+            add_stored_runs(file, output)
+        return
+    # Started afresh: a process that has used a GPU cannot be copied.
+    with ProcessPoolExecutor(together, multiprocessing.get_context("spawn")) as pool:
+        for future in as_completed([pool.submit(train_and_score, one) for one in trainings]):
+            add_stored_runs(future.result(), output)
+
+
+class NupTraining(NamedTuple):
+    """A network to train and to score all rows by."""
+
+    job: NupJob
+    folder: Path
+    base: str
+    device: str | None
+
+
+def train_and_score(training: NupTraining) -> Path:
+    """Fine-tune a network, unless that was done before, score all rows by it, and return the file of scores."""
     from rejoinder.data.datasets import read_dataset
     from rejoinder.training.nup import train_nup
     from rejoinder.training.recipes import NupRecipe
     from rejoinder.types import Dialogue
 
-    dialogues = [record for record in read_dataset("corpus/dialogues") if isinstance(record, Dialogue)]
-    for job in list_nup_jobs(only):
-        target = folder / job.name
-        if not (target / "nup.json").is_file():
-            train = [d for d in dialogues if d.corpus == job.corpus and (d.split or "train") == "train"]
-            every = sum(max(0, sum(bool(turn.text.strip()) for turn in d.turns) - 1) for d in train)
-            recipe = NupRecipe(seed=job.run, contexts=job.contexts or every)
-            train_nup(dialogues, target, recipe, job.corpus, base, device, say=lambda line: click.echo(line, err=True))
-        metric = Nup(str(target))
-        made = [f"base:{base}", f"corpus:{job.corpus}", f"contexts:{job.contexts or 'all'}", f"seed:{job.run}"]
-        weights = [f"{key}:{value}" for key, value in metric.details().items()]
-        _store_metric(job.row, metric, "|".join(["nup", *made, *weights]), job.run, output)
+    job, base = training.job, training.base
+    target = training.folder / job.name
+    if not (target / "nup.json").is_file():
+        dialogues = [record for record in read_dataset("corpus/dialogues") if isinstance(record, Dialogue)]
+        train = [d for d in dialogues if d.corpus == job.corpus and (d.split or "train") == "train"]
+        every = sum(max(0, sum(bool(turn.text.strip()) for turn in d.turns) - 1) for d in train)
+        recipe = NupRecipe(seed=job.run, contexts=job.contexts or every)
+
+        def say(line: str) -> None:
+            click.echo(f"{job.name}: {line}", err=True)
+
+        train_nup(dialogues, target, recipe, job.corpus, base, training.device, say=say)
+    metric = Nup(str(target))
+    made = [f"base:{base}", f"corpus:{job.corpus}", f"contexts:{job.contexts or 'all'}", f"seed:{job.run}"]
+    weights = [f"{key}:{value}" for key, value in metric.details().items()]
+    file = training.folder / f"{job.name}.json.gz"
+    _store_metric(job.row, metric, "|".join(["nup", *made, *weights]), job.run, file)
+    return file
+
+
+@commands.command()
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@_OUTPUT
+def add(file: Path, output: Path) -> None:
+    """Put the scores of FILE, which another machine wrote, into the package's file."""
+    click.echo(f"{output}: {', '.join(add_stored_runs(file, output))}", err=True)
 
 
 def _store_metric(row: str, metric: Metric, made: str, run: int, output: Path) -> None:

@@ -86,6 +86,19 @@ def store_scores(
     values = [scores[pair.response.id] for pair in rows.data.pairs()]
     column = StoredColumn(digest_rows(rows), [None if v != v else float(f"{v:.{_DIGITS}g}") for v in values])
     runs[run] = StoredRun(signature, {**known, rows.column.dataset: column})
+    _write_runs(path, stored)
+
+
+def add_stored_runs(source: Path, path: Path = FILE) -> list[str]:
+    """Put the runs of another such file into the file, and return the rows that they are of."""
+    stored, new = read_stored_runs(path), read_stored_runs(source)
+    for row, runs in new.items():
+        stored.setdefault(row, {}).update(runs)
+    _write_runs(path, stored)
+    return list(new)
+
+
+def _write_runs(path: Path, stored: StoredRuns) -> None:
     content = {
         name: {str(number): asdict(one) for number, one in sorted(of_row.items())}
         for name, of_row in sorted(stored.items())

@@ -8,11 +8,10 @@ REQUIREMENTS = {
         datasets=("sugar",),
         answers=(
             "situated-mpnet",
-            "situated-gte-small",
+            "cross-mpnet",
             "situated-every",
             "situated",
             "situated-given",
-            "cross-mpnet",
             "cross",
             "cross-own",
         ),

@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from rejoinder.data.questions import INPUTS, RELEVANT, REQUEST, WHOLE
+from rejoinder.data.questions import DISTRACTORS, INPUTS, RELEVANT, REQUEST, WHOLE
+from rejoinder.models.ranker.card import RankerKind
 from rejoinder.papers.sugar.folds import FOLDS
+from rejoinder.training.recipes import RankerRecipe
 
 TFIDF = "TF-IDF"  # the row of the baseline, which is not trained
 SEEDS = 5
-PARAMETERS = "ranker(folder={folder!r})"
+RATES = (2e-5, 5e-5)  # for encoders of BERT's size
+TRIAL_FOLDS = (0, 1)  # whose validation splits choose the rate
+Changes = tuple[tuple[str, Any], ...]
 
 
 class RankerVariant(NamedTuple):
     """A way to train: a row of the tables.
 
     One that is ``own`` is trained on each of its inputs and evaluated on the same, as in the paper; another is trained
-    once and evaluated on all of them. The scores of several ``seeds`` are averaged.
+    once and evaluated on all of them. ``changes`` are those to the usual recipe. The scores of up to ``seeds`` seeds
+    are averaged. Of several ``rates``, the validation splits choose one.
     """
 
     name: str
     row: str
-    kind: str
+    kind: RankerKind
     trained: tuple[str, ...]
     own: bool
-    options: tuple[str, ...] = ()
+    changes: Changes = ()
     seeds: int = 1
+    rates: tuple[float, ...] = ()
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -38,14 +42,15 @@ class RankerVariant(NamedTuple):
     @property
     def like_for_like(self) -> bool:
         """Whether it is trained on the candidates that the paper trains on."""
-        return ALL_CANDIDATES in self.options
+        return ALL_CANDIDATES[0] in self.changes
 
 
-ALL_CANDIDATES = "--all-candidates"  # as the paper does: also those that are references of held-out questions
-PAPER = ("--epochs", "10", "--negatives", "0")  # its candidates and no others
+ALL_CANDIDATES: Changes = (("own", False),)  # as the paper does: also those that are references of held-out questions
+PAPER: Changes = (("epochs", 10), ("negatives", 0))  # its candidates and no others
+MPNET: Changes = (("encoder", "hf:mpnet"),)
 OURS = RankerVariant("situated", "our ranker, held-out references left out", "situated", (WHOLE,), False)
 OURS_EVERY = RankerVariant(
-    "situated-every", "our ranker, as the paper trains", "situated", (WHOLE,), False, (ALL_CANDIDATES,)
+    "situated-every", "our ranker, as the paper trains", "situated", (WHOLE,), False, ALL_CANDIDATES
 )
 OURS_AS_GIVEN = RankerVariant(
     "situated-given",
@@ -53,22 +58,20 @@ OURS_AS_GIVEN = RankerVariant(
     "situated",
     (WHOLE,),
     False,
-    ("--no-distractors",),
+    (("distractors", False),),
 )
-OURS_MPNET, OURS_GTE = (
-    RankerVariant(
-        f"situated-{name}",
-        f"our ranker, {label} as reader, {SEEDS} seeds, as the paper trains",
-        "situated",
-        (WHOLE,),
-        False,
-        (ALL_CANDIDATES, "--encoder", f"hf:{name}"),
-        SEEDS,
-    )
-    for name, label in (("mpnet", "MPNet"), ("gte-small", "gte-small"))
+OURS_MPNET = RankerVariant(
+    "situated-mpnet",
+    "our ranker, MPNet as reader, seeds averaged, as the paper trains",
+    "situated",
+    (WHOLE,),
+    False,
+    (*ALL_CANDIDATES, *MPNET, ("epochs", 5)),
+    SEEDS,
+    RATES,
 )
 CROSS = RankerVariant(
-    "cross", "plain cross-encoder, as the paper trains", "cross", INPUTS, True, (*PAPER, ALL_CANDIDATES)
+    "cross", "plain cross-encoder, as the paper trains", "cross", INPUTS, True, (*PAPER, *ALL_CANDIDATES)
 )
 CROSS_OWN = RankerVariant(
     "cross-own",
@@ -82,12 +85,13 @@ CROSS_MPNET = RankerVariant(
     "cross-mpnet",
     "plain MPNet cross-encoder, as the paper trains",
     "cross",
-    INPUTS,
+    (REQUEST, RELEVANT, WHOLE, DISTRACTORS[-1]),
     True,
-    (*PAPER, ALL_CANDIDATES, "--encoder", "hf:mpnet"),
+    (*PAPER, *ALL_CANDIDATES, *MPNET, ("epochs", 4)),
+    rates=RATES,
 )
 # The slowest first.
-VARIANTS = (OURS_MPNET, OURS_GTE, OURS_EVERY, OURS, OURS_AS_GIVEN, CROSS_MPNET, CROSS, CROSS_OWN)
+VARIANTS = (OURS_MPNET, CROSS_MPNET, OURS_EVERY, OURS, OURS_AS_GIVEN, CROSS, CROSS_OWN)
 
 
 class RankerJob(NamedTuple):
@@ -109,17 +113,20 @@ class RankerJob(NamedTuple):
         """The inputs that it is evaluated on."""
         return (self.input_name,) if self.variant.own else INPUTS
 
-    def command(self, folder: Path, program: Sequence[str] = ()) -> list[str]:
-        """The command that trains it."""
-        start = [*(program or (sys.executable, "-m", "rejoinder")), "train", "ranker"]
-        data = ["--train", f"dataset:sugar/{self.fold}/train", "--valid", f"dataset:sugar/{self.fold}/dev"]
-        how = ["--kind", self.variant.kind, "--input", self.input_name, "--seed", str(self.seed)]
-        return [*start, *data, *how, *self.variant.options, "-o", str(folder)]
+    @property
+    def is_trial(self) -> bool:
+        """Whether it is trained with every rate, so that one can be chosen."""
+        return self.seed == 0 and self.input_name == WHOLE and self.fold in TRIAL_FOLDS and bool(self.variant.rates)
+
+    def recipe(self, rate: float | None = None) -> RankerRecipe:
+        """How it is trained."""
+        changes = dict(self.variant.changes) | ({} if rate is None else {"rate": rate})
+        return RankerRecipe(kind=self.variant.kind, given=self.input_name, seed=self.seed, **changes)
 
 
 def list_ranker_jobs(only: Sequence[str] = ()) -> list[RankerJob]:
-    """Every ranker to be trained, or those of some variants."""
-    return [
+    """Every ranker to be trained, or those of some variants; the further seeds of a variant come last."""
+    jobs = [
         RankerJob(variant, input_name, fold, seed)
         for variant in VARIANTS
         if not only or variant.name in only
@@ -127,3 +134,4 @@ def list_ranker_jobs(only: Sequence[str] = ()) -> list[RankerJob]:
         for input_name in variant.trained
         for fold in FOLDS
     ]
+    return sorted(jobs, key=lambda job: job.seed)

@@ -9,6 +9,7 @@ from rejoinder.data.questions import DISTRACTORS, RELEVANT, REQUEST, WHOLE
 from rejoinder.papers.base import EARLIER, Figure, Reproduction
 from rejoinder.papers.loader import load_notes
 from rejoinder.papers.sugar import statistics, tables
+from rejoinder.papers.sugar.answers import list_seeds, read_variant_answers
 from rejoinder.papers.sugar.earlier import add_earlier
 from rejoinder.papers.sugar.figures import draw_bars, draw_curves
 from rejoinder.papers.sugar.measures import MEMORY, NEW, SugarMeasures, measure_rankers
@@ -69,6 +70,7 @@ def list_sugar_notes(measures: SugarMeasures, figures: Sequence[Figure]) -> list
     return [
         *_describe_missing(measures, figures),
         _NOTES.text("like for like"),
+        *_describe_trainings(measures),
         *_describe_reached(figures),
         *_describe_shared(measures),
         _NOTES.text("ties", ties=tied, n=n),
@@ -83,6 +85,23 @@ def _describe_missing(measures: SugarMeasures, figures: Sequence[Figure]) -> Ite
         yield _NOTES.text("earlier", n=n_earlier)
     if measures.missing:
         yield _NOTES.text("missing", n=len(measures.missing), names=", ".join(one.name for one in measures.missing))
+
+
+def _describe_trainings(measures: SugarMeasures) -> Iterator[str]:
+    """How rankers whose learning rate was chosen were trained."""
+    for variant in VARIANTS:
+        if not variant.rates or variant in measures.missing:
+            continue
+        answers = read_variant_answers(variant)
+        trials, n = answers.about["trials"], len(list_seeds(answers))
+        yield _NOTES.text(
+            "rate",
+            row=variant.row,
+            seeds=f"the scores of {n} seeds are averaged" if n > 1 else "one seed",
+            epochs=dict(variant.changes)["epochs"],
+            rate=max(trials, key=trials.__getitem__, default="not known"),
+            tried=", ".join(f"{rate} {value:.4f}" for rate, value in trials.items()),
+        )
 
 
 def _describe_reached(figures: Sequence[Figure]) -> Iterator[str]:

@@ -8,14 +8,18 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from rejoinder.models.aptness.calibration import Numbers
 from rejoinder.models.aptness.cross_encoder import PairRow
+from rejoinder.models.aptness.network import MPNET
 from rejoinder.models.batching import pad_token_ids
+from rejoinder.models.ranker.transformers import HubReader
+from rejoinder.training.aptness.mpnet import compute_group_states
 from rejoinder.training.recipes import RankerRecipe
 
 _SCORING_ROWS = 256  # at a time, without gradients
-_TOKENS = 3_072  # at a time on a CPU, with gradients: more takes gigabytes and is not faster
+_TOKENS = {"cpu": 3_072, "cuda": 8_192}  # at a time, with gradients: more takes gigabytes and is not faster
 
 
 def row_tensors(rows: Sequence[PairRow], padding: int, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
@@ -28,17 +32,15 @@ def row_tensors(rows: Sequence[PairRow], padding: int, device: torch.device) -> 
 
 
 def split_ranker_batch(lengths: Sequence[Sequence[int]], device: torch.device) -> list[list[int]]:
-    """Split a step into what is computed at a time: all on a GPU, parts on a CPU; ``lengths`` are those of the rows.
+    """Split a step into what is computed at a time; ``lengths`` are those of the rows of each question.
 
-    Questions of about the same length are together.
+    Questions of about the same length are together, so that there is little padding.
     """
-    if device.type != "cpu":
-        return [list(range(len(lengths)))]
     parts: list[list[int]] = [[]]
     rows = 0
     for question in sorted(range(len(lengths)), key=lambda n: -max(lengths[n], default=0)):
         longest = max(lengths[(parts[-1] or [question])[0]], default=0)
-        if parts[-1] and (rows + len(lengths[question])) * longest > _TOKENS:
+        if parts[-1] and (rows + len(lengths[question])) * longest > _TOKENS[device.type]:
             parts.append([])
             rows = 0
         parts[-1].append(question)
@@ -54,7 +56,8 @@ class RankerOptimizer:
         trunk = [p for name, p in network.named_parameters() if name.startswith("trunk.") and p.requires_grad]
         heads = [p for name, p in network.named_parameters() if not name.startswith("trunk.")]
         groups = [{"params": trunk, "lr": rate}, {"params": heads, "lr": recipe.head_rate}]
-        self._optimizer = torch.optim.AdamW(groups, weight_decay=recipe.decay)
+        fused = all(p.is_cuda for p in (*trunk, *heads))
+        self._optimizer = torch.optim.AdamW(groups, weight_decay=recipe.decay, fused=fused)
         warm = max(1.0, recipe.warm_up * steps)
         self._schedule = torch.optim.lr_scheduler.LambdaLR(
             self._optimizer, lambda at: min((at + 1) / warm, max(0.0, (steps - at) / max(1.0, steps - warm)))
@@ -85,16 +88,41 @@ def autocast_half(device: torch.device) -> Any:
     return torch.autocast(device.type, torch.bfloat16, enabled=fast)
 
 
+def compute_reader_scores(network: Any, rows: Sequence[PairRow], padding: int, device: torch.device) -> Tensor:
+    """Return the score of each row, with gradients; on a GPU in bfloat16 up to the last layer."""
+    ids, real, of_candidate = row_tensors(rows, padding, device)
+    if not reads_by_groups(network):
+        with autocast_half(device):
+            scores: Tensor = network(ids, real, of_candidate).float()
+        return scores
+    more = -ids.shape[1] % 8  # a width that suits the kernels
+    ids, real = functional.pad(ids, (0, more), value=padding), functional.pad(real, (0, more))
+    first: Tensor = compute_group_states(network.trunk, ids, real.bool())[:, 0].float()
+    odds: Tensor = network.head(first)
+    return odds.squeeze(-1)
+
+
+def reads_by_groups(network: Any) -> bool:
+    """Whether a network is one layer on an MPNet, whose pass over a group of rows is fast on a GPU."""
+    if not isinstance(network, HubReader):
+        return False
+    config = network.trunk.config
+    return bool(config.model_type == MPNET and config.hidden_act == "gelu")
+
+
 @torch.no_grad()
-def score_ranker_rows(network: nn.Module, rows: Sequence[PairRow], padding: int, device: torch.device) -> Numbers:
+def score_ranker_rows(network: Any, rows: Sequence[PairRow], padding: int, device: torch.device) -> Numbers:
     """Return the score of each row; rows of about the same length are computed together."""
     network.eval()
     order = np.argsort([len(row.ids) for row in rows], kind="stable")
     scores = np.empty(len(rows))
     for start in range(0, len(rows), _SCORING_ROWS):
         batch = order[start : start + _SCORING_ROWS]
-        # In float32: bfloat16 keeps so few digits that candidates would tie.
-        scores[batch] = network(*row_tensors([rows[i] for i in batch], padding, device)).float().cpu().numpy()
+        part = [rows[i] for i in batch]
+        if reads_by_groups(network):
+            scores[batch] = compute_reader_scores(network, part, padding, device).cpu().numpy()
+        else:  # in float32: a last layer in bfloat16 keeps so few digits that candidates would tie
+            scores[batch] = network(*row_tensors(part, padding, device)).float().cpu().numpy()
     return scores
 
 

@@ -38,10 +38,9 @@ from rejoinder.training.ranker.mining import Pursuits, train_on_pursuits
 from rejoinder.training.ranker.start import RankerStart, open_ranker_start, write_trained_ranker
 from rejoinder.training.ranker.steps import (
     RankerOptimizer,
-    autocast_half,
     better_pairs,
+    compute_reader_scores,
     ranker_margin_loss,
-    row_tensors,
     score_ranker_rows,
     split_ranker_batch,
 )
@@ -187,9 +186,8 @@ def _reader_losses(
     start.reader.train()
     for part in split_ranker_batch([[len(row.ids) for row in question_rows] for question_rows in rows], device):
         grades, questions = (values.to(device) for values in _collect_grades(graded, part))
-        with autocast_half(device):
-            tensors = row_tensors([row for n in part for row in rows[n]], start.marks.padding, device)
-            scores = start.reader(*tensors).float()
+        flat = [row for n in part for row in rows[n]]
+        scores = compute_reader_scores(start.reader, flat, start.marks.padding, device)
         yield ranker_margin_loss(scores, grades, questions, recipe.margin, pairs)
 
 
