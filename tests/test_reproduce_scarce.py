@@ -17,8 +17,16 @@ import pytest
 from click.testing import CliRunner
 
 from rejoinder.augmentation.acceptance import AdaptationOutcome
+from rejoinder.augmentation.paraphrase import BackTranslation
 from rejoinder.augmentation.proposal import Proposal
-from rejoinder.augmentation.store import CachedParaphrases, CachedTails, EventTails, ValueStore, digest_parts
+from rejoinder.augmentation.store import (
+    CachedParaphrases,
+    CachedTails,
+    EventTails,
+    ValueStore,
+    cached_back_translation,
+    digest_parts,
+)
 from rejoinder.cli import program
 from rejoinder.data.collection import Collection
 from rejoinder.data.inputs import read
@@ -48,6 +56,7 @@ from rejoinder.papers.scarce.released import describe_released, read_released, s
 from rejoinder.papers.scarce.scarce_choice import choose, list_further, unrated_items
 from rejoinder.papers.scarce.selection import CHOSEN, CHOSEN_FURTHER, ReferenceSelection
 from rejoinder.papers.scarce.sets import (
+    BACK_TRANSLATION,
     AugmentedReferences,
     PublishedReferences,
     combine_outcomes,
@@ -479,7 +488,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_jobs_are_plain_and_in_their_order(small: None) -> None:
-    found = orjson.loads(orjson.dumps(_scarce_jobs.list_scarce_jobs()))
+    found = orjson.loads(orjson.dumps(_scarce_jobs.list_scarce_jobs("adaptations")))
     assert found[0]["text"] == "Oh no ! That is bad ."
     assert found[0]["context"][0] == ["A", "Hi , Tom ."]
 
@@ -496,7 +505,7 @@ def test_what_another_machine_did_is_not_done_again(
 
     monkeypatch.setattr(adapting, "DeloreanSettings", lambda: DeloreanSettings(iterations=1, updates=1, extra=2))
     jobs, out = tmp_path / "jobs.jsonl", tmp_path / "out.jsonl"
-    invoke(["dump", str(jobs)])
+    invoke(["dump", str(jobs), "--only", "adaptations"])
     there = tmp_path / "there"
     tiny_language_model.install(there)
     tiny_language_model.install(own_cache)
@@ -512,6 +521,23 @@ def test_what_another_machine_did_is_not_done_again(
     assert "not tried" not in scarce.adapt_first(items, retrieved).verdicts
     assert "the first 1 of 1 texts are adapted" in invoke(["known"])
     assert scarce.adapt_first(items, retrieved, 0).verdicts == {"not tried": 1}
+
+
+def test_paraphrases_of_another_machine_are_not_written_again(
+    own_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, four = {"1": (Reference("i 'm fine ."),)}, {"1": (Reference("i 'm fine ."), Reference("not so well ."))}
+    monkeypatch.setattr(scarce, "read_published_references", lambda: PublishedReferences(one, four, one, four))
+    monkeypatch.setattr(BackTranslation, "write", lambda _, texts, count: [[f"{text} Really."] for text in texts])
+    jobs, out = tmp_path / "jobs.jsonl", tmp_path / "out.jsonl"
+    assert "2 jobs" in invoke(["dump", str(jobs), "--only", "paraphrases"])
+    monkeypatch.setenv("REJOINDER_CACHE", str(tmp_path / "there"))
+    assert "2 texts paraphrased" in invoke(["run", str(jobs), str(out)])
+    monkeypatch.setenv("REJOINDER_CACHE", str(own_cache))
+    assert "2 new lines in paraphrases/" in invoke(["load", str(out)])
+    monkeypatch.setattr(BackTranslation, "write", lambda *_: pytest.fail("translated again"))
+    found = paraphrase_references(four, cached_back_translation(BACK_TRANSLATION))
+    assert [reference.text for reference in found["1"]] == ["i 'm fine . really .", "not so well . really ."]
 
 
 def invoke(arguments: Sequence[str]) -> str:

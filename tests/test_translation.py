@@ -13,7 +13,7 @@ transformers = pytest.importorskip("transformers")
 from tiny_models import byte_pairs  # noqa: E402
 
 from rejoinder.augmentation.paraphrase import BackTranslation, paraphrase  # noqa: E402
-from rejoinder.errors import InputError  # noqa: E402
+from rejoinder.errors import InputError, SpecError  # noqa: E402
 from rejoinder.models.translation import Translator, open_translator  # noqa: E402
 
 TEXTS = ["the cat sat on the mat", "yes", "the train leaves at nine", ""]
@@ -80,6 +80,20 @@ def test_there_and_back_makes_paraphrases(folders: tuple[Path, Path]) -> None:
 def test_a_round_trip_that_changes_the_meaning_is_left_out(folders: tuple[Path, Path]) -> None:
     method = BackTranslation(*map(str, folders), similarity=1.0)  # a network without training says anything
     assert not any(paraphrase(TEXTS[:2], method, count=2))
+
+
+def test_weights_can_be_rounded_to_eight_bits(folders: tuple[Path, Path], there: Translator) -> None:
+    rounded = open_translator(str(folders[0]), "int8")
+    exact = dict(there.network.named_parameters())
+    for name, weights in rounded.network.named_parameters():
+        if weights.ndim == 2 and "positions" not in name:
+            scales = exact[name].abs().amax(dim=1, keepdim=True).clamp(min=1e-30) / 127
+            assert torch.allclose(weights, exact[name], rtol=0, atol=float(scales.max()) / 2 + 1e-7), name
+            assert torch.allclose((weights / scales).round() * scales, weights, rtol=1e-5, atol=1e-8), name
+        else:
+            assert torch.equal(weights, exact[name]), name
+    with pytest.raises(SpecError, match="precision"):
+        BackTranslation(precision="int4")  # type: ignore[arg-type]
 
 
 def test_a_model_that_is_not_here_is_a_users_error(tmp_path: Path) -> None:

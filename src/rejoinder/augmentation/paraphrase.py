@@ -11,13 +11,14 @@ import random
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from rejoinder import spec as specs
 from rejoinder.augmentation.proposal import Proposal
 from rejoinder.augmentation.substitution import SynonymReplacement, apply_replacements, find_replacements
 from rejoinder.errors import InputError, SpecError, nearest
 from rejoinder.models.encoder.factory import load_encoder
+from rejoinder.spec import check_choice
 from rejoinder.text.english.contractions import toggle_contractions
 from rejoinder.text.english.markers import replace_marker
 from rejoinder.text.english.word_order import reorder_text
@@ -130,7 +131,8 @@ class BackTranslation:
 
     A model is a folder, a name in the hub's local cache, or a direction of the catalog's ``opus-mt-fr``. The
     temperature is the default of Xie et al. (2020). A round trip may change what a text says: one whose cosine to the
-    text, by ``encoder``, is below ``similarity`` is left out.
+    text, by ``encoder``, is below ``similarity`` is left out. With the ``precision`` ``int8`` the models' weights are
+    rounded to 8 bits, row by row.
     """
 
     there: str = "opus-mt-fr/en-fr"
@@ -139,12 +141,16 @@ class BackTranslation:
     seed: int = 0
     similarity: float = 0.6
     encoder: str = "aptness"
+    precision: Literal["float32", "int8"] = "float32"
+
+    def __post_init__(self) -> None:
+        check_choice("back_translation", "precision", self.precision, Literal["float32", "int8"])
 
     def write(self, texts: Sequence[str], count: int) -> list[list[str]]:
         """Return up to ``count`` round trips per text, without those equal to the text or to each other."""
         from rejoinder.models.translation import open_translator
 
-        there, back = open_translator(self.there), open_translator(self.back)
+        there, back = (open_translator(name, self.precision) for name in (self.there, self.back))
         samples_by_text: list[dict[str, None]] = [{} for _ in texts]
         for number in range(count * _TRIES):
             lacking = [i for i, samples in enumerate(samples_by_text) if len(samples) < count and texts[i].strip()]

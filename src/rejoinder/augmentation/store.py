@@ -91,7 +91,7 @@ class AdaptationStore(ValueStore[Adaptation]):
 
 TAILS_VERSION = 1  # of how tails are written: with another version they are written again
 PARAPHRASES_VERSION = 1
-_PARAPHRASED = 50  # texts that a killed command may lose
+_PARAPHRASED = 50  # texts at once
 _BATCH_SIZE = 16  # heads that a killed command may lose
 
 
@@ -138,9 +138,15 @@ class TextParaphrases(NamedTuple):
 
 
 class CachedParaphrases:
-    """A method of paraphrasing with cached results; ``signature`` is everything that decides them besides the text."""
+    """A method of paraphrasing with cached results; ``signature`` is everything that decides them besides the text.
 
-    def __init__(self, open_method: Callable[[], Paraphraser], signature: str, path: Path) -> None:
+    ``at_once`` is how many texts a killed command may lose.
+    """
+
+    def __init__(
+        self, open_method: Callable[[], Paraphraser], signature: str, path: Path, at_once: int = _PARAPHRASED
+    ) -> None:
+        self._at_once = at_once
         self._open = open_method
         self._signature = signature
         self._store = ValueStore(lambda fields: TextParaphrases(**fields), "paraphrases", path)
@@ -149,15 +155,14 @@ class CachedParaphrases:
         """Return up to ``count`` paraphrases of each text; only those not in the cache are written."""
         keys = {text: digest_parts([self._signature, count, text]) for text in texts}
         missing = [text for text, key in keys.items() if self._store.get(key) is None]
-        for start in range(0, len(missing), _PARAPHRASED):
-            part = missing[start : start + _PARAPHRASED]
+        for start in range(0, len(missing), self._at_once):
+            part = missing[start : start + self._at_once]
             outputs = self._open().write(part, count)
             self._store.put((keys[text], TextParaphrases(others)) for text, others in zip(part, outputs, strict=True))
         return [list(cached.texts) if (cached := self._store.get(keys[text])) else [] for text in texts]
 
 
-def cached_back_translation() -> CachedParaphrases:
-    """Return back-translation by the catalog's models, with cached paraphrases."""
-    method = BackTranslation()
+def cached_back_translation(method: BackTranslation, at_once: int = _PARAPHRASED) -> CachedParaphrases:
+    """Return back-translation with cached paraphrases."""
     path = cache_home() / "paraphrases" / "back-translation-opus-mt-fr.jsonl"
-    return CachedParaphrases(lambda: method, f"{PARAPHRASES_VERSION} {method!r}", path)
+    return CachedParaphrases(lambda: method, f"{PARAPHRASES_VERSION} {method!r}", path, at_once)

@@ -10,13 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.models.batching import split_into_batches
-from rejoinder.models.language_model.network import NetworkReading, extend_reading, read_token_rows
+from rejoinder.models.language_model.network import (
+    NetworkReading,
+    extend_reading,
+    pad_left,
+    read_token_rows,
+    read_with_logits,
+)
 from rejoinder.models.language_model.prompt_format import Ids
 
 if TYPE_CHECKING:
     import torch
 
 Values: TypeAlias = NDArray[np.float64]
+_EVERY_LOGIT = 4  # so many times fewer tokens at once where the logits after all of them are needed: they are large
 
 
 class LikelihoodRequest(NamedTuple):
@@ -67,11 +74,7 @@ def response_log_probabilities(
             batch_contexts = [contexts[i] for i in batch]
             reading = read_token_rows(network, batch_contexts)
             rows = [(row, request) for row, context in enumerate(batch_contexts) for request in replies[context]]
-            width = reading.mask.shape[1]
-            for chunk in split_into_batches(
-                [width + len(r.reply) for _, r in rows], most_rows=most_rows, most_tokens=most_tokens
-            ):
-                results.update(_score_rows(network, reading, [rows[i] for i in chunk]))
+            results.update(_score_all_rows(network, reading, rows, most_rows, most_tokens))
     return [results[request] for request in requests]
 
 
@@ -83,44 +86,43 @@ class ContinuedScores(NamedTuple):
 
 
 def continued_log_probabilities(
-    network: Any, texts: Sequence[Ids], continuations: Sequence[Ids]
+    network: Any, texts: Sequence[Ids], continuations: Sequence[Ids], most_rows: int, most_tokens: int
 ) -> list[ContinuedScores]:
-    """Score some texts and the same continuations after each; the beginning that the texts share is read once.
+    """Score some texts and the same continuations after each; a text is read once.
 
     Texts have two tokens or more; continuations have one or more.
     """
     import torch
 
-    shared = texts[0][: _count_shared(texts)]
-    results = []
+    results: dict[int, ContinuedScores] = {}
+    own_tokens = max(1, most_tokens // _EVERY_LOGIT)
     with torch.no_grad():
-        start = read_token_rows(network, [shared[:1]])
-        beginning, reading = _read_on(network, start, shared[1:])
-        for text in texts:
-            rest, after = _read_on(network, reading, text[len(shared) :])
-            rows = [(0, LikelihoodRequest(text, continuation)) for continuation in continuations]
-            scores = dict(_score_rows(network, after, rows))
-            results.append(ContinuedScores(np.concatenate([beginning, rest]), [scores[request] for _, request in rows]))
-    return results
+        for batch in split_into_batches([len(text) for text in texts], most_rows=most_rows, most_tokens=own_tokens):
+            chosen = [texts[i] for i in batch]
+            logits, reading = read_with_logits(network, chosen)
+            ids = pad_left(chosen, network.device)[0]
+            own = _pick_log_probabilities(logits[:, :-1], ids[:, 1:]).double().cpu().numpy()
+            del logits  # they are large
+            rows = [(row, LikelihoodRequest(text, c)) for row, text in enumerate(chosen) for c in continuations]
+            scores = dict(_score_all_rows(network, reading, rows, most_rows, most_tokens))
+            for i, text, values in zip(batch, chosen, own, strict=True):
+                after = [scores[LikelihoodRequest(text, continuation)] for continuation in continuations]
+                results[i] = ContinuedScores(values[len(values) - len(text) + 1 :], after)
+    return [results[i] for i in range(len(texts))]
 
 
-def _count_shared(texts: Sequence[Ids]) -> int:
-    """Return how many tokens all texts begin with; the last one of a text does not count."""
-    most = min(len(text) for text in texts) - 1
-    return next((i for i in range(most) if len({text[i] for text in texts}) > 1), most)
-
-
-def _read_on(network: Any, reading: NetworkReading, ids: Ids) -> tuple[Values, NetworkReading]:
-    """Return the log-probabilities of the next tokens of a reading of one row, and the longer reading."""
-    import torch
-
-    if not ids:
-        return np.empty(0), reading
-    tokens = torch.tensor([ids], device=network.device)
-    logits, longer = extend_reading(network, reading, ids=tokens)
-    before = torch.cat([reading.logits[:, None], logits[:, :-1]], dim=1)
-    values: Values = _pick_log_probabilities(before, tokens)[0].double().cpu().numpy()
-    return values, longer
+def _score_all_rows(
+    network: Any,
+    reading: NetworkReading,
+    rows: Sequence[tuple[int, LikelihoodRequest]],
+    most_rows: int,
+    most_tokens: int,
+) -> Iterator[tuple[LikelihoodRequest, Values]]:
+    """Score the replies of some rows of a reading, at most so many rows and tokens at once."""
+    width = reading.mask.shape[1]
+    lengths = [width + len(request.reply) for _, request in rows]
+    for chunk in split_into_batches(lengths, most_rows=most_rows, most_tokens=most_tokens):
+        yield from _score_rows(network, reading, [rows[i] for i in chunk])
 
 
 def _score_rows(

@@ -45,13 +45,19 @@ def pad_left(rows: Sequence[Sequence[int]], device: torch.device) -> tuple[torch
 
 def read_token_rows(network: Any, rows: Sequence[Sequence[int]]) -> NetworkReading:
     """Read rows of token ids (none of them empty), without gradients."""
+    return read_with_logits(network, rows, last=1)[1]
+
+
+def read_with_logits(network: Any, rows: Sequence[Sequence[int]], last: int = 0) -> tuple[torch.Tensor, NetworkReading]:
+    """Read rows of token ids and return the logits after the ``last`` positions too (0: after all of them)."""
     import torch
 
     ids, mask = pad_left(rows, network.device)
-    arguments = {"logits_to_keep": 1} if _accepts_parameter(network, "logits_to_keep") else {}
+    arguments = {"logits_to_keep": last} if last and _accepts_parameter(network, "logits_to_keep") else {}
     with torch.no_grad():
         output = network(input_ids=ids, use_cache=True, **_position_arguments(network, mask, ids.shape[1]), **arguments)
-    return NetworkReading(output.past_key_values, mask, _to_float32(output.logits[:, -1]))
+    logits = _to_float32(output.logits[:, -last:])
+    return logits, NetworkReading(output.past_key_values, mask, logits[:, -1])
 
 
 def extend_reading(

@@ -1,6 +1,6 @@
-"""NORM-PROB and FED of all rated rows by one language model: a context is read once for all its replies.
+"""NORM-PROB and FED of all rated rows by one language model: a conversation is read once for all complaints.
 
-The numbers are those of the metrics ``norm_prob`` and ``fed``, which read each conversation anew.
+The numbers are those of the metrics ``norm_prob`` and ``fed``, which read it once more for each aspect.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from rejoinder.metrics.norm_prob import NormProb
 from rejoinder.models.language_model.likelihood import continued_log_probabilities
 from rejoinder.models.language_model.model import LanguageModel
 from rejoinder.models.language_model.prompt_format import context_ids
+from rejoinder.models.language_model.sentence_end import model_batch_limits
 from rejoinder.scoring import compute
 from rejoinder.types import Pair
 
+_AT_ONCE = 128  # replies whose results are noted together
 NORM_PROB = NormProb(per="reply")
 METRICS: Mapping[str, NormProb | Fed] = {
     "NORM-PROB": NORM_PROB,
@@ -43,25 +45,27 @@ def score_pairs_together(
 ) -> Mapping[str, list[float]]:
     """Return the scores of every metric for the rows of a set; ``work`` is where to note results and to go on."""
     known = dict(_read_work(work))
-    by_context: dict[tuple[str, ...], dict[str, Pair]] = {}
+    by_context: dict[tuple[str, ...], dict[str, Pair]] = {}  # what shares a context is read together
     for pair in pairs:
         if (name := _digest_pair(pair)) not in known:
             by_context.setdefault(tuple(turn.text for turn in pair.item.context), {})[name] = pair
-    for same_context in by_context.values():
-        likelihoods = read_replies(model, list(same_context.values()))
-        known.update(zip(same_context, likelihoods, strict=True))
-        _append_work(work, {name: known[name] for name in same_context})
+    missing = [entry for same_context in by_context.values() for entry in same_context.items()]
+    for start in range(0, len(missing), _AT_ONCE):
+        names, chosen = zip(*missing[start : start + _AT_ONCE], strict=True)
+        results = dict(zip(names, read_replies(model, chosen), strict=True))
+        _append_work(work, results)
+        known.update(results)
     ordered = [known[_digest_pair(pair)] for pair in pairs]
     return {row: _score_likelihoods(metric, ordered) for row, metric in METRICS.items()}
 
 
 def read_replies(model: LanguageModel, pairs: Sequence[Pair]) -> list[ReplyLikelihood]:
-    """Score the replies to one context, and the complaints after each of them."""
+    """Score replies, and the complaints after each of them."""
     complaints = list(dict.fromkeys(text for fed in _feds() for text in fed.followup_texts()))
     complaint_ids = [model.reply_ids(text) for text in complaints]
     room = model.window - max(len(ids) for ids in complaint_ids)
     conversations = [context_ids(model.tokenizer, conversation_turns(pair), model.join).fit(room) for pair in pairs]
-    continued = continued_log_probabilities(model.network, conversations, complaint_ids)
+    continued = continued_log_probabilities(model.network, conversations, complaint_ids, *model_batch_limits(model))
     return [
         ReplyLikelihood(
             reply,

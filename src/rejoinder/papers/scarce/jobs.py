@@ -1,7 +1,7 @@
-"""The slow part of `reproduce scarce` on another machine: what to adapt, as files there and back.
+"""The slow part of `reproduce scarce` on another machine: what to paraphrase and to adapt, as files there and back.
 
-    python -m rejoinder.papers.scarce.jobs dump jobs.jsonl          here: write the jobs
-    python -m rejoinder.papers.scarce.jobs run jobs.jsonl out.jsonl there, with a GPU and smollm2-135m in the cache
+    python -m rejoinder.papers.scarce.jobs dump jobs.jsonl          here: write the jobs (--only KIND: some of them)
+    python -m rejoinder.papers.scarce.jobs run jobs.jsonl out.jsonl there, with a GPU; opus-mt-fr or smollm2-135m there
     python -m rejoinder.papers.scarce.jobs load out.jsonl           here: into the caches
     python -m rejoinder.papers.scarce.jobs known                    here: how many texts the caches cover
     python -m rejoinder.papers.scarce.jobs store --adapt N          here: score again, store the scores
@@ -21,19 +21,38 @@ import click
 import orjson
 
 from rejoinder.augmentation.adaptation import adapt
+from rejoinder.augmentation.paraphrase import paraphrase
 from rejoinder.augmentation.proposal import Proposal
+from rejoinder.augmentation.store import cached_back_translation
 from rejoinder.errors import InputError
 from rejoinder.papers.scarce.proposals import RETRIEVAL, list_adaptations
+from rejoinder.papers.scarce.sets import BACK_TRANSLATION
 from rejoinder.paths import cache_home
 from rejoinder.types import Turn
 
 Job: TypeAlias = dict[str, Any]
-FOLDERS = ("adaptations",)  # of the cache
-_AT_ONCE = 512  # texts that are adapted before results are written
+PARAPHRASES, ADAPTATIONS = FOLDERS = ("paraphrases", "adaptations")  # of the cache; the kinds of jobs
+_AT_ONCE = 512  # texts that are paraphrased or adapted before results are written
 
 
-def list_scarce_jobs() -> list[Job]:
-    """Return the texts to adapt with their contexts, the most important first; does not need torch."""
+def list_scarce_jobs(only: str | None = None) -> list[Job]:
+    """Return the texts to paraphrase and those to adapt, the most important first, or one kind; does not need torch."""
+    listed = {PARAPHRASES: list_paraphrase_jobs, ADAPTATIONS: list_adaptation_jobs}
+    return [job for kind, list_jobs in listed.items() if only in (None, kind) for job in list_jobs()]
+
+
+def list_paraphrase_jobs() -> list[Job]:
+    """Return the human references, each text once."""
+    from rejoinder.papers.scarce.scarce import read_published_references
+    from rejoinder.papers.scarce.sets import list_plain_texts
+
+    published = read_published_references()
+    texts = (text for one in (published.single, published.multi) for _, text in list_plain_texts(one))
+    return [{"paraphrase": text} for text in dict.fromkeys(texts)]
+
+
+def list_adaptation_jobs() -> list[Job]:
+    """Return the retrieved texts with their contexts, the first of every item first."""
     from rejoinder.papers.scarce.scarce import items_to_augment, retrieve_chosen
 
     items = items_to_augment()
@@ -48,23 +67,25 @@ def run_jobs(jobs: Iterable[Job], write: Callable[[bytes], object], report: Call
     """Run jobs in their order and write each result as soon as it is there."""
     cache = _CacheReader(write)
     begun = time.perf_counter()
-    waiting: list[tuple[Sequence[Turn], Proposal]] = []
-    done = 0
-
-    def do(most: int) -> None:
-        nonlocal done, waiting
-        while len(waiting) >= most:
-            part, waiting = waiting[:_AT_ONCE], waiting[_AT_ONCE:]
-            adapt(part)
-            done += len(part)
-            cache.copy()
-            report(f"{time.perf_counter() - begun:6.1f} s: {done:,} texts adapted")
-
+    texts: list[str] = []
+    pairs: list[tuple[Sequence[Turn], Proposal]] = []
     for job in jobs:
-        context = tuple(Turn(text, speaker) for speaker, text in job["context"])
-        waiting.append((context, Proposal(job["text"], RETRIEVAL)))
-        do(_AT_ONCE)
-    do(1)
+        if "paraphrase" in job:
+            texts.append(job["paraphrase"])
+        else:
+            context = tuple(Turn(text, speaker) for speaker, text in job["context"])
+            pairs.append((context, Proposal(job["text"], RETRIEVAL)))
+
+    def finish(done: int, verb: str) -> None:
+        cache.copy()
+        report(f"{time.perf_counter() - begun:6.1f} s: {done:,} texts {verb}")
+
+    for start in range(0, len(texts), _AT_ONCE):
+        paraphrase(texts[start : start + _AT_ONCE], cached_back_translation(BACK_TRANSLATION, _AT_ONCE))
+        finish(min(start + _AT_ONCE, len(texts)), "paraphrased")
+    for start in range(0, len(pairs), _AT_ONCE):
+        adapt(pairs[start : start + _AT_ONCE])
+        finish(min(start + _AT_ONCE, len(pairs)), "adapted")
 
 
 class _CacheReader:
@@ -130,9 +151,10 @@ def program() -> None:
 
 @program.command("dump")
 @click.argument("file", type=click.Path(path_type=Path))
-def _dump(file: Path) -> None:
+@click.option("--only", type=click.Choice(FOLDERS), help="Only jobs of this kind.")
+def _dump(file: Path, only: str | None) -> None:
     """Write the jobs to a file."""
-    jobs = list_scarce_jobs()
+    jobs = list_scarce_jobs(only)
     file.write_bytes(b"".join(orjson.dumps(job, option=orjson.OPT_APPEND_NEWLINE) for job in jobs))
     click.echo(f"{len(jobs):,} jobs in {file}")
 

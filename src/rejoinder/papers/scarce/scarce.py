@@ -50,6 +50,7 @@ from rejoinder.papers.scarce.proposals import (
 )
 from rejoinder.papers.scarce.selection import CHOSEN, CHOSEN_FURTHER, rate_aptness
 from rejoinder.papers.scarce.sets import (
+    BACK_TRANSLATION,
     FURTHER,
     MULTI,
     OURS,
@@ -100,12 +101,17 @@ def reproduce(adapt: int | None = None) -> Reproduction:
 def compute_scarce(replies: RatedResponses, most: int) -> StoredScarce:
     """Augment the items, adapt the first ``most`` retrieved texts, and score the replies with every set."""
     check_models()
-    published = PublishedReferences(
-        *(human_references(read(f"dataset:gupta/{name}").items.values()) for name in _PUBLISHED_SETS)
-    )
     items = items_to_augment()
     augmented = adapt_first(items, propose_from_sources(items), most)
-    return score_sets(replies, items, published, augmented, cached_back_translation())
+    method = cached_back_translation(BACK_TRANSLATION)
+    return score_sets(replies, items, read_published_references(), augmented, method)
+
+
+def read_published_references() -> PublishedReferences:
+    """The sets of references as they were published."""
+    return PublishedReferences(
+        *(human_references(read(f"dataset:gupta/{name}").items.values()) for name in _PUBLISHED_SETS)
+    )
 
 
 _PUBLISHED_SETS = ("single", "multi", "scarce-single", "scarce-multi")

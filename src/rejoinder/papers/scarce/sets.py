@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from rejoinder.augmentation.acceptance import AdaptationOutcome
 from rejoinder.augmentation.augment import to_references
-from rejoinder.augmentation.paraphrase import Paraphraser, paraphrase
+from rejoinder.augmentation.paraphrase import BackTranslation, Paraphraser, paraphrase
 from rejoinder.augmentation.proposal import Proposal
 from rejoinder.papers.scarce.proposals import (
     OTHER,
@@ -62,6 +62,8 @@ TABLE_2 = (
 FURTHER = "ours, one step further"
 References: TypeAlias = Mapping[str, tuple[Reference, ...]]  # by item
 OURS = (RETRIEVAL, SENSE)
+# Rounded, since the texts were translated on a machine to which the weights travelled as bytes.
+BACK_TRANSLATION = BackTranslation(precision="int8")
 
 
 @dataclass(frozen=True)
@@ -123,9 +125,14 @@ def human_references(items: Iterable[Item]) -> References:
     return {item.id: item.references for item in items}
 
 
+def list_plain_texts(items: References) -> list[tuple[str, str]]:
+    """Return the item and the text of each reference, as people spell it: what is paraphrased."""
+    return [(item, spell_plainly(reference.text)) for item, of_item in items.items() for reference in of_item]
+
+
 def paraphrase_references(items: References, method: str | Paraphraser) -> References:
     """Up to five paraphrases of each reference, spelled like it."""
-    flat = [(item, spell_plainly(reference.text)) for item, of_item in items.items() for reference in of_item]
+    flat = list_plain_texts(items)
     by_item: dict[str, list[Proposal]] = {item: [] for item in items}
     for (item, _), proposals in zip(flat, paraphrase([text for _, text in flat], method), strict=True):
         by_item[item] += [replace(one, text=spell_like_rated(one.text)) for one in proposals]
