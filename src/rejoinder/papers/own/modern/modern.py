@@ -148,8 +148,9 @@ def assemble_modern(
         figures += _ranking_figures(one)
     notes = [*list_modern_notes(measured, figures, plan), *absent]
     if endpoint is not None:
-        figures += list_endpoint_figures(endpoint, plan)
-        notes += list_endpoint_notes(endpoint)
+        of_endpoint = list_endpoint_figures(endpoint, plan)
+        notes += list_endpoint_notes(endpoint, of_endpoint)
+        figures += of_endpoint
     return Reproduction("modern", "Replies by language models", figures, notes)
 
 
