@@ -117,7 +117,11 @@ def likely_tokens(content: str) -> list[dict[str, Any]]:
     before, digit, after = re.split(r"(\d)", content, maxsplit=1)
     lower = {"token": str(int(digit) - 1), "logprob": math.log(1 / 3)}
     score = {"token": digit, "logprob": math.log(2 / 3)}
-    return [{"token": before, "logprob": 0.0}, {**score, "top_logprobs": [score, lower]}, {"token": after, "logprob": 0.0}]
+    return [
+        {"token": before, "logprob": 0.0},
+        {**score, "top_logprobs": [score, lower]},
+        {"token": after, "logprob": 0.0},
+    ]
 
 
 def answer_batch(lines: list[bytes]) -> list[dict[str, Any]]:
