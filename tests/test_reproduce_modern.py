@@ -9,13 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from scipy import stats
 
 from rejoinder.judges import PairComparison
 from rejoinder.judges.pairs import ResponsePair as Asked
 from rejoinder.metric import metric_names, parse
 from rejoinder.papers.base import Figure, Reproduction, reproduction_tables, write_reproduction
-from rejoinder.papers.own.modern import modern
+from rejoinder.papers.own.modern import modern, stored
 from rejoinder.papers.own.modern.measures import (
     SETS,
     DuelSet,
@@ -166,7 +167,9 @@ def test_rank_agreement_is_scipys() -> None:
 def test_made_up_pairs_give_what_was_put_into_them(tmp_path: Path) -> None:
     rows = collect_duels("PandaLM", records(), True)
     judge = Longest()
-    one = modern.measure_preferences(ONE, rows, ["length", "context_overlap"], ["length(unit='characters')"], judge)
+    one = modern.measure_preferences(
+        ONE, rows, ["length", "context_overlap"], ["length(unit='characters')"], judge=judge
+    )
     found = modern.assemble_modern([one], ["Not measured: nup (no such model)."], FEW)
     words = {p.response.id: len(p.response.text.split()) for p in rows.pairs()}
     expected = []
@@ -206,7 +209,7 @@ def test_made_up_pairs_give_what_was_put_into_them(tmp_path: Path) -> None:
 def test_empty_replies_are_left_out_and_not_shown_to_the_judge() -> None:
     rows = DuelSet("x", (duel(["first"], "yes", " "), duel(["first"], "yes", "no", "j")), False)
     judge = Longest()
-    one = modern.measure_preferences(PublishedSet("x", "x", False, 2), rows, ["length"], [], judge)
+    one = modern.measure_preferences(PublishedSet("x", "x", False, 2), rows, ["length"], [], judge=judge)
     assert judge.asked == 1
     assert math.isnan(one.preferences[0].advantages[0])
     assert math.isnan(one.on_sample[-1].advantages[0])
@@ -223,3 +226,43 @@ def test_the_published_pairs_are_read(published: Path) -> None:
     assert (len(panda.duels), len(llmbar.duels)) == (999, 100)
     assert {len(d.choices) for d in panda.duels} == {3}
     assert len({d.first.system for d in panda.duels} | {d.second.system for d in panda.duels}) == 5
+
+
+def test_stored_scores_count_for_what_was_asked_and_with_the_same_metric(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = collect_duels("PandaLM", records(), True)
+    judge = Longest()
+    monkeypatch.setattr(stored, "SLOW", ("length",))
+    monkeypatch.setattr(stored, "open_judge", lambda name: judge)
+    *_, found = stored.compute_scores([rows])
+    assert judge.asked == len(rows.duels)
+    assert stored.list_unknown([rows], found) == []
+    direct = prefer_by_scores(parse("length"), rows, "")
+    again = stored.prefer_by_stored("length", rows, found)
+    np.testing.assert_array_equal(again.advantages, direct.advantages)
+    assert again.note == found.signatures["length"]
+    _, asked = stored.list_choices(rows)
+    monkeypatch.setattr(stored, "_sign", lambda row: None)  # the language model is not here
+    assert stored.compare_by_stored(judge, asked, found) == judge.compare(asked)
+    assert judge.asked == 2 * len(rows.duels)
+    # Other pairs, or another metric, are computed.
+    fewer = rows.only(range(50))
+    assert stored.list_unknown([rows, fewer], found) == ["length"]
+    stored.compare_by_stored(judge, asked[:9], found)
+    assert judge.asked == 2 * len(rows.duels) + 9
+    monkeypatch.setattr(stored, "_sign", lambda row: "another")
+    assert stored.list_unknown([rows], found) == ["length"]
+
+
+def test_stored_scores_survive_a_file_and_an_unknown_one_is_empty(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stored, "SLOW", ("length",))
+    monkeypatch.setattr(stored, "open_judge", lambda name: Longest())
+    monkeypatch.setattr(stored, "PATH", tmp_path / "scores.json.gz")
+    monkeypatch.setattr(stored, "read_duels", lambda one: collect_duels(one.name, records(), one.has_systems))
+    done = CliRunner().invoke(stored.main, [])
+    assert done.exit_code == 0, done.output
+    found = stored.read_stored_scores(tmp_path / "scores.json.gz")
+    assert set(found.values) == {"length", modern.PAIRWISE}
+    assert {len(values) for values in found.values.values()} == {len(SETS)}
+    assert stored.read_stored_scores(tmp_path / "none.json.gz") == stored.StoredScores()

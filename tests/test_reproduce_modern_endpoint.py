@@ -19,6 +19,7 @@ from rejoinder.papers.base import Reproduction, reproduction_tables
 from rejoinder.papers.own.modern import endpoint_judge
 from rejoinder.papers.own.modern.endpoint_judge import (
     ACCURACY,
+    EXPECTED,
     MODEL,
     PAIRWISE,
     SINGLE,
@@ -37,8 +38,9 @@ FEW = BootstrapPlan(n_resamples=50)
 
 
 @pytest.fixture(autouse=True)
-def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     forget_endpoints(monkeypatch)
+    monkeypatch.setattr(endpoint_judge, "STORED", tmp_path / "none.json")
     monkeypatch.setattr(endpoint_judge, "PAIRS", 150)
     monkeypatch.setattr(endpoint_judge, "LABELS", 75)
     monkeypatch.setattr(endpoint_judge, "read_duels", read)
@@ -90,8 +92,12 @@ def test_a_judge_at_an_endpoint_is_measured_and_its_answers_are_enough_afterward
     assert alone.low is not None
     assert both.high - both.low <= alone.high - alone.low
     assert both.low <= rates["all labels"].measured <= both.high
-    [note] = list_endpoint_notes(again)
-    assert "150 LLMBar pairs and 150 PandaLM pairs" in note
+    # This server returns no log-probabilities, so the expected scores are the written ones.
+    assert by_place[ACCURACY, EXPECTED, "PandaLM"].measured == by_place[ACCURACY, SINGLE, "PandaLM"].measured
+    notes = list_endpoint_notes(again, figures)
+    assert "150 LLMBar pairs and 150 PandaLM pairs" in notes[0]
+    assert "makes the same choice in both orders in 100% of 150 pairs" in notes[1]
+    assert "the longer reply on LLMBar (the sample of the judge at an endpoint)" in notes[2]
 
 
 def test_without_endpoint_and_answers_the_rows_say_what_to_do() -> None:
@@ -103,7 +109,19 @@ def test_without_endpoint_and_answers_the_rows_say_what_to_do() -> None:
     assert all(math.isnan(figure.measured) and figure.note == why for figure in figures)
     assert list_endpoint_notes(why) == [why]
     [table] = reproduction_tables(Reproduction("x", "X", figures))
-    assert len(table.rows) == 2
+    assert [row[0] for row in table.rows] == [SINGLE, EXPECTED, PAIRWISE]
+
+
+def likely_tokens(content: str) -> list[dict[str, Any]]:
+    """The tokens of an answer with a score: it is twice as probable as the next lower one, and nothing else is."""
+    before, digit, after = re.split(r"(\d)", content, maxsplit=1)
+    lower = {"token": str(int(digit) - 1), "logprob": math.log(1 / 3)}
+    score = {"token": digit, "logprob": math.log(2 / 3)}
+    return [
+        {"token": before, "logprob": 0.0},
+        {**score, "top_logprobs": [score, lower]},
+        {"token": after, "logprob": 0.0},
+    ]
 
 
 def answer_batch(lines: list[bytes]) -> list[dict[str, Any]]:
@@ -115,8 +133,11 @@ def answer_batch(lines: list[bytes]) -> list[dict[str, Any]]:
         handler: Any = SimpleNamespace(give=lambda status, body, given=given: given.append(body))
         likes_words(handler, request["body"])
         body = json.loads(given[0])
+        [choice] = body["choices"]
         if number == 0:
-            body["choices"][0]["message"]["content"] = "Hard to say."
+            choice["message"]["content"] = "Hard to say."
+        elif "score" in choice["message"]["content"]:
+            choice["logprobs"] = {"content": likely_tokens(choice["message"]["content"])}
         answers.append({"custom_id": request["custom_id"], "response": {"status_code": 200, "body": body}})
     return answers
 
@@ -131,6 +152,11 @@ def test_requests_are_answered_elsewhere_and_the_verdicts_rebuild_the_figures(tm
     verdicts = read_small_verdicts(answers)
     assert list(verdicts.values.values()).count(None) == 1
     assert verdicts.models == ["test-1"]
+    scores = {key: value for key, value in verdicts.values.items() if isinstance(value, float)}
+    lowest = verdicts.asked.judge.rubric.low  # there is no level below it, so its weight is all
+    assert verdicts.expected == {
+        key: pytest.approx(value - (value > lowest) / 3, abs=1e-6) for key, value in scores.items()
+    }
     judged = measure_endpoint_judge(verdicts=verdicts)
     assert not isinstance(judged, str)
     # The file of verdicts has no text, and gives the same figures.

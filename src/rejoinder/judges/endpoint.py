@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -87,10 +87,17 @@ class RemoteJudge:
     format: AnswerFormat = "auto"  # in which the answer is requested; auto: the first that the endpoint takes
     logprobs: bool = False  # take the expected score under the log-probabilities of the score's token
 
-    def rate(self, requests: Sequence[RatingRequest]) -> list[list[float | None]]:
-        """The scores of each reply, one per repeat; None where no answer could be read."""
+    def rate(self, requests: Sequence[RatingRequest], as_written: bool = False) -> list[list[float | None]]:
+        """The scores of each reply, one per repeat; None where no answer could be read.
+
+        ``as_written``: those that the same answers state, whatever the log-probabilities say.
+        """
         self._ask((r for request in requests for r in self.rating_requests(request)), self._has_score)
-        return [[self._rating(r) for r in self.rating_requests(request)] for request in requests]
+        reader = replace(self, logprobs=False) if as_written else self
+        store = self._store()
+        return [
+            [reader._read_rating(store.get_all(r.key)) for r in self.rating_requests(request)] for request in requests
+        ]
 
     def is_open(self, ratings: Sequence[RatingRequest]) -> bool:
         """Whether a request about these replies failed and would be sent again; nothing is sent now."""
@@ -210,9 +217,9 @@ class RemoteJudge:
         with claim_budget(settings, self.model) as budget, store.claim():
             send_requests(asked, settings, store, readable, budget=budget)
 
-    def _rating(self, request: EndpointRequest) -> float | None:
+    def _read_rating(self, answers: Sequence[StoredAnswer]) -> float | None:
         """The score of the first answer that can be read."""
-        scores = (self._read_answer(0, answer).score for answer in self._store().get_all(request.key))
+        scores = (self._read_answer(0, answer).score for answer in answers)
         return next((score for score in scores if score is not None), None)
 
     def _choice(self, request: EndpointRequest) -> Choice | None:

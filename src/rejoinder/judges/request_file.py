@@ -8,7 +8,7 @@ answer is in them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,14 @@ import orjson
 from rejoinder.errors import InputError
 from rejoinder.judges import answer, prompt
 from rejoinder.judges.answer import read_choice, read_score
-from rejoinder.judges.completion import ChatCompletion, parse_chat_completion
+from rejoinder.judges.completion import parse_chat_completion
 from rejoinder.judges.endpoint import RatingRequest, RemoteJudge, swap_choice
+from rejoinder.judges.expected_score import compute_expected_score
 from rejoinder.judges.pairs import PairComparison, ResponsePair
 from rejoinder.judges.protocol import EndpointRequest, RequestStyle, write_request
 
 _URL = "/v1/chat/completions"
+_DECIMALS = 6  # of expected scores
 
 
 @dataclass(frozen=True)
@@ -59,17 +61,21 @@ class AskedRequests:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """The verdicts of a judge on what it was asked: None where an answer could not be read."""
+    """The verdicts of a judge on what it was asked: None where an answer could not be read.
+
+    ``expected`` are the expected scores under the log-probabilities, where the answers have them.
+    """
 
     asked: AskedRequests
     values: Mapping[str, float | str | None]
     models: Sequence[str]  # as the answers name them
+    expected: Mapping[str, float] = field(default_factory=dict)
 
-    def rate(self, requests: Sequence[RatingRequest]) -> list[list[float | None]]:
-        """The scores of each reply, one per repeat."""
+    def rate(self, requests: Sequence[RatingRequest], as_written: bool = False) -> list[list[float | None]]:
+        """The scores of each reply, one per repeat: the expected ones where they are known, or as written."""
         judge = self.asked.judge
-        found: list[list[Any]] = [[self.values[r.key] for r in judge.rating_requests(one)] for one in requests]
-        return found
+        scores: Mapping[str, Any] = self.values if as_written else {**self.values, **self.expected}
+        return [[scores[r.key] for r in judge.rating_requests(one)] for one in requests]
 
     def compare(self, pairs: Sequence[ResponsePair]) -> list[PairComparison]:
         """Which of two replies is better, in both orders."""
@@ -78,7 +84,8 @@ class Verdicts:
 
     def to_json(self) -> str:
         """The verdicts as a file: no texts, digests of what was asked."""
-        content = {**self.asked.describe(), "models": list(self.models), "verdicts": dict(self.values)}
+        verdicts = {"verdicts": dict(self.values), "expected": dict(self.expected)}
+        content = {**self.asked.describe(), "models": list(self.models), **verdicts}
         return orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
 
 
@@ -90,23 +97,23 @@ def read_verdicts(path: Path, asked: AskedRequests) -> Verdicts:
         raise InputError(f"{path}: cannot be read ({error.strerror}); name a file with the judge's answers") from None
     stored = _parse_json(content)
     if isinstance(stored, dict) and "verdicts" in stored:
-        values, models = dict(stored["verdicts"]), list(stored.get("models", ()))
+        found = Verdicts(asked, stored["verdicts"], stored.get("models", ()), stored.get("expected", {}))
     else:
-        values, models = _read_answers(content.splitlines(), path, asked)
+        found = _read_answers(content.splitlines(), path, asked)
     keys = [*asked.by_rating, *asked.by_choice]
-    missing = sum(key not in values for key in keys)
+    missing = sum(key not in found.values for key in keys)
     if missing:
         raise InputError(
             f"{path}: {missing:,} of {len(keys):,} requests have no answer; answer all requests of the present wording"
         )
-    return Verdicts(asked, {key: values[key] for key in keys}, models)
+    expected = {key: found.expected[key] for key in keys if key in found.expected}
+    return replace(found, values={key: found.values[key] for key in keys}, expected=expected)
 
 
-def _read_answers(
-    lines: Iterable[bytes], path: Path, asked: AskedRequests
-) -> tuple[dict[str, float | str | None], list[str]]:
-    ratings, choices = asked.by_rating, asked.by_choice
+def _read_answers(lines: Iterable[bytes], path: Path, asked: AskedRequests) -> Verdicts:
+    ratings, choices, rubric = asked.by_rating, asked.by_choice, asked.judge.rubric
     values: dict[str, float | str | None] = {}
+    expected: dict[str, float] = {}
     models: set[str] = set()
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -120,14 +127,12 @@ def _read_answers(
         completion = parse_chat_completion(orjson.dumps(response.get("body")))
         models |= {completion.model} if completion.model else set()
         if key in ratings:
-            values[key] = _read_score(completion, asked)
+            score = values[key] = read_score(completion.content, rubric, completion.ending).score
+            mean = None if score is None else compute_expected_score(completion, rubric, score)
+            expected |= {} if mean is None else {key: round(mean, _DECIMALS)}
         elif key in choices:
             values[key] = read_choice(completion.content, completion.ending).choice
-    return values, sorted(models)
-
-
-def _read_score(completion: ChatCompletion, asked: AskedRequests) -> float | None:
-    return read_score(completion.content, asked.judge.rubric, completion.ending).score
+    return Verdicts(asked, values, sorted(models), expected)
 
 
 def _parse_json(content: bytes) -> Any:

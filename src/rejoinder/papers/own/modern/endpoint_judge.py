@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -24,11 +24,13 @@ from rejoinder.papers.own.modern.measures import (
     DuelSet,
     MetricPreferences,
     RatedDuel,
+    SetPreferences,
     duel_mean_interval,
     prefer_by_scores,
     read_duels,
     score_decided,
 )
+from rejoinder.papers.own.modern.notes import compare_with_length, describe_chance
 from rejoinder.seeded import stable_shuffle
 from rejoinder.stats.arrays import NAN, Floats
 from rejoinder.stats.bootstrap import BootstrapPlan
@@ -38,26 +40,35 @@ from rejoinder.stats.prediction_powered import powered_mean
 MODEL = "qwen2.5-coder-1.5b"  # its name in the catalog of models; the server must know it, or accept any name
 ACCURACY = "Accuracy where people decided, by a model of 1.5 billion parameters at an endpoint"
 WIN_RATE = "Win rate of one system, from few labels and the judge's pairs"
-SINGLE, PAIRWISE, LENGTH = f"{MODEL}, single ratings", f"{MODEL}, both replies at once", "length"
+SINGLE, EXPECTED = f"{MODEL}, single ratings", f"{MODEL}, single ratings, expected score"
+PAIRWISE = f"{MODEL}, both replies at once"
+ROWS = (SINGLE, EXPECTED, PAIRWISE)
 PAIRS, LABELS, SEED = 200, 100, 16
 NAMES = ("LLMBar", "PandaLM")
 STORED = Path(__file__).parent / "verdicts.json"  # of a server elsewhere, where somebody has answered the requests
+_KIND = " (the sample of the judge at an endpoint)"
 _NOTES = load_notes("own/modern")
 
 
 @dataclass(frozen=True)
 class JudgedSet:
-    """The sample of one set as the judge sees it."""
+    """The sample of one set as the judge sees it; ``expected`` by the expected scores under the log-probabilities."""
 
     sample: DuelSet
     ratings: MetricPreferences
+    expected: MetricPreferences
     comparisons: MetricPreferences
     orders: OrderConsistency
 
+    @property
+    def preferences(self) -> list[MetricPreferences]:
+        """The rows of the judge."""
+        return [self.ratings, self.expected, self.comparisons]
+
 
 def open_small_judge() -> RemoteJudge:
-    """The judge: short answers as plain text, which every server can give."""
-    return RemoteJudge(MODEL, load_rubric("default"), max_tokens=80, format="text")
+    """The judge: short answers as plain text, which every server can give, and log-probabilities, where it has them."""
+    return RemoteJudge(MODEL, load_rubric("default"), max_tokens=80, format="text", logprobs=True)
 
 
 def measure_endpoint_judge(names: Sequence[str] = NAMES, verdicts: Verdicts | None = None) -> list[JudgedSet] | str:
@@ -98,30 +109,35 @@ def judge_set(judge: RemoteJudge | Verdicts, sample: DuelSet) -> JudgedSet:
     """Rate every reply of a sample by itself, then compare every pair in both orders."""
     places = _find_spoken(sample)
     duels = [sample.duels[i] for i in places]
-    requests = _list_ratings(duels)
-    rated = dict(zip(requests, judge.rate(list(requests.values())), strict=True))
-    scores = {name: NAN if scores[0] is None else float(scores[0]) for name, scores in rated.items()}
-    differences = np.full(len(sample.duels), NAN)
-    differences[places] = [scores[duel.first.id] - scores[duel.second.id] for duel in duels]
+    ratings = _list_ratings(duels)
+    written, expected = (_subtract_ratings(judge, ratings, duels, as_written) for as_written in (True, False))
     compared: list[PairComparison] = judge.compare(_list_pairs(duels))
-    advantages = np.full(len(sample.duels), NAN)
-    advantages[places] = [one.advantage for one in compared]
-    return JudgedSet(
-        sample,
-        MetricPreferences(SINGLE, differences),
-        MetricPreferences(PAIRWISE, advantages),
-        order_consistency(compared),
-    )
+    rows = {SINGLE: written, EXPECTED: expected, PAIRWISE: [one.advantage for one in compared]}
+    preferences = []
+    for row, values in rows.items():
+        advantages = np.full(len(sample.duels), NAN)
+        advantages[places] = values
+        preferences.append(MetricPreferences(row, advantages))
+    return JudgedSet(sample, *preferences, order_consistency(compared))
+
+
+def _subtract_ratings(
+    judge: RemoteJudge | Verdicts, ratings: Mapping[str, RatingRequest], duels: Sequence[RatedDuel], as_written: bool
+) -> list[float]:
+    """The rating of the first reply of each duel minus that of the second."""
+    rated = judge.rate(list(ratings.values()), as_written)
+    scores = {name: NAN if one[0] is None else float(one[0]) for name, one in zip(ratings, rated, strict=True)}
+    return [scores[duel.first.id] - scores[duel.second.id] for duel in duels]
 
 
 def list_endpoint_figures(judged: Sequence[JudgedSet] | str, plan: BootstrapPlan) -> list[Figure]:
     """The figures of the judge; without a measurement, rows without numbers that say so."""
     if isinstance(judged, str):
-        return [Figure(ACCURACY, row, one.name, None, NAN, note=judged) for row in (SINGLE, PAIRWISE) for one in SETS]
+        return [Figure(ACCURACY, row, one.name, None, NAN, note=judged) for row in ROWS for one in SETS]
     figures = []
     for one in judged:
         length = prefer_by_scores(parse("length"), one.sample, "")
-        for preferences in (one.ratings, one.comparisons, length):
+        for preferences in (*one.preferences, length):
             values = score_decided(preferences, one.sample)
             at = duel_mean_interval(values, [duel.item.id for duel in one.sample.duels], plan)
             row, name = preferences.row, one.sample.name
@@ -138,13 +154,22 @@ def list_endpoint_figures(judged: Sequence[JudgedSet] | str, plan: BootstrapPlan
     return figures
 
 
-def list_endpoint_notes(judged: Sequence[JudgedSet] | str) -> list[str]:
-    """How the figures were measured, or why they were not."""
+def list_endpoint_notes(judged: Sequence[JudgedSet] | str, figures: Sequence[Figure] = ()) -> list[str]:
+    """How the figures were measured and what they show, or why they were not measured."""
     if isinstance(judged, str):
         return [judged]
     sizes = " and ".join(f"{len(one.sample.duels)} {one.sample.name} pairs" for one in judged)
-    unread = sum(int(np.isnan(one.comparisons.advantages).sum()) for one in judged)
-    return [_NOTES.text("endpoint", model=MODEL, sizes=sizes, unread=unread, labels=LABELS)]
+    unread = sum(int(np.isnan(one.comparisons.advantages[_find_spoken(one.sample)]).sum()) for one in judged)
+    notes = [_NOTES.text("endpoint", model=MODEL, sizes=sizes, unread=unread, labels=LABELS)]
+    for one in judged:
+        known = one.ratings.advantages[~np.isnan(one.ratings.advantages)]
+        equal, name = float(np.mean(known == 0)) if len(known) else NAN, one.sample.name
+        orders = {"same": one.orders.same, "first": one.orders.first_position, "pairs": one.orders.n}
+        notes.append(_NOTES.text("endpoint set", model=MODEL, name=name, equal=equal, n=len(known), **orders))
+        rows = replace(one.sample, name=f"{name}{_KIND}")
+        length = prefer_by_scores(parse("length"), rows, "")
+        notes.append(compare_with_length(SetPreferences(rows, [length, *one.preferences], rows, [])))
+    return [*notes, *describe_chance(figures, ACCURACY, _KIND)]
 
 
 def _win_rate_figures(one: JudgedSet) -> list[Figure]:

@@ -131,20 +131,27 @@ class SetPreferences:
     orders: OrderConsistency | None = None
 
 
-def prefer_by_scores(metric: Metric, rows: DuelSet, note: str) -> MetricPreferences:
-    """Return the differences of the two replies' scores; without a direction, higher counts as better."""
+def prefer_by_scores(
+    metric: Metric, rows: DuelSet, note: str, scores: Sequence[float] | None = None
+) -> MetricPreferences:
+    """Return the differences of the two replies' scores; without a direction, higher counts as better.
+
+    ``scores`` are those of the pairs where they are known; they are computed otherwise.
+    """
     sign = -1.0 if metric.higher_is_better is False else 1.0
-    scores = np.array(score_pairs(metric, rows.pairs()), float)
-    return MetricPreferences(str(metric), sign * _subtract_scores(scores, rows), note)
+    known = np.array(score_pairs(metric, rows.pairs()) if scores is None else scores, float)
+    return MetricPreferences(str(metric), sign * _subtract_scores(known, rows), note)
 
 
-def prefer_without_length(metric: Metric, rows: DuelSet, note: str) -> MetricPreferences:
+def prefer_without_length(
+    metric: Metric, rows: DuelSet, note: str, scores: Sequence[float] | None = None
+) -> MetricPreferences:
     """Return the differences of what the length of the replies does not explain of their scores, higher as better."""
     pairs = rows.pairs()
-    scores = np.array(score_pairs(metric, pairs), float)
+    known = np.array(score_pairs(metric, pairs) if scores is None else scores, float)
     lengths = np.log1p(np.array(score_pairs(parse("length"), pairs), float))
     folds = np.array([stable_hash("length", pair.item.id) % FOLDS for pair in pairs])
-    residuals = regress_out(scores, lengths, folds)
+    residuals = regress_out(known, lengths, folds)
     return MetricPreferences(f"{metric}{WITHOUT_LENGTH}", _subtract_scores(residuals, rows), note)
 
 

@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 
 from rejoinder.judges.factory import EMBEDDED, Judge, open_judge
-from rejoinder.judges.pairs import ResponsePair as Asked
 from rejoinder.judges.pairs import order_consistency
 from rejoinder.metric import parse, signature
 from rejoinder.papers.base import Figure, Reproduction
@@ -52,7 +51,18 @@ from rejoinder.papers.own.modern.measures import (
     strength_by_system,
 )
 from rejoinder.papers.own.modern.notes import list_modern_notes
+from rejoinder.papers.own.modern.stored import (
+    SLOW,
+    StoredScores,
+    compare_by_stored,
+    draw_places,
+    list_choices,
+    list_unknown,
+    prefer_by_stored,
+    read_stored_scores,
+)
 from rejoinder.papers.own.relevance.relevance import split_usable
+from rejoinder.scoring.api import score_pairs
 from rejoinder.stats.arrays import NAN, Floats
 from rejoinder.stats.bootstrap import BootstrapPlan
 
@@ -72,10 +82,7 @@ SPECS = (
     "grade",
     "dynaeval",
 )
-# These read every reply with a language model, so they are measured on a sample.
-SLOW = ("norm_prob", "fed", "judge")
-SEED = 6
-DEFAULT_PLAN = BootstrapPlan()
+DEFAULT_PLAN, NONE_STORED = BootstrapPlan(), StoredScores()
 
 
 def reproduce(metrics: Sequence[str] | None = None, answers: Path | None = None) -> Reproduction:
@@ -86,11 +93,18 @@ def reproduce(metrics: Sequence[str] | None = None, answers: Path | None = None)
     verdicts = None if answers is None else read_small_verdicts(answers)
     endpoint = None if metrics is not None else measure_endpoint_judge(verdicts=verdicts)  # first: it can be continued
     fast, absent = split_usable(SPECS if metrics is None else metrics)
-    slow, missing = split_usable(SLOW) if metrics is None else ([], [])
-    judge = open_judge(EMBEDDED) if str(parse("judge")) in slow else None
-    measured = [measure_preferences(one, read_duels(one), fast, slow, judge) for one in SETS]
+    stored, sets = read_stored_scores(), [(one, read_duels(one)) for one in SETS]
+    slow, missing = _split_slow(sets, stored) if metrics is None else ([], [])
+    measured = [measure_preferences(one, rows, fast, slow, stored) for one, rows in sets]
     found = assemble_modern(measured, [*absent, *missing], endpoint=endpoint)
     return found if verdicts is None else replace(found, files={"verdicts.json": verdicts.to_json()})
+
+
+def _split_slow(sets: Sequence[tuple[PublishedSet, DuelSet]], stored: StoredScores) -> tuple[list[str], list[str]]:
+    """The slow specs whose scores are stored or can be computed here, and a sentence on each other one."""
+    unknown = list_unknown([rows.only(draw_places(one, rows)) for one, rows in sets], stored)
+    able, absent = split_usable(unknown)
+    return [spec for spec in SLOW if spec not in unknown or spec in able], absent
 
 
 def list_requests() -> Iterator[bytes]:
@@ -99,23 +113,33 @@ def list_requests() -> Iterator[bytes]:
 
 
 def measure_preferences(
-    published: PublishedSet, rows: DuelSet, fast: Sequence[str], slow: Sequence[str], judge: Judge | None
+    published: PublishedSet,
+    rows: DuelSet,
+    fast: Sequence[str],
+    slow: Sequence[str],
+    stored: StoredScores = NONE_STORED,
+    judge: Judge | None = None,
 ) -> SetPreferences:
-    """Score one set's replies with every spec, and have the judge compare the sample in both orders."""
+    """Score one set's replies with every spec, and have the judge compare the sample in both orders.
+
+    ``stored`` are the scores of slow specs that are known; the judge is the embedded one where the specs have it.
+    """
     preferences = []
     for metric in map(parse, fast):
-        preferences.append(prefer_by_scores(metric, rows, signature(metric)))
+        scores = score_pairs(metric, rows.pairs())
+        preferences.append(prefer_by_scores(metric, rows, signature(metric), scores))
         if str(metric) == "aptness":
-            preferences.append(prefer_without_length(metric, rows, f"residuals of {signature(metric)}"))
-    places = rows.drawn(published.sample, SEED)
+            note = f"residuals of {signature(metric)}"
+            preferences.append(prefer_without_length(metric, rows, note, scores))
+    places = draw_places(published, rows)
     sample = rows.only(places)
     on_sample = [replace(published, advantages=published.advantages[places]) for published in preferences]
-    on_sample += [prefer_by_scores(metric, sample, signature(metric)) for metric in map(parse, slow)]
+    on_sample += [prefer_by_stored(spec, sample, stored) for spec in slow]
+    judge = open_judge(EMBEDDED) if judge is None and "judge" in slow else judge
     if judge is None:
         return SetPreferences(rows, preferences, sample, on_sample)
-    indexes = [i for i, duel in enumerate(sample.duels) if duel.first.text.strip() and duel.second.text.strip()]
-    duels = [sample.duels[i] for i in indexes]
-    compared = judge.compare([Asked(d.item.context, d.first.text, d.second.text) for d in duels])
+    indexes, asked = list_choices(sample)
+    compared = compare_by_stored(judge, asked, stored)
     advantages = np.full(len(sample.duels), NAN)
     advantages[indexes] = [comparison.advantage for comparison in compared]
     on_sample.append(MetricPreferences(PAIRWISE, advantages, "the mean log-odds of both orders"))
@@ -148,8 +172,9 @@ def assemble_modern(
         figures += _ranking_figures(one)
     notes = [*list_modern_notes(measured, figures, plan), *absent]
     if endpoint is not None:
-        figures += list_endpoint_figures(endpoint, plan)
-        notes += list_endpoint_notes(endpoint)
+        of_endpoint = list_endpoint_figures(endpoint, plan)
+        notes += list_endpoint_notes(endpoint, of_endpoint)
+        figures += of_endpoint
     return Reproduction("modern", "Replies by language models", figures, notes)
 
 

@@ -46,7 +46,7 @@ def list_modern_notes(
                 "position", row=PAIRWISE, name=one.rows.name, same=orders.same, n=orders.n, first=orders.first_position
             )
     for one in measured:
-        yield from _compare_with_length(one)
+        yield compare_with_length(one)
     yield from _describe_rankings(figures)
     yield from _describe_transfer(figures)
 
@@ -60,7 +60,7 @@ def _describe_people(rows: DuelSet) -> str:
     return _NOTES.text("people", name=rows.name, n=n, decided=n_decided, first=share, tied=tied, split=split)
 
 
-def _compare_with_length(one: SetPreferences) -> Iterator[str]:
+def compare_with_length(one: SetPreferences) -> str:
     """Every row that is clearly better or worse than choosing the longer reply, on the same pairs."""
     values_by_row = {f.row: score_decided(f, one.sample) for f in one.on_sample}
     values_by_row |= {f.row: score_decided(f, one.rows) for f in one.preferences}
@@ -80,7 +80,7 @@ def _compare_with_length(one: SetPreferences) -> Iterator[str]:
             better.append(text)
         elif at.high < 0:
             worse.append(text)
-    yield _NOTES.text(
+    return _NOTES.text(
         "length", name=one.rows.name, better=", ".join(better) or "none", worse=", ".join(worse) or "none"
     )
 
@@ -92,14 +92,18 @@ def _length_scores(one: SetPreferences, rows: DuelSet) -> Floats | None:
 
 def _describe_transfer(figures: Sequence[Figure]) -> Iterator[str]:
     """Which rows cannot be told from chance, and what that means."""
-    for table in (ACCURACY, SAMPLE):
-        for column in dict.fromkeys(f.column for f in figures if f.table == table):
-            in_column = [f for f in figures if f.table == table and f.column == column and f.row != PEOPLE]
-            chance = [f.row for f in in_column if f.low is not None and f.high is not None and f.low <= 0.5 <= f.high]
-            if chance:
-                where = column if table == ACCURACY else f"{column} (sample)"
-                yield _NOTES.text("chance", set=where, rows=", ".join(chance))
+    yield from describe_chance(figures, ACCURACY)
+    yield from describe_chance(figures, SAMPLE, " (sample)")
     yield _NOTES.text("transfer")
+
+
+def describe_chance(figures: Sequence[Figure], table: str, kind: str = "") -> Iterator[str]:
+    """Which rows of a table cannot be told from chance, for each set; ``kind`` is written after the set's name."""
+    for column in dict.fromkeys(f.column for f in figures if f.table == table):
+        in_column = [f for f in figures if f.table == table and f.column == column and f.row != PEOPLE]
+        chance = [f.row for f in in_column if f.low is not None and f.high is not None and f.low <= 0.5 <= f.high]
+        if chance:
+            yield _NOTES.text("chance", set=f"{column}{kind}", rows=", ".join(chance))
 
 
 def _describe_rankings(figures: Sequence[Figure]) -> Iterator[str]:
