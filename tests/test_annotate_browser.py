@@ -287,7 +287,7 @@ def test_a_page_works_without_its_script(browser: Any, tmp_path: Path) -> None:
 def test_the_owner_goes_through_the_units_of_a_filter_and_decides(browser: Any, tmp_path: Path) -> None:
     path = write_project(tmp_path, items=3, extra="comments = true")
     with serving(path, "--raters", "ann") as (url, links, _):
-        with httpx.Client(follow_redirects=True) as client:
+        with httpx.Client(follow_redirects=True, timeout=60) as client:
             client.get(links["ann"])
             for _number in range(3):
                 form = answered(client.get(url + "/work").text)
