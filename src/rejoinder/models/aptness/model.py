@@ -6,9 +6,10 @@ Contexts are lists of utterances, oldest first. A blank context or reply has no 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -119,7 +120,7 @@ class AptnessModel:
         if "_cross" in vars(self):
             return
         with ThreadPoolExecutor(2) as pool:
-            opened = [pool.submit(lambda: self._cross)]
+            opened: list[Future[Any]] = [pool.submit(lambda: self._cross)]
             _ = self._tokenizer  # of both the heads and the encoder, so before either
             opened.append(pool.submit(lambda: self._bi))
             _ = self.encoder
