@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.metrics._token_pairs import Numbers, TokenPairs
+from rejoinder.text.token_numbers import SPREAD
 
 Ngram: TypeAlias = tuple[str, ...]
 _BITS = 63
@@ -38,13 +39,13 @@ def count_matches(pairs: TokenPairs, n: int) -> Numbers:
     of order n can match only where both of its (n-1)-grams did: usually there are few.
     """
     matches = np.zeros((len(pairs.indices), n), np.int64)
-    pair_of_text = np.repeat(np.arange(len(pairs.indices)), pairs.n_texts)
-    text_at = np.repeat(np.arange(len(pairs.lengths)), pairs.lengths + 1)  # a place is free after each text
     is_reply = np.zeros(len(pairs.lengths), np.bool_)
     is_reply[pairs.replies] = True
-    texts = np.repeat(np.arange(len(pairs.lengths)), pairs.lengths)
-    places = np.arange(len(texts)) + texts
-    grams = pair_of_text[texts] * (pairs.numbers.max(initial=0) + 1) + pairs.numbers
+    pair_of_text = np.repeat(np.arange(len(matches)), pairs.n_texts)
+    text_at = np.repeat(np.arange(len(is_reply)), pairs.lengths + 1)  # one place is free after each text
+    grams = np.repeat(pair_of_text * (pairs.numbers.max(initial=0) + 1), pairs.lengths) + pairs.numbers
+    places = _places_in_common(grams, np.repeat(is_reply, pairs.lengths))
+    grams, places = grams[places], np.flatnonzero(np.diff(text_at, append=-1) == 0)[places]
     for order in range(n):
         if not len(grams):
             break
@@ -53,6 +54,18 @@ def count_matches(pairs: TokenPairs, n: int) -> Numbers:
         matches[:, order] = np.bincount(owners, runs.matches, len(matches))
         grams, places = _longer_grams(runs)
     return matches
+
+
+def _places_in_common(grams: Numbers, in_reply: NDArray[np.bool_]) -> Numbers:
+    """Return the places of the words that the reply and a reference share, and of a few others."""
+    bits = len(grams).bit_length() + 3
+    slots = (grams.astype(np.uint64) * SPREAD >> np.uint64(64 - bits)).astype(np.int64)
+    replies, references = np.flatnonzero(in_reply), np.flatnonzero(~in_reply)
+    for _ in range(2):  # the references' words that are in the slot of one of the reply's, then the other way round
+        known = np.zeros(2**bits, np.bool_)
+        known[slots[replies]] = True
+        replies, references = references[known[slots[references]]], replies
+    return np.concatenate([references, replies])
 
 
 def _match_grams(grams: Numbers, places: Numbers, text_at: Numbers, is_reply: NDArray[np.bool_]) -> _GramRuns:

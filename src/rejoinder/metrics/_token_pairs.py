@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -13,7 +14,9 @@ from rejoinder.text.tokens import TokenizerName
 from rejoinder.types import Pair
 
 Numbers: TypeAlias = NDArray[np.int64]
-_CHARACTERS = 2**17  # of texts processed together: more would not fit into the processor's cache
+# Processed together: more would not fit into the processor's cache.
+_PAIRS = 512
+_CHARACTERS = 2**19
 
 
 class TokenPairs(NamedTuple):
@@ -36,35 +39,37 @@ class TokenPairs(NamedTuple):
 
 def token_pairs(pairs: Sequence[Pair], tokenizer: TokenizerName, lowercase: bool) -> Iterator[TokenPairs]:
     """Yield the tokens of pairs, some pairs at a time."""
-    begin = 0
-    texts: list[str] = []
-    n_texts: list[int] = []
-    size = 0
-    for index, pair in enumerate(pairs):
-        own = [pair.response.text, *[reference.text for reference in pair.item.references]]
-        texts += own
-        n_texts.append(len(own))
-        size += sum(map(len, own))
-        if size > _CHARACTERS or index + 1 == len(pairs):
-            yield _number_texts(texts, np.array(n_texts), begin, tokenizer, lowercase)
-            begin, texts, n_texts, size = index + 1, [], [], 0
+    for begin in range(0, len(pairs), _PAIRS):
+        texts = [[p.response.text, *[r.text for r in p.item.references]] for p in pairs[begin : begin + _PAIRS]]
+        yield from _number_texts(texts, begin, tokenizer, lowercase)
 
 
 def _number_texts(
-    texts: list[str], n_texts: Numbers, begin: int, tokenizer: TokenizerName, lowercase: bool
-) -> TokenPairs:
-    distinct = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+    pair_texts: Sequence[Sequence[str]], begin: int, tokenizer: TokenizerName, lowercase: bool
+) -> Iterator[TokenPairs]:
+    texts = [*chain.from_iterable(pair_texts)]
+    if len(pair_texts) > 1 and sum(map(len, texts)) > _CHARACTERS:
+        half = len(pair_texts) // 2
+        yield from _number_texts(pair_texts[:half], begin, tokenizer, lowercase)
+        yield from _number_texts(pair_texts[half:], begin + half, tokenizer, lowercase)
+        return
+    distinct = dict.fromkeys(texts)
     numbers, lengths = number_tokens([*distinct], tokenizer, lowercase)
-    places = np.fromiter(map(distinct.__getitem__, texts), np.int64, len(texts))
+    places = np.arange(len(texts))
+    if len(distinct) < len(texts):
+        number_of = {text: number for number, text in enumerate(distinct)}
+        places = np.array([number_of[text] for text in texts])
     # A pair is left out as a whole if its reply or all of its references are empty.
-    is_text = lengths[places] > 0
+    n_texts = np.array([*map(len, pair_texts)])
     replies = np.cumsum(n_texts) - n_texts
+    is_text = lengths[places] > 0
     is_pair = is_text[replies] & (np.add.reduceat(is_text, replies, dtype=np.int64) > 1)
     is_text &= np.repeat(is_pair, n_texts)
-    kept = places[is_text]
-    own = np.add.reduceat(is_text, replies, dtype=np.int64)[is_pair]
-    if len(kept) < len(distinct) or len(kept) < len(texts) or len(texts) > len(distinct):
+    if len(distinct) < len(texts) or not is_text.all():
+        places = places[is_text]
         begins = np.cumsum(lengths) - lengths
-        lengths, begins = lengths[kept], begins[kept]
-        numbers = numbers[np.repeat(begins - (np.cumsum(lengths) - lengths), lengths) + np.arange(lengths.sum())]
-    return TokenPairs(begin + np.flatnonzero(is_pair), np.cumsum(own) - own, numbers, lengths)
+        lengths, begins = lengths[places], begins[places]
+        numbers = numbers[np.repeat(begins - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())]
+        n_texts = np.add.reduceat(is_text, replies, dtype=np.int64)[is_pair]
+        replies = np.cumsum(n_texts) - n_texts
+    yield TokenPairs(begin + np.flatnonzero(is_pair), replies, numbers, lengths)

@@ -6,6 +6,8 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from rejoinder.metric import NAN, Metric
 from rejoinder.metrics._bleu import Smoothing, bleu, orders_needed
 from rejoinder.metrics._ngram import closest_lengths, count_matches
@@ -47,13 +49,14 @@ class Bleu(Metric):
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the BLEU of each response against its item's references."""
-        scores = [NAN] * len(pairs)
+        n, smoothing = self.n, self.smoothing
+        scores = np.full(len(pairs), NAN)
         for block in token_pairs(pairs, self.tokenizer, self.lowercase):
-            matches = map(tuple, count_matches(block, orders_needed(self.n, self.smoothing)).tolist())
-            lengths = block.lengths[block.replies].tolist(), closest_lengths(block).tolist()
-            for index, *counts in zip(block.indices.tolist(), matches, *lengths, strict=True):
-                scores[index] = _bleu_of_counts(*counts, self.n, self.smoothing)
-        return scores
+            matches = count_matches(block, orders_needed(n, smoothing)).tolist()
+            counts = zip(matches, block.lengths[block.replies].tolist(), closest_lengths(block).tolist(), strict=True)
+            scores[block.indices] = [_bleu_of_counts(tuple(m), *lengths, n, smoothing) for m, *lengths in counts]
+        found: list[float] = scores.tolist()
+        return found
 
     def details(self) -> dict[str, str]:
         """Return the version of the tokeniser's package."""

@@ -85,10 +85,10 @@ def _common_lengths(pairs: TokenPairs) -> Numbers:
 
 
 def _as_characters(numbers: Numbers) -> str | list[int]:
-    """Return numbers as the characters with these code points, which are compared the fastest."""
-    if numbers.max(initial=0) > sys.maxunicode:
+    """Return numbers from 0 as characters with these code points, plus 1: strings are compared the fastest."""
+    if numbers.max(initial=0) >= sys.maxunicode:
         return numbers.tolist()
-    return numbers.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+    return str((numbers + 1).astype(np.uint32).view(f"U{len(numbers)}")[0]) if len(numbers) else ""
 
 
 def _f_measure(precision: Floats, recall: Floats, beta: float) -> Floats:

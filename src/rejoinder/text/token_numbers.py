@@ -8,7 +8,7 @@ ends are tokenised one by one, and their tokens joined by spaces.
 from __future__ import annotations
 
 import string
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -23,92 +23,102 @@ _GAP, _WORD, _MARK, _HARD = range(4)  # of a byte: between tokens, part of one, 
 _WIDTH = 8
 _MASKS = np.array([2 ** (8 * n) - 1 for n in range(_WIDTH + 1)], np.uint64)
 _LONG = 0xFF << 56  # UTF-8 has no such byte
-_NUL = b"\xfe"  # nor this one: it stands for NUL, which would look like the end of a short token
+_NUL = 0xFE  # nor this one: it stands for NUL, which would look like the end of a short token
+SPREAD = np.uint64(0x9E3779B97F4A7C15)  # multiplied by it, similar numbers differ in their highest bits
 
 
 class TokenNumbers(NamedTuple):
-    """The tokens of texts, one text after the other, and how many each has; equal tokens have equal numbers from 0."""
+    """The tokens of texts, one text after the other, and how many each has; equal tokens have equal numbers."""
 
     numbers: Numbers
     lengths: Numbers
 
 
 def number_tokens(texts: Sequence[str], tokenizer: TokenizerName = "13a", lowercase: bool = True) -> TokenNumbers:
-    """Return the tokens of texts: those of ``tokenize``, with a number in the place of each."""
-    if not texts:
-        return TokenNumbers(np.zeros(0, np.int64), np.zeros(0, np.int64))
-    kinds, tokens_of = _KINDS[tokenizer], get_tokenizer(tokenizer, lowercase)
-    lowercase = lowercase or tokenizer == "rouge"
-    encoded = [text.encode() if text.isascii() else b"" for text in texts]
-    raw, starts = _join(encoded, lowercase)
-    kind = kinds[raw]
-    is_hard = np.array([not text.isascii() for text in texts]) | (np.maximum.reduceat(kind, starts) == _HARD)
+    """Return the tokens of texts: those of ``tokenize``, with a number in the place of each.
+
+    The numbers are not negative and below some small multiple of the number of tokens.
+    """
+    kinds, lowercase = _KINDS[tokenizer], lowercase or tokenizer == "rouge"
+    is_ascii = [*map(str.isascii, texts)]
+    plain = texts if all(is_ascii) else [text if known else "" for text, known in zip(texts, is_ascii, strict=True)]
+    joined, starts = _join_texts(" ".join([*plain, ""]).encode(), map(len, plain), lowercase)
+    kind = joined.translate(kinds)
+    is_hard = ~np.array(is_ascii, np.bool_)
+    if _HARD in kind:
+        is_hard[np.searchsorted(starts, np.flatnonzero(_as_array(kind) == _HARD), side="right") - 1] = True
     if is_hard.any():
-        for i in np.flatnonzero(is_hard).tolist():
-            encoded[i] = " ".join(tokens_of(texts[i])).encode("utf-8", "surrogatepass")
-        raw, starts = _join(encoded, lowercase)
-        most = np.where(is_hard, np.uint8(_WORD), np.uint8(_HARD))
-        kind = np.minimum(kinds[raw], np.repeat(most, np.diff(starts, append=len(raw))))
-    begins, ends = _token_bounds(kind)
-    firsts = np.searchsorted(begins, starts)
-    return TokenNumbers(_number_keys(_token_keys(raw, begins, ends)), np.diff(firsts, append=len(begins)))
+        tokens_of = get_tokenizer(tokenizer, lowercase)
+        spaced = [
+            " ".join(tokens_of(text)).encode("utf-8", "surrogatepass") if hard else text.encode()
+            for text, hard in zip(texts, is_hard.tolist(), strict=True)
+        ]
+        joined, starts = _join_texts(b" ".join([*spaced, b""]), map(len, spaced), lowercase)
+        most = np.repeat(np.where(is_hard, np.uint8(_WORD), np.uint8(_HARD)), np.diff(starts, append=len(joined)))
+        begins, ends = _token_bounds(np.minimum(_as_array(joined.translate(kinds)), most))
+    else:
+        begins, ends = _token_bounds(_as_array(kind))
+    lengths = np.diff(np.searchsorted(begins, starts), append=len(begins))
+    return TokenNumbers(_number_keys(_token_keys(joined, begins, ends)), lengths)
 
 
-def _join(encoded: Sequence[bytes], lowercase: bool) -> tuple[_Bytes, Numbers]:
+def _join_texts(joined: bytes, lengths: Iterable[int], lowercase: bool) -> tuple[bytes, Numbers]:
     """Return the bytes of all texts, each followed by a space, and where each text begins."""
-    joined = b" ".join([*encoded, b""]).replace(b"\0", _NUL)
-    lengths = np.fromiter(map(len, encoded), np.int64, len(encoded)) + 1
-    return np.frombuffer(joined.lower() if lowercase else joined, np.uint8), np.cumsum(lengths) - lengths
+    ends = np.cumsum(np.fromiter(lengths, np.int64) + 1)
+    return joined.translate(_LOWER if lowercase else _SAME), np.concatenate([[0], ends[:-1]])[: len(ends)]
+
+
+def _as_array(joined: bytes) -> _Bytes:
+    return np.frombuffer(joined, np.uint8)
 
 
 def _token_bounds(kind: _Bytes) -> tuple[Numbers, Numbers]:
     """Return where each token begins and ends; the last byte is a gap."""
-    changes = kind[1:] != kind[:-1]
-    is_mark = kind == _MARK
-    begin = is_mark | (kind == _WORD)
-    end = begin.copy()
-    begin[1:] &= changes | is_mark[1:]
-    end[:-1] &= changes | is_mark[:-1]
-    return np.flatnonzero(begin), np.flatnonzero(end) + 1
+    is_token, is_edge = kind != _GAP, kind == _MARK
+    is_edge[1:] |= kind[1:] != kind[:-1]
+    is_edge[:1] = True
+    return np.flatnonzero(is_edge & is_token), np.flatnonzero(is_edge[1:] & is_token[:-1]) + 1
 
 
-def _token_keys(raw: _Bytes, begins: Numbers, ends: Numbers) -> NDArray[np.uint64]:
+def _token_keys(joined: bytes, begins: Numbers, ends: Numbers) -> NDArray[np.uint64]:
     """Return an integer for each token: its bytes, or a number of its own if there are more than eight."""
-    padded = np.concatenate([raw, np.zeros(_WIDTH, np.uint8)])
-    windows = np.ndarray((len(raw) + 1,), "<u8", padded, strides=(1,))
+    windows = np.ndarray((len(joined) + 1,), "<u8", joined + bytes(_WIDTH), strides=(1,))
     lengths = ends - begins
-    keys = windows[begins] & _MASKS[np.minimum(lengths, _WIDTH)]
+    keys = windows[begins] & _MASKS.take(lengths, mode="clip")
     long = np.flatnonzero(lengths > _WIDTH)
     if len(long):
-        data, numbers = raw.tobytes(), dict[bytes, int]()
+        numbers = dict[bytes, int]()
         bounds = zip(begins[long].tolist(), ends[long].tolist(), strict=True)
-        keys[long] = [_LONG | numbers.setdefault(data[begin:end], len(numbers)) for begin, end in bounds]
+        keys[long] = [_LONG | numbers.setdefault(joined[begin:end], len(numbers)) for begin, end in bounds]
     return keys
 
 
 def _number_keys(keys: NDArray[np.uint64]) -> Numbers:
-    order = np.argsort(keys)
-    ordered = keys[order]
-    is_new = np.ones(len(keys), np.int64)
-    is_new[1:] = ordered[1:] != ordered[:-1]
-    numbers = np.empty(len(keys), np.int64)
-    numbers[order] = np.cumsum(is_new) - 1
-    return numbers
+    """Return a number for each key: its slot in a table; those whose slot another key has are sorted and counted."""
+    bits = len(keys).bit_length() + 1
+    slots = (keys * SPREAD >> np.uint64(64 - bits)).astype(np.int64)
+    table = np.empty(2**bits, np.uint64)
+    table[slots] = keys
+    others = np.flatnonzero(table[slots] != keys)
+    slots[others] = 2**bits + np.unique(keys[others], return_inverse=True)[1]
+    return slots
 
 
-def _byte_kinds(**kinds: str) -> _Bytes:
-    table = np.full(256, _WORD, np.uint8)
-    for kind, characters in kinds.items():
-        table[list(characters.encode())] = {"gaps": _GAP, "marks": _MARK, "hard": _HARD}[kind]
-    table[_NUL[0]] = table[0]
-    return table
+def _byte_kinds(gaps: str, marks: str = "", hard: str = "") -> bytes:
+    """Return the kind of each byte, for ``bytes.translate``."""
+    kinds = dict.fromkeys(range(256), _WORD)
+    for kind, signs in ((_GAP, gaps), (_MARK, marks), (_HARD, hard)):
+        kinds |= dict.fromkeys(signs.encode(), kind)
+    return bytes((kinds | {_NUL: kinds[0]}).values())
 
 
 _ASCII = [chr(code) for code in range(128)]
 _SPACES = "".join(sign for sign in _ASCII if sign.isspace())
 _OTHERS = "".join(sign for sign in _ASCII if not sign.isalnum())
 _SIGNS = "".join(set(string.punctuation) - set("-.,?!'"))
-_KINDS: dict[TokenizerName, _Bytes] = {
+_SAME = bytes([_NUL, *range(1, 256)])
+_LOWER = _SAME.lower()
+_KINDS: dict[TokenizerName, bytes] = {
     "whitespace": _byte_kinds(gaps=_SPACES),
     "13a": _byte_kinds(gaps=_SPACES, marks=".,?!", hard=f"\n{string.digits}{_SIGNS}"),
     "words": _byte_kinds(gaps=_OTHERS, hard="'"),
