@@ -117,10 +117,10 @@ class Bm25Index:
         """Return the best hits of each query, best first; see ``base.Index``."""
         check_search_arguments(queries, k, exclude_dialogues)
         allowed = PassageFilter(self._passages, split, only_dialogues)
+        mask = allowed.mask if allowed.is_limited else None
         hits = []
         for query, excluded in zip(queries, exclude_dialogues or [()] * len(queries), strict=True):
-            with allowed.without(excluded) as mask:
-                numbers, scores = self._matrix.nearest(self._words(query), k, mask)
+            numbers, scores = self._matrix.nearest(self._words(query), k, mask, allowed.ranges(excluded))
             hits.append(self._passages.best(numbers, scores, k))
         return hits
 

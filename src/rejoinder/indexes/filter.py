@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ class PassageFilter:
 
     def __init__(self, passages: PassageStore, split: str | None, only_dialogues: Collection[str] | None) -> None:
         self._passages = passages
-        self.mask: NDArray[np.float32] = np.zeros(len(passages), np.float32)
+        self.is_limited = split is not None or only_dialogues is not None
         if split is not None:
             if split not in passages.split_names:
                 known = [name for name in passages.split_names if name is not None]
@@ -27,6 +28,11 @@ class PassageFilter:
             excluded = np.ones(len(passages.ids), np.bool_)
             excluded[self._numbers(only_dialogues)] = False
             self._exclude(excluded)
+
+    @cached_property
+    def mask(self) -> NDArray[np.float32]:
+        """The mask without what queries exclude."""
+        return np.zeros(len(self._passages), np.float32)
 
     def _exclude(self, dialogues: NDArray[np.bool_]) -> None:
         self.mask[dialogues[self._passages.dialogue_of]] = -np.inf

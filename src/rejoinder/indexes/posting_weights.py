@@ -22,6 +22,8 @@ from rejoinder.indexes.passage_store import load_array
 from rejoinder.indexes.postings import Postings
 
 _ROUNDING = 2.0**-22  # a sum of n weights in single precision is off by less than n + 2 of these, relative to its size
+_LIGHT = 0.1
+_LOOK_UP = 16  # times as many postings are added up in the time that it takes to find one of them
 _SMALLEST = float(np.nextafter(np.float32(0), np.float32(1)))
 
 
@@ -43,11 +45,23 @@ def score_rounding_error(query: Mapping[int, int]) -> float:
     return (len(query) + 2) * _ROUNDING
 
 
+def _lightest_words(most: Mapping[int, float]) -> list[int]:
+    """Return the words that together add at most a share of a score, mostly common ones, from the lightest on.
+
+    The others decide which passages can be among the best: a passage that has none of them is not (the idea of
+    MaxScore: Turtle and Flood 1995). So these are looked up in few passages only.
+    """
+    words = sorted(most, key=most.__getitem__)
+    totals = np.cumsum([most[word] for word in words])
+    return words[: int(np.searchsorted(totals, _LIGHT * sum(most.values())))]
+
+
 class PostingWeights:
     """The weight of each word in each passage; a query maps the numbers of its words to their counts."""
 
     def __init__(self, folder: Path, postings: Postings, weights: NDArray[np.float32]) -> None:
         self.postings, self.weights = postings, weights
+        self._largest: dict[int, float] = {}  # weights of the words asked for so far
         if not len(weights) == len(postings.passages) == len(postings.counts) == postings.starts[-1]:
             raise index_damage_error(folder, "its files do not match")
 
@@ -63,35 +77,66 @@ class PostingWeights:
 
         Passages whose score is below ``least`` may be missing.
         """
-        rough = self.rough_scores(query)
+        sure = 1 - score_rounding_error(query)
+        most = {word: times * self._largest_weight(word) for word, times in query.items()}
+        light = _lightest_words(most)
+        rough = self.rough_scores({word: times for word, times in query.items() if word not in light})
         if mask is not None:
             rough += mask
         for passages in excluded_ranges:
             rough[passages] = -np.inf
-        floor = max(score_lower_bound(rough, k), least) * (1 - score_rounding_error(query))
-        numbers = np.flatnonzero(rough >= np.float32(max(floor, _SMALLEST))).astype(np.int32)
+        floor = max(score_lower_bound(rough, k), least) * sure
+        rest = sum(most[word] for word in light)
+        numbers = self._passages_above(rough, (floor - rest) * sure)
+        n_postings = sum(len(self._postings_of(word)[0]) for word in light)
+        # Passages with light words only may be among the best, or it is faster to add the light words to all.
+        if light and (rest >= floor * sure or _LOOK_UP * len(numbers) > n_postings):
+            rough += self.rough_scores({word: query[word] for word in light})
+            floor, light = max(score_lower_bound(rough, k) * sure, floor), []
+            numbers = self._passages_above(rough, floor * sure)
+        scores = rough[numbers]
+        while light:
+            word = light.pop()
+            scores += query[word] * self._weights_in(word, numbers)
+            floor = max(score_lower_bound(scores, k) * sure, floor)
+            can_be_best = scores >= (floor - sum(most[word] for word in light)) * sure
+            numbers, scores = numbers[can_be_best], scores[can_be_best]
         return numbers, self.scores(query, numbers)
+
+    def _passages_above(self, rough: NDArray[np.float32], floor: float) -> NDArray[np.int32]:
+        return np.flatnonzero(rough >= np.float32(max(floor, _SMALLEST))).astype(np.int32)
+
+    def _postings_of(self, word: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        begin, end = self.postings.starts[word : word + 2]
+        return self.postings.passages[begin:end], self.weights[begin:end]
+
+    def _largest_weight(self, word: int) -> float:
+        if word not in self._largest:
+            self._largest[word] = float(self._postings_of(word)[1].max(initial=0))
+        return self._largest[word]
+
+    def _weights_in(self, word: int, numbers: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return the weight of a word in some passages, 0 where it does not occur."""
+        passages, weights = self._postings_of(word)
+        if not len(passages):
+            return np.zeros(len(numbers))
+        places = np.searchsorted(passages, numbers)
+        places[places == len(passages)] = 0
+        return np.where(passages[places] == numbers, weights[places].astype(np.float64), 0.0)
 
     def all_scores(self, query: Mapping[int, int]) -> NDArray[np.float64]:
         """Return the score of each passage, the same to the last bit."""
         totals = np.zeros(len(self.postings.lengths))
         for word, times in query.items():
-            begin, end = self.postings.starts[word : word + 2]
-            totals[self.postings.passages[begin:end]] += times * self.weights[begin:end].astype(np.float64)
+            passages, weights = self._postings_of(word)
+            totals[passages] += times * weights.astype(np.float64)
         return totals
 
     def scores(self, query: Mapping[int, int], numbers: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return the scores of some passages."""
         totals = np.zeros(len(numbers))
         for word, times in query.items():
-            begin, end = self.postings.starts[word : word + 2]
-            if begin == end:
-                continue
-            passages = self.postings.passages[begin:end]
-            places = np.searchsorted(passages, numbers)
-            places[places == len(passages)] = 0
-            has = passages[places] == numbers
-            totals[has] += times * self.weights[begin:end][places[has]].astype(np.float64)
+            totals += times * self._weights_in(word, numbers)
         return totals
 
     def rough_scores(self, query: Mapping[int, int]) -> NDArray[np.float32]:

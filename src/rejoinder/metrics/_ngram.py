@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from itertools import pairwise
-from typing import NamedTuple, TypeAlias, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, TypeAlias
 
-from rejoinder.text.tokens import Tokens
-from rejoinder.types import Reference
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.metrics._token_pairs import Numbers, TokenPairs
+from rejoinder.text.token_numbers import SPREAD
 
 Ngram: TypeAlias = tuple[str, ...]
-_Gram = TypeVar("_Gram", bound=Hashable)
-
-MANY = 16  # from here on a table of n-grams is faster than searching for each; most replies have fewer
+_BITS = 63
 
 
 def ngrams(tokens: Sequence[str], n: int) -> Iterator[Ngram]:
@@ -21,71 +20,92 @@ def ngrams(tokens: Sequence[str], n: int) -> Iterator[Ngram]:
     return zip(*(tokens[i:] for i in range(n)), strict=False)
 
 
-class TokenizedReferences(NamedTuple):
-    """The tokens of an item's references, without those that have no tokens."""
+class _GramRuns(NamedTuple):
+    """N-grams of replies and references in order, those of a pair together.
 
-    texts: list[Tokens]
-    lengths: list[int]
-    row: list[str]  # all tokens, with a line end between texts: no n-gram of a reply can match across two of them
-
-    @classmethod
-    def from_texts(cls, references: Iterable[Reference], tokens_of: Callable[[str], Tokens]) -> TokenizedReferences:
-        """Tokenise references, ready to be compared with replies."""
-        texts = [tokens for r in references if (tokens := tokens_of(r.text))]
-        row: list[str] = []
-        for tokens in texts:
-            row += tokens
-            row.append("\n")
-        return cls(texts, [*map(len, texts)], row)
-
-    def closest_length(self, length: int) -> int:
-        """Return the number of tokens in the reference nearest in length; the shorter one of two equally near."""
-        if length in self.lengths:
-            return length
-        return min([(abs(n - length), n) for n in self.lengths])[1]
-
-
-def count_matches(reply: Tokens, references: TokenizedReferences, n: int) -> list[int]:
-    """Return how many n-grams of the reply, for each order from 1 to n, occur in the references.
-
-    An n-gram counts at most as often as it occurs in the reference that has it most often (Papineni et al. 2002).
+    ``starts`` says where the run of each different n-gram begins, ``matches`` how many of its occurrences in the reply
+    are matched.
     """
-    matches = [0] * n
-    words = set(reply)
-    common_words = words.intersection(references.row)
-    matches[0] = len(common_words)
-    if len(words) < len(reply):
-        matches[0] += _matches_of_repeated(reply, common_words, references.texts)
-    match_starts = [i for i, word in enumerate(reply) if word in common_words]
-    text = ""
-    for k in range(2, n + 1):
-        # An n-gram can match only where both of its (n-1)-grams did: usually nowhere.
-        starts = [i for i, j in pairwise(match_starts) if j == i + 1]
-        if not starts:
+
+    places: Numbers
+    starts: Numbers
+    matches: Numbers
+
+
+def count_matches(pairs: TokenPairs, n: int) -> Numbers:
+    """Return how many n-grams of each reply (row), for each order from 1 to n (column), occur in its references.
+
+    An n-gram counts at most as often as it occurs in the reference that has it most often (Papineni et al. 2002). One
+    of order n can match only where both of its (n-1)-grams did: usually there are few.
+    """
+    matches = np.zeros((len(pairs.indices), n), np.int64)
+    is_reply = np.zeros(len(pairs.lengths), np.bool_)
+    is_reply[pairs.replies] = True
+    pair_of_text = np.repeat(np.arange(len(matches)), pairs.n_texts)
+    text_at = np.repeat(np.arange(len(is_reply)), pairs.lengths + 1)  # one place is free after each text
+    grams = np.repeat(pair_of_text * (pairs.numbers.max(initial=0) + 1), pairs.lengths) + pairs.numbers
+    places = _places_in_common(grams, np.repeat(is_reply, pairs.lengths))
+    grams, places = grams[places], np.flatnonzero(np.diff(text_at, append=-1) == 0)[places]
+    for order in range(n):
+        if not len(grams):
             break
-        grams = [reply[i : i + k] for i in starts]
-        distinct = set(grams)
-        text = text or f" {' '.join(references.row)} "
-        if len(distinct) < MANY:
-            shared = {gram for gram in distinct if f" {' '.join(gram)} " in text}
-        else:
-            shared = distinct.intersection(ngrams(references.row, k))
-        matches[k - 1] = len(shared)
-        if len(distinct) < len(grams):
-            texts = [[*ngrams(tokens, k)] for tokens in references.texts]
-            matches[k - 1] += _matches_of_repeated(grams, shared, texts)
-        match_starts = [i for i, gram in zip(starts, grams, strict=True) if gram in shared]
+        runs = _match_grams(grams, places, text_at, is_reply)
+        owners = pair_of_text[text_at[runs.places[runs.starts]]]
+        matches[:, order] = np.bincount(owners, runs.matches, len(matches))
+        grams, places = _longer_grams(runs)
     return matches
 
 
-def _matches_of_repeated(grams: Sequence[_Gram], shared: set[_Gram], texts: Sequence[Sequence[_Gram]]) -> int:
-    """Return the number of matches beyond the first, for n-grams that occur more than once in the reply."""
-    is_short = len(shared) < MANY
-    count_in_reply = grams.count if is_short else Counter(grams).__getitem__
-    counts_in_texts = [text.count if is_short else Counter(text).__getitem__ for text in texts]
-    matches = 0
-    for gram in shared:
-        times = count_in_reply(gram)
-        if times > 1:
-            matches += min(times, max([count(gram) for count in counts_in_texts])) - 1
-    return matches
+def _places_in_common(grams: Numbers, in_reply: NDArray[np.bool_]) -> Numbers:
+    """Return the places of the words that the reply and a reference share, and of a few others."""
+    bits = len(grams).bit_length() + 3
+    slots = (grams.astype(np.uint64) * SPREAD >> np.uint64(64 - bits)).astype(np.int64)
+    replies, references = np.flatnonzero(in_reply), np.flatnonzero(~in_reply)
+    for _ in range(2):  # the references' words that are in the slot of one of the reply's, then the other way round
+        known = np.zeros(2**bits, np.bool_)
+        known[slots[replies]] = True
+        replies, references = references[known[slots[references]]], replies
+    return np.concatenate([references, replies])
+
+
+def _match_grams(grams: Numbers, places: Numbers, text_at: Numbers, is_reply: NDArray[np.bool_]) -> _GramRuns:
+    """Return the n-grams in order, with the matches of each different one."""
+    bits = len(text_at).bit_length()
+    if int(grams.max()).bit_length() + bits > _BITS:  # in texts of millions of tokens
+        grams = np.unique(grams, return_inverse=True)[1]
+    keys = grams << bits | places
+    keys.sort()  # one number holds n-gram and place, so that one sort orders both
+    grams, places = keys >> bits, keys & ((1 << bits) - 1)
+    texts = text_at[places]
+    is_new = np.ones(len(keys), np.bool_)
+    is_new[1:] = grams[1:] != grams[:-1]
+    in_other_text = is_new.copy()
+    in_other_text[1:] |= texts[1:] != texts[:-1]
+    run_starts = np.flatnonzero(in_other_text)
+    counts = np.diff(run_starts, append=len(keys))
+    first_runs = np.flatnonzero(is_new[run_starts])  # of each n-gram: the reply's, if it has it
+    of_reply = is_reply[texts[run_starts]]
+    in_reply = np.where(of_reply, counts, 0)[first_runs]
+    in_references = np.maximum.reduceat(np.where(of_reply, 0, counts), first_runs)
+    return _GramRuns(places, run_starts[first_runs], np.minimum(in_reply, in_references))
+
+
+def _longer_grams(runs: _GramRuns) -> tuple[Numbers, Numbers]:
+    """Return the n-grams of the next order both of whose parts were matched, and their places."""
+    sizes = np.diff(runs.starts, append=len(runs.places))
+    is_matched = np.repeat(runs.matches > 0, sizes)
+    bits = len(sizes).bit_length()
+    keys = runs.places[is_matched] << bits | np.repeat(np.arange(len(sizes)), sizes)[is_matched]
+    keys.sort()
+    places, numbers = keys >> bits, keys & ((1 << bits) - 1)
+    is_followed = places[1:] == places[:-1] + 1
+    return numbers[:-1][is_followed] * len(sizes) + numbers[1:][is_followed], places[:-1][is_followed]
+
+
+def closest_lengths(pairs: TokenPairs) -> Numbers:
+    """Return the number of tokens in the reference nearest in length to each reply; the shorter one of two as near."""
+    away = np.abs(pairs.lengths - np.repeat(pairs.lengths[pairs.replies], pairs.n_texts))
+    away[pairs.replies] = len(pairs.numbers) + 1  # the reply is not its own reference
+    limit = len(pairs.numbers) + 1
+    nearest: Numbers = np.minimum.reduceat(away * limit + pairs.lengths, pairs.replies) % limit
+    return nearest

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from rejoinder.metric import NAN, Metric
 from rejoinder.metrics._bleu import Smoothing, bleu, orders_needed
-from rejoinder.metrics._ngram import TokenizedReferences, count_matches
+from rejoinder.metrics._ngram import closest_lengths, count_matches
+from rejoinder.metrics._token_pairs import token_pairs
 from rejoinder.spec import check_between, check_choice, check_tokenizer
-from rejoinder.text.tokens import TokenizerName, get_tokenizer, tokenizer_details
-from rejoinder.types import Pair, Reference
+from rejoinder.text.tokens import TokenizerName, tokenizer_details
+from rejoinder.types import Pair
+
+# Replies are short and match little, so the same counts come again and again.
+_bleu_of_counts = functools.lru_cache(2**16)(bleu)
 
 
 @dataclass(frozen=True)
@@ -42,23 +49,14 @@ class Bleu(Metric):
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the BLEU of each response against its item's references."""
-        orders = orders_needed(self.n, self.smoothing)
-        tokens_of = get_tokenizer(self.tokenizer, self.lowercase)
-        scores = []
-        seen: tuple[Reference, ...] = ()
-        references = TokenizedReferences.from_texts(seen, tokens_of)
-        for pair in pairs:
-            if pair.item.references is not seen:  # the responses to one item are usually adjacent
-                seen = pair.item.references
-                references = TokenizedReferences.from_texts(seen, tokens_of)
-            reply = tokens_of(pair.response.text)
-            if reply and references.texts:
-                matches = count_matches(reply, references, orders)
-                length = len(reply)
-                scores.append(bleu(matches, length, references.closest_length(length), self.n, self.smoothing))
-            else:
-                scores.append(NAN)
-        return scores
+        n, smoothing = self.n, self.smoothing
+        scores = np.full(len(pairs), NAN)
+        for block in token_pairs(pairs, self.tokenizer, self.lowercase):
+            matches = count_matches(block, orders_needed(n, smoothing)).tolist()
+            counts = zip(matches, block.lengths[block.replies].tolist(), closest_lengths(block).tolist(), strict=True)
+            scores[block.indices] = [_bleu_of_counts(tuple(m), *lengths, n, smoothing) for m, *lengths in counts]
+        found: list[float] = scores.tolist()
+        return found
 
     def details(self) -> dict[str, str]:
         """Return the version of the tokeniser's package."""

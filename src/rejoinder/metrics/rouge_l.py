@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+import numpy as np
+
 from rejoinder.errors import SpecError
 from rejoinder.metric import NAN, Metric
+from rejoinder.metrics._token_pairs import Numbers, TokenPairs, token_pairs
 from rejoinder.spec import check_choice, check_tokenizer
-from rejoinder.text.tokens import TokenizerName, Tokens, get_tokenizer, tokenizer_details
-from rejoinder.types import Pair, Reference
+from rejoinder.stats.arrays import Floats
+from rejoinder.text.tokens import TokenizerName, tokenizer_details
+from rejoinder.types import Pair
 
 Aggregate: TypeAlias = Literal["coco", "best"]
 
@@ -44,39 +49,50 @@ class RougeL(Metric):
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the ROUGE-L of each response against its item's references."""
-        from rapidfuzz.distance.LCSseq import similarity
-
-        tokens_of = get_tokenizer(self.tokenizer, self.lowercase)
-        scores = []
-        seen: tuple[Reference, ...] = ()
-        references: list[Tokens] = []
-        for pair in pairs:
-            if pair.item.references is not seen:  # the responses to one item are usually adjacent
-                seen = pair.item.references
-                references = [tokens for r in seen if (tokens := tokens_of(r.text))]
-            reply = tokens_of(pair.response.text)
-            if reply and references:
-                common = [similarity(reply, tokens) for tokens in references]
-                scores.append(self._f(common, len(reply), [len(tokens) for tokens in references]))
-            else:
-                scores.append(NAN)
-        return scores
+        scores = np.full(len(pairs), NAN)
+        for block in token_pairs(pairs, self.tokenizer, self.lowercase):
+            scores[block.indices] = self._f(block, _common_lengths(block))
+        found: list[float] = scores.tolist()
+        return found
 
     def details(self) -> dict[str, str]:
         """Return the version of the tokeniser's package."""
         return tokenizer_details(self.tokenizer)
 
-    def _f(self, common: list[int], length: int, lengths: list[int]) -> float:
-        """Return the F-measure, from the tokens that the reply has in common with each reference."""
-        recalls = [c / n for c, n in zip(common, lengths, strict=True)]
-        if self.aggregate == "coco":
-            return _f_measure(max(common) / length, max(recalls), self.beta or 1.2)
-        return max(
-            [_f_measure(c / length, recall, self.beta or 1.0) for c, recall in zip(common, recalls, strict=True)]
-        )
+    def _f(self, pairs: TokenPairs, common: Numbers) -> Floats:
+        """Return the F-measure of each pair, from the tokens that its reply has in common with each of its texts."""
+        precisions = common / np.repeat(pairs.lengths[pairs.replies], pairs.n_texts)
+        recalls = common / pairs.lengths
+        if self.aggregate == "best":
+            best: Floats = np.maximum.reduceat(_f_measure(precisions, recalls, self.beta or 1.0), pairs.replies)
+            return best
+        precisions, recalls = (np.maximum.reduceat(values, pairs.replies) for values in (precisions, recalls))
+        return _f_measure(precisions, recalls, self.beta or 1.2)
 
 
-def _f_measure(precision: float, recall: float, beta: float) -> float:
-    if not precision:
-        return 0.0
-    return (1 + beta**2) * precision * recall / (recall + beta**2 * precision)
+def _common_lengths(pairs: TokenPairs) -> Numbers:
+    """Return the length of the longest common subsequence of each text and its pair's reply; 0 for the reply itself."""
+    from rapidfuzz.distance.LCSseq import similarity
+    from rapidfuzz.process import cpdist
+
+    ends = np.cumsum(pairs.lengths).tolist()
+    row = _as_characters(pairs.numbers)
+    texts = [row[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
+    replies = np.repeat(pairs.replies, pairs.n_texts).tolist()
+    common: Numbers = cpdist([texts[i] for i in replies], texts, scorer=similarity, dtype=np.int64)
+    common[pairs.replies] = 0
+    return common
+
+
+def _as_characters(numbers: Numbers) -> str | list[int]:
+    """Return numbers from 0 as characters with these code points, plus 1: strings are compared the fastest."""
+    if numbers.max(initial=0) >= sys.maxunicode:
+        return numbers.tolist()
+    return str((numbers + 1).astype(np.uint32).view(f"U{len(numbers)}")[0]) if len(numbers) else ""
+
+
+def _f_measure(precision: Floats, recall: Floats, beta: float) -> Floats:
+    denominator = recall + beta**2 * precision
+    measure: Floats = np.zeros(len(precision))
+    np.divide((1 + beta**2) * precision * recall, denominator, out=measure, where=precision > 0)
+    return measure

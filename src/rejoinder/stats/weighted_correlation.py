@@ -64,10 +64,15 @@ class GroupOrdering(NamedTuple):
         runs[order] = np.cumsum(last) - last
         return cls(order, np.flatnonzero(last), runs)
 
+    @property
+    def is_untied(self) -> bool:
+        """Whether no two values of a group are equal."""
+        return len(self.ends) == len(self.order)
+
     def cumulative(self, counts: Ints) -> Ints:
         """The counts up to the end of each run."""
         totals = np.cumsum(counts.take(self.order, axis=1), axis=1)
-        return totals if len(self.ends) == len(self.order) else totals.take(self.ends, axis=1)
+        return totals if self.is_untied else totals.take(self.ends, axis=1)
 
     def ranks(self, counts: Ints, middles: Ints) -> Floats:
         """Twice each row's mid-rank within its group, minus its group's mean."""
@@ -123,11 +128,23 @@ class _Spearman:
         y = self.ratings.ranks(counts, middles)
         weighted_y = weights * y
         var_y = self._sums(weighted_y, y)
+        untied = self._untied_moments(weights, weighted_y, sizes)
         moments = []
         for ordering in self.scores:
-            x = ordering.ranks(counts, middles)
-            moments.append((self._sums(weighted_y, x), self._sums(weights * x, x)))
+            if len(self.groups.starts) == 1 and ordering.is_untied:
+                # A row's doubled rank is twice the counts up to it minus its own; ``weighted_y`` adds up to 0.
+                totals = np.cumsum(weights.take(ordering.order, axis=1), axis=1)
+                below = self._sums(weighted_y.take(ordering.order, axis=1), totals)
+                moments.append((2 * below - untied[0], untied[1]))
+            else:
+                x = ordering.ranks(counts, middles)
+                moments.append((self._sums(weighted_y, x), self._sums(weights * x, x)))
         return _correlations_from_moments(moments, var_y, sizes)
+
+    def _untied_moments(self, weights: Floats, weighted_y: Floats, sizes: Ints) -> tuple[Floats, Floats]:
+        """What scores without ties share: the part of a covariance that a row has with itself, and the variance."""
+        squares = weights * weights
+        return self._sums(weights, weighted_y), (sizes.astype(np.float64) ** 3 - self._sums(squares, weights)) / 3
 
     def _sums(self, left: Floats, right: Floats) -> Floats:
         if len(self.groups.starts) == 1:
