@@ -112,13 +112,14 @@ def judge_set(judge: RemoteJudge | Verdicts, sample: DuelSet) -> JudgedSet:
     ratings = _list_ratings(duels)
     written, expected = (_subtract_ratings(judge, ratings, duels, as_written) for as_written in (True, False))
     compared: list[PairComparison] = judge.compare(_list_pairs(duels))
-    rows = {SINGLE: written, EXPECTED: expected, PAIRWISE: [one.advantage for one in compared]}
-    preferences = []
-    for row, values in rows.items():
+
+    def spread(row: str, values: Sequence[float]) -> MetricPreferences:
         advantages = np.full(len(sample.duels), NAN)
         advantages[places] = values
-        preferences.append(MetricPreferences(row, advantages))
-    return JudgedSet(sample, *preferences, order_consistency(compared))
+        return MetricPreferences(row, advantages)
+
+    chosen = spread(PAIRWISE, [one.advantage for one in compared])
+    return JudgedSet(sample, spread(SINGLE, written), spread(EXPECTED, expected), chosen, order_consistency(compared))
 
 
 def _subtract_ratings(

@@ -132,7 +132,7 @@ class SetPreferences:
 
 
 def prefer_by_scores(
-    metric: Metric, rows: DuelSet, note: str, scores: Sequence[float] | None = None
+    metric: Metric, rows: DuelSet, note: str, scores: Floats | Sequence[float] | None = None
 ) -> MetricPreferences:
     """Return the differences of the two replies' scores; without a direction, higher counts as better.
 
@@ -144,7 +144,7 @@ def prefer_by_scores(
 
 
 def prefer_without_length(
-    metric: Metric, rows: DuelSet, note: str, scores: Sequence[float] | None = None
+    metric: Metric, rows: DuelSet, note: str, scores: Floats | Sequence[float] | None = None
 ) -> MetricPreferences:
     """Return the differences of what the length of the replies does not explain of their scores, higher as better."""
     pairs = rows.pairs()
