@@ -84,7 +84,7 @@ def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
     """Score the rows of every column and correlate with the ratings; ``metrics`` are specs to use instead of SPECS."""
     specs, absent = split_usable(SPECS) if metrics is None else ([str(parse(spec)) for spec in metrics], [])
     scored = [score_relevance_rows(read_relevance_rows(column), specs) for column in COLUMNS]
-    return assemble_relevance(add_teacher_scores(scored) if metrics is None else scored, absent)
+    return assemble_relevance(add_teacher_scores(scored), absent)
 
 
 def split_usable(specs: Sequence[str]) -> tuple[list[str], list[str]]:
