@@ -15,6 +15,7 @@ from sacrebleu.metrics.bleu import BLEU
 
 from rejoinder.errors import SpecError
 from rejoinder.metric import parse, signature
+from rejoinder.metrics import _ngram, _token_pairs, rouge_l
 from rejoinder.metrics.bleu import Bleu
 from rejoinder.types import Item, Pair, Reference, Response
 
@@ -196,3 +197,20 @@ def test_correlations_with_ratings_are_those_of_the_scarce_authors(published: Pa
         assert spearmanr(scores, ratings)[0] == pytest.approx(of_n["spearmanr"], abs=0.0005)
         assert pearsonr(scores, ratings)[0] == pytest.approx(of_n["pearsonr"], abs=0.0005)
         assert kendalltau(scores, ratings)[0] == pytest.approx(of_n["kendall_tau"], abs=0.0005)
+
+
+@pytest.mark.parametrize("name", ["_PAIRS", "_CHARACTERS"])
+@pytest.mark.parametrize("spec", ["bleu", "rouge_l", "rouge_l(aggregate='best')"])
+def test_scores_do_not_depend_on_how_many_pairs_are_compared_together(
+    spec: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = random.Random(0)
+    words = "the cat sat on a mat , . don't 3.5 é internationally".split()
+    texts = [" ".join(rng.choices(words, k=rng.choice([0, 1, 3, 9, 80]))) for _ in range(60)]
+    pairs = [pair(rng.choice(texts), *rng.sample(texts, rng.choice([0, 1, 4]))) for _ in range(100)]
+    metric = parse(spec)
+    expected = [metric.score([one])[0] for one in pairs]
+    monkeypatch.setattr(_token_pairs, name, 3)
+    monkeypatch.setattr(_ngram, "_BITS", 12)  # as in texts of millions of tokens
+    monkeypatch.setattr(rouge_l, "_CHARACTERS", 5)
+    assert metric.score(pairs) == pytest.approx(expected, abs=0, nan_ok=True)

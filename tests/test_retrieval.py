@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from rejoinder import cli
 from rejoinder.data.reader import stream
 from rejoinder.errors import InputError, RejoinderError, SpecError
-from rejoinder.indexes import parts
+from rejoinder.indexes import parts, posting_weights
 from rejoinder.indexes.base import Hit, Index, Passage, passages
 from rejoinder.indexes.bm25 import Bm25Index
 from rejoinder.indexes.dense import DenseIndex
@@ -158,6 +158,32 @@ def test_an_index_of_thousands_finds_the_same_as_looking_at_everything(make: Mak
     for k in (1, 5, 300, 10_000):
         for query, hits in zip(queries, index.search(queries, k), strict=True):
             assert hits == brute_force(index, dialogues, query, k, None, (), None)
+
+
+@pytest.mark.parametrize("look_up", [0, 16, 10**9])
+@pytest.mark.parametrize("light", [0.0, 0.1, 0.5, 0.9])
+def test_light_words_count_however_they_are_added(
+    light: float, look_up: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(posting_weights, "_LIGHT", light)
+    monkeypatch.setattr(posting_weights, "_LOOK_UP", look_up)
+    random = np.random.default_rng(7)
+    ranks = (200 ** random.random((1_500, 8))).astype(int)  # few words are common, most are rare
+    dialogues = [Dialogue(f"d{i:04}", (Turn(" ".join(f"w{r}" for r in row)),)) for i, row in enumerate(ranks.tolist())]
+    index = Bm25Index.build(passages(dialogues), tmp_path / "index")
+    queries = [
+        "w1",
+        "w1 w2 w150",
+        "w1 w1 w2 w3 w40 w41",
+        "w190 w191 w3",
+        dialogues[3].turns[0].text,
+        "w1 w2 w3 unknown",
+    ]
+    for k in (1, 5, 100, 2_000):
+        without = [["d0003", "d0010"]] * len(queries)
+        found = index.search(queries, k, exclude_dialogues=without)
+        for query, hits in zip(queries, found, strict=True):
+            assert hits == brute_force(index, dialogues, query, k, None, without[0], None)
 
 
 @pytest.mark.parametrize("k", [1, 2, 7, 100, 4000])

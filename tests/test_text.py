@@ -9,6 +9,7 @@ from rouge_score.tokenize import tokenize as rouge_tokenize
 from sacrebleu.metrics.bleu import BLEU
 
 from rejoinder.text import tokens as text_module
+from rejoinder.text.token_numbers import number_tokens
 from rejoinder.text.tokens import TokenizerName, content_words, tokenize, tokenizer_details
 
 SIGNS = st.text("aZé09 .,-!?&;\"'<>()_/:$\n\t\r\u3000\x1c\x85我…", max_size=30)
@@ -93,3 +94,41 @@ def test_only_13a_depends_on_a_package() -> None:
 
 def test_signatures_name_the_release_of_sacrebleu_that_is_compared_with() -> None:
     assert metadata.version("sacrebleu") == text_module.SACREBLEU
+
+
+NUMBERED = st.lists(
+    st.one_of(
+        LINES,
+        st.lists(
+            st.sampled_from(
+                "the cat sat, don't ''x 3.5 É É ΑΣ K ß 日本 カタ \0 a\0 a abcdefgh abcdefghi international \ud800 \x7f".split(
+                    " "
+                )
+            ),
+            max_size=8,
+        ).map(" ".join),
+    ),
+    max_size=6,
+)
+
+
+@given(NUMBERED, st.sampled_from(["13a", "whitespace", "words", "rouge"]), st.booleans())
+@settings(max_examples=500, deadline=None, derandomize=True, database=None)
+@example([], "13a", True)
+@example([""], "13a", True)
+@example(["a\0", "a", "\0", ""], "whitespace", True)
+@example(["1,000.5 a.", "é .", ". a"], "13a", True)
+def test_numbers_stand_for_the_tokens(texts: list[str], name: TokenizerName, lowercase: bool) -> None:
+    tokens = [tokenize(text, name, lowercase) for text in texts]
+    numbers, lengths = number_tokens(texts, name, lowercase)
+    assert lengths.tolist() == [len(one) for one in tokens]
+    flat = [token for one in tokens for token in one]
+    assert len(flat) == len(numbers)
+    assert len(set(zip(flat, numbers.tolist(), strict=True))) == len(set(flat)) == len(set(numbers.tolist()))
+
+
+def test_words_that_want_the_same_slot_of_the_table_have_numbers_of_their_own() -> None:
+    texts = [f"w{i} x{i % 50}" for i in range(5_000)]
+    numbers = number_tokens(texts).numbers.tolist()
+    assert len(set(numbers)) == 5_050
+    assert all(0 <= number < 16 * len(numbers) for number in numbers)

@@ -19,6 +19,7 @@ from rejoinder.text.tokens import TokenizerName, tokenizer_details
 from rejoinder.types import Pair
 
 Aggregate: TypeAlias = Literal["coco", "best"]
+_CHARACTERS = sys.maxunicode  # numbers from here on have no character
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def _common_lengths(pairs: TokenPairs) -> Numbers:
 
 def _as_characters(numbers: Numbers) -> str | list[int]:
     """Return numbers from 0 as characters with these code points, plus 1: strings are compared the fastest."""
-    if numbers.max(initial=0) >= sys.maxunicode:
+    if numbers.max(initial=0) >= _CHARACTERS:
         return numbers.tolist()
     return str((numbers + 1).astype(np.uint32).view(f"U{len(numbers)}")[0]) if len(numbers) else ""
 
