@@ -3,6 +3,7 @@
     python -m rejoinder.papers.idk.jobs vectors         COS-FT: a minute; needs glove-6b-50d
     python -m rejoinder.papers.idk.jobs language        NORM-PROB and FED: about an hour of one core; needs smollm2-135m
     python -m rejoinder.papers.idk.jobs nup FOLDER      NUP-BERT: three runs on each training set, for a GPU
+    python -m rejoinder.papers.idk.jobs merge FILE      adds what one of these wrote on another machine
 
 What was interrupted goes on where it stopped. ``--output`` names another file than the one in the package.
 """
@@ -20,7 +21,7 @@ from rejoinder.metrics.nup import Nup
 from rejoinder.papers.idk.language_scores import METRICS, score_pairs_together
 from rejoinder.papers.idk.prior import NETWORKS, WORD_VECTORS
 from rejoinder.papers.idk.rows import read_test_rows, read_valid_rows
-from rejoinder.papers.idk.stored import FILE, store_scores
+from rejoinder.papers.idk.stored import FILE, merge_stored, store_scores
 from rejoinder.papers.idk.variants import SEEDS, SETS
 from rejoinder.papers.own.relevance.rows import RelevanceRows
 from rejoinder.paths import cache_home
@@ -110,6 +111,14 @@ def nup(folder: Path, only: tuple[str, ...], base: str, device: str | None, outp
         made = [f"base:{base}", f"corpus:{job.corpus}", f"contexts:{job.contexts or 'all'}", f"seed:{job.run}"]
         weights = [f"{key}:{value}" for key, value in metric.details().items()]
         _store_metric(job.row, metric, "|".join(["nup", *made, *weights]), job.run, output)
+
+
+@commands.command()
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@_OUTPUT
+def merge(file: Path, output: Path) -> None:
+    """Add the scores that another machine stored in FILE (its --output)."""
+    click.echo(f"{', '.join(merge_stored(file, output))}: stored", err=True)
 
 
 def _store_metric(row: str, metric: Metric, made: str, run: int, output: Path) -> None:
