@@ -485,6 +485,21 @@ def test_stored_scores_are_read_back_for_the_same_rows_only(tmp_path: Path) -> N
     assert stored.read_stored_runs(tmp_path / "none.gz") == {}
 
 
+def test_scores_of_another_machine_are_merged(tmp_path: Path) -> None:
+    here, there, rows = tmp_path / "here.json.gz", tmp_path / "there.json.gz", made_up_rows("a", 0, 2)
+    scores = {"a-0": 0.25, "a-1": 0.5}
+    stored.store_scores("COS-FT", "kept", rows, scores, path=here)
+    stored.store_scores("NORM-PROB", "old", rows, scores, path=here)
+    stored.store_scores("NORM-PROB", "new", rows, {"a-0": 1.0, "a-1": 2.0}, path=there)
+    assert stored.add_stored_runs(there, here) == ["NORM-PROB"]
+    runs = stored.read_stored_runs(here)
+    assert runs["COS-FT"][0].scores_of(rows) == scores
+    assert (runs["NORM-PROB"][0].signature, runs["NORM-PROB"][0].scores_of(rows)) == ("new", {"a-0": 1.0, "a-1": 2.0})
+    before = here.read_bytes()
+    stored.add_stored_runs(there, here)
+    assert here.read_bytes() == before
+
+
 def test_what_is_not_stored_says_how_to_compute_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prior, "read_stored_runs", dict)
     monkeypatch.setattr(prior, "find_missing_files", lambda: [PREDICTIONS])

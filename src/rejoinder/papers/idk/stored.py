@@ -86,19 +86,25 @@ def store_scores(
     values = [scores[pair.response.id] for pair in rows.data.pairs()]
     column = StoredColumn(digest_rows(rows), [None if v != v else float(f"{v:.{_DIGITS}g}") for v in values])
     runs[run] = StoredRun(signature, {**known, rows.column.dataset: column})
-    _write_runs(path, stored)
+    _write_runs(stored, path)
 
 
 def add_stored_runs(source: Path, path: Path = FILE) -> list[str]:
-    """Put the runs of another such file into the file, and return the rows that they are of."""
-    stored, new = read_stored_runs(path), read_stored_runs(source)
-    for row, runs in new.items():
-        stored.setdefault(row, {}).update(runs)
-    _write_runs(path, stored)
-    return list(new)
+    """Put the runs of another file, from another machine, into the file, and return the names of their rows.
+
+    A run of the same signature keeps the sets that the other file lacks; one of another signature is replaced.
+    """
+    stored, added = read_stored_runs(path), read_stored_runs(source)
+    for row, runs in added.items():
+        known = stored.setdefault(row, {})
+        for number, run in runs.items():
+            same = number in known and known[number].signature == run.signature
+            known[number] = StoredRun(run.signature, {**(known[number].columns if same else {}), **run.columns})
+    _write_runs(stored, path)
+    return list(added)
 
 
-def _write_runs(path: Path, stored: StoredRuns) -> None:
+def _write_runs(stored: StoredRuns, path: Path) -> None:
     content = {
         name: {str(number): asdict(one) for number, one in sorted(of_row.items())}
         for name, of_row in sorted(stored.items())

@@ -4,7 +4,8 @@
     python -m rejoinder.papers.scarce.jobs run jobs.jsonl out.jsonl there, with a GPU; opus-mt-fr or smollm2-135m there
     python -m rejoinder.papers.scarce.jobs load out.jsonl           here: into the caches
     python -m rejoinder.papers.scarce.jobs known                    here: how many texts the caches cover
-    python -m rejoinder.papers.scarce.jobs store --adapt N          here: score again, store the scores
+    python -m rejoinder.papers.scarce.jobs paraphrases              here: score with paraphrases, add to what is stored
+    python -m rejoinder.papers.scarce.jobs store --adapt N          here: score everything again, store the scores
 
 A result is a line of a cache and the name of its file there. Keys are digests of content, so a line is valid on any
 machine.
@@ -81,11 +82,15 @@ def run_jobs(jobs: Iterable[Job], write: Callable[[bytes], object], report: Call
         report(f"{time.perf_counter() - begun:6.1f} s: {done:,} texts {verb}")
 
     for start in range(0, len(texts), _AT_ONCE):
-        paraphrase(texts[start : start + _AT_ONCE], cached_back_translation(BACK_TRANSLATION, _AT_ONCE))
-        finish(min(start + _AT_ONCE, len(texts)), "paraphrased")
+        try:
+            paraphrase(texts[start : start + _AT_ONCE], cached_back_translation(BACK_TRANSLATION, _AT_ONCE))
+        finally:  # what was written before an error is not lost
+            finish(min(start + _AT_ONCE, len(texts)), "paraphrased")
     for start in range(0, len(pairs), _AT_ONCE):
-        adapt(pairs[start : start + _AT_ONCE])
-        finish(min(start + _AT_ONCE, len(pairs)), "adapted")
+        try:
+            adapt(pairs[start : start + _AT_ONCE])
+        finally:
+            finish(min(start + _AT_ONCE, len(pairs)), "adapted")
 
 
 class _CacheReader:
@@ -184,6 +189,21 @@ def _known() -> None:
     items = items_to_augment()
     first, whole = count_cached(items, retrieve_chosen(items))
     click.echo(f"the first {first:,} of {whole:,} texts are adapted")
+
+
+@program.command("paraphrases")
+@click.option("-o", "--output", "path", type=click.Path(path_type=Path), help="The file; by default the package's own.")
+def _paraphrases(path: Path | None) -> None:
+    """Score with paraphrases alone, and add the scores to those that are stored."""
+    from rejoinder.data.inputs import read
+    from rejoinder.papers.scarce.measures import collect_rated
+    from rejoinder.papers.scarce.scarce import add_paraphrases
+    from rejoinder.papers.scarce.stored import PATH, read_stored, write_stored
+
+    replies = collect_rated(read("dataset:gupta/single"))
+    added = add_paraphrases(read_stored(PATH), replies, cached_back_translation(BACK_TRANSLATION))
+    write_stored(added, path or PATH)
+    click.echo(f"written: {path or PATH}")
 
 
 @program.command("store")

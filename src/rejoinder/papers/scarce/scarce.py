@@ -67,6 +67,7 @@ from rejoinder.papers.scarce.sets import (
     combine_outcomes,
     human_references,
     merge_references,
+    paraphrase_columns,
     paraphrase_references,
     table_1_references,
     table_2_references,
@@ -85,6 +86,7 @@ SUMMARY = (
     "--adapt N computes them again and adapts N texts"
 )
 NEEDED = ("smollm2-135m", "opus-mt-fr", "minilm", "glove-6b-50d")
+PARAPHRASE = "paraphrase"  # a row of Appendix A
 _NOTES = load_notes("scarce")
 
 
@@ -105,6 +107,25 @@ def compute_scarce(replies: RatedResponses, most: int) -> StoredScarce:
     augmented = adapt_first(items, propose_from_sources(items), most)
     method = cached_back_translation(BACK_TRANSLATION)
     return score_sets(replies, items, read_published_references(), augmented, method)
+
+
+def add_paraphrases(stored: StoredScarce, replies: RatedResponses, method: str | Paraphraser) -> StoredScarce:
+    """Return what is stored with the columns and figures of paraphrases, computed now; the rest stays as it is."""
+    check_responses(stored, list(replies.data.responses))
+    published = read_published_references()
+    references = paraphrase_columns(published, method)
+    scored = {name: score_with_references(replies, of_set) for name, of_set in references.items()}
+    columns = {**stored.columns, **scored}
+    paraphrases = {PARAPHRASE: paraphrase_references(published.single, method)}
+    items = replies.data.items
+    figures = [*tables.diversity_figures(items, paraphrases), *tables.quality_figures(items, paraphrases)]
+    return replace(
+        stored,
+        columns={name: columns[name] for name in TABLE_1 if name in columns},
+        appendix=[*(figure for figure in stored.appendix if figure.row != PARAPHRASE), *figures],
+        digests={**stored.digests, **{name: digest_references(of_set) for name, of_set in references.items()}},
+        notes=[*stored.notes, _describe_sizes(references)],
+    )
 
 
 def read_published_references() -> PublishedReferences:
@@ -246,7 +267,7 @@ def _appendix_figures(
     }
     diverse = {
         "ours": augmented.added(*OURS),
-        "paraphrase": paraphrases,
+        PARAPHRASE: paraphrases,
         "paraphrase by rewording": paraphrase_references(published.single, "rewording"),
         "multi": published.multi,
         "the authors' released references": released,
@@ -256,7 +277,7 @@ def _appendix_figures(
         "multi": published.multi,
         **{source: augmented.added(source, adapted=False) for source in (RETRIEVAL, SENSE, OTHER)},
         "retrieval, adapted": augmented.changed(),
-        "paraphrase": paraphrases,
+        PARAPHRASE: paraphrases,
         "the authors' released references": released,
     }
     return [*tables.diversity_figures(items, diverse), *tables.quality_figures(items, good)]

@@ -144,18 +144,25 @@ def merge_references(*sets: References) -> References:
     return {item: _drop_duplicates(one for of_set in sets for one in of_set[item]) for item in sets[0]}
 
 
+def paraphrase_columns(human: PublishedReferences, method: str | Paraphraser) -> dict[str, References]:
+    """The columns of Tables 1 and 4 that have paraphrases."""
+    sets = {PARAPHRASE_SINGLE: human.single, PARAPHRASE_MULTI: human.multi}
+    return {name: merge_references(of, paraphrase_references(of, method)) for name, of in sets.items()}
+
+
 def table_1_references(
     human: PublishedReferences, augmented: AugmentedReferences, method: str | Paraphraser
 ) -> dict[str, References]:
     """The columns of Tables 1 and 4."""
     ours = augmented.added(*OURS)
+    paraphrases = paraphrase_columns(human, method)
     return {
         SINGLE: human.single,
-        PARAPHRASE_SINGLE: merge_references(human.single, paraphrase_references(human.single, method)),
+        PARAPHRASE_SINGLE: paraphrases[PARAPHRASE_SINGLE],
         OURS_SINGLE: merge_references(human.single, ours),
         RELEASED_SINGLE: human.released_single,
         MULTI: human.multi,
-        PARAPHRASE_MULTI: merge_references(human.multi, paraphrase_references(human.multi, method)),
+        PARAPHRASE_MULTI: paraphrases[PARAPHRASE_MULTI],
         OURS_MULTI: merge_references(human.multi, ours),
         RELEASED_MULTI: human.released_multi,
     }
