@@ -35,6 +35,7 @@ from rejoinder.stats.bootstrap import BootstrapPlan
 from tests.test_reproduce_modern import records
 
 FEW = BootstrapPlan(n_resamples=50)
+PACKAGED = {name: getattr(endpoint_judge, name) for name in ("STORED", "PAIRS", "LABELS", "read_duels")}
 
 
 @pytest.fixture(autouse=True)
@@ -190,3 +191,13 @@ def test_the_command_writes_the_requests(tmp_path: Path) -> None:
     assert "leave out the parameter answers" in str(
         CliRunner().invoke(program, ["reproduce", "idk", "--answers", str(tmp_path / "requests.jsonl")]).exception
     )
+
+
+def test_the_verdicts_of_the_package_answer_every_request(published: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in PACKAGED.items():
+        monkeypatch.setattr(endpoint_judge, name, value)
+    found = read_small_verdicts(endpoint_judge.STORED)
+    assert list(found.values) == [json.loads(line)["custom_id"] for line in list_requests()]
+    assert found.models == [MODEL]
+    low, high = found.asked.judge.rubric.low, found.asked.judge.rubric.high
+    assert all(low <= score <= high for score in found.expected.values())
