@@ -352,6 +352,8 @@ def test_a_long_conversation_stands_beside_its_questions_and_text_is_sent_with_c
     long = entered(store_of(write_project(tmp_path / "long", "references", text="Is it open? " * 60))).get("/work").text
     assert '<body class="work">' in short
     assert '<body class="work long">' in long
+    assert 'aria-label="What is judged" tabindex="0"' in long  # it scrolls, so keys must reach it
+    assert 'aria-label="What is judged">' in short
     assert 'Send <kbd aria-hidden="true">Enter</kbd>' in short
     write = entered(store_of(write_project(tmp_path / "write", "write"))).get("/work").text
     assert 'Send <kbd aria-hidden="true">Ctrl</kbd>+<kbd aria-hidden="true">Enter</kbd>' in write

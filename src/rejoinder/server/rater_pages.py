@@ -75,8 +75,12 @@ class UnitPage(NamedTuple):
     def long(self) -> bool:
         """Whether there is so much to answer or to read that the conversation stands beside the questions."""
         n_asks = sum(len(panel.asks) for panel in self.panels)
-        n_characters = sum(len(turn["text"]) for turn in self.unit.payload.get("context", ()))
-        return not self.side_by_side and (n_asks > 2 or n_characters > _LONG_CONTEXT)
+        return not self.side_by_side and (n_asks > 2 or self.scrolls)
+
+    @property
+    def scrolls(self) -> bool:
+        """Whether the conversation may be higher than the window, so that it must be reached by keyboard."""
+        return sum(len(turn["text"]) for turn in self.unit.payload.get("context", ())) > _LONG_CONTEXT
 
     @property
     def only_text(self) -> bool:
