@@ -1,8 +1,8 @@
 """The tokens of many texts as numbers in one array, which takes a fraction of the time that tuples of strings take.
 
 White space and punctuation are found in the bytes of all texts at once. A token of at most eight bytes is read as one
-integer; the few longer ones are looked up one by one. Texts in which a character does not tell by itself whether a
-token ends are tokenised one by one, and their tokens joined by spaces.
+integer; the few longer ones are looked up one by one. Texts in which a character alone does not tell whether a token
+ends are tokenised one by one, and their tokens joined by spaces.
 """
 
 from __future__ import annotations
