@@ -84,7 +84,7 @@ def _token_keys(joined: bytes, begins: Numbers, ends: Numbers) -> NDArray[np.uin
     """Return an integer for each token: its bytes, or a number of its own if there are more than eight."""
     windows = np.ndarray((len(joined) + 1,), "<u8", joined + bytes(_WIDTH), strides=(1,))
     lengths = ends - begins
-    keys = windows[begins] & _MASKS.take(lengths, mode="clip")
+    keys: NDArray[np.uint64] = windows[begins] & _MASKS.take(lengths, mode="clip")
     long = np.flatnonzero(lengths > _WIDTH)
     if len(long):
         numbers = dict[bytes, int]()
@@ -96,7 +96,7 @@ def _token_keys(joined: bytes, begins: Numbers, ends: Numbers) -> NDArray[np.uin
 def _number_keys(keys: NDArray[np.uint64]) -> Numbers:
     """Return a number for each key: its slot in a table; those whose slot another key has are sorted and counted."""
     bits = len(keys).bit_length() + 1
-    slots = (keys * SPREAD >> np.uint64(64 - bits)).astype(np.int64)
+    slots: Numbers = (keys * SPREAD >> np.uint64(64 - bits)).astype(np.int64)
     table = np.empty(2**bits, np.uint64)
     table[slots] = keys
     others = np.flatnonzero(table[slots] != keys)
