@@ -156,4 +156,4 @@ def test_the_shipped_addition_is_whole_and_small() -> None:
 
     assert sha256_of(comet.SHIPPED_FOLDER / lora_folder.WEIGHTS_FILE) == card.parts
     assert (comet.SHIPPED_FOLDER / lora_folder.WEIGHTS_FILE).stat().st_size < 8 * 2**20
-    assert sum(path.stat().st_size for path in WEIGHTS.rglob("*") if path.is_file()) < 64 * 2**20
+    assert sum(path.stat().st_size for path in WEIGHTS.rglob("*") if path.is_file()) < 95 * 2**20

@@ -39,6 +39,10 @@ def small_files() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048))
 
 
+# Python would leave compiled modules of 2 KB behind, which no later process could read.
+FULL: dict[str, Any] = {"preexec_fn": small_files, "env": {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}}
+
+
 def is_one_line(ended: subprocess.CompletedProcess[str], said: str) -> bool:
     assert (ended.returncode, ended.stderr.count("\n")) == (2, 1), ended.stderr
     assert said in ended.stderr, ended.stderr
@@ -62,7 +66,7 @@ def place(scored: Path, tmp_path: Path) -> Path:
 
 def test_a_run_on_a_full_disk_is_one_line_and_goes_on_when_there_is_room(place: Path) -> None:
     line = "R score chats.jsonl -m length --no-cache -o other"
-    ended = shell(line, cwd=place, preexec_fn=small_files)
+    ended = shell(line, cwd=place, **FULL)
     assert is_one_line(ended, "data.jsonl: cannot be written (File too large)")
     assert not (place / "other" / "run.json").exists()
     assert shell(line, cwd=place).returncode == 0
@@ -81,7 +85,7 @@ def test_a_run_on_a_full_disk_is_one_line_and_goes_on_when_there_is_room(place: 
 def test_a_file_on_a_full_disk_stays_as_it_was(line: str, file: str, place: Path) -> None:
     (place / file).write_text("what was there before")
     before = sorted(p.name for p in place.iterdir())
-    assert is_one_line(shell(line, cwd=place, preexec_fn=small_files), f"{file}: cannot be written (File too large)")
+    assert is_one_line(shell(line, cwd=place, **FULL), f"{file}: cannot be written (File too large)")
     assert (place / file).read_text() == "what was there before"
     assert sorted(p.name for p in place.iterdir()) == before
 
