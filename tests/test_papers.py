@@ -28,10 +28,18 @@ def folder_of(name: str) -> str:
     return Path(load_reproduction(name).__file__ or "").parent.relative_to(PAPERS).as_posix()
 
 
-def pattern_of(template: str) -> re.Pattern[str]:
-    """What a sentence looks like, whatever its figures are."""
-    parts = ((re.escape(text), name is not None) for text, name, _, _ in Formatter().parse(template))
-    return re.compile("".join(text + ".+?" * filled for text, filled in parts))
+def is_made_from(line: str, template: str) -> bool:
+    """Whether a line is the sentence of a template, whatever figures fill it: its words come one after the other."""
+    parts = [(text, name is not None) for text, name, _, _ in Formatter().parse(template)]
+    at, filled = 0, False
+    for text, then_filled in parts:
+        found = line.find(text, at + filled) if filled else at if line.startswith(text, at) else -1
+        if found < 0:
+            return False
+        at, filled = found + len(text), then_filled
+    if filled:
+        return at < len(line)
+    return at == len(line) or (len(parts) > 1 and line.endswith(parts[-1][0]))
 
 
 def test_a_section_has_paragraphs_and_their_lines_may_be_broken(
@@ -82,11 +90,11 @@ def test_every_section_is_printed_by_the_code(folder: str) -> None:
 def test_every_sentence_on_a_page_is_one_of_the_notes(name: str) -> None:
     page = (RESULTS / f"{name}.md").read_text(encoding="utf-8")
     notes: list[PaperNotes] = [load_notes(folder_of(name)), load_notes("own/relevance")]
-    patterns = [pattern_of(text) for one in notes for texts in one.sections.values() for text in texts]
+    templates = [text for one in notes for texts in one.sections.values() for text in texts]
     lines = [line.removeprefix("- ") for line in page.splitlines() if line.startswith("- ")]
     lines = [line for line in lines if not line.startswith(f"{NOT_MEASURED}: ")]  # below a table
     assert lines
-    assert not [line for line in lines if not any(pattern.fullmatch(line) for pattern in patterns)]
+    assert not [line for line in lines if not any(is_made_from(line, template) for template in templates)]
 
 
 @pytest.mark.parametrize("path", sorted(PAPERS.rglob("published.json")), ids=lambda path: path.parent.name)
