@@ -33,7 +33,7 @@ class MaskedNetwork(nn.Module):
         return odds
 
     def attach(self, rank: int, scale: float, seed: int) -> list[Any]:
-        """Freeze the BERT but for low-rank additions to its matrices; return what is trained."""
+        """Freeze the BERT except for low-rank additions to its matrices; return what is trained."""
         added = attach_lora(self.trunk, rank, scale, seed, LAYERS)
         return [*added, *self.dense.parameters(), *self.norm.parameters(), self.bias]
 

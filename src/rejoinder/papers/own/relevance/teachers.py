@@ -1,6 +1,6 @@
 """Scores of the rated rows by the teachers of aptness, which are too large for the package: stored, one row each.
 
-``python -m rejoinder.papers.own.relevance.teachers permissive FOLDER`` scores them anew with a teacher's folder (as
+``python -m rejoinder.papers.own.relevance.teachers permissive FOLDER`` scores them again with a teacher's folder (as
 ``rejoinder train aptness --base mpnet`` writes it) and stores them in the cache.
 """
 
