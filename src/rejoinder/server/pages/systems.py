@@ -106,7 +106,8 @@ def _codes(index: ReplyIndex, pair: SystemPair) -> list[int]:
 
 
 def _answered_by_both(index: ReplyIndex, pair: SystemPair) -> Mask:
-    answered: Mask = (index.reply_matrix[:, _codes(index, pair)] >= 0).all(axis=1)
+    first, second = (index.reply_matrix[:, code] >= 0 for code in _codes(index, pair))
+    answered: Mask = first & second
     return answered
 
 
