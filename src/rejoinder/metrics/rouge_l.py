@@ -88,7 +88,7 @@ def _common_lengths(pairs: TokenPairs) -> Numbers:
 def _as_characters(numbers: Numbers) -> str | list[int]:
     """Return numbers from 0 as characters with these code points, plus 1: strings are compared the fastest."""
     if numbers.max(initial=0) >= _CHARACTERS:
-        return numbers.tolist()
+        return list(map(int, numbers))
     return str((numbers + 1).astype(np.uint32).view(f"U{len(numbers)}")[0]) if len(numbers) else ""
 
 

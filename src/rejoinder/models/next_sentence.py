@@ -172,7 +172,7 @@ def find_special_ids(tokenizer: TextTokenizer, marks: Sequence[str]) -> list[int
     ids = [known.token_to_id(mark) for mark in marks]
     if None in ids:
         raise InputError(f"a tokeniser lacks {marks[ids.index(None)]}, which a model that reads pairs needs")
-    return ids
+    return [token_id for token_id in ids if token_id is not None]
 
 
 def open_next_sentence_encoder(name: str) -> NextSentencePairEncoder:

@@ -59,9 +59,9 @@ def score_dialogues(
         by_length[len(rows)].append(i)
     parts = []
     for length, chosen in by_length.items():
-        rows = torch.tensor([dialogues[i] for i in chosen], device=vectors.device)
+        turns = torch.tensor([dialogues[i] for i in chosen], device=vectors.device)
         speakers = torch.arange(length, device=vectors.device) % 2
-        parts.append(network(vectors[rows], speakers, past, future))
+        parts.append(network(vectors[turns], speakers, past, future))
     places = torch.tensor([i for chosen in by_length.values() for i in chosen], device=vectors.device)
     return torch.cat(parts)[places.argsort()]
 

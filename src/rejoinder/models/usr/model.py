@@ -48,7 +48,9 @@ class UsrModel(MaskedPairs):
 
     def fluency(self, firsts: Sequence[str], seconds: Sequence[str]) -> NDArray[np.float64]:
         """Return how probable the tokens of each second text are, from 0 to 1; most true replies are in between."""
-        return np.clip((self.log_probabilities(firsts, seconds) - self._low) / (self._high - self._low), 0, 1)
+        scaled = (self.log_probabilities(firsts, seconds) - self._low) / (self._high - self._low)
+        between: NDArray[np.float64] = np.clip(scaled, 0, 1)
+        return between
 
     def _odds(self, inputs: Mapping[str, Any], at: Any) -> Any:
         chosen = self._torch.arange(len(at), device=self._device), at

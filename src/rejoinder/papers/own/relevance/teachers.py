@@ -51,7 +51,7 @@ def store_teacher(name: str, folder: Path) -> Path:
     """Score all rows by the networks of a folder, and store the scores."""
     columns = [read_relevance_rows(column) for column in COLUMNS]
     specs = [str(parse(f"aptness(folder='{folder}', model='{model}')")) for model in MODELS]
-    lines = {}
+    lines: dict[tuple[str, ...], AnswerLine] = {}
     for rows in columns:
         scored = score_relevance_rows(rows, specs)
         by_model = [scored.evidence.scores[spec] for spec in specs]
