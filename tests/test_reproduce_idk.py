@@ -616,10 +616,12 @@ def test_the_results_page_is_what_the_released_and_stored_scores_give(published:
         for cell in tables.TEST:
             interval = rebuilt.interval(row, cell)
             expected = (interval.value, interval.low, interval.high) if interval else (None, None, None)
+            if len(names_by_row[row]) > 1:  # the mean of several runs
+                expected = (tables.mean_over_runs(rebuilt.runs(row), cell), None, None)
             found = written[table, row, cell]
             assert [found[key] for key in ("measured", "low", "high")] == pytest.approx(expected, abs=1e-6), (row, cell)
-            compared += interval is not None
-    assert compared >= 50
+            compared += expected[0] is not None
+    assert compared >= 110
 
 
 def test_the_validation_rows_are_the_contexts_that_are_not_tested(published: Path) -> None:

@@ -399,6 +399,32 @@ def test_stored_scores_give_the_same_tables(cheap: None, tmp_path: Path) -> None
     assert b"rains here" not in gzip.decompress(path.read_bytes())
 
 
+def test_paraphrases_can_be_added_to_what_is_stored(cheap: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = replies(6)
+    people = human_references(data.items.values())
+    monkeypatch.setattr(
+        scarce, "read_published_references", lambda: PublishedReferences(people, people, people, people)
+    )
+    whole = stored(data)
+    paraphrases = {reference_sets.PARAPHRASE_SINGLE, reference_sets.PARAPHRASE_MULTI}
+    without = replace(
+        whole,
+        columns={name: one for name, one in whole.columns.items() if name not in paraphrases},
+        rows={name: one for name, one in whole.rows.items() if name != reference_sets.TRANSLATED},
+        appendix=[one for one in whole.appendix if one.row != scarce.PARAPHRASE],
+    )
+    rated = collect_rated(data)
+    before = scarce.assemble_scarce(rated, without)
+    assert "Not measured for this page: PARAPHRASE-SINGLE, PARAPHRASE-MULTI, paraphrase by" in "\n".join(before.notes)
+    added = scarce.add_paraphrases(scarce.add_paraphrases(without, rated, "rewording"), rated, "rewording")
+    after = scarce.assemble_scarce(rated, added)
+    fresh = scarce.assemble_scarce(rated, whole)
+    assert sorted(map(str, after.figures)) == sorted(map(str, fresh.figures))
+    assert list(added.columns) == list(whole.columns)
+    assert sum("PARAPHRASE produces little or no improvement" in note for note in after.notes) == 1
+    assert len(after.notes) == len(fresh.notes) + 1  # how many paraphrases there are, said once
+
+
 def test_the_page_is_what_the_stored_scores_give(published: Path) -> None:
     written = json.loads((ROOT / "docs/results/scarce.json").read_text(encoding="utf-8"))
     cells = {(one["table"], one["row"], one["column"]): one for one in written}

@@ -351,6 +351,28 @@ def test_what_is_written_is_read_again_and_gives_the_same_bytes(tmp_path: Path) 
     assert stored.read_places(list_scorers(), tmp_path) == {}
 
 
+def test_scores_of_other_scorers_stay_if_they_are_of_the_same_dialogues(tmp_path: Path) -> None:
+    held = made_held()
+    first, second = ({one: held[one]} for one in list(held)[:2])
+    for part, dialogues, expected in ((first, "a", 1), (second, "a", 2), (second, "b", 1)):
+        stored.write_places([(*key, one) for key, one in part.items()], dialogues, tmp_path)
+        assert len(stored.read_places(list_scorers(), tmp_path)) == expected
+    for name, replies, expected in (("f", "x", ["f"]), ("g", "x", ["f", "g"]), ("g", "y", ["g"])):
+        content = {"sets": {"Gupta": {"replies": replies, "scores": {name: "0"}}}, "bounds": {name: [0, 1]}}
+        stored.add_stored("ratings_glove", content, tmp_path)
+        kept = stored.read_stored("ratings_glove", tmp_path)
+        assert sorted(kept["sets"]["Gupta"]["scores"]) == sorted(kept["bounds"]) == expected
+
+
+def test_some_scorers_alone_can_be_trained(monkeypatch: pytest.MonkeyPatch) -> None:
+    trained: list[str] = []
+    monkeypatch.setattr(jobs, "check_vectors", lambda encoders: None)
+    monkeypatch.setattr(jobs, "read_dialogues", list)
+    monkeypatch.setattr(jobs, "train_or_load", lambda scorer, dialogues: trained.append(scorer.name))
+    jobs.commands(["train", "--only", "seed 1"], standalone_mode=False)
+    assert trained == [f"{kind}, GloVe, paper; cornell+friends; seed 1" for kind in ("RUBER", "RSREM", "SSREM")]
+
+
 def test_scores_of_replies_are_stored_to_four_decimals() -> None:
     assert stored.unpack_scores(stored.pack_scores([0.12345, -1.0, np.nan, 3.2])) == pytest.approx(
         [0.1234, -1, np.nan, 3.2], abs=1e-4, nan_ok=True
@@ -574,6 +596,9 @@ def test_a_lead_within_its_interval_is_said_to_be_one_of_order_only() -> None:
         "confirmed by order, but"
     )
     assert findings.judge_leads([findings.compare_leads(sure), findings.compare_leads(behind)]) == "confirmed in part"
+    assert findings.judge_leads([findings.compare_leads(unsure), findings.compare_leads(behind)]).startswith(
+        "undecided"
+    )
     assert findings.judge_leads([findings.compare_leads(behind)]) == "refuted"
     assert findings.compare_leads([*sure, *unsure]).mark == " (ahead, interval includes 0)"
     assert findings.judge_leads([]) == "not measured"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import gzip
+import json
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 from pathlib import Path
@@ -134,6 +135,20 @@ def test_tfidf_is_as_near_to_the_paper_as_asked(published: Path) -> None:
         assert broken.measures[PRECISION].estimate.value == pytest.approx(score["precision"], abs=0.012)
         assert shared.measures[NDCG].estimate.value == pytest.approx(score["ndcg"], abs=0.02)
         assert len(whole.questions) == 1484
+
+
+def test_the_page_has_what_is_measured_again(published: Path) -> None:
+    page = json.loads((Path(__file__).parent.parent / "docs/results/sugar.json").read_text(encoding="utf-8"))
+    cells = {(one["table"], one["row"], one["column"]): one["measured"] for one in page}
+    rows = statistics.read_sugar_examples(published)
+    counted = [*statistics.sugar_table_2(rows), *statistics.sugar_table_3(rows), *statistics.sugar_figure_4(rows)]
+    assert counted
+    for figure in counted:
+        assert figure.measured == pytest.approx(cells[figure.table, figure.row, figure.column], abs=2e-6)
+    (standing,) = measures.ranker_standings(measures._rank_all("u+S1", "dev").evaluated())
+    for measure in (PRECISION, NDCG):
+        value = standing.measures[measure].estimate.value
+        assert value == pytest.approx(cells["Validation splits", f"{TFIDF}, u+S1", measure], abs=2e-6)
 
 
 def test_folds_share_no_example_but_requests_and_texts(published: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -130,25 +130,28 @@ def spearman_p_value(rho: float, n: int) -> float:
 
 def ladder_figures(ladders: Sequence[LadderMeasures], missing: Sequence[KnownOrder]) -> Iterator[Figure]:
     """Spearman with the known order, mean over sets, set for set; NaN for ladders whose losses are not stored."""
+    summaries = {ladder.row: ladder.summaries() for ladder in ladders}
     table = "Spearman with the known order of a ladder, mean over sets of the same questions"
     columns = {"CHOSEN mean": "CHOSEN", "RANDOM mean": "RANDOM", "difference of means": "CHOSEN minus RANDOM"}
-    yield from _summary_figures(table, columns, ladders, missing)
+    yield from _summary_figures(table, columns, summaries, missing)
     table = "Standard deviation of that Spearman over sets"
     columns = {
         "CHOSEN standard deviation": "CHOSEN",
         "RANDOM standard deviation": "RANDOM",
         "difference of standard deviations": "CHOSEN minus RANDOM",
     }
-    yield from _summary_figures(table, columns, ladders, missing)
+    yield from _summary_figures(table, columns, summaries, missing)
 
 
 def _summary_figures(
-    table: str, columns: dict[str, str], ladders: Sequence[LadderMeasures], missing: Sequence[KnownOrder]
+    table: str,
+    columns: Mapping[str, str],
+    summaries: Mapping[str, Mapping[str, Interval]],
+    missing: Sequence[KnownOrder],
 ) -> Iterator[Figure]:
-    for ladder in ladders:
-        summaries = ladder.summaries()
+    for row, summary in summaries.items():
         for name, column in columns.items():
-            yield _to_figure(table, ladder.row, column, summaries[name])
+            yield _to_figure(table, row, column, summary[name])
     for order in missing:
         for scoring in Scoring:
             row, note = f"{order.name}; by {scoring.value}", "Not measured: its losses are not stored"

@@ -23,8 +23,8 @@ from rejoinder.models.catalog.manifest import is_model_available
 from rejoinder.papers.base import Figure, Reproduction
 from rejoinder.papers.loader import load_notes
 from rejoinder.papers.scarce import tables
+from rejoinder.papers.scarce.findings import PARAPHRASE, list_part_findings, list_scarce_findings
 from rejoinder.papers.scarce.measures import (
-    CASES,
     RatedResponses,
     collect_rated,
     score_with_references,
@@ -52,14 +52,12 @@ from rejoinder.papers.scarce.selection import CHOSEN, CHOSEN_FURTHER, rate_aptne
 from rejoinder.papers.scarce.sets import (
     BACK_TRANSLATION,
     FURTHER,
-    MULTI,
     OURS,
-    OURS_MULTI,
     OURS_SINGLE,
-    RELEASED_SINGLE,
-    SINGLE,
+    PARAPHRASE_SINGLE,
     TABLE_1,
     TABLE_2,
+    TRANSLATED,
     WHOLE,
     AugmentedReferences,
     PublishedReferences,
@@ -86,7 +84,7 @@ SUMMARY = (
     "--adapt N computes them again and adapts N texts"
 )
 NEEDED = ("smollm2-135m", "opus-mt-fr", "minilm", "glove-6b-50d")
-PARAPHRASE = "paraphrase"  # a row of Appendix A
+_N_NOTES = 2  # sentences that are stored without paraphrases
 _NOTES = load_notes("scarce")
 
 
@@ -122,9 +120,10 @@ def add_paraphrases(stored: StoredScarce, replies: RatedResponses, method: str |
     return replace(
         stored,
         columns={name: columns[name] for name in TABLE_1 if name in columns},
+        rows={**stored.rows, TRANSLATED: scored[PARAPHRASE_SINGLE].only(tables.IN_TABLE_2)},
         appendix=[*(figure for figure in stored.appendix if figure.row != PARAPHRASE), *figures],
         digests={**stored.digests, **{name: digest_references(of_set) for name, of_set in references.items()}},
-        notes=[*stored.notes, _describe_sizes(references)],
+        notes=[*stored.notes[:_N_NOTES], _describe_sizes(references)],
     )
 
 
@@ -232,6 +231,7 @@ def score_sets(
     parts = {WHOLE: scored[OURS_SINGLE].only(tables.IN_TABLE_2)}
     for name, references in rows.items():
         parts[name] = parts.get(name) or score_with_references(replies, references, tables.IN_TABLE_2)
+    parts[TRANSLATED] = scored[PARAPHRASE_SINGLE].only(tables.IN_TABLE_2)
     specs = weighted_specs() if CHOSEN_FURTHER.weighted else None
     beyond = score_with_references(replies, further, ["BLEU-4"], specs)
     sets = {**columns, **rows, FURTHER: further}
@@ -290,7 +290,7 @@ def _describe_adaptation(augmented: AugmentedReferences) -> str:
     if untried == whole:
         return _NOTES.text("no adaptation")
     adapted = verdicts.pop("adapted", 0)
-    others = "".join(f", {count:,} {verdict}" for verdict, count in sorted(verdicts.items()))
+    others = ", ".join(f"{verdict} {count:,}" for verdict, count in sorted(verdicts.items(), key=lambda one: -one[1]))
     return _NOTES.text("adaptation", tried=whole - untried, whole=whole, adapted=adapted, others=others)
 
 
@@ -306,7 +306,7 @@ def assemble_scarce(replies: RatedResponses, stored: StoredScarce) -> Reproducti
     """The figures and sentences of the reproduction."""
     figures = [
         *tables.scarce_table_1(replies, stored.columns),
-        *tables.gain_figures(replies, stored.columns),
+        *tables.gain_figures(replies, {**stored.columns, **stored.rows}),
         *tables.scarce_table_2(replies, stored.rows),
         *tables.further_figures(replies, stored.further),
         *tables.scarce_table_4(replies, stored.columns),
@@ -319,8 +319,9 @@ def assemble_scarce(replies: RatedResponses, stored: StoredScarce) -> Reproducti
         *_NOTES.paragraphs("history"),
         *stored.notes,
         *_describe_missing(stored),
-        _NOTES.text("reading"),
+        *_NOTES.paragraphs("reading"),
         *list_scarce_findings(figures),
+        *list_part_findings(figures),
         _NOTES.text("models"),
         _NOTES.text("appendix"),
         _NOTES.text("stored"),
@@ -333,32 +334,3 @@ def _describe_missing(stored: StoredScarce) -> list[str]:
     known = {**stored.columns, **stored.rows}
     missing = [name for name in (*TABLE_1, *TABLE_2) if name not in known]
     return [_NOTES.text("missing", names=", ".join(missing))] if missing else []
-
-
-def list_scarce_findings(figures: Sequence[Figure]) -> list[str]:
-    """What the figures show for BLEU-4."""
-    by_cell = {(figure.table, figure.row, figure.column): figure for figure in figures}
-    row = "BLEU-4"
-
-    def rho(way: str, case: str, column: str) -> float:
-        return by_cell[f"Table 1: {way}, {case}", row, column].measured
-
-    def gain(case: str, way: str) -> str:
-        one = by_cell[tables.gain_title(OURS_SINGLE, SINGLE), row, f"{way}, {case}"]
-        if one.low is None or one.high is None or one.low != one.low:
-            return f"{one.measured:.3f}, without an interval"
-        side = "excludes" if one.low > 0 or one.high < 0 else "includes"
-        return f"{one.measured:.3f} [{one.low:.3f}, {one.high:.3f}], which {side} zero"
-
-    columns = {"one": SINGLE, "ours": OURS_SINGLE, "theirs": RELEASED_SINGLE, "many": MULTI, "both": OURS_MULTI}
-    return _NOTES.paragraphs(
-        "findings",
-        row=row,
-        **columns,
-        **{f"rho_{name}": rho(tables.SPEARMAN, CASES[0], column) for name, column in columns.items()},
-        **{f"lower_{name}": rho(tables.SPEARMAN, CASES[1], column) for name, column in columns.items()},
-        **{f"within_{name}": rho(tables.WITHIN, CASES[0], column) for name, column in columns.items()},
-        **{f"within_lower_{name}": rho(tables.WITHIN, CASES[1], column) for name, column in columns.items()},
-        gain=gain(CASES[0], tables.WITHIN),
-        lower_gain=gain(CASES[1], tables.WITHIN),
-    )

@@ -46,18 +46,21 @@ TABLE_1 = (
 # The rows of Table 2.
 WHOLE, SENSE_ONLY = "ours", "common sense only"
 RETRIEVAL_ONLY, FIVE_PER_CENT = "retrieval only", "retrieval only, 5% of the corpus"
+RETRIEVED_ONLY = "retrieval only, not adapted"
 NOT_ADAPTED, PRINTED_ONLY = "without context adaptation", "retrieval only, BM25 as printed"
 OTHER_ONLY = "retrieval only, from corpora that the judged systems never saw"
-REWORDED = "paraphrase by rewording only"
+REWORDED, TRANSLATED = "paraphrase by rewording only", "paraphrase by back-translation only"
 TABLE_2 = (
     WHOLE,
     SENSE_ONLY,
     RETRIEVAL_ONLY,
     FIVE_PER_CENT,
     NOT_ADAPTED,
+    RETRIEVED_ONLY,
     PRINTED_ONLY,
     OTHER_ONLY,
     REWORDED,
+    TRANSLATED,
 )
 FURTHER = "ours, one step further"
 References: TypeAlias = Mapping[str, tuple[Reference, ...]]  # by item
@@ -176,6 +179,7 @@ def table_2_references(single: References, augmented: AugmentedReferences) -> di
         RETRIEVAL_ONLY: augmented.added(RETRIEVAL),
         FIVE_PER_CENT: augmented.added(PART),
         NOT_ADAPTED: augmented.added(*OURS, adapted=False),
+        RETRIEVED_ONLY: augmented.added(RETRIEVAL, adapted=False),
         PRINTED_ONLY: augmented.added(PRINTED),
         OTHER_ONLY: augmented.added(OTHER),
         REWORDED: paraphrase_references(single, "rewording"),

@@ -23,12 +23,14 @@ from rejoinder.papers.scarce.measures import (
 )
 from rejoinder.papers.scarce.sets import (
     MULTI,
+    NOT_ADAPTED,
     OURS_MULTI,
     OURS_SINGLE,
     PARAPHRASE_SINGLE,
     RELEASED_MULTI,
     RELEASED_SINGLE,
     SINGLE,
+    WHOLE,
     References,
 )
 from rejoinder.scoring.api import score
@@ -41,6 +43,7 @@ from rejoinder.types import Item, Response
 _PUBLISHED = load_published("scarce")
 IN_TABLE_2 = ("BLEU-4", *(f"BERT precision, {label}" for label in ENCODERS))
 _PUBLISHED_COLUMN = {RELEASED_SINGLE: OURS_SINGLE, RELEASED_MULTI: OURS_MULTI}
+ADAPTATION_GAIN = "Gain of OURS-SINGLE by context adaptation"
 STEP_FURTHER = "BLEU-4 one step further than the paper"
 SPEARMAN, WITHIN = "Spearman", "Spearman within systems"
 CORRELATIONS: Mapping[str, BootstrapPlan] = {
@@ -55,6 +58,7 @@ GAINS = (
     (OURS_MULTI, MULTI),
     (RELEASED_SINGLE, SINGLE),
     (OURS_SINGLE, RELEASED_SINGLE),
+    (WHOLE, NOT_ADAPTED),
 )
 
 
@@ -129,7 +133,7 @@ def gain_figures(replies: RatedResponses, sets: Mapping[str, MeasureScores]) -> 
 
 def gain_title(more: str, human: str) -> str:
     """The title of a table of gains."""
-    return f"Gain of {more} over {human}"
+    return ADAPTATION_GAIN if (more, human) == (WHOLE, NOT_ADAPTED) else f"Gain of {more} over {human}"
 
 
 def _correlate_rows(
@@ -152,6 +156,8 @@ QUALITY = "Appendix A.2: quality of references (paper: RUBER; here: aptness of a
 UNAPT = "Section 3: references that are not appropriate (paper: two annotators, 150 each; here: aptness of at most 300)"
 JUDGED = 300  # references of a set, drawn at random, where it has more
 APT = 0.5  # the floor of `rejoinder augment`
+_SMOOTHED_COLUMN = "smoothed as sacrebleu does, lower-cased"
+SELF_BLEUS = (CASES[0], _SMOOTHED_COLUMN)
 _SELF_BLEU = "self_bleu(n=4, over='references', smoothing='epsilon', tokenizer='whitespace', lowercase={lower})"
 _SMOOTHED = "self_bleu(n=4, over='references')"
 _QUALITY = "aptness"
@@ -160,7 +166,7 @@ _QUALITY = "aptness"
 def diversity_figures(items: Mapping[str, Item], sets: Mapping[str, References]) -> Iterator[Figure]:
     """The mean self-BLEU of references sampled from each set; items with too few are left out."""
     typed = {case: _SELF_BLEU.format(lower=bool(n)) for n, case in enumerate(CASES)}
-    typed["smoothed as sacrebleu does, lower-cased"] = _SMOOTHED
+    typed[_SMOOTHED_COLUMN] = _SMOOTHED
     columns = {column: str(parse(spec)) for column, spec in typed.items()}
     for row, references in sets.items():
         samples = Collection()

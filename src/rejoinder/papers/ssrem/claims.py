@@ -53,6 +53,8 @@ def judge_leads(cells: Sequence[ScorerLead]) -> str:
     """Return the verdict on a claim, from its comparisons."""
     if cells and all(cell.order for cell in cells) and not all(cell.apart for cell in cells):
         return "confirmed by order, but some intervals include 0"
+    if any(cell.order for cell in cells) and not any(cell.apart for cell in cells):
+        return "undecided, since no lead is beyond its interval"
     return claim_verdict([cell.order for cell in cells])
 
 

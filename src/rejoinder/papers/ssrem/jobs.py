@@ -1,7 +1,7 @@
 """The slow part of ``reproduce ssrem``: train every scorer, score held-out places and rated replies, store the scores.
 
 python -m rejoinder.papers.ssrem.jobs train                   trains what is not in the cache
-python -m rejoinder.papers.ssrem.jobs score -o FOLDER         scores with what is in the cache, and stores the scores
+python -m rejoinder.papers.ssrem.jobs score -o FOLDER         scores with what is in the cache, and adds the scores
 python -m rejoinder.papers.ssrem.jobs similarity -o FOLDER    measures Table 2, and stores its figures
 """
 
@@ -32,10 +32,10 @@ from rejoinder.papers.ssrem.stored import (
     EXAMPLE,
     FOLDER,
     RATINGS,
+    add_stored,
     encoder_file,
     write_places,
     write_similarity,
-    write_stored,
 )
 from rejoinder.papers.ssrem.tables import similarity_figures
 from rejoinder.types import Dialogue
@@ -63,12 +63,13 @@ def commands() -> None:
 
 @commands.command()
 @_encoders
-def train(encoders: tuple[str, ...]) -> None:
+@click.option("--only", multiple=True, help="Only scorers with this in their name, such as 'seed 1'; may be repeated.")
+def train(encoders: tuple[str, ...], only: tuple[str, ...]) -> None:
     """Train what is not in the cache."""
     check_vectors(encoders)
     dialogues = read_dialogues()
     for scorer in list_scorers():
-        if scorer.reading.encoder in encoders:
+        if scorer.reading.encoder in encoders and (not only or any(part in scorer.name for part in only)):
             train_or_load(scorer, dialogues)
 
 
@@ -85,7 +86,10 @@ def similarity(output: Path) -> None:
 @_output
 @click.option("--text", type=click.Path(path_type=Path, dir_okay=False), help="The paper's text, for its Table 1.")
 def score(encoders: tuple[str, ...], output: Path, text: Path | None) -> None:
-    """Score held-out places and rated replies with every scorer that is in the cache, and store the scores."""
+    """Score held-out places and rated replies with every scorer that is in the cache.
+
+    What is stored already of other scorers stays.
+    """
     example = read_example(text.read_text(encoding="utf-8")) if text else None
     check_vectors(encoders)
     dialogues = read_dialogues()
@@ -94,9 +98,10 @@ def score(encoders: tuple[str, ...], output: Path, text: Path | None) -> None:
         scorers = _load_scorers(encoder, dialogues)
         paths = write_places(score_held_out(scorers, measured), digest_dialogues(measured), output)
         compared = [one for one in scorers if not (one.scorer.seed or one.scorer.on or one.scorer.copies)]
-        if example:
-            paths.append(write_stored(encoder_file(EXAMPLE, encoder), answer_example(example, compared), output))
-        paths.append(write_stored(encoder_file(RATINGS, encoder), answer_ratings(compared), output))
+        if compared and example:
+            paths.append(add_stored(encoder_file(EXAMPLE, encoder), answer_example(example, compared), output))
+        if compared:
+            paths.append(add_stored(encoder_file(RATINGS, encoder), answer_ratings(compared), output))
         for path in paths:
             click.echo(f"written: {path}", err=True)
 

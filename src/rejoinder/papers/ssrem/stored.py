@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
@@ -69,7 +70,7 @@ def encoder_file(name: str, encoder: str) -> str:
 def write_places(
     held: Iterable[tuple[ComparedScorer, str, PlaceScores]], dialogues: str, folder: Path = FOLDER
 ) -> list[Path]:
-    """Write held-out scores; ``dialogues`` is the digest of those measured."""
+    """Add held-out scores to those that are stored; ``dialogues`` is the digest of those measured."""
     files: dict[str, dict[str, Any]] = {}
     for scorer, corpus, scores in held:
         file = files.setdefault(places_file(scorer), {"dialogues": dialogues, "places": {}, "scorers": {}})
@@ -78,7 +79,7 @@ def write_places(
         coded = code_scores(np.column_stack([scores.scores, scores.copied]))
         entry = file["scorers"].setdefault(scorer.name, {"bounds": list(scores.bounds), "scores": {}})
         entry["scores"][corpus] = {"codes": _pack(coded.codes), "values": coded.values.tolist()}
-    return [write_stored(name, content, folder) for name, content in files.items()]
+    return [add_stored(name, content, folder) for name, content in files.items()]
 
 
 def read_places(scorers: Iterable[ComparedScorer], folder: Path = FOLDER) -> HeldOutScores:
@@ -137,6 +138,20 @@ def read_similarity(folder: Path = FOLDER) -> list[Figure]:
     """The figures of Table 2."""
     rows = read_stored(SIMILARITY, folder).get("figures", [])
     return [Figure(**{**row, "measured": math.nan if row["measured"] is None else row["measured"]}) for row in rows]
+
+
+def add_stored(name: str, content: Mapping[str, Any], folder: Path = FOLDER) -> Path:
+    """Write one stored file, with what it has of other scorers if that is of the same dialogues and replies."""
+    together = deepcopy(read_stored(name, folder))
+    if _digests(together) != _digests(content):
+        together = {}
+    _merge(together, content)
+    return write_stored(name, together, folder)
+
+
+def _digests(content: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What some scores are of."""
+    return content.get("dialogues"), {name: one["replies"] for name, one in content.get("sets", {}).items()}
 
 
 def write_stored(name: str, content: Mapping[str, Any], folder: Path = FOLDER) -> Path:
