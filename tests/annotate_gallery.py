@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import re
-import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import uvicorn
-
 from rejoinder.annotation.store.base import Store
-from rejoinder.server.annotation_app import make_annotation_app
 from rejoinder.server.limits import RequestRate, ServerLimits
-from rejoinder.server.server import open_listening_socket, socket_url
-from tests.annotate_site import FORMS, FREE, OPEN, store_of
+from tests.annotate_site import FORMS, FREE, served, store_of
 from tests.annotation_projects import answer_to
 
 LONG = (
@@ -127,26 +120,6 @@ def project_at(folder: Path, form: str = "rate", extra: str = "", tables: str = 
         f'{head}instructions = """{INSTRUCTIONS}"""\ncontact = "owner@example.org"\n{extra}\n{tables}', encoding="utf-8"
     )
     return path
-
-
-@contextlib.contextmanager
-def served(store: Store, limits: ServerLimits = FREE, clock: Callable[[], float] = time.time) -> Iterator[str]:
-    """The address of a server of this process."""
-    listening = open_listening_socket("127.0.0.1", 0)
-    url = socket_url(listening)
-    config = uvicorn.Config(
-        make_annotation_app(store.project, store, url, limits, clock), lifespan="off", log_level="error"
-    )
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-    thread.start()
-    try:
-        yield url
-    finally:
-        server.should_exit = True
-        thread.join(10)
-        OPEN.remove(store)
-        store.close()
 
 
 def _visitor(browser: Any, url: str, store: Store, name: str = "ann", role: Any = "rater") -> Any:

@@ -7,6 +7,8 @@ import json
 import re
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -20,6 +22,7 @@ from rejoinder.annotation.store.base import Store
 from rejoinder.annotation.units import make_units
 from rejoinder.server.annotation_app import make_annotation_app
 from rejoinder.server.limits import RequestRate, ServerLimits
+from rejoinder.server.server import open_listening_socket, socket_url
 
 FORMS = ("rate", "candidates", "grade", "references", "review", "write", "situation", "validate", "errors", "compare")
 FREE = ServerLimits(address=RequestRate(1e9, 1e9), session=RequestRate(1e9, 1e9))
@@ -178,6 +181,37 @@ def finish(client: Any, answer: Callable[[str], dict[str, Any]] = answered) -> s
             return "".join(seen)
         client.post("/work", data=answer(seen[-1]), follow_redirects=False)
     raise AssertionError("there is no end to it")
+
+
+@contextlib.contextmanager
+def served(store: Store, limits: ServerLimits = FREE, clock: Callable[[], float] = time.time) -> Iterator[str]:
+    """The address of a server of this process."""
+    import uvicorn
+
+    listening = open_listening_socket("127.0.0.1", 0)
+    url = socket_url(listening)
+    config = uvicorn.Config(
+        make_annotation_app(store.project, store, url, limits, clock), lifespan="off", log_level="error"
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    try:
+        yield url
+    finally:
+        server.should_exit = True
+        thread.join(10)
+        OPEN.remove(store)
+        store.close()
+
+
+@contextlib.contextmanager
+def hosting(path: Path, *raters: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """The pages of a project from a server of this process: its address, and a link for each rater and the owner."""
+    store = store_of(path)
+    with served(store) as url:
+        links = {name: f"{url}/r/{store.add_rater(name)}" for name in raters}
+        yield url, {**links, "owner": f"{url}/r/{store.add_rater('owner', 'owner')}"}
 
 
 @contextlib.contextmanager

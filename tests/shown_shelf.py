@@ -75,9 +75,9 @@ def write(path: Path, records: list[Any]) -> None:
 def fill(folder: Path) -> None:
     """Put everything that the docs name onto the shelf."""
     shutil.copytree(ROOT / "examples", folder / "examples")
-    chats = (ROOT / "examples" / "chats.jsonl").read_bytes()
-    for name in ("chats.jsonl", "items.jsonl", "ratings.jsonl"):
-        (folder / name).write_bytes(chats)
+    for name in ("chats.jsonl", "ratings.jsonl"):
+        shutil.copy(ROOT / "examples" / "chats.jsonl", folder / name)
+    write(folder / "items.jsonl", _first_items(12))
     some = [d if i % 4 else Dialogue(d.id, d.turns, "friends", d.split) for i, d in enumerate(talks(48, turns=8))]
     for name in ("dialogues.jsonl", "dialogues.jsonl.gz", "logs.jsonl.gz", "my-dialogues.jsonl", "FILE"):
         write(folder / name, list(some))
@@ -104,6 +104,16 @@ def fill(folder: Path) -> None:
     _tables(folder)
     _runs(folder)
     _pilot(folder)
+
+
+def _first_items(n: int) -> list[dict[str, Any]]:
+    """The first items of the example conversations, with their responses and ratings."""
+    records = [to_object(record) for record in rejoinder.read(ROOT / "examples" / "chats.jsonl")]
+    items = [record["id"] for record in records if record["kind"] == "item"][:n]
+    responses = {record["id"] for record in records if record["kind"] == "response" and record["item"] in items}
+    wanted = {"item": {*items}, "response": responses, "rating": responses}
+    key = {"item": "id", "response": "id", "rating": "response"}
+    return [record for record in records if record[key[record["kind"]]] in wanted[record["kind"]]]
 
 
 def _tables(folder: Path) -> None:

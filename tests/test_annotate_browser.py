@@ -18,7 +18,7 @@ import httpx2 as httpx
 
 from rejoinder.cli import program
 from tests.annotate_chromium import needs_chromium, opened, press, title
-from tests.annotate_site import EXERCISE, FORMS, answered, serving, write_project
+from tests.annotate_site import EXERCISE, FORMS, answered, hosting, serving, stores_are_closed, write_project  # noqa: F401
 
 pytestmark = needs_chromium
 WIDTHS = (1280, 360)
@@ -128,19 +128,20 @@ def _trusts(folder: Path) -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_can_be_answered_by_keyboard_on_a_phone(browser: Any, form: str, tmp_path: Path) -> None:
     path = write_project(tmp_path, form, extra="units_per_rater = 1\nraters_per_unit = 1\ncomments = true")
-    with serving(path, "--raters", "ann") as (url, links, _):
+    with hosting(path, "ann") as (url, links):
+        page = opened(browser, links["ann"])
+        page.goto(url + "/work")
         for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
             for width in WIDTHS:
-                page = opened(browser, links["ann"], width, color_scheme=scheme)
-                page.goto(url + "/work")
+                page.set_viewport_size({"width": width, "height": 800})
                 for where in ("/", "/work"):
                     page.goto(url + where)
                     assert page.evaluate("document.documentElement.scrollWidth") <= width
-                if (scheme, width) == ("dark", 360):
-                    _answer_by_keyboard(page)
-                    assert title(page) == "Done. Thank you!"
-                assert page.wrong == []
-                page.context.close()
+        _answer_by_keyboard(page)  # as it is now: dark, on a phone
+        assert title(page) == "Done. Thank you!"
+        assert page.wrong == []
+        page.context.close()
 
 
 def _answer_by_keyboard(page: Any) -> None:
@@ -189,11 +190,14 @@ def exercise_for(form: str) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_the_exercise_and_20_units_of_every_form_are_done_by_keyboard(browser: Any, form: str, tmp_path: Path) -> None:
-    extra = "units_per_rater = 20\nraters_per_unit = 1"
-    path = write_project(tmp_path, form, 20, extra, exercise_for(form))
-    with serving(path, "--raters", "ann") as (_, links, _):
+# A long queue is the same for every form: one is worked through to the end of 20 units, the others to that of 6.
+@pytest.mark.parametrize(("form", "units"), [("rate", 20), *((form, 6) for form in FORMS if form != "rate")])
+def test_the_exercise_and_all_units_of_every_form_are_done_by_keyboard(
+    browser: Any, form: str, units: int, tmp_path: Path
+) -> None:
+    extra = f"units_per_rater = {units}\nraters_per_unit = 1"
+    path = write_project(tmp_path, form, units, extra, exercise_for(form))
+    with hosting(path, "ann") as (_, links):
         page = opened(browser, links["ann"])
         send(page)
         seen = []
@@ -203,16 +207,16 @@ def test_the_exercise_and_20_units_of_every_form_are_done_by_keyboard(browser: A
             seen.append(title(page))
             assert title(page) == (expected if form in SECOND else "As expected")
             send(page)
-        for unit in range(1, 21):
-            assert title(page) == f"Unit {unit} of 20"
-            if unit == 8:  # the browser is closed in the middle of it
+        for unit in range(1, units + 1):
+            assert title(page) == f"Unit {unit} of {units}"
+            if unit == units // 2:  # the browser is closed in the middle of it
                 assert page.wrong == []
                 page.context.close()
                 page = opened(browser, links["ann"])
                 send(page)
-                assert title(page) == "Unit 8 of 20"
+                assert title(page) == f"Unit {unit} of {units}"
             _answer_by_keyboard(page)
-            if unit == 15:
+            if unit == units - 1:
                 with page.expect_navigation():
                     press(page, "u")
                 assert title(page).startswith("Again: ")
@@ -224,7 +228,7 @@ def test_the_exercise_and_20_units_of_every_form_are_done_by_keyboard(browser: A
 
 def test_an_edit_is_written_right_after_it_was_chosen(browser: Any, tmp_path: Path) -> None:
     path = write_project(tmp_path, "review", extra="units_per_rater = 1")
-    with serving(path, "--raters", "ann") as (url, links, _):
+    with hosting(path, "ann") as (url, links):
         page = opened(browser, links["ann"])
         page.goto(url + "/work")
         assert not page.is_visible('textarea[name="text.r1"]')
@@ -240,7 +244,7 @@ def test_an_edit_is_written_right_after_it_was_chosen(browser: Any, tmp_path: Pa
 
 def test_nothing_wrong_stands_beside_the_other_labels(browser: Any, tmp_path: Path) -> None:
     path = write_project(tmp_path, "errors", extra="units_per_rater = 1")
-    with serving(path, "--raters", "ann") as (url, links, _):
+    with hosting(path, "ann") as (url, links):
         page = opened(browser, links["ann"])
         page.goto(url + "/work")
         press(page, "1", "3", "1")
@@ -254,7 +258,7 @@ def test_nothing_wrong_stands_beside_the_other_labels(browser: Any, tmp_path: Pa
 
 def test_single_keys_can_be_turned_off_and_on_again(browser: Any, tmp_path: Path) -> None:
     path = write_project(tmp_path, extra="units_per_rater = 1")
-    with serving(path, "--raters", "ann") as (url, links, _):
+    with hosting(path, "ann") as (url, links):
         page = opened(browser, links["ann"])
         page.goto(url + "/work")
         for chosen in (0, 1):
@@ -275,7 +279,7 @@ def test_single_keys_can_be_turned_off_and_on_again(browser: Any, tmp_path: Path
 
 def test_a_page_works_without_its_script(browser: Any, tmp_path: Path) -> None:
     path = write_project(tmp_path, extra="units_per_rater = 1")
-    with serving(path, "--raters", "ann") as (url, links, _):
+    with hosting(path, "ann") as (url, links):
         page = opened(browser, links["ann"], java_script_enabled=False)
         page.goto(url + "/work")
         for name in ("appropriate.r1", "on-topic.r1"):
@@ -286,7 +290,7 @@ def test_a_page_works_without_its_script(browser: Any, tmp_path: Path) -> None:
 
 def test_the_owner_goes_through_the_units_of_a_filter_and_decides(browser: Any, tmp_path: Path) -> None:
     path = write_project(tmp_path, items=3, extra="comments = true")
-    with serving(path, "--raters", "ann") as (url, links, _):
+    with hosting(path, "ann") as (url, links):
         with httpx.Client(follow_redirects=True, timeout=60) as client:
             client.get(links["ann"])
             for _number in range(3):
@@ -314,7 +318,7 @@ def test_the_owner_goes_through_the_units_of_a_filter_and_decides(browser: Any, 
 
 def test_a_link_from_another_site_lets_a_rater_in(browser: Any, tmp_path: Path) -> None:
     path = write_project(tmp_path)
-    with serving(path, "--raters", "ann") as (url, links, _):
+    with hosting(path, "ann") as (url, links):
         elsewhere = tmp_path / "mail.html"
         elsewhere.write_text(f'<a id="mail" href="{links["ann"]}">Your link</a>')
         page = opened(browser, elsewhere.as_uri())

@@ -381,8 +381,10 @@ def test_a_verdict_without_ratings_asks_for_some(tmp_path: Path) -> None:
 
 
 def test_the_table_of_a_large_run_has_the_worst_replies(tmp_path: Path) -> None:
-    records: list[Record] = [Item("i", (Turn("Count"),), (Reference("a b c d"),))]
-    records += [Response(f"r{n}", "i", f"s{n}", "a b c d" if n % 2 else "a b x y") for n in range(1_200)]
+    records: list[Record] = []
+    for n in range(600):  # of two systems: with one for each reply, 719,400 pairs of systems would be compared
+        records.append(Item(f"i{n}", (Turn("Count"),), (Reference("a b c d"),)))
+        records += [Response(f"{s}{n}", f"i{n}", s, "a b c d" if n % 2 else "a b x y") for s in ("one", "two")]
     table = make_reply_table(compute_findings(run_of(tmp_path, records, "rouge_l")))
     assert len(table.rows) == 1_000
     assert sum(row.reply == "a b x y" for row in table.rows) == 600

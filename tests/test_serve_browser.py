@@ -12,6 +12,8 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("playwright.sync_api")
 
+from playwright.sync_api import expect
+
 from tests.annotate_chromium import needs_chromium, opened
 from tests.serve_site import NASTY, library_at, serving
 
@@ -95,7 +97,7 @@ def test_the_last_message_of_a_chat_log_becomes_the_reply(page: Any, tmp_path: P
     (tmp_path / "thanks.json").write_text(log[:-1] + ', {"role": "user", "content": "Thanks."}]')
     page.fill("#reply", "")
     page.set_input_files("#file", str(tmp_path / "thanks.json"))
-    page.wait_for_function("document.getElementById('reply').value === 'Until ten.'")
+    expect(page.locator("#reply")).to_have_value("Until ten.")
     assert page.locator("#preview li").count() == 3
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from tools.docsite.page import ROOT, Page, SiteError
@@ -47,4 +48,9 @@ class Addresses:
 
 def relative(page: Page, output: str) -> str:
     """The way from a page to a place on the site."""
-    return posixpath.relpath(output, posixpath.dirname(page.output) or ".")
+    return _relative(posixpath.dirname(page.output) or ".", output)
+
+
+@cache
+def _relative(folder: str, output: str) -> str:
+    return posixpath.relpath(output, folder)

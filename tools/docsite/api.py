@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from tools.docsite.markdown import slug
@@ -51,6 +52,7 @@ def _package(folder: Path) -> Page:
     return Page(f"site/api/{name}", f"api/{name}.html", "\n".join(lines), name, made=True)
 
 
+@cache
 def _read(path: Path) -> ast.Module:
     return ast.parse(path.read_text("utf-8"))
 

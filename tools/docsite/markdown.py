@@ -6,6 +6,8 @@ import html
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -143,18 +145,30 @@ def _table_open(renderer: object, tokens: list[Token], at: int, *_: object) -> s
     return f'<div class="scroll" role="group" aria-label="{label}" tabindex="0"><table{kind}>\n'
 
 
+@cache
+def _lexer(name: str) -> Any:
+    from pygments.lexers import get_lexer_by_name
+
+    return get_lexer_by_name(name, stripnl=False)
+
+
+@cache
+def _formatter() -> Any:
+    from pygments.formatters import HtmlFormatter
+
+    return HtmlFormatter(nowrap=True)
+
+
 def code(info: str, content: str) -> str:
     """A block of code in colour, with its file's name above and what it needs under it."""
     from pygments import highlight
-    from pygments.formatters import HtmlFormatter
-    from pygments.lexers import get_lexer_by_name
     from pygments.util import ClassNotFound
 
     language, _, name = info.strip().partition(" ")
     shell = is_shell(language, content)
     lexer = "console" if content.startswith("$ ") and shell else "bash" if shell else language or "text"
     try:
-        shown = highlight(content, get_lexer_by_name(lexer, stripnl=False), HtmlFormatter(nowrap=True))
+        shown = highlight(content, _lexer(lexer), _formatter())
     except ClassNotFound:
         shown = html.escape(content)
     title = f"<figcaption><code>{html.escape(name)}</code></figcaption>" if name else ""

@@ -149,7 +149,8 @@ def suspect_table(suspects: Sequence[SuspectRater]) -> Table:
     notes = [
         f"Signs: fewer than {DEFAULT.right:.0%} of checks right; a median time below a third of the others'; the same "
         f"answer in {DEFAULT.same:.0%} or more; kappa with the others below {DEFAULT.kappa:g} while they agree "
-        "(docs/agreement.md). A sign is a reason to look, not a verdict; --without RATER leaves a rater out.",
+        "(docs/agreement.md). A sign is a reason to look, not a verdict; to leave a rater out: rejoinder agreement "
+        "--without RATER.",
     ]
     if not rows:
         notes.insert(0, "None.")

@@ -24,6 +24,7 @@ from rejoinder.server.pages.cache import PAGE_SECONDS, PATIENCE, NotYetError, Pa
 from rejoinder.server.pages.library import RunLibrary
 from rejoinder.server.templates import BOTH, not_found_page, render_html
 from rejoinder.table import Table, to_json
+from rejoinder.types import Statement
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,15}\.?[0-9]{0,15}|\.[0-9]{1,15})(?:[eE][+-]?[0-9]{1,2})?")
 PAGE_SIZE = 50  # lines of a list
@@ -160,6 +161,11 @@ def paginate(lines: Sequence[Any] | NDArray[Any], number: int) -> tuple[Any, dic
     if number > pages:
         raise SpecError(f"there is no page {number}; the last page is {pages}")
     return lines[(number - 1) * PAGE_SIZE : number * PAGE_SIZE], {"page": number, "pages": pages, "n": len(lines)}
+
+
+def statement_objects(statements: Sequence[Statement]) -> list[dict[str, Any]]:
+    """Return the statements of a situation as plain objects."""
+    return [{"text": one.text, "category": one.category, "relevant": one.relevant} for one in statements]
 
 
 def table_object(table: Table) -> dict[str, Any]:

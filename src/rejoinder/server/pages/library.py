@@ -51,6 +51,7 @@ class TestSet:
     licence: str = ""
     citation: str = ""
     card: Path | None = None
+    summary: str = ""  # of a published one
 
     @property
     def changed(self) -> int:
@@ -106,7 +107,9 @@ class RunLibrary:
             )
             if is_available:
                 name = _unused_name(_PLAIN.sub("-", dataset.name), test_sets)
-                test_sets[name] = TestSet(name, None, dataset.name, dataset.licence, dataset.citation)
+                test_sets[name] = TestSet(
+                    name, None, dataset.name, dataset.licence, dataset.citation, summary=dataset.summary
+                )
         return test_sets
 
     def set(self, name: str) -> TestSet:

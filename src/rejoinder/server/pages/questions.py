@@ -23,7 +23,7 @@ from rejoinder.selection.ranking.rank import load_ranking, read_ranking_about
 from rejoinder.selection.result import ScoreLine, find_top_places
 from rejoinder.server.api.rank import json_number
 from rejoinder.server.pages.cache import WorkProgress
-from rejoinder.server.pages.context import PageContent, PageContext, Query, paginate, table_object
+from rejoinder.server.pages.context import PageContent, PageContext, Query, paginate, statement_objects, table_object
 from rejoinder.server.pages.library import RunEntry
 from rejoinder.server.pages.reply_filter import search_terms
 from rejoinder.table import Table, shorten_text
@@ -235,7 +235,7 @@ async def run_question_page(context: PageContext, request: Request, query: Query
         "question": place,
         "id": question.id,
         "context": [{"speaker": turn.speaker, "text": turn.text} for turn in question.context],
-        "situation": [one.text for one in question.situation],
+        "situation": statement_objects(question.situation),
         "systems": answered.systems,
         "candidates": [_candidate_object(answered, place, n) for n in range(len(question.candidates))],
         "choices": {system: _choice_object(answered, system, place) for system in answered.systems},

@@ -18,7 +18,15 @@ from rejoinder.scoring.flags import MEANINGS
 from rejoinder.scoring.frames import RATING
 from rejoinder.server.api.rank import json_number
 from rejoinder.server.pages.charts import draw_histogram
-from rejoinder.server.pages.context import OtherAddressError, PageContent, PageContext, Query, paginate, wants_page
+from rejoinder.server.pages.context import (
+    OtherAddressError,
+    PageContent,
+    PageContext,
+    Query,
+    paginate,
+    statement_objects,
+    wants_page,
+)
 from rejoinder.server.pages.index_reader import read_reply_index
 from rejoinder.server.pages.reply_filter import (
     APART,
@@ -226,7 +234,7 @@ def item_object(index: ReplyIndex, number: int) -> dict[str, Any]:
         "number": number,
         "dialogue": item.dialogue,
         "context": [{"speaker": turn.speaker, "text": turn.text} for turn in item.context],
-        "situation": [one.text for one in item.situation],
+        "situation": statement_objects(item.situation),
         "references": [{"text": one.text, "source": one.source} for one in item.references],
         "future": to_object(item).get("future", []),
     }

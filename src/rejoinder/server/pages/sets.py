@@ -14,7 +14,7 @@ from starlette.requests import Request
 from rejoinder.data.questions import find_right_candidates
 from rejoinder.errors import InputError, SpecError
 from rejoinder.json_schema import Schema
-from rejoinder.server.pages.context import PageContent, PageContext, Query, paginate
+from rejoinder.server.pages.context import PageContent, PageContext, Query, paginate, statement_objects
 from rejoinder.server.pages.library import TestSet
 from rejoinder.server.pages.replies import find_position
 from rejoinder.table import shorten_text
@@ -30,6 +30,7 @@ async def sets_page(context: PageContext, request: Request, query: Query) -> Pag
         {
             "name": test_set.name,
             "about": test_set.about,
+            "summary": test_set.summary,
             "licence": test_set.licence,
             "published": test_set.path is None,
         }
@@ -52,6 +53,7 @@ async def set_page(context: PageContext, request: Request, query: Query) -> Page
     data: dict[str, Any] = {
         "name": test_set.name,
         "about": test_set.about,
+        "summary": test_set.summary,
         "licence": test_set.licence,
         "citation": test_set.citation,
         "questions": len(questions),
@@ -121,7 +123,7 @@ async def question_page(context: PageContext, request: Request, query: Query) ->
         "dialogue": entry.dialogue,
         "split": entry.split,
         "context": [{"speaker": turn.speaker, "text": turn.text} for turn in entry.context],
-        "situation": [{"text": s.text, "category": s.category, "relevant": s.relevant} for s in entry.situation],
+        "situation": statement_objects(entry.situation),
         "candidates": _candidate_objects(entry),
         "position": find_position(np.array(_find_questions(questions, query), dtype=np.int64), n),
     }
