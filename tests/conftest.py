@@ -30,7 +30,7 @@ if _fits_in_memory():  # a disk would be waited for at each of the thousands of 
 
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # as many processes as cores: threads of each would wait for each other
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "REJOINDER_THREADS"):
         os.environ.setdefault(name, "1")
 
 
@@ -43,6 +43,20 @@ def pytest_collection() -> Iterator[None]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+# Files that take the most processor time, the longest first: begun last, one of them would keep a process busy alone.
+LONGEST = (
+    *("ray_cluster", "docs_shown", "contract", "annotate_browser", "scoring", "annotate_accessible"),
+    *("serve_accessible", "docs_browser", "fuzz", "reproduce_chosen", "faults", "docs_site", "serve_explore_browser"),
+    *("datasets", "sharded_index", "serve_browser", "ranker_training", "schema", "annotation_store", "wheel", "cli"),
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the longest files first."""
+    order = {f"test_{name}": place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(item.path.stem, len(order)))
 
 
 @pytest.fixture(scope="session")
@@ -59,6 +73,17 @@ def own_cache(caches: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("REJOINDER_CONFIG", str(folder / "config"))
     monkeypatch.delenv("REJOINDER_WEIGHTS", raising=False)
     return folder
+
+
+@pytest.fixture
+def permissive_weights(monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The set of weights ``permissive`` of this checkout, as if it were installed."""
+    from rejoinder.models import weight_sets
+
+    root = Path(__file__).parent.parent / "distributions" / "permissive" / "src" / "rejoinder_permissive"
+    sets = {weight_sets.PACKAGED: weight_sets.WEIGHTS, "permissive": root}
+    monkeypatch.setattr(weight_sets, "find_set", sets.get)
+    return root
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import pytest
 
 import rejoinder
 from rejoinder.errors import InputError, SpecError
+from rejoinder.models.weight_sets import WeightSet, use_weights
 from rejoinder.selection.acceptability import fit_acceptability
 from rejoinder.selection.acceptability_file import (
     SHIPPED,
@@ -117,7 +118,7 @@ def test_words_that_the_context_has_already_count_against_a_reply() -> None:
 def test_what_was_measured_is_written_and_read_back(says: str, tmp_path: Path) -> None:
     found = measure_judge(drawn(20, 0), drawn(20, 1), says)
     write_acceptability([found], tmp_path / "judges.json")
-    back = read_acceptability(tmp_path / "judges.json")[found.metric]
+    back = read_acceptability(tmp_path / "judges.json")[found.signature]
     assert acceptability_to_object(back) == acceptability_to_object(found)
     assert load_acceptability(rejoinder.parse(says), tmp_path / "judges.json") == back
     write_acceptability([found], tmp_path / "again.json")
@@ -196,3 +197,13 @@ def test_the_package_knows_its_own_judge_as_it_is() -> None:
     assert known.measured.auc.value >= 0.80
     assert known.chosen.missed.value <= 0.15
     assert SHIPPED.is_file()
+
+
+@pytest.mark.usefixtures("permissive_weights")
+@pytest.mark.parametrize("weights", ["permissive", "research"])
+def test_the_judge_of_every_set_of_weights_has_been_measured(weights: WeightSet) -> None:
+    with use_weights(weights):
+        metric = rejoinder.parse("aptness(model='bi')")
+        known = load_acceptability(metric)
+    assert known.signature == rejoinder.signature(rejoinder.parse(f"aptness(model='bi', weights={weights!r})"))
+    assert known.measured.auc.value > 0.85

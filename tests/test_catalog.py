@@ -28,7 +28,8 @@ from rejoinder.errors import MissingExtraError, RejoinderError, SpecError
 from rejoinder.models import weight_sets
 from rejoinder.models.catalog import convert, entries, manifest
 from rejoinder.models.catalog import fetch as package
-from rejoinder.models.catalog.entries import MODELS, CatalogModel, Hub, ModelFile, Package, Shipped, SplitArchive
+from rejoinder.models.catalog.entries import MODELS
+from rejoinder.models.catalog.entry import CatalogModel, Hub, ModelFile, Package, Shipped, SplitArchive
 from rejoinder.models.catalog.fetch import fetch_model
 from rejoinder.models.catalog.manifest import ModelMissingError, require_model
 from rejoinder.models.encoder.factory import load_encoder
@@ -587,7 +588,7 @@ GETTING = """
 import sys
 sys.path.insert(0, sys.argv[2])
 from rejoinder.models.catalog import entries
-from rejoinder.models.catalog.entries import CatalogModel, Hub
+from rejoinder.models.catalog.entry import CatalogModel, Hub
 from rejoinder.models.catalog.fetch import fetch_model
 entries.MODELS["tiny"] = CatalogModel(
     "tiny", "encoder", "tests", "CC0-1.0", 1_000, Hub("who/tiny"), citation="nobody 2024"

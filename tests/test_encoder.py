@@ -24,11 +24,13 @@ from rejoinder.models.catalog.manifest import ModelMissingError
 from rejoinder.models.device import count_threads
 from rejoinder.models.encoder import card as cards
 from rejoinder.models.encoder.cache import CachedEncoder, VectorCache
+from rejoinder.models.encoder.centred import CentredEncoder, load_centred_encoder
 from rejoinder.models.encoder.export import export_by_name
 from rejoinder.models.encoder.factory import load_encoder
 from rejoinder.models.encoder.onnx import OnnxEncoder
 from rejoinder.models.encoder.probe_sentences import probe_texts
 from rejoinder.models.encoder.transformers import TransformersEncoder
+from rejoinder.models.weight_sets import WeightSet
 from tests.tiny_encoder import write_encoder
 
 TEXTS = ["Hello there!", "how are you", "", "it rains", "what is the weather like in town today?", "fine", "zebra 9 é"]
@@ -245,6 +247,7 @@ def test_padding_fills_up_at_the_end() -> None:
 
 
 def test_the_number_of_threads_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("REJOINDER_THREADS", raising=False)
     assert 1 <= count_threads() <= (os.cpu_count() or 1)
     monkeypatch.setenv("REJOINDER_THREADS", "3")
     assert count_threads() == 3
@@ -403,3 +406,34 @@ def test_a_few_texts_are_shared_by_all_cores() -> None:
     assert sorted(np.concatenate(shared).tolist()) == list(range(9))
     assert [len(part) for part in _split_for_workers([np.arange(1)], 4)] == [1]
     assert len(_split_for_workers([np.arange(3), np.arange(3)], 2)) == 2
+
+
+@pytest.mark.usefixtures("permissive_weights")
+@pytest.mark.parametrize("weights", ["permissive", "research"])
+def test_a_cosine_for_a_threshold_means_about_the_same_by_every_set_of_weights(weights: WeightSet) -> None:
+    texts = [
+        *("The soup needs more salt.", "My brother drives a lorry.", "When does the museum open?"),
+        *("She never answers the phone.", "We painted the kitchen green.", "I lost my umbrella on the train."),
+    ]
+    same = ["Could you turn off the lights?", "Please switch the lights off."]
+    encoder = load_centred_encoder(f"aptness:{weights}")
+    cosines = encoder.encode(texts) @ encoder.encode(texts).T
+    unrelated = cosines[np.triu_indices(len(texts), 1)]
+    assert abs(float(unrelated.mean())) < 0.2
+    assert unrelated.max() < 0.5
+    one, other = encoder.encode(same)
+    assert float(one @ other) > 0.7
+    assert np.linalg.norm(encoder.encode(texts), axis=1) == pytest.approx(np.ones(len(texts)), abs=1e-5)
+
+
+@pytest.mark.usefixtures("permissive_weights")
+def test_only_an_encoder_whose_vectors_share_a_large_mean_is_centred() -> None:
+    plain = load_encoder("aptness:permissive")
+    centred = load_centred_encoder("aptness:permissive")
+    assert (centred.name, centred.dimensions, centred.max_tokens) == (plain.name, plain.dimensions, plain.max_tokens)
+    assert isinstance(centred, CentredEncoder)
+    assert centred.digest != plain.digest
+    assert centred.truncated(["word " * 900, "word"]) == plain.truncated(["word " * 900, "word"]) == [True, False]
+    (own,), (same,) = centred.encode_tokens(["Hello there."]), plain.encode_tokens(["Hello there."])
+    assert own.tokens == same.tokens
+    assert not isinstance(load_centred_encoder("aptness:research"), CentredEncoder)

@@ -88,19 +88,17 @@ def test_dialogues_of_several_lengths_score_as_one_by_one() -> None:
 def test_dynaeval_is_trained_to_a_folder_that_scores(tmp_path: Path) -> None:
     recipe = DynaEvalRecipe(width=8, bases=2, hidden=8, epochs=25, batch=8, rate=1e-2)
     folder = tmp_path / "dynaeval"
-    card = train_dynaeval(tiny_heads.make_dialogues(), folder, recipe, None, "minilm", "cpu", lambda line: None)
+    card = train_dynaeval(tiny_heads.make_data(recipe), folder, recipe, "cpu", lambda line: None)
     assert card.about["measured"]["true_above_damaged"] > 0.55
     good, bad = mean_scores(rejoinder.parse(f"dynaeval(folder={str(folder)!r})"))
     assert good > bad
     other = tmp_path / "again"
-    assert train_dynaeval(tiny_heads.make_dialogues(), other, recipe, None, "minilm", "cpu", lambda line: None) == card
+    assert train_dynaeval(tiny_heads.make_data(recipe), other, recipe, "cpu", lambda line: None) == card
 
 
-def test_a_corpus_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_corpus_that_is_not_there_is_named() -> None:
     with pytest.raises(InputError, match="no dialogue belongs to the corpus 'tin'"):
-        train_dynaeval(
-            tiny_heads.make_dialogues(), tmp_path, DynaEvalRecipe(), "tin", "minilm", "cpu", lambda line: None
-        )
+        tiny_heads.make_data(DynaEvalRecipe(), "tin")
 
 
 # GRADE
@@ -174,7 +172,7 @@ def test_negatives_share_a_rare_word_or_are_near_and_never_the_same_text() -> No
 def test_grade_is_trained_to_a_folder_that_scores(tmp_path: Path) -> None:
     recipe = GradeRecipe(keywords=8, topic=4, utterance=8, hidden=8, epochs=6, batch=32, rate=1e-2)
     folder = tmp_path / "grade"
-    card = train_grade(tiny_heads.make_dialogues(), folder, recipe, None, "minilm", TRIPLES, "cpu", lambda line: None)
+    card = train_grade(tiny_heads.make_data(recipe), folder, recipe, TRIPLES, "cpu", lambda line: None)
     assert 0 < card.about["measured"]["true_above_both_kinds"] <= 1
     metric = rejoinder.parse(f"grade(folder={str(folder)!r})")
     good, bad = mean_scores(metric)

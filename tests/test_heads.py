@@ -43,7 +43,7 @@ def pair(context: list[str], reply: str, *references: str) -> Pair:
 
 
 def train(target: Path) -> heads.HeadCard:
-    return train_bert_ruber(tiny_heads.make_dialogues(), target, RECIPE, None, "minilm", lambda line: None)
+    return train_bert_ruber(tiny_heads.make_data(RECIPE), target, RECIPE, lambda line: None)
 
 
 def mean_scores(metric: Metric, references: bool = False) -> tuple[float, float]:
@@ -180,9 +180,8 @@ def test_damaged_words_are_other_words_or_in_another_order() -> None:
 
 def test_usl_h_is_its_parts_combined(tmp_path: Path) -> None:
     folder = tmp_path / "usl_h"
-    card = train_usl_h(
-        tiny_heads.make_dialogues(), folder, UslHRecipe(**asdict(RECIPE)), None, "minilm", lambda line: None
-    )
+    recipe = UslHRecipe(**asdict(RECIPE))
+    card = train_usl_h(tiny_heads.make_data(recipe), folder, recipe, lambda line: None)
     low, high = card.settings["rarity"]
     assert 0 < low < high
     given = [pair(["what train"], "the fast train"), pair(["what train"], "train the the train"), pair([], "yes")]

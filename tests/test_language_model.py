@@ -427,6 +427,15 @@ def test_samples_are_drawn_in_the_models_proportions() -> None:
     np.testing.assert_allclose(shares(top_p=0.7), [0.625, 0.375, 0, 0], atol=0.032)
 
 
+def test_the_vocabulary_is_sorted_only_if_a_part_of_it_is_left_out() -> None:
+    def names(top_p: float) -> list[str]:
+        settings = decoding.DecodingSettings(5, "sample", top_p=top_p)
+        return [type(rule).__name__ for rule in decoding.logits_rules([(1,)], settings, [], 1)]
+
+    assert "TopPLogitsWarper" in names(0.9)
+    assert "TopPLogitsWarper" not in names(1.0)
+
+
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_no_run_of_tokens_occurs_twice_in_a_reply(model: LanguageModel, n: int) -> None:
     contexts = [(5, 6, 7, 5, 6, 7), (9,), (8, 8, 8)]

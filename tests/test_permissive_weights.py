@@ -9,7 +9,9 @@ import pytest
 
 from rejoinder.models.aptness.card import check_aptness_files, read_aptness_card
 from rejoinder.models.aptness.model import AptnessModel
+from rejoinder.models.ranker.model import open_ranker
 from rejoinder.training.licence import LICENCES, PERMISSIVE
+from rejoinder.types import Candidate, Question, Statement, Turn
 
 ROOT = Path(__file__).parent.parent / "distributions" / "permissive" / "src" / "rejoinder_permissive"
 EXPECTED = [0.982621, 0.007372, 0.165435]
@@ -23,6 +25,10 @@ def test_every_model_has_a_card_and_permissive_data_only(folder: Path) -> None:
     (path,) = folder.glob("*.json") if folder.name != "aptness" else [folder / "aptness.json"]
     about = json.loads(path.read_text(encoding="utf-8"))["about"]
     assert about["licence"] == "CC-BY-SA-4.0"
+    if folder.name == "ranker":
+        assert about["base"] == "aptness (CC-BY-SA-4.0)"
+        assert about["train"] == ["dataset:sugar/0/train"]  # CC BY-SA 4.0
+        return
     corpora = {about["data"]["corpus"]} if folder.name == "idk" else set(about["data"])
     assert corpora <= set(PERMISSIVE)
     if folder.name != "idk":
@@ -44,3 +50,15 @@ def test_the_networks_give_the_same_scores_everywhere() -> None:
     assert scores == pytest.approx(EXPECTED, abs=1e-4)
     assert scores[0] > 0.8 > 0.2 > max(scores[1:])
     assert model.probabilities([context], replies[:1]) == pytest.approx(scores[:1], abs=1e-5)
+
+
+@pytest.mark.usefixtures("permissive_weights")
+def test_the_ranker_of_the_set_reads_the_words_of_its_aptness(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REJOINDER_WEIGHTS", "permissive")
+    request = (Turn("I am so hungry.", "user"),)
+    statements = ("There is a pot of soup in the kitchen.", "The user owns a bicycle.")
+    candidates = (Candidate("Shall I warm up the soup for you?"), Candidate("Shall I pump up the tyres?"))
+    question = Question("q", request, candidates, situation=tuple(map(Statement, statements)))
+    (ranked,) = open_ranker().rank([question])
+    assert ranked.scores[0] > ranked.scores[1]
+    assert open_ranker().card.about["recipe"]["layers"] == 8

@@ -35,7 +35,7 @@ from rejoinder.training.ranker.examples import (  # noqa: E402
     collect_best_responses,
     drop_held_out_references,
 )
-from rejoinder.training.ranker.start import RankerStart  # noqa: E402
+from rejoinder.training.ranker.start import RankerStart, open_ranker_start  # noqa: E402
 from rejoinder.training.ranker.steps import _TOKENS, RankerOptimizer, ranker_margin_loss, split_ranker_batch  # noqa: E402
 from rejoinder.training.ranker.trainer import _reader_losses, measure_ranker_held_out  # noqa: E402
 from rejoinder.training.recipes import RankerRecipe  # noqa: E402
@@ -334,3 +334,14 @@ def test_questions_without_statements_or_flags_train_a_situated_ranker_too(
     found = open_ranker(tmp_path / "new").rank(bare)
     assert not any(math.isnan(score) for one in found for score in one.scores)
     assert [len(one.used[0]) for one in found[:2]] == [3, 0]
+
+
+def test_a_reader_with_fewer_layers_and_what_cannot_be_read_so() -> None:
+    whole = open_ranker_start(RankerRecipe()).reader.trunk
+    few = open_ranker_start(RankerRecipe(layers=2)).reader.trunk
+    assert (len(whole.encoder.layer), len(few.encoder.layer), few.config.num_hidden_layers) == (6, 2, 2)
+    assert torch.equal(few.encoder.layer[1].output.dense.weight, whole.encoder.layer[1].output.dense.weight)
+    with pytest.raises(InputError, match="has 6 layers; choose 1 to 6 of them, not 7"):
+        open_ranker_start(RankerRecipe(layers=7))
+    with pytest.raises(InputError, match="only the embedded encoder can be read with fewer layers, not hf:mpnet"):
+        open_ranker_start(RankerRecipe(encoder="hf:mpnet", layers=2))

@@ -199,8 +199,10 @@ def test_the_verdict_is_one_sentence() -> None:
     summary = summarise_lead(["a", "b", "c"], found)
     assert summary == "a is clearly ahead of c; its difference from b may be chance."
     assert summarise_lead(["a"], []).startswith("Fewer than two systems")
+    near = accuracy_differences(selected_of(asked, a=[0] * 60, b=[0] * 59 + [1]), ["a", "b"])
+    assert "none of its differences from other systems survives" in summarise_lead(["a", "b"], near)
     same = accuracy_differences(selected_of(asked, a=[0] * 60, b=[0] * 60), ["a", "b"])
-    assert "none of its differences from other systems survives" in summarise_lead(["a", "b"], same)
+    assert summarise_lead(["a", "b"], same) == "a and b share the best accuracy: no test tells them apart."
 
 
 def labelled(name: str, **of: dict[str, Any]) -> Question:

@@ -54,6 +54,7 @@ def networks(seed: int = 0, layers: int = 2, positions: int = 256) -> tuple[Any,
 
 def write(folder: Path, about: dict[str, Any] | None = None, **options: Any) -> Path:
     """The folder of an exported pair; ``about`` replaces what its card says of where it comes from."""
+    pytest.importorskip("torch", reason="the torch extra is not installed")
     from rejoinder.models.aptness.export import export_pair
 
     bi, cross = networks(**options)

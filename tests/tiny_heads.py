@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
+from rejoinder.training.heads.dialogues import HeadData
 from rejoinder.types import Dialogue, Turn
 
 TOPICS = (
@@ -23,3 +25,8 @@ def make_dialogues(n: int = 60, seed: int = 0) -> list[Dialogue]:
         turns = tuple(Turn(text, "AB"[j % 2]) for j, text in enumerate(texts))
         dialogues.append(Dialogue(f"d{i}", turns, corpus="tiny", split="valid" if i % 5 == 0 else "train"))
     return dialogues
+
+
+def make_data(recipe: Any, corpus: str | None = None) -> HeadData:
+    """What a head is trained on: the dialogues above and the encoder minilm."""
+    return HeadData.of(make_dialogues(), recipe, corpus, "minilm")

@@ -46,7 +46,8 @@ def install(wheel: Path, folder: Path) -> list[metadata.Distribution]:
     """What is in a new environment after pip installed the wheel."""
     venv.create(folder, with_pip=True)
     python = next(path for path in (folder / "bin" / "python", folder / "Scripts" / "python.exe") if path.exists())
-    command = [str(python), "-m", "pip", "install", "--quiet", "--constraint", str(CONSTRAINTS), str(wheel)]
+    # Isolated: a PYTHONPATH with rejoinder in it would make pip believe that it is installed.
+    command = [str(python), "-I", "-m", "pip", "install", "--quiet", "--constraint", str(CONSTRAINTS), str(wheel)]
     subprocess.run(command, check=True)
     return list(metadata.distributions(path=[str(path) for path in folder.glob("[Ll]ib/**/site-packages")]))
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from rejoinder.augmentation.proposal import Proposal
 from rejoinder.augmentation.store import Adaptation
-from rejoinder.models.encoder.factory import load_encoder
+from rejoinder.models.encoder.centred import load_centred_encoder
 from rejoinder.models.language_model.sentence_end import ends_sentence
 from rejoinder.types import Turn
 
@@ -124,5 +124,5 @@ def _repeats_a_run(words: Sequence[str], run: int = 3) -> bool:
 def _adaptation_cosines(texts: Sequence[tuple[str, str]], encoder: str) -> list[float]:
     if not texts:
         return []
-    vectors = load_encoder(encoder).encode([text for pair in texts for text in pair])
+    vectors = load_centred_encoder(encoder).encode([text for pair in texts for text in pair])
     return [float(value) for value in np.einsum("ij,ij->i", vectors[::2], vectors[1::2])]

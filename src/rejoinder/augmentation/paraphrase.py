@@ -17,7 +17,7 @@ from rejoinder import spec as specs
 from rejoinder.augmentation.proposal import Proposal
 from rejoinder.augmentation.substitution import SynonymReplacement, apply_replacements, find_replacements
 from rejoinder.errors import InputError, SpecError, nearest
-from rejoinder.models.encoder.factory import load_encoder
+from rejoinder.models.encoder.centred import load_centred_encoder
 from rejoinder.spec import check_choice
 from rejoinder.text.english.contractions import toggle_contractions
 from rejoinder.text.english.markers import replace_marker
@@ -168,7 +168,7 @@ class BackTranslation:
         """Return the round trips that say the same as their text, each with the number of the text."""
         if self.similarity <= -1:
             return list(trips)
-        vectors = load_encoder(self.encoder).encode([text for i, other in trips for text in (texts[i], other)])
+        vectors = load_centred_encoder(self.encoder).encode([text for i, other in trips for text in (texts[i], other)])
         cosines = (vectors[::2] * vectors[1::2]).sum(axis=1)
         return [trip for trip, cosine in zip(trips, cosines, strict=True) if cosine >= self.similarity]
 

@@ -74,14 +74,14 @@ def _open_retrieval(sources: OpenedSources, plan: AugmentationPlan, records: Seq
 
 
 def _open_knowledge(sources: OpenedSources, plan: AugmentationPlan) -> None:
-    from rejoinder.models.encoder.factory import load_encoder
+    from rejoinder.models.encoder.centred import load_centred_encoder
 
     for name in plan.knowledge:
         knowledge = read_knowledge(name, skip_broken=plan.skip_broken)
         if knowledge.broken:
             lines = "line was" if knowledge.broken == 1 else "lines were"
             sources.notes.append(f"{knowledge.name}: {knowledge.broken:,} unreadable {lines} left out")
-        sources.propose.append(MatchedKnowledge(knowledge, load_encoder("aptness")).infer)
+        sources.propose.append(MatchedKnowledge(knowledge, load_centred_encoder("aptness")).infer)
 
 
 def _open_comet(sources: OpenedSources, plan: AugmentationPlan) -> None:

@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 import orjson
 
-from rejoinder.models.encoder.factory import find_encoder_folder, load_encoder
+from rejoinder.models.encoder.centred import load_centred_encoder
+from rejoinder.models.encoder.factory import find_encoder_folder
 from rejoinder.text.english import synonyms as _synonyms
 from rejoinder.text.english.synonym_replacement import load_replacements, match_case
 
@@ -57,7 +58,7 @@ def find_replacements(
     """
     proposed = [(i, replacement) for i, text in enumerate(texts) for replacement in _propose_replacements(text)]
     around = [_surrounding_words(texts[i], replacement) for i, replacement in proposed]
-    vectors = load_encoder(encoder).encode([text for pair in around for text in pair])
+    vectors = load_centred_encoder(encoder).encode([text for pair in around for text in pair])
     accepted: list[list[SynonymReplacement]] = [[] for _ in texts]
     for (i, replacement), cosine in zip(proposed, np.einsum("ij,ij->i", vectors[::2], vectors[1::2]), strict=True):
         if cosine >= similarity:

@@ -319,7 +319,7 @@ def write_judge_measurements(output: str, spec: str, form: str) -> None:
     with progress_bar("measuring") as progress:
         acceptability = file.measure_judge(dev, test, spec, progress=progress)
     existing = file.read_acceptability(output) if Path(output).exists() else {}
-    file.write_acceptability([*({**existing, acceptability.metric: acceptability}).values()], output)
+    file.write_acceptability([*({**existing, acceptability.signature: acceptability}).values()], output)
     click.echo(FORMATS[form](_judge_table(acceptability)))
     click.echo(f"written: {output}; use it with --acceptability {output}", err=True)
 

@@ -12,7 +12,7 @@ from rejoinder.cli import _help
 from rejoinder.cli._options import folder_output_option, table_format_option
 
 if TYPE_CHECKING:
-    from rejoinder.models.catalog.entries import CatalogModel
+    from rejoinder.models.catalog.entry import CatalogModel
 
 GROUP = _help.MODELS_AND_DATA
 

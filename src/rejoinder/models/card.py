@@ -7,10 +7,13 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
+from numpy.typing import NDArray
 
 from rejoinder.errors import InputError
 from rejoinder.files import sha256_of, sha256_of_parts
+from rejoinder.models.tensors import write_tensors
 
 # What determines a score: weights, configuration, tokeniser and chat template; not model cards or licences.
 _TRANSFORMERS_FILES = (
@@ -25,14 +28,28 @@ def write_model_card(path: Path, content: Mapping[str, Any]) -> None:
     path.write_bytes(orjson.dumps(content, option=option))
 
 
-def read_model_card(path: Path, kinds: Collection[str], what: str, hint: str, format: int = 1) -> dict[str, Any]:
-    """Return a card of one of some kinds; raise with a hint where it is missing, damaged or of another format."""
+def write_small_model(
+    card: Path, tensors: Path, content: Mapping[str, Any], weights: Mapping[str, NDArray[Any]]
+) -> None:
+    """Write weights in half precision, then the card with their digest; the same model gives the same bytes."""
+    card.parent.mkdir(parents=True, exist_ok=True)
+    write_tensors(tensors, {name: array.astype(np.float16) for name, array in weights.items()})
+    write_model_card(card, {**content, "weights": sha256_of(tensors)})
+
+
+def load_card(path: Path, hint: str) -> Any:
+    """Return what a card holds; raise with a hint where it cannot be read or is not JSON."""
     try:
-        content = orjson.loads(path.read_bytes())
+        return orjson.loads(path.read_bytes())
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); {hint}") from None
     except ValueError as error:
         raise InputError(f"{path}: is not JSON ({error}); {hint}") from None
+
+
+def read_model_card(path: Path, kinds: Collection[str], what: str, hint: str, format: int = 1) -> dict[str, Any]:
+    """Return a card of one of some kinds; raise with a hint where it is missing, damaged or of another format."""
+    content = load_card(path, hint)
     if not isinstance(content, dict) or content.get("format") != format or content.get("kind") not in kinds:
         raise InputError(f"{path}: is not the card of {what} in format {format}; {hint}")
     return content

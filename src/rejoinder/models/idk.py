@@ -16,6 +16,7 @@ from rejoinder.model_use import ModelUse, record_use
 from rejoinder.models.aptness.calibration import Numbers
 from rejoinder.models.aptness.model import Contexts
 from rejoinder.models.base import Vectors
+from rejoinder.models.card import load_card
 from rejoinder.models.encoder.pair_encoder import PairEncoder, load_pair_encoder
 from rejoinder.models.weight_sets import WeightSet, set_of, use_weights, weights_folder
 
@@ -44,12 +45,7 @@ class IdkCard:
 def read_idk_card(folder: Path) -> IdkCard:
     """Return the weights in a folder."""
     path = folder / CARD_FILE
-    try:
-        content = orjson.loads(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); train a model with: {RETRAIN_COMMAND}") from None
-    except ValueError as error:
-        raise InputError(f"{path}: is not JSON ({error})") from None
+    content = load_card(path, f"train a model with: {RETRAIN_COMMAND}")
     if not isinstance(content, Mapping) or content.get("format") != FORMAT:
         raise InputError(
             f"{path}: does not contain weights of idk in format {FORMAT}; train them again: {RETRAIN_COMMAND}"

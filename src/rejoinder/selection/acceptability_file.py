@@ -51,11 +51,11 @@ def write_acceptability(judges: Sequence[Acceptability], path: str | Path) -> No
 
 
 def read_acceptability(path: str | Path = SHIPPED) -> dict[str, Acceptability]:
-    """Return the measurements of a file, by the judge's spec."""
+    """Return the measurements of a file, by the judge's signature: a spec has one per set of weights."""
     path = Path(path)
     try:
         content = orjson.loads(path.read_bytes())
-        return {judge["metric"]: _parse_acceptability(judge) for judge in content["judges"]}
+        return {judge["signature"]: _parse_acceptability(judge) for judge in content["judges"]}
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     except (ValueError, KeyError, TypeError):
@@ -68,12 +68,12 @@ def load_acceptability(metric: Metric, path: str | Path = SHIPPED) -> Acceptabil
     """Return the measurements of a metric as a judge; they must be of the metric as it is now."""
     check_judge(metric)
     remedy = f'measure it with: rejoinder build -o FILE.json --measure-acceptability --judge-with "{metric}"'
-    measured = read_acceptability(path).get(str(metric))
-    if measured is None:
-        raise SpecError(f"{metric} has no measured threshold for what is acceptable; {remedy}")
-    if measured.signature != signature(metric):
-        raise SpecError(f"{metric} has changed since its threshold was chosen ({measured.signature}); {remedy}")
-    return measured
+    measured = read_acceptability(path)
+    if (own := signature(metric)) in measured:
+        return measured[own]
+    if earlier := [judge.signature for judge in measured.values() if judge.metric == str(metric)]:
+        raise SpecError(f"{metric} has changed since its threshold was chosen ({', '.join(earlier)}); {remedy}")
+    raise SpecError(f"{metric} has no measured threshold for what is acceptable; {remedy}")
 
 
 def acceptability_to_object(acceptability: Acceptability) -> dict[str, Any]:

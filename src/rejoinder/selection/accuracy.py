@@ -19,7 +19,7 @@ from rejoinder.stats.interval import share_interval
 from rejoinder.stats.mcnemar import mcnemar_test
 from rejoinder.stats.paired_difference import difference_interval, sign_flip_test
 from rejoinder.stats.rank_range import rank_ranges
-from rejoinder.table import Estimate
+from rejoinder.table import Estimate, join_names
 
 ALPHA = 0.05
 _RESAMPLES, _PERMUTATIONS = 2000, 4999
@@ -85,16 +85,13 @@ def summarise_lead(order: Sequence[str], pairs: Sequence[AccuracyDifference]) ->
     best = order[0]
     beaten = [pair.second for pair in pairs if pair.first == best and pair.survives and pair.difference.value > 0]
     undecided = [system for system in order[1:] if system not in beaten]
+    tied = [pair.second for pair in pairs if pair.first == best and pair.difference.value == 0]
+    if not beaten and tied:
+        return f"{join_names([best, *tied])} share the best accuracy: no test tells them apart."
     if not beaten:
         return f"{best} comes first, but none of its differences from other systems survives correction."
-    rest = f"; its difference from {_join_names(undecided)} may be chance" if undecided else ""
-    return f"{best} is clearly ahead of {_join_names(beaten)}{rest}."
-
-
-def _join_names(names: Sequence[str]) -> str:
-    if len(names) > 6:
-        return f"{len(names)} others"
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    rest = f"; its difference from {join_names(undecided)} may be chance" if undecided else ""
+    return f"{best} is clearly ahead of {join_names(beaten)}{rest}."
 
 
 RESAMPLES = 2000

@@ -16,7 +16,7 @@ import numpy as np
 from rejoinder.data.questions import DISTRACTORS
 from rejoinder.data.seeds import REFERENCE, Seed, check_statement_category, read_seeds
 from rejoinder.errors import InputError
-from rejoinder.models.encoder.factory import load_encoder
+from rejoinder.models.encoder.centred import load_centred_encoder
 from rejoinder.seeded import stable_hash
 from rejoinder.selection.inputs import BuildInput
 from rejoinder.situation.card import make_situation_card
@@ -162,13 +162,13 @@ def situate(
 
 def describe_situation_encoder(settings: SituationSettings) -> str:
     """Return the card's entry for the encoder."""
-    encoder = load_encoder(settings.encoder)
+    encoder = load_centred_encoder(settings.encoder)
     return f"{Path(encoder.name).name} {encoder.digest[:12]}"
 
 
 def make_text_encoder(settings: SituationSettings) -> Encode:
     """Return a function that encodes texts; a text longer than the encoder's window loses its end."""
-    encoder = load_encoder(settings.encoder)
+    encoder = load_centred_encoder(settings.encoder)
 
     def encode(texts: Sequence[str]) -> Floats:
         return encoder.encode(texts).astype(np.float64) if texts else np.zeros((0, encoder.dimensions))

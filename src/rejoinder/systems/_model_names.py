@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from rejoinder.errors import InputError, SpecError, nearest
-from rejoinder.models.catalog.entries import MODELS, CatalogModel, Hub, Kind
+from rejoinder.models.catalog.entries import MODELS
+from rejoinder.models.catalog.entry import CatalogModel, Hub, Kind
 from rejoinder.models.catalog.hub import find_in_hub_cache
 from rejoinder.models.catalog.manifest import is_model_available, require_model
 

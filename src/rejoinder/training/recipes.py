@@ -276,3 +276,4 @@ class RankerRecipe:
     inner: int = 2  # folds: statements of a training question are chosen by a chooser that has not seen it
     choice: StatementReadingRule = field(default_factory=StatementReadingRule)
     limits: RankerLimits = field(default_factory=RankerLimits)
+    layers: int | None = None  # of the embedded encoder, the first ones; None: all

@@ -11,6 +11,7 @@ import orjson
 
 from rejoinder.errors import InputError
 from rejoinder.files import sha256_of, sha256_of_bytes
+from rejoinder.models.card import load_card
 
 CARD_FILE = "aptness.json"
 TOKENIZER = "tokenizer.json"
@@ -77,12 +78,7 @@ class AptnessCard:
 def read_aptness_card(folder: Path) -> AptnessCard:
     """Return the card of a folder."""
     path = folder / CARD_FILE
-    try:
-        content = orjson.loads(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); use a folder with aptness weights") from None
-    except ValueError as error:
-        raise InputError(f"{path}: is not JSON ({error})") from None
+    content = load_card(path, "use a folder with aptness weights")
     if not isinstance(content, Mapping) or content.get("format") != FORMAT:
         raise InputError(f"{path}: is not a card of aptness in format {FORMAT}; export the networks again")
     try:

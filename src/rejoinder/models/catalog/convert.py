@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from rejoinder.errors import MissingExtraError
-from rejoinder.models.catalog.entries import CatalogModel, Preparation
+from rejoinder.models.catalog.entry import CatalogModel, Preparation
 
 # What each conversion needs: the extra, its modules, and what they are needed for.
 _REQUIREMENTS: dict[Preparation, tuple[str, tuple[str, ...], str]] = {

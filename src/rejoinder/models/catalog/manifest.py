@@ -12,7 +12,8 @@ from pathlib import Path
 import orjson
 
 from rejoinder.errors import RejoinderError
-from rejoinder.models.catalog.entries import MODELS, CatalogModel, Shipped, find_model
+from rejoinder.models.catalog.entries import MODELS, find_model
+from rejoinder.models.catalog.entry import CatalogModel, Shipped
 from rejoinder.models.weight_sets import WeightsMissingError, default_set, list_weights, weights_folder
 from rejoinder.paths import cache_home
 

@@ -10,7 +10,8 @@ from rejoinder.errors import SpecError, nearest
 from rejoinder.model_use import ModelUse, record_use
 from rejoinder.models.aptness import card
 from rejoinder.models.base import Encoder
-from rejoinder.models.catalog.entries import MODELS, Shipped
+from rejoinder.models.catalog.entries import MODELS
+from rejoinder.models.catalog.entry import Shipped
 from rejoinder.models.catalog.manifest import ModelMissingError, require_model
 from rejoinder.models.encoder import card as cards
 from rejoinder.models.encoder.cache import CachedEncoder

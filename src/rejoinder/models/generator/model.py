@@ -20,7 +20,7 @@ from rejoinder.errors import InputError
 from rejoinder.files import sha256_of, sha256_of_bytes
 from rejoinder.model_use import ModelUse, record_use
 from rejoinder.models.batching import split_into_batches
-from rejoinder.models.card import write_model_card
+from rejoinder.models.card import load_card, write_model_card
 from rejoinder.models.device import torch_device
 from rejoinder.models.generator.network import GeneratorNetwork
 from rejoinder.models.generator.shape import GeneratorShape
@@ -189,14 +189,7 @@ def save_generator(
 def read_generator_card(folder: Path) -> GeneratorCard:
     """Return the card of a folder."""
     path = folder / CARD_FILE
-    try:
-        content = orjson.loads(path.read_bytes())
-    except OSError as error:
-        raise InputError(
-            f"{path}: cannot be read ({error.strerror}); use a folder written by rejoinder train generator"
-        ) from None
-    except ValueError as error:
-        raise InputError(f"{path}: is not JSON ({error})") from None
+    content = load_card(path, "use a folder written by rejoinder train generator")
     try:
         if content.keys() != {f.name for f in fields(GeneratorCard)} or content["format"] != FORMAT:
             raise KeyError

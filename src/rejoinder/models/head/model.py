@@ -17,12 +17,12 @@ import orjson
 from numpy.typing import NDArray
 
 from rejoinder.errors import InputError
-from rejoinder.files import sha256_of, sha256_of_bytes
+from rejoinder.files import sha256_of_bytes
 from rejoinder.model_use import ModelUse, record_use
 from rejoinder.models.base import Encoder, Side, Vectors
-from rejoinder.models.card import check_model_files, read_model_card, write_model_card
+from rejoinder.models.card import check_model_files, read_model_card, write_small_model
 from rejoinder.models.encoder.factory import load_encoder
-from rejoinder.models.tensors import read_tensors, write_tensors
+from rejoinder.models.tensors import read_tensors
 from rejoinder.models.weight_sets import set_of, weights_folder
 
 CARD_FILE, TENSORS = "head.json", "weights.safetensors"
@@ -83,9 +83,7 @@ def read_head_card(folder: Path, kind: HeadKind) -> HeadCard:
 
 def write_head(folder: Path, card: HeadCard, weights: Mapping[str, Array]) -> HeadCard:
     """Write a head with weights in half precision (the same head gives the same bytes); return the written card."""
-    folder.mkdir(parents=True, exist_ok=True)
-    write_tensors(folder / TENSORS, {name: array.astype(np.float16) for name, array in weights.items()})
-    write_model_card(folder / CARD_FILE, {**asdict(card), "weights": sha256_of(folder / TENSORS)})
+    write_small_model(folder / CARD_FILE, folder / TENSORS, asdict(card), weights)
     return read_head_card(folder, card.kind)
 
 

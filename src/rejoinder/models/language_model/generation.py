@@ -65,7 +65,9 @@ def logits_rules(
     if decoding.no_repeat:
         rules.append(_NoRepeat(width, decoding.no_repeat))
     if decoding.method == "sample":
-        rules += [TemperatureLogitsWarper(decoding.temperature), TopPLogitsWarper(decoding.top_p)]
+        rules.append(TemperatureLogitsWarper(decoding.temperature))
+        if decoding.top_p < 1:  # sorts the whole vocabulary, which takes longer than the network
+            rules.append(TopPLogitsWarper(decoding.top_p))
         rules.append(_SampleToken([_row_generator(decoding.seed, context) for context in contexts]))
     return rules
 

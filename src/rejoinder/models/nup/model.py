@@ -19,6 +19,7 @@ from rejoinder.models.aptness.card import AptnessLimits, SpecialTokens
 from rejoinder.models.aptness.cross_encoder import PairRow, build_pair_row
 from rejoinder.models.aptness.model import Contexts
 from rejoinder.models.batching import Rows, pad_token_ids, split_into_batches
+from rejoinder.models.card import load_card
 from rejoinder.models.encoder.onnx import compute_in_parallel, open_session
 from rejoinder.models.encoder.tokenization import read_tokenizer
 from rejoinder.paths import cache_home
@@ -51,14 +52,7 @@ def default_nup_folder() -> Path:
 def read_nup_card(folder: Path) -> NupCard:
     """Return the card of a folder."""
     path = folder / CARD_FILE
-    try:
-        content = orjson.loads(path.read_bytes())
-    except OSError as error:
-        raise InputError(
-            f"{path}: cannot be read ({error.strerror}); use a folder written by rejoinder train nup"
-        ) from None
-    except ValueError as error:
-        raise InputError(f"{path}: is not JSON ({error})") from None
+    content = load_card(path, "use a folder written by rejoinder train nup")
     if not isinstance(content, Mapping) or content.get("format") != FORMAT:
         raise InputError(f"{path}: is not a card of nup in format {FORMAT}; train it again: rejoinder train nup")
     try:

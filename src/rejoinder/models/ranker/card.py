@@ -12,6 +12,7 @@ import orjson
 from rejoinder.errors import InputError
 from rejoinder.files import sha256_of, sha256_of_bytes
 from rejoinder.models.aptness.card import SpecialTokens
+from rejoinder.models.card import load_card
 from rejoinder.models.ranker.rows import RankerLimits
 
 CARD_FILE = "ranker.json"
@@ -62,14 +63,7 @@ class RankerCard:
 def read_ranker_card(folder: Path) -> RankerCard:
     """Return the card of a folder."""
     path = folder / CARD_FILE
-    try:
-        content = orjson.loads(path.read_bytes())
-    except OSError as error:
-        raise InputError(
-            f"{path}: cannot be read ({error.strerror}); use a folder written by rejoinder train ranker"
-        ) from None
-    except ValueError as error:
-        raise InputError(f"{path}: is not JSON ({error})") from None
+    content = load_card(path, "use a folder written by rejoinder train ranker")
     if not isinstance(content, Mapping) or content.get("format") != FORMAT:
         raise InputError(f"{path}: is not the card of a ranker in format {FORMAT}; train it again")
     try:

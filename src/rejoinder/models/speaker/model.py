@@ -12,12 +12,12 @@ import numpy as np
 import orjson
 
 from rejoinder.errors import InputError
-from rejoinder.files import sha256_of, sha256_of_bytes
+from rejoinder.files import sha256_of_bytes
 from rejoinder.model_use import ModelUse, record_use
-from rejoinder.models.card import check_model_files, read_model_card, write_model_card
+from rejoinder.models.card import check_model_files, read_model_card, write_small_model
 from rejoinder.models.speaker.network import Array, Kind, Weights, build_scorer_network, centre_vectors, join_views
 from rejoinder.models.speaker.vectors import TurnEncoder, WeightedVectors, context_vectors, open_turn_encoder
-from rejoinder.models.tensors import read_tensors, write_tensors
+from rejoinder.models.tensors import read_tensors
 from rejoinder.models.weight_sets import WeightSet, default_set, set_of, use_weights, weights_folder
 
 CARD_FILE = "scorer.json"
@@ -72,10 +72,8 @@ def read_scorer_card(folder: Path) -> ScorerCard:
 
 def write_scorer(folder: Path, card: ScorerCard, weights: Weights) -> ScorerCard:
     """Write a scorer with weights in half precision (the same scorer gives the same bytes); return the written card."""
-    folder.mkdir(parents=True, exist_ok=True)
-    write_tensors(folder / TENSORS, {name: array.astype(np.float16) for name, array in weights.items()})
-    content = {**asdict(card), "views": [list(view) for view in card.views], "weights": sha256_of(folder / TENSORS)}
-    write_model_card(folder / CARD_FILE, content)
+    content = {**asdict(card), "views": [list(view) for view in card.views]}
+    write_small_model(folder / CARD_FILE, folder / TENSORS, content, weights)
     return read_scorer_card(folder)
 
 

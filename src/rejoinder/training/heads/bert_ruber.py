@@ -6,7 +6,7 @@ Negatives are replies to other contexts, drawn anew in each epoch. The layers wi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,19 +18,10 @@ from rejoinder.training.heads.dialogues import HeadData, list_next_turns
 from rejoinder.training.heads.layers import train_layers
 from rejoinder.training.next_turns import NextTurn
 from rejoinder.training.recipes import HeadRecipe
-from rejoinder.types import Dialogue
 
 
-def train_bert_ruber(
-    dialogues: Iterable[Dialogue],
-    target: Path,
-    recipe: HeadRecipe,
-    corpus: str | None = None,
-    encoder: str = "aptness",
-    say: Callable[[str], None] = print,
-) -> HeadCard:
+def train_bert_ruber(data: HeadData, target: Path, recipe: HeadRecipe, say: Callable[[str], None] = print) -> HeadCard:
     """Train on the split ``train``, stop by ``valid``, and write the folder."""
-    data = HeadData.of(dialogues, recipe, corpus, encoder)
     train, valid = list_next_turns(data.train), list_next_turns(data.valid)
     say(f"encoding {len(train):,} contexts and replies")
     contexts, replies = encode_next_turns(data.encoder, train)

@@ -7,7 +7,7 @@ right is kept. No rating is used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -22,7 +22,6 @@ from rejoinder.models.head.model import HeadCard, encode_texts
 from rejoinder.training.heads.dialogues import HeadData
 from rejoinder.training.optimizer import LearningRateSchedule, build_optimizer
 from rejoinder.training.recipes import DynaEvalRecipe
-from rejoinder.types import Dialogue
 
 Rows: TypeAlias = list[int]  # the turns of a dialogue, as rows of a matrix of vectors
 Damage: TypeAlias = Literal["replaced", "shuffled"]
@@ -38,16 +37,13 @@ class DamagedPair(NamedTuple):
 
 
 def train_dynaeval(
-    dialogues: Iterable[Dialogue],
+    data: HeadData,
     target: Path,
     recipe: DynaEvalRecipe,
-    corpus: str | None = None,
-    encoder: str = "aptness",
     device: str | None = None,
     say: Callable[[str], None] = print,
 ) -> HeadCard:
     """Train on the split ``train``, choose the epoch on ``valid``, and write the folder."""
-    data = HeadData.of(dialogues, recipe, corpus, encoder)
     texts = [text for dialogue in (*data.train, *data.valid) for text in dialogue]
     say(f"encoding {len(texts):,} turns")
     # The numbers of a vector of length 1 are small: unscaled, the network hardly learns from them.

@@ -34,24 +34,20 @@ from rejoinder.training.heads.dialogues import HeadData, list_next_turns
 from rejoinder.training.next_turns import NextTurn
 from rejoinder.training.optimizer import LearningRateSchedule, build_optimizer
 from rejoinder.training.recipes import GradeRecipe
-from rejoinder.types import Dialogue
 
 _TURNS = 2  # of a context, as the metric reads by default
 _POOL = 20  # random replies, of which the nearest is an embedding-based negative
 
 
 def train_grade(
-    dialogues: Iterable[Dialogue],
+    data: HeadData,
     target: Path,
     recipe: GradeRecipe,
-    corpus: str | None,
-    encoder: str,
     triples: Iterable[KnowledgeTriple],
     device: str | None = None,
     say: Callable[[str], None] = print,
 ) -> HeadCard:
     """Train on the split ``train``, choose the epoch on ``valid``, and write the folder."""
-    data = HeadData.of(dialogues, recipe, corpus, encoder)
     data.about["knowledge"] = "ConceptNet-100K"
     train, valid = list_next_turns(data.train), list_next_turns(data.valid)
     concepts = select_concepts([one.reply for one in train], triples, recipe.keywords, recipe.neighbours)

@@ -6,7 +6,7 @@ are kept. The quartiles of how rare the words of training replies are come from 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,21 +17,12 @@ from rejoinder.text.rarity import mean_rarity
 from rejoinder.training.heads.dialogues import HeadData
 from rejoinder.training.heads.layers import train_layers
 from rejoinder.training.recipes import UslHRecipe
-from rejoinder.types import Dialogue
 
 _FEWEST = 4  # words of a reply that can be damaged
 
 
-def train_usl_h(
-    dialogues: Iterable[Dialogue],
-    target: Path,
-    recipe: UslHRecipe,
-    corpus: str | None = None,
-    encoder: str = "aptness",
-    say: Callable[[str], None] = print,
-) -> HeadCard:
+def train_usl_h(data: HeadData, target: Path, recipe: UslHRecipe, say: Callable[[str], None] = print) -> HeadCard:
     """Train on the split ``train``, stop by ``valid``, and write the folder."""
-    data = HeadData.of(dialogues, recipe, corpus, encoder)
     train, valid = ([text for turns in part for text in turns] for part in (data.train, data.valid))
     say(f"encoding {len(train):,} turns, and damaged copies")
     rows, held_out = (label_turns(data.encoder, texts, recipe.seed) for texts in (train, valid))

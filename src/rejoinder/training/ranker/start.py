@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rejoinder.errors import InputError
 from rejoinder.models.aptness import card as aptness_card
 from rejoinder.models.aptness.card import SpecialTokens
 from rejoinder.models.aptness.network import float_networks
@@ -16,6 +17,7 @@ from rejoinder.models.ranker import card as cards
 from rejoinder.models.ranker.card import EMBEDDED, RankerCard
 from rejoinder.models.ranker.rows import RankerLimits
 from rejoinder.models.ranker.statement_choice import WordTable
+from rejoinder.training.aptness.layers import keep_layers
 from rejoinder.training.ranker.steps import freeze_words
 from rejoinder.training.recipes import RankerRecipe
 
@@ -52,9 +54,13 @@ def open_ranker_start(recipe: RankerRecipe) -> RankerStart:
     words = WordTable(shipped / aptness_card.EMBEDDINGS, card.dimensions)
     if recipe.encoder == EMBEDDED:
         bi, cross = float_networks(shipped)
+        if recipe.layers is not None:
+            cross.trunk = _keep_first_layers(cross.trunk, recipe.layers)
         freeze_words(cross)
         tokenizer = read_tokenizer(shipped / cards.TOKENIZER, recipe.limits.row_tokens)
         return RankerStart(cross, bi.trunk, card.marks, words, tokenizer, recipe.limits, tokenizer, card.marks)
+    if recipe.layers is not None:
+        raise InputError(f"only the embedded encoder can be read with fewer layers, not {recipe.encoder}")
     from rejoinder.models.ranker.transformers import find_special_tokens, fit_limits, open_hub_reader
 
     reader, serialized = open_hub_reader(recipe.encoder)
@@ -65,6 +71,13 @@ def open_ranker_start(recipe: RankerRecipe) -> RankerStart:
     bi, _ = float_networks(shipped)
     embedded = read_tokenizer(shipped / cards.TOKENIZER, limits.row_tokens)
     return RankerStart(reader, bi.trunk, marks, words, tokenizer, limits, embedded, card.marks)
+
+
+def _keep_first_layers(trunk: Any, layers: int) -> Any:
+    available = int(trunk.config.num_hidden_layers)
+    if not 1 <= layers <= available:
+        raise InputError(f"the embedded encoder has {available} layers; choose 1 to {available} of them, not {layers}")
+    return keep_layers(trunk, range(layers))
 
 
 def write_trained_ranker(
