@@ -72,7 +72,7 @@ def test_an_encoder_without_a_language_model_is_refused(tmp_path: Path) -> None:
 
 
 def test_parameters_out_of_range_are_refused() -> None:
-    for spec in ("usr(mlm_weight=2)", "usr(part='x')", "usr(retrieval='bleu')"):
+    for spec in ("usr(mlm_weight=2)", "usr(mlm_weight=True)", "usr(part='x')", "usr(retrieval='bleu')"):
         with pytest.raises(SpecError, match="usr: "):
             rejoinder.parse(spec)
 
@@ -175,3 +175,42 @@ def test_weights_of_another_encoder_and_two_models_are_refused(tmp_path: Path, b
         Usr(folder="a", model="b")
     with pytest.raises(InputError, match="is an addition to aptness"):
         train_tiny(tmp_path / "usr", tiny_models.write_transformers_encoder(tmp_path / "plain"))
+
+
+# how much each part counts
+
+
+def test_the_regression_finds_the_weight_and_no_part_counts_against() -> None:
+    from rejoinder.training.heads.usr import fit_part_weight
+
+    parts = np.random.default_rng(0).random((2, 200))
+    assert fit_part_weight(parts, 1 + 0.6 * parts[0] + 1.4 * parts[1]) == pytest.approx(0.3, abs=1e-4)
+    assert fit_part_weight(parts, parts[1] - parts[0]) == 0
+    with pytest.raises(InputError, match="neither part of usr rises"):
+        fit_part_weight(parts, -parts.sum(0))
+
+
+def test_ratings_decide_how_much_the_parts_count(tmp_path: Path, base: Path) -> None:
+    from rejoinder.data.collection import Collection
+    from rejoinder.training.heads.usr import learn_part_weights
+    from rejoinder.types import Rating
+
+    train_tiny(tmp_path / "usr", base)
+    spec = f"usr(folder={str(tmp_path / 'usr')!r}"
+    talks = [dialogue for dialogue in tiny_training.talks(40) if len(dialogue.turns) > 1][:30]
+    pairs = [
+        Pair(Item(f"i{n}", talk.turns[:1]), Response(f"r{n}", f"i{n}", "s", talk.turns[1].text))
+        for n, talk in enumerate(talks)
+    ]
+    fluency = rejoinder.parse(f"{spec}, part='mlm')").score(pairs)
+    ratings = [Rating("me", "apt", value, p.response.id) for p, value in zip(pairs, fluency, strict=True)]
+    items, responses = {p.item.id: p.item for p in pairs}, {p.response.id: p.response for p in pairs}
+    data = Collection(items=items, responses=responses, ratings=ratings)
+    card = learn_part_weights(data, tmp_path / "usr", tmp_path / "weighted", None, lambda line: None)
+    weight = card.settings["mlm_weight"]
+    assert weight > 0.9  # the ratings are the first part
+    assert card.about["measured"]["spearman_held_out"] > 0.9
+    learned = rejoinder.parse(f"usr(folder={str(tmp_path / 'weighted')!r})")
+    parts = [rejoinder.parse(f"{spec}, part='{part}')").score(pairs) for part in ("mlm", "dr")]
+    assert learned.score(pairs) == pytest.approx(weight * np.array(parts[0]) + (1 - weight) * np.array(parts[1]))
+    assert rejoinder.parse(f"{spec})").details() != learned.details()

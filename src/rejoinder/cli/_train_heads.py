@@ -81,14 +81,26 @@ def usl_h(**options: Any) -> None:
 @_head_options
 @click.option("--steps", type=click.IntRange(min=1), help="Training steps [those of the recipe].")
 @click.option("--batch", type=click.IntRange(min=1), help="Replies per step [those of the recipe].")
+@click.option(
+    "--ratings",
+    multiple=True,
+    metavar="FILE",
+    help="Rated replies that decide, by a regression, how much each part counts; may be repeated.",
+)
+@click.option("--aspect", metavar="NAME", help="Which ratings to learn [the only aspect that there is].")
 @_device
-def usr(**options: Any) -> None:
-    """Train usr's masked language model on FILES of dialogues (JSONL, or dataset:NAME).
+def usr(ratings: tuple[str, ...], aspect: str | None, **options: Any) -> None:
+    """Train usr's masked language model on FILES of dialogues (JSONL, or dataset:NAME), or only weight its parts.
 
     Without FILES, on all corpora of dataset:corpus/dialogues: about a minute on a GPU, hours on a CPU. Use the result
     as -m "usr(folder='FOLDER')"; its retrieval is another metric, by default bert_ruber's unreferenced part.
+
+    With --ratings and nothing else, the masked language model in the package is kept, and only how much it and the
+    retrieval count is learned: minutes on a CPU.
     """
-    _train_on_dialogues("usr", "UsrRecipe", **options)
+    if aspect is not None and not ratings:
+        raise click.UsageError("--aspect chooses among ratings; name their file with --ratings")
+    _train_on_dialogues("usr", "UsrRecipe", **options, aspect=aspect, ratings=ratings or None)
 
 
 @click.command("grade")
@@ -140,13 +152,14 @@ def _train_on_dialogues(
     encoder: str,
     device: str | None = None,
     knowledge: tuple[str, ...] | None = None,
-    **choices: int | None,
+    ratings: tuple[str, ...] | None = None,
+    **choices: int | str | None,
 ) -> None:
     """Train by the recipe of a kind, but for what was chosen."""
     from rejoinder.training import recipes
 
     recipe = getattr(recipes, kind)(**{name: value for name, value in choices.items() if value is not None})
-    _train_head(model, files, output, recipe, corpus, encoder, device=device, knowledge=knowledge)
+    _train_head(model, files, output, recipe, corpus, encoder, device=device, knowledge=knowledge, ratings=ratings)
 
 
 def _train_head(

@@ -14,7 +14,7 @@ from rejoinder.metric import NAN, Metric, signature
 from rejoinder.metrics._context import join_context, map_spoken
 from rejoinder.metrics._inner import parse_context_metric, unit_scores
 from rejoinder.models.masked_language_model import MaskedLanguageModel, open_masked_language_model
-from rejoinder.models.usr.model import UsrModel, open_usr
+from rejoinder.models.usr.model import EQUAL, UsrModel, open_usr
 from rejoinder.spec import check_choice
 from rejoinder.types import Pair
 
@@ -29,14 +29,15 @@ class Usr(Metric):
     one in the package, trained here, and its mean log-probability is scaled so that most true replies are between 0
     and 1; ``folder`` is one of your own (``rejoinder train usr``). With ``model``, a BERT of the catalog, a folder, or
     ``hf:NAME``, it is that model's geometric mean of the probabilities. ``dr``, dialogue retrieval, is the score of
-    ``retrieval``, a metric that needs only the context. Together they are weighted by ``mlm_weight`` and 1 minus it,
-    the coefficients of a regression; the paper learns them from ratings. ``part`` chooses one. NaN without a context.
+    ``retrieval``, a metric that needs only the context. Together they are weighted by ``mlm_weight`` and 1 minus it;
+    by default that is what ``rejoinder train usr --ratings`` learned for the folder by a regression, as in the paper,
+    or .5 where nothing was learned. ``part`` chooses one. NaN without a context.
     """
 
     folder: str | None = None
     model: str | None = None
     retrieval: str = "bert_ruber(part='unreferenced')"
-    mlm_weight: float = 0.5
+    mlm_weight: float | None = None
     part: Part = "all"
 
     needs = frozenset({"context"})
@@ -50,7 +51,7 @@ class Usr(Metric):
         check_choice("usr", "part", self.part, Part)
         if self.folder is not None and self.model is not None:
             raise SpecError("usr: folder and model both say which masked language model to use; leave one out")
-        if type(self.mlm_weight) not in (int, float) or not 0 <= self.mlm_weight <= 1:
+        if self.mlm_weight is not None and (type(self.mlm_weight) not in (int, float) or not 0 <= self.mlm_weight <= 1):
             raise SpecError(f"usr: mlm_weight must be a number from 0 to 1, not {self.mlm_weight!r}")
         object.__setattr__(self, "retrieval", str(self._retrieval))  # however it was written
 
@@ -83,7 +84,10 @@ class Usr(Metric):
         if self.part == "mlm":
             return [float(value) for value in fluent]
         retrieved = np.array(unit_scores(self._retrieval, pairs))
-        return [float(value) for value in self.mlm_weight * fluent + (1 - self.mlm_weight) * retrieved]
+        weight = self.mlm_weight
+        if weight is None:
+            weight = model.mlm_weight if isinstance(model, UsrModel) else EQUAL
+        return [float(value) for value in weight * fluent + (1 - weight) * retrieved]
 
     def _truncated(self, pairs: Sequence[Pair]) -> list[bool]:
         texts = [join_context(pair) for pair in pairs], [pair.response.text for pair in pairs]

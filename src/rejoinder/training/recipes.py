@@ -192,7 +192,7 @@ class GradeRecipe:
 
 @dataclass(frozen=True)
 class UsrRecipe:
-    """All that decides USR's masked language model, besides the dialogues and the encoder."""
+    """All that decides USR's masked language model, besides the dialogues, the encoder and ratings."""
 
     seed: int = 0
     rank: int = 32  # of the additions to the encoder's matrices
@@ -206,6 +206,7 @@ class UsrRecipe:
     rate: float = 1e-3
     held_out: int = 2_000  # replies of the split valid, for the figures in the card
     bounded: int = 400  # replies of the split valid, for the bounds of fluency
+    aspect: str | None = None  # of the ratings that decide how much it counts; None: the only aspect that there is
 
 
 @dataclass(frozen=True)

@@ -95,6 +95,7 @@ def train(
     licence: str | None = None,
     reference: str | None = None,
     resume: bool | None = None,
+    ratings: Sequence[str | Path] | None = None,
 ) -> TrainedModel:
     """Train a model of your own, or repeat the training of one that the package ships.
 
@@ -121,6 +122,7 @@ def train(
     - ``licence``: statements: the licence of the weights; adem: that of the ratings.
     - ``reference``: ssrem, rsrem, ruber: the metric for the referenced part.
     - ``resume``: ssrem, rsrem, ruber: continue from the folder's checkpoint.
+    - ``ratings``: usr: files of rated replies that decide how much each of its parts counts.
 
     >>> import rejoinder
     >>> recipe = rejoinder.IdkRecipe(contexts=40)
@@ -139,6 +141,7 @@ def train(
         "licence": licence,
         "reference": reference,
         "resume": resume,
+        "ratings": ratings,
     }
     options = {name: value for name, value in options.items() if value is not None}
     trainer = _find_trainer(model, options)

@@ -209,11 +209,16 @@ def _train_usl_h(job: TrainingJob) -> Any:
     return train_usl_h(job.read_head_data(recipe), job.folder, recipe, job.say)
 
 
-def _train_usr(job: TrainingJob) -> Any:
-    from rejoinder.training.heads.usr import train_usr
+def _train_usr(job: TrainingJob, ratings: Sequence[str | Path] = ()) -> Any:
+    from rejoinder.training.heads.usr import learn_part_weights, train_usr
 
     recipe, encoder = job.choose_recipe(UsrRecipe), job.base or "aptness"
-    return train_usr(job.read_dialogues(), job.folder, recipe, job.find_corpus(None), encoder, job.device, job.say)
+    chosen = job.files or job.corpora or encoder != "aptness" or recipe != UsrRecipe(aspect=recipe.aspect)
+    if ratings and not chosen:  # the masked language model in the package is the one that would be trained
+        return learn_part_weights(read(*ratings), None, job.folder, recipe.aspect, job.say)
+    corpus = job.find_corpus(None)
+    card = train_usr(job.read_dialogues(), job.folder, recipe, corpus, encoder, job.device, job.say)
+    return learn_part_weights(read(*ratings), job.folder, job.folder, recipe.aspect, job.say) if ratings else card
 
 
 def _read_questions(names: Sequence[str]) -> list[Question]:

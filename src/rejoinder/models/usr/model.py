@@ -1,7 +1,8 @@
 """USR's masked language model, trained here: small additions to the encoder of aptness, which has no such head.
 
-The folder is that of a head (``models/head/model.py``). Its settings are the most tokens of a pair, and the mean
-log-probabilities of a reply's tokens that become 0 and 1.
+The folder is that of a head (``models/head/model.py``). Its settings are the most tokens of a pair, the mean
+log-probabilities of a reply's tokens that become 0 and 1, and, if it was learned from ratings, how much they count
+beside the retrieval.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from rejoinder.models.encoder.tokenization import TextTokenizer
 from rejoinder.models.head.model import Head, open_head
 from rejoinder.models.masked_language_model import MaskedPairs
 
-MAX_TOKENS, FLUENCY = "max_tokens", "fluency"  # settings
+MAX_TOKENS, FLUENCY, MLM_WEIGHT = "max_tokens", "fluency", "mlm_weight"  # settings
+EQUAL = 0.5  # the weight of the masked language model where none was learned
 
 
 class UsrModel(MaskedPairs):
@@ -40,7 +42,8 @@ class UsrModel(MaskedPairs):
             network.merge({name: torch.from_numpy(array).float() for name, array in head.weights.items()})
             self._low, self._high = head.card.settings[FLUENCY]
             max_tokens = head.card.settings[MAX_TOKENS]
-        except (KeyError, ValueError, RuntimeError) as error:
+            self.mlm_weight = float(head.card.settings.get(MLM_WEIGHT, EQUAL))
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise InputError(f"the weights of usr do not fit its encoder ({error}); train it again") from None
         super().__init__(
             network.eval(), TextTokenizer(tokenizer, max_tokens), trunk.config.pad_token_id, head.card.digest()

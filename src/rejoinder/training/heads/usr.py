@@ -2,14 +2,15 @@
 
 The paper tunes RoBERTa; the encoder here has no such head. Its matrices get low-rank additions, and a head whose output
 matrix is that of the word embeddings is trained with them: a few megabytes beside the encoder. What the mean
-log-probabilities of true replies of the split ``valid`` are decides which become 0 and 1. No rating is used.
+log-probabilities of true replies of the split ``valid`` are decides which become 0 and 1. No rating is used for it;
+a regression on ratings may then decide how much it counts beside the retrieval.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,11 +19,16 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from rejoinder.data.collection import Collection
+from rejoinder.errors import InputError
+from rejoinder.metric import parse
 from rejoinder.models.device import count_threads, training_device
 from rejoinder.models.encoder.factory import load_encoder
 from rejoinder.models.head.model import HeadCard, open_head, write_head
-from rejoinder.models.usr.model import FLUENCY, MAX_TOKENS, UsrModel, open_masked_trunk
+from rejoinder.models.usr.model import EQUAL, FLUENCY, MAX_TOKENS, MLM_WEIGHT, UsrModel, open_masked_trunk
 from rejoinder.models.usr.network import MaskedNetwork
+from rejoinder.stats.correlation import spearman
+from rejoinder.training.heads.adem import select_rated
 from rejoinder.training.heads.dialogues import describe_training, list_next_turns, select_dialogues
 from rejoinder.training.optimizer import LearningRateSchedule, build_optimizer
 from rejoinder.training.recipes import UsrRecipe
@@ -38,6 +44,7 @@ from rejoinder.training.tokens import BETWEEN, CorpusTokens, check_corpus_splits
 from rejoinder.types import Dialogue
 
 _REPORT_STEPS = 200
+_FOLDS = 5
 _QUANTILES = (0.05, 0.95)  # of true replies: the fluency of one in twenty is 0, of another 1
 
 
@@ -70,6 +77,45 @@ def train_usr(
     card = write_head(target, HeadCard("usr", encoder, load_encoder(encoder).digest, settings, "", about), weights)
     settings[FLUENCY], about["measured"] = measure_fluency(target, known, recipe, measured)
     return write_head(target, HeadCard("usr", encoder, card.features, settings, "", about), weights)
+
+
+def learn_part_weights(
+    data: Collection, source: Path | None, target: Path, aspect: str | None, say: Callable[[str], None] = print
+) -> HeadCard:
+    """Learn from ratings how much each part counts, and write the folder of a source, or the package's, with that."""
+    pairs, ratings = select_rated(data, aspect)
+    folder = f"folder={str(source)!r}, " if source is not None else ""
+    say(f"scoring both parts of {len(pairs):,} rated replies")
+    parts = np.array([parse(f"usr({folder}part='{part}')").score(pairs) for part in ("mlm", "dr")])
+    scored = np.isfinite(parts).all(0)
+    parts, ratings = parts[:, scored], ratings[scored]
+    weight = fit_part_weight(parts, ratings)
+    # Neighbours in a file are often of one dialogue, so a fold is a stretch of the file.
+    fold = np.arange(len(ratings)) * _FOLDS // len(ratings)
+    held_out = np.empty(len(ratings))
+    for i in range(_FOLDS):
+        share = fit_part_weight(parts[:, fold != i], ratings[fold != i])
+        held_out[fold == i] = (share * parts[0] + (1 - share) * parts[1])[fold == i]
+    head = open_head("usr", source)
+    measured = {
+        "rated_replies": len(ratings),
+        MLM_WEIGHT: weight,
+        "spearman_held_out": round(spearman(held_out, ratings).value, 4),
+        "spearman_of_equal_weights": round(spearman(EQUAL * parts.sum(0), ratings).value, 4),
+    }
+    about = {**head.card.about, "measured": {**head.card.about.get("measured", {}), **measured}}
+    card = replace(head.card, settings={**head.card.settings, MLM_WEIGHT: weight}, about=about)
+    return write_head(target, card, head.weights)
+
+
+def fit_part_weight(parts: Any, ratings: Any) -> float:
+    """Return the weight of the first of two parts by least squares with an intercept; no part may count against."""
+    from scipy.optimize import nnls
+
+    first, second = nnls((parts - parts.mean(1, keepdims=True)).T, ratings - ratings.mean())[0]
+    if first + second == 0:
+        raise InputError("neither part of usr rises with these ratings, so no weights can be learned from them")
+    return round(float(first / (first + second)), 4)
 
 
 class DialogueRows:
