@@ -268,6 +268,7 @@ def test_a_named_format_that_the_server_lacks_is_refused_once_in_one_sentence(
 
 
 def test_a_vague_refusal_of_a_named_format_names_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REJOINDER_JUDGE_IN_FLIGHT", "1")  # else how many are sent before the first refusal is chance
     with served(fails(400, b"Bad Request")) as server:
         monkeypatch.setenv("REJOINDER_JUDGE_URL", server.url)
         with pytest.raises(JudgeError, match="if it does not take format='schema', leave format out"):
