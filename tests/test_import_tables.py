@@ -41,7 +41,7 @@ def test_a_row_a_reply_joins_rows_of_one_item(tmp_path: Path) -> None:
     assert found.items["1"].context == (Turn("Hello!"),)
     assert found.items["1"].references == (Reference("Good day."),)
     assert {name: r.text for name, r in found.responses.items()} == {"1/a": "Hi.", "1/b": "Yo.", "2/a": "So long."}
-    assert found.ratings == [Rating("score", "overall", 4.0, "1/a"), Rating("score", "overall", 3.5, "2/a")]
+    assert found.ratings == [Rating("unnamed:1", "overall", 4.0, "1/a"), Rating("unnamed:1", "overall", 3.5, "2/a")]
     assert tally.left_out == {"empty ratings": 1}
     assert not tally.unused
 
@@ -62,7 +62,7 @@ def test_rows_without_an_id_join_by_context_and_references(tmp_path: Path) -> No
         "context,reference,system,response\nHello!,Hi,a,x\nHello!,Hi,b,x\nHello!,Yo,a,x\nHello!,Hi,a,x\nHello!,Hi,a,z\n"
     )
     tally = ImportTally()
-    found = imported("csv", csv_of(tmp_path, text), tally)
+    found = imported("csv", csv_of(tmp_path, text), tally, repeats="same")
     assert [len([r for r in found.responses.values() if r.item == item]) for item in found.items] == [2, 1, 1]
     assert tally.left_out == {"rows that repeat another": 1}
     assert len({r.item for r in found.responses.values() if r.system == "a"}) == 3
@@ -80,7 +80,7 @@ def test_a_wide_row_holds_the_replies_of_several_systems(tmp_path: Path) -> None
     found = imported("csv", path, fields=fields)
     (item,) = found.items
     assert {r.system: r.text for r in found.responses.values()} == {"gpt-4": "Hi.", "llama": "Yo."}
-    assert found.ratings == [Rating("gpt_score", "fluency", 3.0, f"{item}/gpt-4")]
+    assert found.ratings == [Rating("unnamed:1", "fluency", 3.0, f"{item}/gpt-4")]
 
 
 def test_a_rating_in_a_wide_row_must_say_whose_reply(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_tsv_keeps_quotes_when_told_to(tmp_path: Path) -> None:
         ("context,response\na,b\n\na,b,c\n", r"line 4: has 3 cells but the header has 2"),
         ('context,response\n"a,b\n', r"line 2: cannot be read as a row \(unexpected end of data\)"),
         ("context,context,response\na,b,c\n", "2 columns could hold the context: context, context.1"),
-        ("said,response\na,b\n", r"line 2: no column holds the context \(found: 'said, response'\); .*context=said"),
+        ("said,response\na,b\n", r"line 2: no column holds the context \(found: 'said, response'\); .*context=COLUMN"),
         ("a,b\na,b\n", "no column holds the context or the reply"),
         ("context,response\n ,b\n", r"line 2: the context in 'context' is empty"),
         ("context,response\na,\n", r"line 2: the reply in 'response' is empty; .*--empty drop"),
@@ -214,7 +214,10 @@ def test_bytes_that_are_no_text_are_told(tmp_path: Path) -> None:
         ({"response": "sayd"}, r"t\.csv: has no column 'sayd'; did you mean 'said'\?"),
         ({"respons": "said"}, r"--field respons= is not one of our fields; did you mean 'response'"),
         ({"response": "said", "text": "good"}, "both 'said' and 'good' are named as the reply"),
-        ({"response": "said", "rating:x": "good"}, "line 2: 'good' holds 'Good day.'; it must be a number or empty"),
+        (
+            {"response": "said", "rating:x": "good"},
+            "line 2: 'good' holds 'Good day.'; a rating must be a number, a word",
+        ),
         ([("system", "bot"), ("system", "q")], "--field system= is given twice"),
         ({"rating:": "score"}, "is not one of our fields"),
     ],
@@ -270,10 +273,10 @@ def test_a_list_of_messages_may_be_a_context(tmp_path: Path) -> None:
     assert item.context == (Turn("a", "user"), Turn("b", "bot"))
 
 
-def test_a_list_of_values_is_one_a_rater(tmp_path: Path) -> None:
+def test_a_list_of_values_holds_ratings_of_people_without_names(tmp_path: Path) -> None:
     row = {"context": "a", "response": "b", "scores": [3, None, 5]}
     found = imported("jsonl", save(tmp_path / "l.json", [row]), system="x", fields={"rating:q": "scores"})
-    assert [(r.rater, r.value) for r in found.ratings] == [("rater-1", 3.0), ("rater-3", 5.0)]
+    assert [(r.rater, r.value) for r in found.ratings] == [("unnamed:1", 3.0), ("unnamed:2", 5.0)]
 
 
 def test_a_key_that_no_entry_has_is_told_at_the_end(tmp_path: Path) -> None:
@@ -328,7 +331,7 @@ def test_parquet_is_read_by_columns_and_rows(tmp_path: Path) -> None:
     tally = ImportTally()
     found = imported("parquet", path, tally, fields=ARROW_FIELDS)
     assert [[t.text for t in i.context] for i in found.items.values()] == [["Hello!", "Hi."], ["What?"]]
-    assert [(r.value, r.rater) for r in found.ratings] == [(1.5, "score")]
+    assert [(r.value, r.rater) for r in found.ratings] == [(1.5, "unnamed:1")]
     assert tally.unused == {"skip"}
     assert tally.left_out == {"empty ratings": 1}
 

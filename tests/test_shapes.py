@@ -110,7 +110,7 @@ def test_accents_of_cp1252_and_the_name_of_the_file() -> None:
     data = read("cp1252.csv")
     assert [r.text for r in data.responses.values()] == ["Juste à côté de l’église.", "Vierzig Cent – wie immer."]
     assert {r.system for r in data.responses.values()} == {"cp1252"}
-    assert data.imported[0].endswith("prompt -> context, system = cp1252 (not in the file)")
+    assert data.imported[0].endswith("prompt -> context, system = cp1252 (not in the file); left out: nothing")
 
 
 def test_html_of_a_help_desk_becomes_text() -> None:
@@ -121,7 +121,7 @@ def test_html_of_a_help_desk_becomes_text() -> None:
     ]
     contexts = [[turn.text for turn in item.context] for item in data.items.values()]
     assert contexts == [["Where is my order?\nIt is number 12 & 13."], ["Do you have rye <1 kg?"]]
-    assert data.imported[0].endswith("HTML tags removed from 3 texts of body")
+    assert "HTML tags removed from 3 texts of body" in data.imported[0]
 
 
 def test_a_sheet_is_chosen_by_its_name() -> None:
@@ -137,12 +137,12 @@ def test_a_spreadsheet_without_its_library_is_told_in_one_line(monkeypatch: pyte
         rejoinder.read(SHAPES / "sheet.xlsx")
 
 
-def test_thumbs_are_ratings_and_a_reply_may_have_several() -> None:
+def test_thumbs_are_ratings_of_people_without_names() -> None:
     data = read("thumbs.csv")
     assert [(r.rater, r.aspect, r.value) for r in data.ratings] == [
-        ("user", "thumbs", 1.0), ("user", "thumbs", 0.0), ("user-2", "thumbs", 0.0)
+        ("unnamed:1", "thumbs", 1.0), ("unnamed:1", "thumbs", 0.0), ("unnamed:1", "thumbs", 0.0)
     ]  # fmt: skip
-    assert len(data.responses) == 2
+    assert len(data.responses) == 3
 
 
 def test_replies_may_have_references_and_no_context() -> None:
@@ -225,8 +225,7 @@ def test_a_file_may_name_its_system(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 WRONG = {
     "two.csv": ("prompt,question,answer\nHi.,Hello.,Yes.\n", "2 columns could hold the context: prompt, question"),
     "rag.csv": ("question,context,answer\nHi.,Some text.,Yes.\n", "2 columns could hold the context"),
-    "turns.jsonl": ('{"history": ["Hi."], "question": "You?", "answer": "Me."}\n', "2 columns could hold the context"),
-    "gold.csv": ("question,answer,prediction\nHi.,Yes.,No.\n", "2 columns could hold the response"),
+    "gold.csv": ("question,answer,prediction\nHi.,Yes.,No.\n", "2 columns could hold the reply"),
     "other.csv": ("said by user,said by bot\nHi.,Hello.\n", "no column holds the context or the reply"),
     "other.json": ('[{"u": "Hi.", "b": "Hello."}]', "no column holds the context or the reply"),
     "other.jsonl": ('{"u": "Hi.", "b": "Hello."}\n', "no column holds the context or the reply"),
@@ -241,7 +240,7 @@ WRONG = {
     "single.csv": ("response\nHello.\nMe.\n", "has a single column"),
     "alone.csv": ("id,response\n1,Hello.\n", "no column holds the context"),
     "speakers.csv": ("user,bot\nHi.,Hello.\n", "no column holds the context or the reply"),
-    "twice.csv": ("prompt,response,response\nHi.,Hello.,Ho.\n", "2 columns could hold the response"),
+    "twice.csv": ("prompt,response,response\nHi.,Hello.,Ho.\n", "2 columns could hold the reply"),
     "alpaca.jsonl": ('{"instruction": "Greet.", "input": "", "output": "Hi."}\n', "2 columns could hold the context"),
     "lists.json": ('{"rows": [{"prompt": "Hi.", "response": "Yes."}], "people": [{"a": 1}]}', "holds 2 lists"),
     "pairs.json": ('[["Hi.", "Hello."]]', "its entries are not objects"),
@@ -282,6 +281,8 @@ def run_suggestion(problem: str) -> None:
     assert "\n" not in problem
     found = re.search(r".*: ((?:rejoinder (?:score|import|list)|sed|iconv|python3|sqlite3|tar|ls) .*)$", problem)
     assert found, problem
+    if "COLUMN" in found[1]:
+        return  # which column it is, only its owner knows
     if not found[1].startswith("rejoinder "):
         if shutil.which(found[1].split()[0]) is None:
             pytest.skip(f"{found[1].split()[0]} is not installed")
@@ -403,7 +404,7 @@ def test_an_object_around_rows_is_read_in_memory_and_when_it_is_long(tmp_path: P
     assert len(rejoinder.read(path).responses) == 300
     nested = {"results": {"results": rows[:2], "stats": {}}}
     path.write_text(json.dumps(nested), encoding="utf-8")
-    assert rejoinder.read(path).imported[0].endswith("rows = the list results.results")
+    assert rejoinder.read(path).imported[0].endswith("rows = the list results.results; left out: nothing")
     path.write_text(json.dumps({"a": rows[:1], "b": rows[:2]}), encoding="utf-8")
     assert len(rejoinder.read(path, options=rejoinder.ImportOptions(sheet="b")).responses) == 2
     with pytest.raises(RejoinderError, match="has no list 'c'"):

@@ -9,7 +9,7 @@ RejoinderError            one sentence for the user: what is wrong, what was fou
 └── JudgeError            a judge that cannot be asked
     └── BudgetError       a budget that the next request might pass
 
-Any other exception is a bug of rejoinder.
+Any other exception is a bug of rejoinder. ``InputWarning`` says what of a file was not used, or left out.
 """
 
 from __future__ import annotations
@@ -25,6 +25,10 @@ class RejoinderError(Exception):
 
 class InputError(RejoinderError):
     """A file or a record that cannot be read."""
+
+
+class InputWarning(UserWarning):
+    """Something in a file was not used, left out, or read in a way that its owner should know."""
 
 
 class SpecError(RejoinderError):

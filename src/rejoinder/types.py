@@ -102,6 +102,16 @@ class Response:
     meta: Meta = field(default_factory=dict, hash=False)
 
 
+# Before the number of a rater without a name: unnamed:2 is the second person who rated one reply, and of another reply
+# somebody else.
+UNNAMED = "unnamed:"
+
+
+def is_unnamed(rater: str) -> bool:
+    """Whether a rater is a person without a name, who is somebody else on every reply."""
+    return rater.startswith(UNNAMED)
+
+
 @dataclass(frozen=True, slots=True)
 class Rating:
     """What a person said of one response, or of one whole dialogue, in one aspect."""

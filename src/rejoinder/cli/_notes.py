@@ -18,10 +18,18 @@ class _ErrorStreamHandler(logging.Handler):
 _HANDLER = _ErrorStreamHandler()
 
 
+_LOG = logging.getLogger("rejoinder.data.inputs")
+
+
 def show_notes(is_shown: bool) -> None:
-    """Print which columns of an input were taken for what, or stop doing so."""
-    log = logging.getLogger("rejoinder.data.inputs")
-    log.setLevel(logging.INFO if is_shown else logging.WARNING)
-    log.removeHandler(_HANDLER)
+    """Print what an input was read as; if not, a command says so itself. Either way it is no warning of Python's."""
+    _LOG.setLevel(logging.INFO)
+    _LOG.removeHandler(_HANDLER)
     if is_shown:
-        log.addHandler(_HANDLER)
+        _LOG.addHandler(_HANDLER)
+
+
+def end_notes() -> None:
+    """Have the library say it as it does in Python."""
+    _LOG.setLevel(logging.NOTSET)
+    _LOG.removeHandler(_HANDLER)

@@ -158,6 +158,17 @@ def _parse_fields(ctx: click.Context, param: click.Parameter, options: tuple[str
 
 
 _TABLE_OPTIONS = {
+    "chain": click.option(
+        "--chain",
+        is_flag=True,
+        help="Read the rows of a conversation, each one turn and its reply, as one dialogue in the order of the file.",
+    ),
+    "repeats": click.option(
+        "--repeats",
+        type=click.Choice(["same", "apart"]),
+        help="What rows with the same context, system and reply are, where no column has an id or a rater: one reply "
+        "(same), or replies of their own (apart).",
+    ),
     "bots": click.option(
         "--bot",
         "bots",

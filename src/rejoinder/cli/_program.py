@@ -54,8 +54,9 @@ class Commands(click.Group):
 @click.pass_context
 def program(ctx: click.Context) -> None:
     """Run before every command."""
-    from rejoinder.cli._notes import show_notes
+    from rejoinder.cli._notes import end_notes, show_notes
 
+    ctx.call_on_close(end_notes)
     show_notes(ctx.invoked_subcommand not in ("score", "import"))  # these two say it in their summaries
 
 

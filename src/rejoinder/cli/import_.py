@@ -56,6 +56,8 @@ def command(
     separator: str | None,
     sheet: str | None,
     bots: tuple[str, ...],
+    repeats: Literal["same", "apart"] | None,
+    chain: bool,
     rater: str | None,
     form: Literal["dialogues", "items"] | None,
     max_turns: int | None,
@@ -91,6 +93,8 @@ def command(
         max_turns=max_turns,
         sheet=sheet,
         bots=bots,
+        repeats=repeats,
+        chain=chain,
         companion=companion,
     )
     write(import_(name, path, options, tally), output)

@@ -68,6 +68,8 @@ def command(
     separator: str | None,
     sheet: str | None,
     bots: tuple[str, ...],
+    repeats: Literal["same", "apart"] | None,
+    chain: bool,
     matched: bool,
     form: str,
     report: Path | None,
@@ -100,14 +102,16 @@ def command(
     from rejoinder.scoring.run import Plan, run
 
     plan = Plan.of(metrics, empty, matched)
-    options = ImportOptions(system=system, fields=fields, separator=separator, sheet=sheet, bots=bots)
+    options = ImportOptions(
+        system=system, fields=fields, separator=separator, sheet=sheet, bots=bots, repeats=repeats, chain=chain
+    )
     if processes is None and engine == "local" and _uses_gpu(plan):
         processes = 1  # several would each start CUDA and wait for the same GPU
     compute_engine = open_engine(engine, processes, address)
     folders = [find_input_folder(split_system(file)[1]) for file in files]
     if any(folder is None and is_sharded(file) for file, folder in zip(files, folders, strict=True)):
         if options != ImportOptions():
-            raise SpecError("--system, --field, --separator, --sheet and --bot are for single files; name the files")
+            raise SpecError("--system, --field, --repeats and the like are for single files; name the files")
         if dry_run:
             from rejoinder.cli._costs import print_shard_costs
 
@@ -165,12 +169,11 @@ def _print_run(finished: Run, reporter: ProgressReporter, form: str, dialogues: 
 def _print_provenance(finished: Run) -> None:
     """Print what each file was read as, the signature of each metric, and which are not for commercial use."""
     from rejoinder.model_use import describe_restrictions
+    from rejoinder.scoring.run import describe_stored_import
 
     for file in finished.about["inputs"]:
         if "imported_as" in file:
-            left_out = ", ".join(f"{reason} ({n:,})" for reason, n in file["left_out"].items()) or "nothing"
-            columns = f" ({file['columns']})" if "columns" in file else ""
-            click.echo(f"{file['name']}: read as {file['imported_as']}{columns}; left out: {left_out}", err=True)
+            click.echo(describe_stored_import(file), err=True)
     for spec, signature in finished.scores.metrics.items():
         click.echo(f"{spec}: {signature}", err=True)
     for sentence in describe_restrictions(finished.about["metrics"]):

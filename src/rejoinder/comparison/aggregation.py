@@ -19,6 +19,7 @@ from rejoinder.types import Choice, Preference, Rating, Record
 
 _CHOICES: dict[float, Choice] = {1.0: "first", -1.0: "second", 0.0: "tie"}
 _DECIMALS = 6
+_WITHOUT_RATERS = frozenset(("majority", "mean", "mode"))  # methods that do not ask who gave a rating
 
 
 class AggregatedAspect(NamedTuple):
@@ -45,6 +46,12 @@ def aggregate_ratings(records: Iterable[Record], method: str) -> list[Aggregated
     wanted = [judged for judged in judgements.aspects.values() if not (judged.is_preference and method == "mean")]
     if not wanted:
         raise InputError("preferences have no mean; aggregate them with another method, such as majority")
+    for judged in wanted:
+        if method not in _WITHOUT_RATERS and len(judged.named_columns) < len(judged.matrix.raters):
+            raise InputError(
+                f"{method} learns how each rater rates, but ratings of {judged.name!r} have no rater's name; use "
+                f"{' or '.join(sorted(_WITHOUT_RATERS))}, or add a column of raters"
+            )
     return [_aggregate_aspect(judged, aggregate(judged.matrix.values, method), method, targets) for judged in wanted]
 
 

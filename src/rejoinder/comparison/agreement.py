@@ -11,7 +11,7 @@ import numpy as np
 from rejoinder.comparison.judgements import AspectJudgements, CheckTally, Judgements
 from rejoinder.stats.agreement import Scale, Weights, krippendorff_alpha
 from rejoinder.stats.agreement_interval import CohenAgreement, alpha_interval, cohen_intervals, fleiss_interval
-from rejoinder.stats.arrays import Floats, Ints
+from rejoinder.stats.arrays import NAN, Floats, Ints
 from rejoinder.stats.ceiling import one_against_rest
 from rejoinder.stats.interval import Interval
 from rejoinder.stats.rater_quality import (
@@ -80,7 +80,11 @@ def examine_agreement(
     weights = weights or ("none" if scale == "nominal" else "quadratic")
     matrix = judged.matrix.values
     dialogues = judged.dialogues
-    cohen = cohen_intervals(matrix, weights, dialogues, n_resamples=resamples, seed=seed)
+    named = judged.named_columns
+    if len(named):
+        cohen = cohen_intervals(matrix[:, named], weights, dialogues, n_resamples=resamples, seed=seed)
+    else:
+        cohen = CohenAgreement(Interval(NAN, NAN, NAN, 0, 0, 0, "the ratings name no raters"), 0, [], named)
     values, counts = np.unique(matrix[~np.isnan(matrix)], return_counts=True)
     return AspectAgreement(
         judged,
@@ -100,7 +104,7 @@ def _rater_rows(judged: AspectJudgements, cohen: CohenAgreement, scale: Scale) -
     unit, rater = np.nonzero(~np.isnan(matrix))
     correlations = one_against_rest(matrix).raters
     rows = []
-    for column, name in enumerate(judged.matrix.raters):
+    for place, column in enumerate(judged.named_columns.tolist()):
         ratings = matrix[~np.isnan(matrix[:, column]), column]
         share, most_given = most_frequent_answer(ratings)
         without = krippendorff_alpha(
@@ -108,14 +112,14 @@ def _rater_rows(judged: AspectJudgements, cohen: CohenAgreement, scale: Scale) -
         ).value
         rows.append(
             RaterRow(
-                str(name),
+                str(judged.matrix.raters[column]),
                 len(ratings),
-                int(cohen.shared[column]),
+                int(cohen.shared[place]),
                 float(ratings.mean()),
                 most_given,
                 share,
                 float(correlations[column]),
-                cohen.raters[column],
+                cohen.raters[place],
                 without,
             )
         )
@@ -143,7 +147,7 @@ def find_suspect_raters(judgements: Judgements, aspects: Sequence[AspectAgreemen
     flagged = [SuspectRater(raters[sign.rater], None, sign) for sign in signs]
     for aspect in aspects:
         rows = aspect.raters
-        signs = find_straight_liners(aspect.judged.matrix.values)
+        signs = find_straight_liners(aspect.judged.matrix.values[:, aspect.judged.named_columns])
         signs += find_disagreeing(
             np.array([row.kappa.value for row in rows]),
             [row.shared for row in rows],

@@ -237,13 +237,13 @@ def _compare_slices(
         paired = _PairedScores(part, spec)
         return [paired.difference(a, b, resamples, seed) for a, b in itertools.combinations(order, 2)]
 
-    means = compute_slice_means(spec, scores[spec], scores, slicing, comparison.range)
+    means = compute_slice_means(spec, scores.values[spec], scores, slicing, comparison.range)
     return replace(means, differences=compute_slice_differences(scores, slicing, compare_pairs))
 
 
 def _compare_by_metric(scores: Scores, spec: str, resamples: int, seed: int) -> Comparison:
     better = scores.facts[spec].higher_is_better
-    values, systems = scores[spec], scores.systems
+    values, systems = scores.values[spec], scores.systems
     ranked = rank_ranges(
         values,
         scores.system_codes,
@@ -285,10 +285,10 @@ class _PairedScores:
         names = scores.items if scores.facts[spec].unit == "reply" else scores.clusters.tolist()
         items = np.array([rows.setdefault(name, len(rows)) for name in names], dtype=np.int64)
         width = len(scores.systems)
-        known = ~np.isnan(scores[spec])
+        known = ~np.isnan(scores.values[spec])
         cells = (items * width + scores.system_codes)[known]
         n = np.bincount(cells, minlength=len(rows) * width)
-        sums = np.bincount(cells, weights=scores[spec][known], minlength=len(rows) * width)
+        sums = np.bincount(cells, weights=scores.values[spec][known], minlength=len(rows) * width)
         means = np.where(n > 0, sums / np.maximum(n, 1), math.nan)
         self._table: NDArray[np.float64] = means.reshape(len(rows), width)
         self._clusters = np.zeros(len(rows), dtype=np.int64)

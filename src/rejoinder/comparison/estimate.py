@@ -126,7 +126,7 @@ def estimate(
     else:
         frame.warnings.append(f"Differences of more than {_MANY} systems are left out; name two or more with --system.")
     for spec in specs:
-        if missing := int((~np.isfinite(scores[spec])).sum()):
+        if missing := int((~np.isfinite(scores.values[spec])).sum()):
             frame.warnings.append(f"{spec}: {missing:,} replies have no score; the mean of the others stands for it.")
     warnings = [*_warn_of_sample(sample, assume_random), *dict.fromkeys(frame.warnings)]
     return PoweredEstimates(sample, specs, estimates, population, level, frame.is_mapped, warnings)

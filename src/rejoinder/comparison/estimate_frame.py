@@ -73,7 +73,7 @@ class EstimateFrame:
     @cached_property
     def columns(self) -> Floats:
         """The scores, one column per metric."""
-        return np.stack([self.scores[spec] for spec in self.specs], axis=1)
+        return np.stack([self.scores.values[spec] for spec in self.specs], axis=1)
 
     @cached_property
     def predicted(self) -> Floats:

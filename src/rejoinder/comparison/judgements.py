@@ -12,8 +12,10 @@ import numpy as np
 from rejoinder.errors import InputError
 from rejoinder.scoring.texts import AGGREGATE as AGGREGATE
 from rejoinder.scoring.texts import JUDGE as JUDGE
+from rejoinder.stats.arrays import Ints
 from rejoinder.stats.rating_matrix import RatingMatrix, rating_matrix
-from rejoinder.types import Item, Preference, Rating, Record, Response
+from rejoinder.table import format_count
+from rejoinder.types import Item, Preference, Rating, Record, Response, is_unnamed
 
 
 class CheckTally(NamedTuple):
@@ -37,6 +39,11 @@ class AspectJudgements:
     dialogues: tuple[str, ...] | None = None  # the dialogue of each unit, else its item, else itself
 
     @property
+    def named_columns(self) -> Ints:
+        """The columns of raters with names; any other column holds a different person on every row."""
+        return np.flatnonzero([not is_unnamed(str(rater)) for rater in self.matrix.raters])
+
+    @property
     def name(self) -> str:
         """The name of the aspect in tables."""
         return f"{self.aspect} (preference)" if self.is_preference else self.aspect
@@ -54,8 +61,8 @@ class Judgements:
 
     @property
     def raters(self) -> list[str]:
-        """All raters, in the order in which they appear."""
-        named = (rater for judged in self.aspects.values() for rater in judged.matrix.raters)
+        """All raters with names, in the order in which they appear."""
+        named = (rater for judged in self.aspects.values() for rater in judged.matrix.raters if not is_unnamed(rater))
         return list(dict.fromkeys([*named, *self.seconds, *self.checks]))
 
 
@@ -141,6 +148,15 @@ class _JudgedDialogues:
         if isinstance(record, Preference):
             return record.item
         return self._item_of_response.get(record.response or "")
+
+
+def describe_raters(raters: Iterable[str]) -> str:
+    """How many people rated, as far as they have names."""
+    names = set(raters)
+    named = [name for name in names if not is_unnamed(name)]
+    if len(named) == len(names):
+        return format_count(len(named), "rater")
+    return f"{format_count(len(named), 'rater')} and people without names" if named else "people without names"
 
 
 def is_by_judge(record: Rating | Preference) -> bool:

@@ -156,12 +156,12 @@ def _read_pilot(
     sample = take_sample(scores, load_data(pilot), records, aspect, ())
     chosen = list(systems) or list(scores.systems)
     names = [scores.systems[code] for code in scores.system_codes]
-    known = np.isfinite(scores[spec]) & ~np.isnan(sample.ratings)
+    known = np.isfinite(scores.values[spec]) & ~np.isnan(sample.ratings)
     values: dict[str, dict[str, tuple[float, float]]] = {system: {} for system in chosen}
     for i in np.flatnonzero(known).tolist():
         if names[i] in values:
             key = scores.items[i] if is_paired else scores.responses[i]
-            values[names[i]][key] = float(sample.ratings[i]), float(scores[spec][i])
+            values[names[i]][key] = float(sample.ratings[i]), float(scores.values[spec][i])
     what = f": {sample.aspect}, {spec}"
     if not is_paired:
         parts = [np.array(list(by.values())) for by in values.values() if len(by) > 1]

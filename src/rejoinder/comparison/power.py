@@ -71,7 +71,7 @@ def pilot_from_scores(scores: Scores, metric: str, systems: Sequence[str] = ()) 
     sides: tuple[Ratings, Ratings] = {}, {}
     clusters: dict[str, int] = {}
     for item, code, value, cluster in zip(
-        scores.items, scores.system_codes, scores[spec], scores.clusters, strict=True
+        scores.items, scores.system_codes, scores.values[spec], scores.clusters, strict=True
     ):
         system = scores.systems[code]
         clusters[item] = int(cluster)

@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rejoinder.comparison.judgements import AGGREGATE
+from rejoinder.comparison.judgements import AGGREGATE, describe_raters
 from rejoinder.data.collection import Collection
 from rejoinder.errors import InputError, nearest
 from rejoinder.scoring.result import MetricFacts, Scores, ScoresBuilder, Values
 from rejoinder.table import format_count
-from rejoinder.types import Rating
+from rejoinder.types import Rating, is_unnamed
 
 RATING = "rating:"
 
@@ -100,18 +100,18 @@ def _describe_raters(scores: Scores, ratings: Sequence[Rating], by_response: dic
     counts = [len(values) for values in by_response.values()]
     per_reply = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
     notes = [
-        f"ratings: by {format_count(len(raters), 'rater')}, {per_reply} per reply, averaged for each reply first; the "
+        f"ratings: by {describe_raters(raters)}, {per_reply} per reply, averaged for each reply first; the "
         "ratings of one rater are not independent, and intervals over conversations say nothing about other raters."
     ]
     system_of = dict(zip(scores.responses, (scores.systems[code] for code in scores.system_codes), strict=True))
     systems: dict[str, set[str]] = {}
     for rating in ratings:
-        if rating.response in system_of:
+        if rating.response in system_of and not is_unnamed(rating.rater):
             systems.setdefault(rating.rater, set()).add(system_of[rating.response])
     single = [rater for rater, rated in systems.items() if len(rated) == 1]
     if single and len(scores.systems) > 1:
         notes.append(
-            f"{format_count(len(single), 'rater')} of {len(raters)} rated one system only: a difference between "
+            f"{format_count(len(single), 'rater')} of {len(systems)} rated one system only: a difference between "
             "systems may be one between raters."
         )
     return tuple(notes)

@@ -21,7 +21,7 @@ def label_strata(scores: Scores, data: Collection, strata: str) -> NDArray[np.st
         return np.array([scores.systems[code] for code in scores.system_codes])
     if not strata.startswith(_META):
         items = np.unique(scores.items, return_inverse=True)[1]
-        column = scores[scores.spec(strata)]
+        column = scores.values[scores.spec(strata)]
         known = np.isfinite(column)
         sums = np.bincount(items, weights=np.where(known, column, 0.0))
         counts = np.bincount(items, weights=known.astype(np.float64))

@@ -36,7 +36,9 @@ from rejoinder.stats.interval import Interval
 from rejoinder.stats.levels import Level
 from rejoinder.stats.pairwise_accuracy import PairwiseAccuracy, calibrated_accuracy
 from rejoinder.stats.permutation import permutation_test
+from rejoinder.stats.rating_matrix import RatingMatrix
 from rejoinder.stats.resampling import IntervalKind, bootstrap_p_value
+from rejoinder.types import is_unnamed
 
 LEVELS: tuple[Level, ...] = ("pooled", "within_system", "within_item", "system")
 TrustTest: TypeAlias = Literal["bootstrap", "permutation"]
@@ -133,11 +135,19 @@ def trust(
         [row for row in rows if not row.is_baseline],
         [row for row in rows if row.is_baseline],
         {level: _compare_metrics(evidence, resampled[level], replace(plan, at=level), test) for level in compared},
-        one_against_rest(ratings, method),
+        _measure_ceiling(evidence.matrix, method),
         split_half(ratings, evidence.systems, method, n_splits=200, seed=seed),
         krippendorff_alpha(ratings, "ordinal"),
         find_shared_families(scores.metrics, scores.systems),
     )
+
+
+def _measure_ceiling(matrix: RatingMatrix, method: Method) -> Ceiling:
+    """One rater against the rest; where raters have no names, every rating against the mean of the others."""
+    ceiling = one_against_rest(matrix.values, method)
+    if not any(is_unnamed(str(rater)) for rater in matrix.raters):
+        return ceiling
+    return ceiling._replace(value=ceiling.pooled.value, n_raters=0, n_left_out=0, reason=ceiling.pooled.reason)
 
 
 def _resample_levels(

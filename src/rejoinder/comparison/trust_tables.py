@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from rejoinder.comparison.judgements import describe_raters
 from rejoinder.comparison.rated_scores import ORACLE
 from rejoinder.comparison.trust import ALPHA, LEVELS, MetricAgreement, Trust
 from rejoinder.stats.interval import interval_estimate
@@ -55,7 +56,7 @@ def _make_row(agreement: MetricAgreement, kind: str = "") -> list[Cell]:
 def trust_notes(trust: Trust) -> list[str]:
     """What a reader of the table must know."""
     evidence = trust.evidence
-    systems, raters = format_count(len(set(evidence.systems)), "system"), len(evidence.matrix.raters)
+    systems, raters = format_count(len(set(evidence.systems)), "system"), describe_raters(evidence.matrix.raters)
     items, dialogues = format_count(len(set(evidence.items)), "item"), evidence.n_dialogues
     inside, unit = (f" of {dialogues:,} dialogues", "whole dialogues") if evidence.is_clustered else ("", "items")
     rated = f"{format_count(len(evidence), 'rated response')} of {systems} to {items}"
@@ -63,8 +64,7 @@ def trust_notes(trust: Trust) -> list[str]:
         rated = f"{format_count(len(evidence), 'rated dialogue')} of {systems}"
         unit = "dialogues"
     notes = [
-        f"{rated}{inside if evidence.unit == 'reply' else ''}, "
-        f"{format_count(raters, 'rater')}; [low, high]: 95% bootstrap over {unit}.",
+        f"{rated}{inside if evidence.unit == 'reply' else ''}, {raters}; [low, high]: 95% bootstrap over {unit}.",
         "pooled: all rows; within systems and within items: mean of the correlations inside each; between systems: "
         "correlation of their means; pairs right: share of pairs of replies to one item that the metric puts in the "
         "order of their ratings, counting ties, with the tolerance for ties that suits the metric best.",

@@ -9,6 +9,7 @@ from typing import Any
 
 from rejoinder.data.dialogue_places import place_responses
 from rejoinder.data.frames import COLUMN_ATTRIBUTES
+from rejoinder.data.importers._base import RowReplies
 from rejoinder.data.reader import InputFile, decode_json_line
 from rejoinder.data.schema import Place, from_object
 from rejoinder.data.validation import IdChecker
@@ -39,6 +40,8 @@ class Collection:
     preferences: list[Preference] = field(default_factory=list)
     # What was taken for what in inputs of other formats, one line each.
     imported: list[str] = field(default_factory=list, compare=False)
+    # The replies and ratings of each row, by its number, if this was a table in memory.
+    rows: dict[int, RowReplies] | None = field(default=None, compare=False)
 
     def add(self, record: Record) -> None:
         """Add a record; the caller checks that its id is new (``IdChecker``)."""
@@ -80,7 +83,9 @@ class Collection:
 
     def counts(self) -> dict[str, int]:
         """How many records of each kind there are."""
-        return {name: len(getattr(self, name)) for name in self.__dataclass_fields__ if name != "imported"}
+        return {
+            name: len(getattr(self, name)) for name in self.__dataclass_fields__ if name not in ("imported", "rows")
+        }
 
     def __repr__(self) -> str:
         return f"Collection({', '.join(f'{n} {name}' for name, n in self.counts().items() if n)})"

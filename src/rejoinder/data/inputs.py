@@ -7,6 +7,7 @@ import itertools
 import logging
 import os
 import shlex
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -32,9 +33,10 @@ from rejoinder.data.reader import InputFile, decode_json_line
 from rejoinder.data.schema import Place, RowPlace, from_object
 from rejoinder.data.spool import has_pipe_name, is_pipe, remove_spool, spool_as_utf8, spool_input
 from rejoinder.data.validation import IdChecker
-from rejoinder.errors import InputError
+from rejoinder.errors import InputError, InputWarning
 from rejoinder.files import sha256_of_bytes
 from rejoinder.paths import printable
+from rejoinder.table import list_names
 from rejoinder.types import Dialogue, Item, Preference, Rating, Record, Response
 
 DATASET = "dataset:"
@@ -65,10 +67,11 @@ class Input:
         self._without = without
         self._options = options or (ImportOptions() if is_table(source) else input_options(source))
         self._place: type[Place] = Place
+        self._is_table = is_table(source)
         self._spool: Path | None = None
         self._copy: Path | None = None  # what is read instead: rows as JSONL, or a text in UTF-8
         self._notes: list[str] = []
-        if is_table(source):
+        if self._is_table:
             self.name, self._place = name_table(source), RowPlace
             self._spool = write_rows(source)
             self.called = called or self.name
@@ -112,13 +115,18 @@ class Input:
         return self.tally.describe_columns() if self.imported_as is not None else ""
 
     @property
+    def report(self) -> str:
+        """What was taken for what, not used and left out, as one line; known once the records have been read."""
+        return describe_import(self.called, self.imported_as or "", self.columns, self.tally.describe_rest())
+
+    @property
     def left_out(self) -> dict[str, int]:
         """What an import on the fly left out, with counts; known once the records have been read."""
         return dict(sorted(self.tally.left_out.items()))
 
     def records(self, allow_empty: bool = False) -> Iterator[tuple[Record, Place]]:
         """Yield the records with their places."""
-        self.tally = ImportTally()
+        self.tally = ImportTally(rows={} if self._is_table else None)
         converted = self._convert()
         self.tally.notes[:] = self._notes
         if converted is not None:
@@ -177,10 +185,14 @@ class Input:
             )
 
     def _announce(self) -> None:
-        """Say once which column was taken for what."""
-        if self.columns and not self._is_announced:
-            self._is_announced = True
-            _LOG.info("%s: read as %s; %s", self.called, self.imported_as, self.columns)
+        """Say once what was taken for what, what was not used, and what was left out."""
+        if self._is_announced:
+            return
+        self._is_announced = True
+        if _LOG.isEnabledFor(logging.INFO):
+            _LOG.info("%s", self.report)
+        elif not self.tally.is_clean:
+            warnings.warn(self.report, InputWarning, stacklevel=2)
 
     def _convert(self) -> Iterator[tuple[Record, Place]] | None:
         """The records of an input that is not a file in our schema, with their places; None for one that is."""
@@ -244,9 +256,11 @@ class Input:
         """Return what to type about a table without replies: its other columns may be systems; empty if it has none."""
         if self.imported_as is None or not self.tally.unused:
             return ""
-        columns = sorted(self.tally.unused)[:_MOST_SYSTEMS]
-        options = " ".join(f"--field {shlex.quote(f'response:{column}={column}')}" for column in columns)
-        return f"name the columns that hold replies: {suggest_score(Place(self.called, 1), options)}"
+        columns = list_names(sorted(self.tally.unused), _MOST_SYSTEMS)
+        return (
+            f"name the columns that hold replies (not used: {columns}): "
+            f"{suggest_score(Place(self.called, 1), '--field response:NAME=COLUMN')}"
+        )
 
     def first_items(self) -> Iterator[Item]:
         """The first items, to see which fields they have."""
@@ -291,6 +305,11 @@ class Input:
         return sha256_of_bytes(description.encode()), sum(f.size for f in files)
 
 
+def describe_import(name: str, form: str, columns: str, rest: Sequence[str]) -> str:
+    """Return one line about a file in another format: what was taken for what, not used, left out."""
+    return "; ".join([f"{name}: read as {form}", *([columns] if columns else []), *rest])
+
+
 def split_system(source: str) -> tuple[str | None, str]:
     """Return the system and the file of ``NAME=FILE``; a file whose own name has a "=" is a file."""
     name, equals, file = source.partition("=")
@@ -333,7 +352,7 @@ def read(*given: Any, allow_empty: bool = False, options: ImportOptions | None =
     >>> sorted({response.system for response in data.responses.values()})
     ['attentive', 'drifter', 'parrot', 'plain']
     >>> rejoinder.read([{"question": "How are you?", "answer": "Fine.", "model": "plain"}]).imported
-    ['<list>: read as jsonl; question -> context, answer -> response, model -> system']
+    ['<list>: read as jsonl; question -> context, answer -> response, model -> system; left out: nothing']
     """
     checker, collection = IdChecker(), Collection()
     for source in open_inputs(given, options):
@@ -341,8 +360,9 @@ def read(*given: Any, allow_empty: bool = False, options: ImportOptions | None =
             for record, place in source.records(allow_empty):
                 if checker.add(record, place):
                     collection.add(record)
-            if source.columns:
-                collection.imported.append(f"{source.called}: read as {source.imported_as}; {source.columns}")
+            if source.imported_as is not None:
+                collection.imported.append(source.report)
+                collection.rows = source.tally.rows if len(given) == 1 else None
         finally:
             source.close()
     checker.close()

@@ -23,7 +23,9 @@ def aspect_table(aspects: Sequence[AspectAgreement], judgements: Judgements) -> 
     for aspect in aspects:
         matrix = aspect.judged.matrix
         n = int((~np.isnan(matrix.values)).sum())
-        counts: list[Cell] = [aspect.judged.name, len(matrix.units), len(matrix.raters), n / len(matrix.units)]
+        named = len(aspect.judged.named_columns)
+        raters: Cell = named if named == len(matrix.raters) else f"{named} and others" if named else "without names"
+        counts: list[Cell] = [aspect.judged.name, len(matrix.units), raters, n / len(matrix.units)]
         rows.append(
             [
                 *counts,
@@ -59,6 +61,11 @@ def _agreement_notes(aspects: Sequence[AspectAgreement], judgements: Judgements)
         ):
             if interval.reason:
                 notes.append(f"{aspect.judged.name}: {name}: {interval.reason}.")
+    if any(len(aspect.judged.named_columns) < len(aspect.judged.matrix.raters) for aspect in aspects):
+        notes.append(
+            "Some ratings have no rater's name. Alpha and Fleiss' kappa count them; Cohen's kappa and the tables of "
+            "raters cannot, for nobody knows which of them one person gave."
+        )
     if judgements.by_judges:
         notes.append(
             f"Left out: {format_count(judgements.by_judges, 'preference')} of judges (judge:MODEL), not people."

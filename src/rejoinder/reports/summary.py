@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rejoinder.comparison import trust_tables
+from rejoinder.comparison.judgements import describe_raters
 from rejoinder.reports.findings import RunFindings
 from rejoinder.table import format_count, list_names
 
@@ -84,10 +85,10 @@ def describe_ratings(findings: RunFindings) -> str:
     n_dialogue_ratings = len(findings.data.ratings) - len(ratings)
     parts = []
     if ratings:
-        n_raters, n_rated = len({r.rater for r in ratings}), len({r.response for r in ratings})
+        n_rated = len({r.response for r in ratings})
         aspects = ", ".join(dict.fromkeys(r.aspect for r in ratings))
         parts.append(
-            f"{format_count(len(ratings), 'rating')} by {format_count(n_raters, 'rater')} of "
+            f"{format_count(len(ratings), 'rating')} by {describe_raters(r.rater for r in ratings)} of "
             f"{n_rated:,} of the {len(findings.scores):,} replies ({aspects})"
         )
     if n_dialogue_ratings:

@@ -16,7 +16,7 @@ from rejoinder.data.importers import ImportOptions
 from rejoinder.errors import InputError, SpecError, brief
 from rejoinder.metric import METRICS, Metric, Row, SetMetric, metric_class, metric_of_function, parse
 from rejoinder.scoring import compute, flags
-from rejoinder.scoring.result import MetricFacts, Scores, ScoresBuilder, Values
+from rejoinder.scoring.result import MetricFacts, Scores, ScoresBuilder, TableRows, Values
 from rejoinder.types import Pair
 from rejoinder.user_function import Function, name_function
 
@@ -41,7 +41,8 @@ def score(
     - ``matched``: also compute which reference each reply matched best.
     - ``options``: how to read data in another format than ours: columns, system, sheet.
 
-    The ``imported`` of the scores says which columns were taken for what.
+    The ``imported`` of the scores says which columns were taken for what, what was not used, and what was left out.
+    Of a table in memory, ``scores["length"]`` has one score per row, and ``to_pandas`` has its index.
 
     >>> import rejoinder
     >>> scores = rejoinder.score("chats.jsonl", metrics=["meteor", "length"])
@@ -75,7 +76,24 @@ def score(
         data=collection,
         is_last=np.array([pair.is_last for pair in pairs], bool),
     )
-    return replace(scores, imported=tuple(collection.imported))
+    return replace(scores, imported=tuple(collection.imported), table_rows=_make_table_rows(scores, collection, data))
+
+
+def _make_table_rows(scores: Scores, collection: Collection, data: Any) -> TableRows | None:
+    """Return which reply belongs to each row of a table in memory; None where a row has several, or there are none."""
+    rows = collection.rows
+    if not rows or any(len(row.responses) > 1 for row in rows.values()):
+        return None
+    place_of = {response: place for place, response in enumerate(scores.responses)}
+    places = np.full(max(rows), -1, np.int64)
+    aspects = dict.fromkeys(aspect for row in rows.values() for aspect in row.ratings)
+    ratings = {aspect: np.full(len(places), math.nan) for aspect in aspects}
+    for number, row in rows.items():
+        places[number - 1] = place_of[row.responses[0]] if row.responses else -1
+        for aspect, values in row.ratings.items():
+            ratings[aspect][number - 1] = np.mean(values)
+    index = data.index if hasattr(data, "iloc") else None
+    return TableRows(places, ratings, index if index is not None and len(index) == len(places) else None)
 
 
 def default_metrics(has_context: bool, has_references: bool) -> list[str]:

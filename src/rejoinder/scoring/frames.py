@@ -7,7 +7,7 @@ per metric, under its spec; ``rating:ASPECT`` with the mean rating.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -51,9 +51,12 @@ def make_pandas(scores: Scores, texts: bool = True, references: bool = False) ->
     pandas = import_library("pandas")
     columns = _read_columns(scores, texts, references)
     codes = {"system": (scores.systems, scores.system_codes), "dialogue": (scores.dialogues, scores.dialogue_codes)}
+    rows = scores.table_rows
+    if rows is not None:
+        codes = {name: (names, np.append(code, -1)[rows.places]) for name, (names, code) in codes.items()}
     columns |= {name: pandas.Categorical.from_codes(code, list(names)) for name, (names, code) in codes.items()}
     series = {name: _as_objects(column) for name, column in columns.items()}
-    return pandas.DataFrame(series, copy=False)
+    return pandas.DataFrame(series, index=None if rows is None else rows.index, copy=False)
 
 
 def make_polars(scores: Scores, texts: bool = True, references: bool = False) -> Any:
@@ -97,7 +100,19 @@ def to_arrow(columns: Mapping[str, Iterable[Any]]) -> Any:
 
 def _read_columns(scores: Scores, texts: bool, references: bool) -> dict[str, Any]:
     wanted = texts or references
-    return make_columns(scores, read_texts(scores, references) if wanted else None)
+    columns = make_columns(scores, read_texts(scores, references) if wanted else None)
+    rows = scores.table_rows
+    if rows is None:
+        return columns
+    columns = {name: _take(column, rows.places.tolist()) for name, column in columns.items()}
+    return columns | {RATING + aspect: column for aspect, column in rows.ratings.items() if wanted}
+
+
+def _take(column: Any, places: Sequence[int]) -> Any:
+    """Return the entries of a column at some places; none at -1."""
+    if isinstance(column, np.ndarray):
+        return np.append(column, np.array([None if column.dtype == object else np.nan], dtype=column.dtype))[places]
+    return [None if place < 0 else column[place] for place in places]
 
 
 def _is_object(column: Any) -> bool:

@@ -55,6 +55,20 @@ class MetricFacts(NamedTuple):
         return cls(signature(metric, reference_sources), metric.range, metric.higher_is_better, metric.needs, unit)
 
 
+class TableRows(NamedTuple):
+    """The rows of a table in memory: the place of each one's reply (-1: none), its own ratings, the table's index."""
+
+    places: Codes
+    ratings: Mapping[str, Values]
+    index: Any = None
+
+    def take(self, column: Values) -> Values:
+        """Return a column of the replies row by row."""
+        values = np.append(column, math.nan)
+        taken: Values = values[self.places]
+        return taken
+
+
 @dataclass(frozen=True)
 class Scores:
     """One score per response and metric, by column; ``nan`` where there is none.
@@ -79,6 +93,7 @@ class Scores:
     data: Collection | Path | None = field(default=None, compare=False, repr=False)
     imported: Sequence[str] = ()  # what was taken for what in data of other formats, one line each
     is_last: NDArray[np.bool_] | None = field(default=None, compare=False)
+    table_rows: TableRows | None = field(default=None, compare=False, repr=False)
 
     @property
     def metrics(self) -> dict[str, str]:
@@ -107,8 +122,8 @@ class Scores:
         return len(self.responses)
 
     def __getitem__(self, spec: str) -> Values:
-        """The scores of one metric, in the order of the responses."""
-        return self.values[spec]
+        """The scores of one metric: of a table in memory row by row, else in the order of the responses."""
+        return self.values[spec] if self.table_rows is None else self.table_rows.take(self.values[spec])
 
     def unit_rows(self, spec: str) -> NDArray[np.bool_]:
         """Which responses a metric scores: all, or the ends of dialogues if it scores whole dialogues."""
@@ -145,10 +160,14 @@ class Scores:
             flags={},
             cut={},
             is_last=None if self.is_last is None else self.is_last[places],
+            table_rows=None,
         )
 
     def to_pandas(self, texts: bool = True, references: bool = False) -> Any:
-        """Return a pandas DataFrame: one row per response with ids, texts, scores and mean ratings."""
+        """Return a pandas DataFrame with ids, texts, scores and mean ratings: one row per response.
+
+        Of a table in memory, it has that table's rows and index, and each row its own rating.
+        """
         from rejoinder.scoring.frames import make_pandas
 
         return make_pandas(self, texts, references)

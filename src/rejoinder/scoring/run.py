@@ -12,6 +12,7 @@ import itertools
 import platform
 import shutil
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -21,8 +22,8 @@ from typing import Any, Literal, Protocol
 import orjson
 
 import rejoinder
-from rejoinder.data.importers import ImportOptions
-from rejoinder.data.inputs import Input, open_inputs
+from rejoinder.data.importers import ImportOptions, ImportTally
+from rejoinder.data.inputs import Input, describe_import, open_inputs
 from rejoinder.engines import request_counts
 from rejoinder.engines.base import Engine
 from rejoinder.engines.local import LocalEngine
@@ -283,9 +284,19 @@ def _describe_input(source: Input) -> dict[str, Any]:
     if source.imported_as is not None:
         about |= {"imported_as": source.imported_as, "left_out": source.left_out}
         about |= {"columns": source.columns} if source.columns else {}
+        about |= {"not_used": sorted(source.tally.unused)} if source.tally.unused else {}
+        about |= {"remarks": source.tally.remarks} if source.tally.remarks else {}
     if source.settings:
         about["options"] = orjson.loads(source.settings)
     return about
+
+
+def describe_stored_import(about: Mapping[str, Any]) -> str:
+    """Return one line about an input of a run that was in another format, from its entry in ``run.json``."""
+    tally = ImportTally(
+        left_out=Counter(about["left_out"]), unused=set(about.get("not_used", ())), remarks=about.get("remarks", [])
+    )
+    return describe_import(about["name"], about["imported_as"], about.get("columns", ""), tally.describe_rest())
 
 
 def _describe_timings(

@@ -29,6 +29,8 @@ FLAGS = {
     "sheet": "--sheet",
     "bots": "--bot",
     "companion": "--with",
+    "repeats": "--repeats",
+    "chain": "--chain",
 }
 _MAX_NAMES = 12
 _FIRST_FIELDS = {"context": 0, "chosen": 1, "rejected": 2, "response": 3, "system": 4, "reference": 5, "rating": 8}
@@ -71,6 +73,11 @@ class ImportOptions:
     bots: tuple[str, ...] = ()
     # A file that belongs to the imported one: the requests of a batch, or the ratings of an export.
     companion: str | None = None
+    # What rows with the same context, system and reply are, if neither an id nor a rater tells them apart: one reply,
+    # or replies of their own.
+    repeats: Literal["same", "apart"] | None = None
+    # Whether the rows of one conversation, each of one turn and its reply, are read as one dialogue in that order.
+    chain: bool = False
     # The system if neither the file nor ``system`` names one (no flag: for callers).
     unnamed: str | None = None
     # The file to read, if its name is not that of its path (no flag: for callers).
@@ -108,6 +115,13 @@ class ImportedRecord(NamedTuple):
     place: Place
 
 
+class RowReplies(NamedTuple):
+    """The replies of one row, and its own ratings by aspect."""
+
+    responses: list[str]
+    ratings: dict[str, list[float]]
+
+
 @dataclasses.dataclass
 class ImportTally:
     """How many records came out of an import, what was left out and why."""
@@ -122,8 +136,12 @@ class ImportTally:
     columns: dict[str, str] = dataclasses.field(default_factory=dict)
     # What else was done to read the file, such as "rows = the list data".
     notes: list[str] = dataclasses.field(default_factory=list)
+    # What a reader of the numbers must know, as sentences without a full stop.
+    remarks: list[str] = dataclasses.field(default_factory=list)
     # The system of replies for which the file names none.
     unnamed: str | None = None
+    # The replies of each row of a table in memory, and their ratings by aspect; None: not asked for.
+    rows: dict[int, RowReplies] | None = None
 
     def note_columns(self, columns: Mapping[str, str]) -> None:
         """Remember which column holds which field."""
@@ -141,6 +159,17 @@ class ImportTally:
             parts.append(f"system = {self.unnamed} (not in the file)")
         return list_names(parts + self.notes, _MAX_NAMES)
 
+    def describe_rest(self) -> list[str]:
+        """Return what was not used or left out, and what a reader must know; "left out: nothing" if that is all."""
+        parts = ["not used: " + list_names(sorted(map(str, self.unused)), _MAX_NAMES)] if self.unused else []
+        parts += [f"left out: {self.left_out_as_text()}"] if self.left_out else []
+        return [*(parts or ["left out: nothing"]), *self.remarks]
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether every column and row was used, and nothing has to be said about them."""
+        return not (self.unused or self.left_out or self.remarks)
+
     def add(self, record: Record) -> None:
         """Count a record that came out."""
         self.records[type(record).__name__.lower()] += 1
@@ -155,11 +184,7 @@ class ImportTally:
             lines.append(f"columns: {self.describe_columns()}")
         if self.systems:
             lines.append("systems: " + list_names([f"{s} ({n:,})" for s, n in self.systems.most_common()], _MAX_NAMES))
-        if self.left_out:
-            lines.append(f"left out: {self.left_out_as_text()}")
-        if self.unused:
-            lines.append("not used: " + list_names(sorted(self.unused), _MAX_NAMES))
-        return "\n".join(lines)
+        return "\n".join(lines + self.describe_rest())
 
     def left_out_as_text(self) -> str:
         """Return the reasons with their counts, the largest first."""

@@ -33,7 +33,7 @@ def read_delimited(
         rows = read_delimited_rows(file, delimiter, options.quotes, table.expect)
         for place, row in rows:
             yield from table.records(row, place, file.stem)
-    table.close()
+    yield from table.close()
 
 
 def read_delimited_rows(

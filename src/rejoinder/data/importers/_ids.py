@@ -59,15 +59,20 @@ class ResponsePlacer:
     def __init__(self) -> None:
         self._content_by_reply: dict[tuple[bytes, str, bytes], bytes] = {}
         self._number: Counter[tuple[bytes, str]] = Counter()
+        self.apart = 0
 
-    def place(self, content: bytes, system: str, text: str) -> tuple[bytes, bool]:
-        """Return the content of the item that a reply belongs to, and whether the reply is new."""
+    def place(self, content: bytes, system: str, text: str, apart: bool = False) -> tuple[bytes, bool]:
+        """Return the content of the item that a reply belongs to, and whether the reply is new.
+
+        With ``apart``, it always is.
+        """
         key = (content, system, content_digest(text))
         known = self._content_by_reply.get(key)
-        if known is not None:
+        if known is not None and not apart:
             return known, False
+        self.apart += known is not None
         number = self._number[content, system]
         self._number[content, system] += 1
         own = content if number == 0 else content_digest(content.hex(), str(number))
-        self._content_by_reply[key] = own
+        self._content_by_reply.setdefault(key, own)
         return own, True

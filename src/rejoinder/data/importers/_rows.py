@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import dataclasses
 import math
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -13,10 +12,13 @@ import orjson
 
 from rejoinder.data.importers._base import ImportTally
 from rejoinder.data.importers._columns import Layout
+from rejoinder.data.importers._rating_cells import RatingColumn
 from rejoinder.data.schema import KEYS, Place
 from rejoinder.errors import InputError, brief
 
-_TURN_KEYS = (("speaker", "text"), ("role", "content"), ("from", "value"))
+_TURN_KEYS = (("speaker", "text"), ("role", "content"), ("from", "value"), ("type", "content"))
+# What LangChain and others call the speakers of a turn that is written as a pair: ("human", "Hello").
+_PAIR_ROLES = frozenset(("human", "ai", "user", "assistant", "system", "developer", "bot", "customer"))
 
 
 def look_up(row: Mapping[str, Any], column: str) -> Any:
@@ -63,28 +65,6 @@ def parse_number(value: Any, column: str, place: Place) -> float | None:
     return float(value)
 
 
-# Thumbs and the like; a rating in words is 1 or 0.
-_RATING_WORDS = {
-    **dict.fromkeys(("up", "thumbsup", "👍", "like", "liked", "upvote", "true", "positive", "good", "yes"), 1.0),
-    **dict.fromkeys(("down", "thumbsdown", "👎", "dislike", "disliked", "downvote", "false", "negative", "bad"), 0.0),
-    "no": 0.0,
-}
-_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
-
-
-def parse_rating(value: Any, column: str, place: Place) -> float | None:
-    """Return a cell as a rating: a number, a thumb, a like or a truth value; None if it is missing or blank."""
-    if isinstance(value, bool):
-        return float(value)
-    if isinstance(value, str):
-        word = re.sub(r"[\s_:-]+", "", value).casefold().rstrip("\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
-        if word in _RATING_WORDS:
-            return _RATING_WORDS[word]
-        if _DECIMAL_COMMA.fullmatch(value.strip()):
-            value = value.replace(",", ".")
-    return parse_number(value, column, place)
-
-
 def parse_texts(value: Any, column: str, place: Place) -> list[str]:
     """Return the texts of a cell that holds one or a list of them, without blank ones."""
     values = value if isinstance(value, list) else [value]
@@ -105,8 +85,15 @@ def parse_turns(value: Any, column: str, place: Place, separator: str | None) ->
         value = [dict(zip(value, row, strict=False)) for row in zip(*value.values(), strict=False)]
     values = value if isinstance(value, list) else [value]
     # A history may be a list of exchanges, each a list of two texts.
+    if values and all(_is_pair(entry) for entry in values):
+        values = [{"speaker": entry[0], "text": entry[1]} for entry in values]
     flat = [one for entry in values for one in (entry if isinstance(entry, list) else [entry])]
     return [turn for one in flat if (turn := _parse_turn(one, column, place)) is not None]
+
+
+def _is_pair(entry: Any) -> bool:
+    """Whether an entry of a history is a speaker and a text."""
+    return isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], str) and entry[0] in _PAIR_ROLES
 
 
 def parse_list(text: str) -> list[Any] | None:
@@ -144,6 +131,9 @@ def _parse_turn(value: Any, column: str, place: Place) -> dict[str, str] | None:
                 speaker = parse_text(value.get(speaker_key), f"{column}.{speaker_key}", place)
                 value = value[text_key]
                 break
+        data = value.get("data") if isinstance(value, Mapping) else None
+        if isinstance(data, Mapping) and "content" in data:  # a message as LangChain stores it
+            speaker, value = parse_text(value.get("type"), f"{column}.type", place), data["content"]
         if isinstance(value, list):  # a message in parts
             parts = [part.get("text") if isinstance(part, Mapping) else part for part in value]
             value = "\n".join(part for part in parts if isinstance(part, str) and part.strip())
@@ -168,14 +158,13 @@ def _type_name(value: Any) -> str:
 _STRUCTURES = ("situation", "candidates", "meta", "truncated")
 
 
-class RatingValue(NamedTuple):
-    """A rating of a reply in one aspect; the rater is None if the row does not name one."""
+class RatingValues(NamedTuple):
+    """The ratings of a reply in one aspect and row; a list holds those of several people without names."""
 
     aspect: str
     rater: str | None
-    value: float
-    column: str
-    by_name: bool
+    column_rater: str | None
+    values: list[float]
 
 
 @dataclasses.dataclass(slots=True)
@@ -249,33 +238,33 @@ class ForeignRow:
             all_references += texts
         return all_references
 
-    def ratings(self, system: str | None) -> Iterator[RatingValue]:
-        """Yield the ratings of one reply; a list holds one value per rater."""
-        for aspect, rated_system, column in self.layout.ratings:
+    def ratings(self, system: str | None, columns: dict[str, RatingColumn]) -> Iterator[RatingValues]:
+        """Yield the ratings of one reply; ``columns`` remembers how each column is written."""
+        for aspect, rated_system, column, column_rater in self.layout.ratings:
             if rated_system != system:
                 continue
             cell = look_up(self.values, column)
-            entries = cell if isinstance(cell, list) else None
-            for number, entry in enumerate([cell] if entries is None else entries, start=1):
-                value = self._rating(entry, column)
-                if value is None:
-                    continue
-                rater = self.name("rater") if entries is None and self.has("rater") else None
-                rater = f"rater-{number}" if entries is not None else rater
-                yield RatingValue(aspect, rater, value, column, self.layout.ratings_by_name)
+            reader = columns.setdefault(column, RatingColumn(column))
+            entries = cell if isinstance(cell, list) else [cell]
+            values = [value for one in entries if (value := reader.read(one, self.place)) is not None]
+            if not values:
+                if not self.layout.ratings_by_name and not reader.has_ratings:
+                    reader.check("leave it out")
+                continue
+            if self.layout.has_aspect:
+                aspect = self.name("aspect")
+            rater = self._rater() if column_rater is None and self.has("rater") else None
+            yield RatingValues(aspect, rater, column_rater, values)
 
-    def _rating(self, value: Any, column: str) -> float | None:
-        """Return a rating; a blank one is counted, and so is one in a column that only has the name of ratings."""
-        try:
-            rating = parse_rating(value, column, self.place)
-        except InputError:
-            if not self.layout.ratings_by_name:
-                raise
-            self.tally.left_out[f"cells of {column!r} that are not ratings"] += 1
-            return None
-        if rating is None:
-            self.tally.left_out["empty ratings"] += 1
-        return rating
+    def _rater(self) -> str:
+        column = self.layout.single["rater"]
+        name = self.text(column)
+        if name is None:
+            raise InputError(
+                f"{self.place}: has a rating, but {column!r}, which names the raters, is empty; fill it, or read all "
+                "ratings as those of people without names with --field rater="
+            )
+        return name
 
     def object(self) -> dict[str, Any]:
         """Return the row as an object of our schema, with the fields that it has."""

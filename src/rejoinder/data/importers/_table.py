@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import orjson
 
-from rejoinder.data.importers import _rows as cells
-from rejoinder.data.importers._base import ImportedRecord, ImportOptions, ImportTally
+from rejoinder.data.importers._base import ImportedRecord, ImportOptions, ImportTally, RowReplies
 from rejoinder.data.importers._columns import Columns, Layout, has_column, nearest_column, suggest_import, suggest_score
+from rejoinder.data.importers._conversations import Conversations
 from rejoinder.data.importers._ids import IdAssigner, ResponsePlacer, content_digest
+from rejoinder.data.importers._repeats import REPEATED_ROWS, RatingCollector, RepeatedReplies
 from rejoinder.data.importers._rows import ForeignRow
 from rejoinder.data.schema import Place, from_object
 from rejoinder.errors import InputError, SpecError, brief
@@ -36,6 +36,11 @@ class ItemIndex:
         self._reply_keys: set[tuple[str, str, str | None, bytes]] = set()
         self._names, self._replies = IdAssigner(), ResponsePlacer()
 
+    @property
+    def apart(self) -> int:
+        """How many replies with the words of an earlier one were placed apart from it."""
+        return self._replies.apart
+
     def place(self, item: Mapping[str, Any], at: Place) -> tuple[str, bool]:
         """Return the id of an item without a reply, and whether it is new."""
         name = item.get("id")
@@ -54,12 +59,17 @@ class ItemIndex:
             )
         return name, False
 
-    def place_reply(self, item: Mapping[str, Any], reply: Mapping[str, str], at: Place) -> ItemPlacement:
-        """Return the item of a reply; without an id, a second reply of one system gets its own item."""
+    def place_reply(
+        self, item: Mapping[str, Any], reply: Mapping[str, str], at: Place, apart: bool = False
+    ) -> ItemPlacement:
+        """Return the item of a reply; without an id, a second reply of one system gets its own item.
+
+        With ``apart``, so does a reply with the same text.
+        """
         system, text = reply["system"], reply["text"]
         if item.get("id") is None:
             content = _item_digest(item)
-            own, is_new = self._replies.place(content, system, text)
+            own, is_new = self._replies.place(content, system, text, apart)
             name, new = self._names.assign(content.hex()[:12], own)
             return ItemPlacement(name, new, is_new)
         # A row without a context only refers to its item, which is in another row or file.
@@ -95,11 +105,10 @@ def _make_item(item: dict[str, Any], place: Place) -> Record:
     )
 
 
-TAKES = frozenset({"system", "fields", "separator", "rater", "empty", "max_turns"})
+TAKES = frozenset({"system", "fields", "separator", "rater", "empty", "max_turns", "repeats", "chain"})
 _KIND_WORDS = {"flat": "replies"}
 _MAX_LAYOUTS = 1000
 _LONGEST_SYSTEM = 120
-_REPEATED_ROWS = "rows that repeat another"
 
 
 class RowConverter:
@@ -111,41 +120,52 @@ class RowConverter:
         self._columns = Columns(options.fields)
         self._separator = options.separator and options.separator.replace("\\n", "\n").replace("\\t", "\t")
         self._layouts: dict[tuple[Any, ...], Layout] = {}
-        self._missing = set(self._columns.user_columns)
+        self._keys: set[str] = set()
         self._unused_fields = self._columns.fields
-        self._known: tuple[str, ...] = ()
-        self._seen: set[str] = set()
+        self._header: tuple[str, ...] = ()
         self._items = ItemIndex()
-        self._users: Counter[tuple[str, str]] = Counter()
+        self._ratings = RatingCollector(options, tally)
+        self._repeats = RepeatedReplies(options, tally)
+        self._conversations = Conversations(options.chain)
 
     def expect(self, columns: Iterable[str], where: str) -> None:
         """Raise if a file lacks a column that the user named."""
-        known = dict.fromkeys(columns)
-        self._known = tuple(known)
+        header = dict.fromkeys(columns)
+        self._header = tuple(header)
+        self._columns.expand(header)
         for column in self._columns.user_columns:
-            if not has_column(column, known):
-                raise InputError(f"{where}: has no column {column!r}; {nearest_column(column, known)}")
+            if not has_column(column, header):
+                raise InputError(f"{where}: has no column {column!r}; {nearest_column(column, header)}")
 
-    def close(self) -> None:
-        """Raise if a key that the user named was in no row, or was not used."""
-        if self._missing:
-            column = min(self._missing)
-            raise InputError(f"no entry has the key {column!r}; {nearest_column(column, self._seen)}")
+    def close(self) -> Iterator[ImportedRecord]:
+        """Yield the ratings that could be told apart only now; raise if anything about the table is unclear."""
+        missing = [column for column in self._columns.user_columns if not has_column(column, dict.fromkeys(self._keys))]
+        if missing and self._layouts:
+            column = min(missing)
+            raise InputError(f"no entry has the key {column!r}; {nearest_column(column, self._keys)}")
         for ours, column in self._unused_fields.items() if self._layouts else ():
             kinds = sorted({_KIND_WORDS.get(layout.kind, f"{layout.kind}s") for layout in self._layouts.values()})
             raise SpecError(
                 f"--field {ours}={column} has no effect: the rows are read as {' and '.join(kinds)}, which have no "
                 f"{ours!r}; leave it out"
             )
+        self._repeats.close(self._items.apart)
+        yield from self._ratings.close()
+        for column in self._ratings.unused:
+            self._tally.columns.pop(column, None)
+            self._tally.unused.add(column)
+        self._tally.remarks += self._conversations.describe()
 
     def needed_columns(self, columns: Iterable[str]) -> list[str]:
         """Return the columns of a file that may be needed; the others need not be read."""
         needed = self._columns.needed(columns)
-        self._tally.unused.update(set(columns) - set(needed))
+        self._tally.unused.update(column for column in columns if column not in needed)
         return needed
 
     def records(self, values: Mapping[str, Any], place: Place, stem: str) -> Iterator[ImportedRecord]:
         """Yield the records of one row."""
+        if self._tally.rows is not None:
+            self._tally.rows.setdefault(place.line, RowReplies([], {}))
         row = ForeignRow(values, self._layout(values, place), place, self._separator, self._tally)
         if row.layout.kind == "flat":
             for record in self._flat(row):
@@ -157,7 +177,7 @@ class RowConverter:
                 fields["id"] = row.name("item")
             fields["id"], new = self._items.place(fields, place)
             if not new:
-                self._tally.left_out[_REPEATED_ROWS] += 1
+                self._tally.left_out[REPEATED_ROWS] += 1
                 return
         elif fields.get("id") is None and row.layout.kind in ("dialogue", "question"):
             fields["id"] = row.name("dialogue") if row.layout.names_dialogue else f"{stem}-{place.line}"
@@ -168,21 +188,26 @@ class RowConverter:
         key = (*values, kind if isinstance(kind, str) else None)
         layout = self._layouts.get(key)
         if layout is None:
-            layout = self._columns.layout(values, place, self._known or values)
+            self._columns.expand(values)
+            layout = self._columns.layout(values, place, self._header or values)
             if len(self._layouts) < _MAX_LAYOUTS:
                 self._layouts[key] = layout
             fields = layout.fields()
             used = {column for columns in fields.values() for column in columns}
-            self._unused_fields = {ours: column for ours, column in self._unused_fields.items() if ours not in fields}
+            used_fields = {*fields, *(["rating"] if layout.ratings else [])}
+            self._unused_fields = {
+                ours: column for ours, column in self._unused_fields.items() if ours not in used_fields
+            }
+            roles = layout.roles()
             self._tally.unused.update(c for c in values if not any(has_column(u, {c: None}) for u in used))
-            self._tally.note_columns(layout.roles())
-            self._seen.update(values)
-        if self._missing:
-            self._missing -= {column for column in self._missing if cells.look_up(values, column) is not None}
+            self._tally.unused -= roles.keys()
+            self._tally.note_columns(roles)
+            self._keys.update(values)
         return layout
 
     def _flat(self, row: ForeignRow) -> Iterator[Record]:
-        item = self._item(row)
+        own = self._item(row)
+        has_name = "id" in own
         for system, column in row.layout.replies:
             text = row.text(column)
             if text is None and self._options.empty == "drop":
@@ -196,16 +221,19 @@ class RowConverter:
             reply = {"kind": "response", "system": system or self._system(row), "text": text or ""}
             if row.has("item") and row.has("id") and system is None:
                 reply["id"] = row.name("id")
-            placement = self._items.place_reply(item, reply, row.place)
+            item = self._conversations.extend(own, reply, row)
+            apart = not has_name and self._repeats.are_apart(row)
+            placement = self._items.place_reply(item, reply, row.place, apart)
             if placement.new_item:
                 yield _make_item({**item, "id": placement.item}, row.place)
+            name = reply.get("id", f"{placement.item}/{reply['system']}")
             if placement.new_reply:
-                name = reply.get("id", f"{placement.item}/{reply['system']}")
                 yield Response(name, placement.item, reply["system"], reply["text"], row.reply_meta())
-            elif not row.layout.ratings:
-                # With ratings, the row comes from another rater: only the rating is new.
-                self._tally.left_out[_REPEATED_ROWS] += 1
-            yield from self._ratings(row, system, reply.get("id", f"{placement.item}/{reply['system']}"))
+            else:
+                self._repeats.add(row, has_name)
+            if self._tally.rows is not None:
+                self._tally.rows[row.place.line].responses.append(name)
+            yield from self._ratings.read(row, system, name, has_name)
 
     def _item(self, row: ForeignRow) -> dict[str, Any]:
         item: dict[str, Any] = {"kind": "item"}
@@ -245,15 +273,3 @@ class RowConverter:
                 f"name the system with: {suggest_score(row.place, options)}"
             )
         return name
-
-    def _ratings(self, row: ForeignRow, system: str | None, response: str) -> Iterator[Record]:
-        for rating_value in row.ratings(system):
-            rater = rating_value.rater or self._options.rater
-            if rater is None and rating_value.by_name:
-                # A reply that several users rated comes in several rows.
-                self._users[response, rating_value.aspect] += 1
-                number = self._users[response, rating_value.aspect]
-                rater = "user" if number == 1 else f"user-{number}"
-            rater = rater or rating_value.column
-            rating = {"kind": "rating", "response": response, "rater": rater, "aspect": rating_value.aspect}
-            yield from_object({**rating, "value": rating_value.value}, row.place)

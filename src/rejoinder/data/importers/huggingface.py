@@ -38,7 +38,7 @@ def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[Imp
             table.expect(columns, file.name)
             needed = table.needed_columns(columns)
             yield from arrow.read_table_records(table, file, (batch.select(needed) for batch in stream), labels)
-    table.close()
+    yield from table.close()
 
 
 def _find_split(path: Path, wanted: str | None) -> Path:

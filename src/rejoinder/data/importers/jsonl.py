@@ -25,7 +25,7 @@ def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[Imp
     for file in [options.file] if options.file else files(path, (".jsonl", ".json", ".ndjson"), tally):
         for place, value in read_json_rows(file, options):
             yield from table.records(value, place, file.stem)
-    table.close()
+    yield from table.close()
 
 
 def recognise(sample: Sample) -> bool:

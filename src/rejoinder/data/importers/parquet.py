@@ -38,7 +38,7 @@ def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[Imp
             table.expect(columns, file.name)
             batches = stored.iter_batches(batch_size=_BATCH, columns=table.needed_columns(columns))
             yield from arrow.read_table_records(table, file, batches, {})
-    table.close()
+    yield from table.close()
 
 
 def recognise(sample: Sample) -> bool:

@@ -34,7 +34,7 @@ def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[Imp
                 table.expect(row, file.name)
                 expected = True
             yield from table.records(row, RowPlace(file.name, number), file.stem)
-    table.close()
+    yield from table.close()
 
 
 def recognise(sample: Sample) -> bool:

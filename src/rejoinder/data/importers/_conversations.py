@@ -1,0 +1,57 @@
+"""Rows of one conversation that hold one turn and its reply each: read as one dialogue if the user asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rejoinder.data.importers._rows import ForeignRow
+from rejoinder.errors import InputError
+
+_Key = tuple[str, str, str]
+
+
+class Conversations:
+    """The rows of each conversation so far; each system has a conversation of its own, and so has each rater."""
+
+    def __init__(self, chain: bool) -> None:
+        self._chain = chain
+        self._turns: dict[_Key, list[dict[str, str]]] = {}
+        self._last: dict[_Key, int] = {}
+        self._is_of_single_turns = True
+        self._later_rows = self._chained = 0
+
+    def extend(self, item: dict[str, Any], reply: Mapping[str, str], row: ForeignRow) -> dict[str, Any]:
+        """Return the item of a reply; if rows are chained, its context starts with the earlier rows."""
+        if "context" not in item or item.get("dialogue") is None:
+            return item
+        context = item["context"]
+        rater = row.text(row.layout.single["rater"]) if row.layout.has_rater else None
+        key = (item["dialogue"], reply["system"], rater or "")
+        if not self._chain:
+            self._is_of_single_turns &= len(context) == 1
+            content = hash(tuple(turn["text"] for turn in context))
+            self._later_rows += self._last.setdefault(key, content) != content
+            return item
+        if len(context) != 1:
+            raise InputError(
+                f"{row.place}: the context has {len(context)} turns, but --chain is for rows that hold one turn and "
+                "its reply; leave --chain out"
+            )
+        earlier = self._turns.get(key, [])
+        turns = [*earlier, *context]
+        self._chained += bool(earlier)
+        self._turns[key] = [*turns, {"text": reply["text"]}] if reply["text"] else turns
+        return {**item, "context": turns}
+
+    def describe(self) -> list[str]:
+        """Return what a reader must know about conversations of several rows."""
+        if self._chained:
+            return [f"{self._chained:,} rows continue the conversation of earlier rows"]
+        if not self._later_rows or not self._is_of_single_turns:
+            return []
+        one = self._later_rows == 1
+        return [
+            f"{self._later_rows:,} {'row belongs' if one else 'rows belong'} to a conversation with earlier rows and "
+            f"{'is' if one else 'are'} read without them (--chain reads the rows of a conversation as one dialogue)"
+        ]

@@ -1,0 +1,468 @@
+"""Ratings in ordinary tables: who rated, what, how it is written, and what rows that repeat another are."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import krippendorff
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from importing import imported, save
+
+import rejoinder
+from rejoinder.cli import program
+from rejoinder.data.importers import ImportTally
+from rejoinder.data.importers._rating_cells import parse_rating
+from rejoinder.data.importers._rating_columns import find_rating_columns
+from rejoinder.errors import InputError, InputWarning
+from rejoinder.types import Rating
+
+RATINGS = {"anna": [4, 2, 1, 5], "ben": [5, 3, 1, 4], "cem": [4, 2, 3, 4]}
+
+
+def table(tmp_path: Path, text: str, name: str = "t.csv") -> Path:
+    return save(tmp_path / name, text)
+
+
+def ratings_of(path: Path, **options: Any) -> list[tuple[str, str, float]]:
+    data = rejoinder.read(path, options=rejoinder.ImportOptions(**options))
+    return [(rating.rater, rating.aspect, rating.value) for rating in data.ratings]
+
+
+def long_table(head: str = "annotator") -> str:
+    rows = [
+        f"{item},Question {item}?,Answer {item}.,{rater},{values[item]}"
+        for item in range(4)
+        for rater, values in RATINGS.items()
+    ]
+    return "\n".join([f"id,prompt,reply,{head},rating", *rows]) + "\n"
+
+
+def wide_table(heads: Sequence[str]) -> str:
+    rows = [
+        ",".join([f"{item},Question {item}?,Answer {item}.", *(str(values[item]) for values in RATINGS.values())])
+        for item in range(4)
+    ]
+    return "\n".join([",".join(["id,prompt,reply", *heads]), *rows]) + "\n"
+
+
+def expected_alpha() -> float:
+    return float(krippendorff.alpha(np.array(list(RATINGS.values()), float), level_of_measurement="ordinal"))
+
+
+# Who rated.
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "rater",
+        "annotator",
+        "rater_id",
+        "Rater ID",
+        "worker",
+        "WorkerId",
+        "coder",
+        "judge_name",
+        "evaluator",
+        "reviewer",
+    ],
+)
+def test_a_column_of_raters_is_known_by_its_usual_names(tmp_path: Path, head: str) -> None:
+    path = table(tmp_path, long_table(head))
+    report = rejoinder.agreement(path, resamples=100)
+    assert [row.rater for row in report.aspects[0].raters] == list(RATINGS)
+    assert [row.mean for row in report.aspects[0].raters] == [float(np.mean(values)) for values in RATINGS.values()]
+    assert report.aspects[0].alpha.value == pytest.approx(expected_alpha())
+
+
+@pytest.mark.parametrize(
+    "heads",
+    [
+        ["rater_1", "rater_2", "rater_3"],
+        ["rating 1", "rating 2", "rating 3"],
+        ["Rater A", "Rater B", "Rater C"],
+        ["score_1", "score_2", "score_3"],
+        ["annotator1", "annotator2", "annotator3"],
+    ],
+)
+def test_a_column_per_rater_is_that_raters(tmp_path: Path, heads: list[str]) -> None:
+    path = table(tmp_path, wide_table(heads))
+    report = rejoinder.agreement(path, resamples=100)
+    assert [row.rater for row in report.aspects[0].raters] == heads
+    assert [row.mean for row in report.aspects[0].raters] == [float(np.mean(values)) for values in RATINGS.values()]
+    assert report.aspects[0].alpha.value == pytest.approx(expected_alpha())
+
+
+@pytest.mark.parametrize("columns", ["r_*", "r_anna,r_ben,r_cem", "r_anna, r_b*, r_cem"])
+def test_columns_of_raters_are_named_by_a_pattern_or_a_list(tmp_path: Path, columns: str) -> None:
+    path = table(tmp_path, wide_table(["r_anna", "r_ben", "r_cem"]))
+    found = ratings_of(path, fields=(("rating:quality", columns),))
+    assert {(rater, aspect) for rater, aspect, _ in found} == {(f"r_{name}", "quality") for name in RATINGS}
+    with pytest.raises(InputError, match=r"no column 'x_\*'"):
+        ratings_of(path, fields=(("rating:quality", "x_*"),))
+
+
+def test_a_column_per_rater_and_aspect(tmp_path: Path) -> None:
+    heads = "helpfulness_1,helpfulness_2,annotator_1_fluency,annotator_2_fluency"
+    found = ratings_of(table(tmp_path, f"prompt,reply,{heads}\nHi.,Yes.,1,2,3,4\n"))
+    assert found == [
+        ("rater 1", "helpfulness", 1),
+        ("rater 2", "helpfulness", 2),
+        ("annotator 1", "fluency", 3),
+        ("annotator 2", "fluency", 4),
+    ]
+
+
+def test_a_rating_beside_those_of_several_raters_is_asked_about(tmp_path: Path) -> None:
+    path = table(tmp_path, "prompt,reply,rating,rater 1,rater 2\nHi.,Yes.,3,2,4\n")
+    with pytest.raises(InputError, match="may be their mean or another rater's; name the columns"):
+        ratings_of(path)
+    assert ratings_of(path, fields=(("rating:quality", "rater *"),)) == [
+        ("rater 1", "quality", 2),
+        ("rater 2", "quality", 4),
+    ]
+    assert ratings_of(path, fields=(("rating", "rating"),)) == [("unnamed:1", "rating", 3)]
+
+
+def test_two_columns_that_could_name_the_rater_are_asked_about(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="2 columns could hold the rater: annotator, worker"):
+        ratings_of(table(tmp_path, "prompt,reply,annotator,worker,rating\nHi.,Yes.,ann,w1,3\n"))
+    assert ratings_of(table(tmp_path, "prompt,reply,judge,worker\nHi.,Yes.,ann,w1\n")) == []
+
+
+def test_a_rating_without_its_rater_says_what_to_do(tmp_path: Path) -> None:
+    path = table(tmp_path, "id,prompt,reply,rater,rating\n1,Hi.,Yes.,ann,3\n2,Ho.,No.,,4\n")
+    with pytest.raises(InputError, match=r"line 3: has a rating, but 'rater', .*, is empty; .* --field rater="):
+        ratings_of(path)
+    assert [rater for rater, *_ in ratings_of(path, fields=(("rater", ""),))] == ["unnamed:1", "unnamed:1"]
+
+
+# What was rated.
+
+
+def test_an_aspect_column_keeps_aspects_apart(tmp_path: Path) -> None:
+    rows = [("ann", "fluency", 4), ("ann", "helpfulness", 2), ("ben", "fluency", 5), ("ben", "helpfulness", 1)]
+    for head in ("aspect", "criterion", "dimension"):
+        text = f"prompt,reply,rater,{head},score\n" + "".join(f"Hi.,Yes.,{r},{a},{v}\n" for r, a, v in rows)
+        assert ratings_of(table(tmp_path, text)) == rows
+        text = f"prompt,reply,{head},value\n" + "".join(f"Hi.,Yes.,{a},{v}\n" for r, a, v in rows if r == "ann")
+        found = ratings_of(table(tmp_path, text), repeats="same")
+        assert found == [("unnamed:1", "fluency", 4), ("unnamed:1", "helpfulness", 2)]
+
+
+def test_several_columns_of_ratings_beside_an_aspect_are_asked_about(tmp_path: Path) -> None:
+    path = table(tmp_path, "prompt,reply,aspect,rating,score\nHi.,Yes.,fluency,3,4\n")
+    with pytest.raises(InputError, match="2 columns could hold its ratings: rating, score"):
+        ratings_of(path)
+
+
+def test_a_column_may_be_called_like_its_aspect() -> None:
+    names = ["helpfulness", "Fluency", "rating:tone", "quality rating", "user_rating", "human coherence"]
+    plain, by_rater = find_rating_columns([*names, "rating_id", "bleu_score", "notes", "time", "confidence"])
+    aspects = ["helpfulness", "fluency", "tone", "quality", "user rating", "coherence"]
+    assert [(source.column, source.aspect) for source in plain] == list(zip(names, aspects, strict=True))
+    assert by_rater == []
+
+
+# How a rating is written.
+
+
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (["4/5", "3 / 5", "5 of 5"], [4, 3, 5]),
+        (["5 stars", "1 star", "4-star"], [5, 1, 4]),
+        (["★★★★★", "★★☆☆☆", "⭐⭐⭐"], [5, 2, 3]),
+        (["good", "Bad", "yes"], [1, 0, 1]),
+        (["👍", "👎🏽", "thumbs up"], [1, 0, 1]),
+        (["TRUE", "false", "true"], [1, 0, 1]),
+        (["80%", "75 %", "0%"], [80, 75, 0]),
+        (["4,5", "3", "2.5"], [4.5, 3, 2.5]),
+        (["4", "n/a", "-"], [4]),
+    ],
+)
+def test_a_column_is_read_in_the_one_way_it_is_written(tmp_path: Path, cells: list[str], values: list[float]) -> None:
+    rows = "".join(f'{number},Hi {number}.,Yes.,"{cell}"\n' for number, cell in enumerate(cells))
+    tally = ImportTally()
+    found = imported("csv", table(tmp_path, "id,prompt,reply,rating\n" + rows), tally, system="x")
+    assert [rating.value for rating in found.ratings] == values
+    assert tally.left_out == ({"empty ratings": 3 - len(values)} if len(values) < 3 else {})
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        (["4", "good", "5"], "2 are numbers, but not 'good' .*line 3"),
+        (["good", "4", "5"], "2 are numbers, but not 'good' .*line 2"),
+        (["4/5", "8/10", "3/5"], "2 are numbers of 5, but not '8/10'"),
+        (["4", "5 stars", "3"], "but not '5 stars'"),
+        (["4", "it was rude", "3"], "but not 'it was rude'"),
+        (["yes", "maybe", "no"], "2 are words such as good, but not 'maybe'"),
+        (["1", "a", "b", "c", "d", "2", "3", "4", "5", "6"], "'a' .*, 'b' .*, 'c' .* and 1 more"),
+    ],
+)
+def test_cells_that_are_written_in_another_way_are_shown(tmp_path: Path, cells: list[str], said: str) -> None:
+    rows = "".join(f"{number},Hi {number}.,Yes.,{cell}\n" for number, cell in enumerate(cells))
+    path = table(tmp_path, "id,prompt,reply,rating\n" + rows)
+    with pytest.raises(InputError, match=said) as caught:
+        ratings_of(path)
+    assert "leave out the ratings with: rejoinder score" in str(caught.value)
+    assert ratings_of(path, fields=(("rating", ""),)) == []
+
+
+def test_a_column_with_the_name_of_ratings_and_none_in_it_is_not_used(tmp_path: Path) -> None:
+    path = table(tmp_path, "id,prompt,reply,feedback\n1,Hi.,Yes.,It was fine\n2,Ho.,No.,Rude\n")
+    data = rejoinder.read(path)
+    assert data.ratings == []
+    assert data.imported[0].endswith("; not used: feedback")
+
+
+@pytest.mark.parametrize("value", [float("inf"), 10**400, [1], {"a": 1}, "1e999"])
+def test_what_is_not_a_finite_number_is_not_a_rating(value: Any) -> None:
+    cell = parse_rating(value)
+    assert cell is not None
+    assert np.isnan(cell.value)
+
+
+# Rows that repeat another.
+
+
+def forty_rows(more: str = "") -> str:
+    head = f"prompt,reply,rating{',' + more if more else ''}\n"
+    rows = []
+    for number in range(20):
+        row = f"Question {number}?,Answer {number}.,{1 + number % 5}" + (f",{number}" if more else "")
+        rows += [row, row]
+    return head + "\n".join(rows) + "\n"
+
+
+def test_a_repeated_row_is_no_second_rater(tmp_path: Path) -> None:
+    path = table(tmp_path, forty_rows("id"))
+    data = rejoinder.read(path)
+    assert len(data.responses) == len(data.ratings) == 20
+    assert {rating.rater for rating in data.ratings} == {"unnamed:1"}
+    assert "left out: rows that repeat another with the same rating (20)" in data.imported[0]
+    report = rejoinder.agreement(path, resamples=100)
+    assert np.isnan(report.aspects[0].alpha.value)
+    trust = rejoinder.trust(rejoinder.score(path, "length"), data, aspect="rating", resamples=100)
+    assert np.isnan(trust.one_rater.value)
+
+
+def test_repeated_rows_without_an_id_or_a_rater_are_asked_about(tmp_path: Path) -> None:
+    path = table(tmp_path, forty_rows())
+    with pytest.raises(InputError, match=r"line 3: 20 rows repeat .* --repeats same; .* --repeats apart$"):
+        rejoinder.read(path)
+    same = rejoinder.read(path, options=rejoinder.ImportOptions(repeats="same"))
+    apart = rejoinder.read(path, options=rejoinder.ImportOptions(repeats="apart"))
+    assert (len(same.responses), len(same.ratings)) == (20, 20)
+    assert (len(apart.responses), len(apart.ratings)) == (40, 40)
+    assert "20 rows have the context, system and reply of an earlier one" in apart.imported[0]
+
+
+def test_different_ratings_without_names_are_people_without_names(tmp_path: Path) -> None:
+    text = "id,prompt,reply,rating\n1,Hi.,Yes.,4\n1,Hi.,Yes.,5\n2,Ho.,No.,1\n2,Ho.,No.,2\n"
+    path = table(tmp_path, text)
+    data = rejoinder.read(path)
+    assert data.ratings == [
+        Rating("unnamed:1", "rating", 4, "1/t"),
+        Rating("unnamed:1", "rating", 1, "2/t"),
+        Rating("unnamed:2", "rating", 5, "1/t"),
+        Rating("unnamed:2", "rating", 2, "2/t"),
+    ]
+    assert "2 replies have several ratings without a rater's name" in data.imported[0]
+    (aspect,) = rejoinder.agreement(path, resamples=100).aspects
+    reference = krippendorff.alpha(np.array([[4, 1], [5, 2]], float), level_of_measurement="ordinal")
+    assert aspect.alpha.value == pytest.approx(reference)
+    assert np.isnan(aspect.cohen.value)
+    assert aspect.raters == []
+
+
+def test_equal_and_different_rows_with_an_id_are_asked_about(tmp_path: Path) -> None:
+    path = table(tmp_path, "id,prompt,reply,rating\n1,Hi.,Yes.,4\n1,Hi.,Yes.,4\n1,Hi.,Yes.,5\n")
+    with pytest.raises(
+        InputError, match=r"if equal rows are copies.*--repeats same; if they are ratings of people who"
+    ):
+        rejoinder.read(path)
+    assert [value for *_, value in ratings_of(path, repeats="same")] == [4, 5]
+    assert [value for *_, value in ratings_of(path, repeats="apart")] == [4, 4, 5]
+
+
+def test_without_ids_equal_rows_among_different_ones_are_people_who_agree(tmp_path: Path) -> None:
+    path = table(tmp_path, "prompt,reply,rating\nHi.,Yes.,4\nHi.,Yes.,4\nHi.,Yes.,5\n")
+    assert [value for *_, value in ratings_of(path, repeats="same")] == [4, 4, 5]
+
+
+def test_a_rater_who_rated_one_reply_twice(tmp_path: Path) -> None:
+    equal = table(tmp_path, "prompt,reply,rater,rating\nHi.,Yes.,ann,4\nHi.,Yes.,ann,4\n", "equal.csv")
+    data = rejoinder.read(equal)
+    assert (len(data.responses), len(data.ratings)) == (1, 1)
+    assert "rows that repeat another with the same rating (1)" in data.imported[0]
+    other = table(tmp_path, "prompt,reply,rater,rating\nHi.,Yes.,ann,4\nHi.,Yes.,ann,5\n", "other.csv")
+    with pytest.raises(InputError, match="'ann' rated a reply with this context, system and text before"):
+        rejoinder.read(other)
+    assert len(rejoinder.read(other, options=rejoinder.ImportOptions(repeats="apart")).responses) == 2
+
+
+def test_methods_that_learn_about_raters_need_their_names(tmp_path: Path) -> None:
+    path = table(tmp_path, "id,prompt,reply,rating\n1,Hi.,Yes.,4\n1,Hi.,Yes.,5\n")
+    with pytest.raises(InputError, match="dawid_skene learns how each rater rates, but ratings of 'rating' have no"):
+        rejoinder.aggregate(path, method="dawid_skene")
+    (aspect,) = rejoinder.aggregate(path, method="mean")
+    assert [rating.value for rating in aspect.records] == [4.5]
+
+
+# Tables in memory.
+
+
+def test_scores_line_up_with_the_rows_of_a_frame() -> None:
+    pandas = pytest.importorskip("pandas")
+    rows = [("Hi?", "Yes.", 4), ("Where?", "Over there.", 2), ("Hi?", "Yes.", 1)]
+    frame = pandas.DataFrame(rows, columns=["prompt", "reply", "rating"], index=["x", "y", "z"])
+    with pytest.warns(InputWarning, match="1 row has the context, system and reply of an earlier one"):
+        scores = rejoinder.score(frame, "length")
+    assert scores["length"].tolist() == [1, 2, 1]
+    assert frame.assign(length=scores["length"])["length"].tolist() == [1, 2, 1]
+    joined = frame.join(scores.to_pandas().rename(columns={"reply": "reply_read"}))
+    assert joined["length"].tolist() == [1, 2, 1]
+    assert joined["rating:rating"].tolist() == joined["rating"].tolist()
+    assert joined["reply_read"].tolist() == joined["reply"].tolist()
+
+
+def test_rows_that_count_once_keep_their_place_and_their_rating() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {"prompt": ["Hi?", "Ho?", "Hi?"], "reply": ["Yes.", "Over there.", "Yes."], "rating": [4, 2, 1]},
+        index=[7, 8, 9],
+    )
+    scores = rejoinder.score(frame, "length", options=rejoinder.ImportOptions(repeats="same"))
+    assert len(scores) == 2
+    assert scores["length"].tolist() == [1, 2, 1]
+    table = scores.to_pandas()
+    assert table.index.tolist() == [7, 8, 9]
+    assert table["rating:rating"].tolist() == [4, 2, 1]
+    assert table["reply"].tolist() == ["Yes.", "Over there.", "Yes."]
+
+
+def test_scores_line_up_with_lists_and_arrow_tables() -> None:
+    rows = [{"prompt": "Hi?", "reply": reply} for reply in ("Yes.", "Over there.", "Yes.")]
+    assert rejoinder.score(rows, "length")["length"].tolist() == [1, 2, 1]
+    pyarrow = pytest.importorskip("pyarrow")
+    scores = rejoinder.score(pyarrow.Table.from_pylist(rows), "length")
+    assert scores["length"].tolist() == [1, 2, 1]
+    assert scores.to_arrow()["reply"].to_pylist() == ["Yes.", "Over there.", "Yes."]
+    pytest.importorskip("polars")
+    assert scores.to_polars()["length"].to_list() == [1, 2, 1]
+
+
+def test_a_row_that_is_left_out_has_no_score() -> None:
+    rows = [{"prompt": "Hi?", "reply": "Yes."}, {"prompt": "Ho?", "reply": ""}, {"prompt": "You?", "reply": "Me too."}]
+    options = rejoinder.ImportOptions(empty="drop")
+    scores = rejoinder.score(rows, "length", options=options)
+    np.testing.assert_array_equal(scores["length"], [1, np.nan, 2])
+    pytest.importorskip("pandas")
+    assert scores.to_pandas()["reply"].tolist()[::2] == ["Yes.", "Me too."]
+
+
+def test_an_error_about_a_table_in_memory_names_the_argument() -> None:
+    rows = [{"id": 1, "prompt": "Hi?", "reply": "Yes.", "rating": value} for value in (4, 4, 5)]
+    with pytest.raises(InputError, match=r"options=rejoinder.ImportOptions\(repeats='same'\)"):
+        rejoinder.read(rows)
+    with pytest.raises(
+        InputError, match=r"ImportOptions\(fields=\(\('context', 'COLUMN'\), \('response', 'COLUMN'\)\)\)"
+    ):
+        rejoinder.read([{"a": "Hi?", "b": "Yes."}])
+
+
+# Columns that decide, and what is said.
+
+
+@pytest.mark.parametrize(
+    "head", ["expected_output", "expected_answer", "gold", "ground_truth", "ideal", "Ground Truth", "reference_answer"]
+)
+def test_a_reference_is_known_by_its_usual_names(tmp_path: Path, head: str) -> None:
+    data = rejoinder.read(table(tmp_path, f"input,output,{head}\nHi?,Yes.,Sure.\n"))
+    assert [one.text for item in data.items.values() for one in item.references] == ["Sure."]
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        [{"type": "human", "content": "Hello."}, {"type": "ai", "content": "Hi."}],
+        [{"type": "human", "data": {"content": "Hello."}}, {"type": "ai", "data": {"content": "Hi."}}],
+        [["human", "Hello."], ["ai", "Hi."]],
+        [["Hello.", "Hi."]],
+    ],
+)
+def test_a_chat_history_comes_before_the_last_input(history: list[Any]) -> None:
+    (item,) = rejoinder.read([{"input": "Where?", "output": "Here.", "chat_history": history}]).items.values()
+    assert [turn.text for turn in item.context] == ["Hello.", "Hi.", "Where?"]
+
+
+def test_ragas_columns_are_known() -> None:
+    row = {"user_input": "Hi?", "response": "Yes.", "retrieved_contexts": ["A page."], "reference": "Sure."}
+    data = rejoinder.read([row])
+    (response,) = data.responses.values()
+    assert response.meta == {"documents": ["A page."]}
+    assert data.imported[0].endswith("left out: nothing")
+
+
+def test_rows_of_a_conversation_are_chained_if_asked_for(tmp_path: Path) -> None:
+    text = "conversation_id,prompt,reply\nc,Hi.,Hello.\nd,Bye.,So long.\nc,Where?,Here.\nc,When?,Now.\n"
+    path = table(tmp_path, text)
+    with pytest.warns(
+        InputWarning, match="2 rows belong to a conversation with earlier rows and are read without them"
+    ):
+        rejoinder.read(path)
+    data = rejoinder.read(path, options=rejoinder.ImportOptions(chain=True))
+    contexts = [[turn.text for turn in item.context] for item in data.items.values()]
+    assert contexts == [["Hi."], ["Bye."], ["Hi.", "Hello.", "Where?"], ["Hi.", "Hello.", "Where?", "Here.", "When?"]]
+    assert "2 rows continue the conversation of earlier rows" in data.imported[0]
+    with pytest.raises(InputError, match="has 2 turns, but --chain is for rows that hold one turn"):
+        rejoinder.read(
+            [{"history": ["a", "b"], "reply": "c", "thread": 1}], options=rejoinder.ImportOptions(chain=True)
+        )
+
+
+def test_raters_of_a_chained_conversation_rate_the_same_replies(tmp_path: Path) -> None:
+    rows = [f"c,{p},{r},{rater},3" for rater in ("ann", "ben") for p, r in (("Hi.", "Hello."), ("Where?", "Here."))]
+    path = table(tmp_path, "\n".join(["thread,prompt,reply,rater,rating", *rows]) + "\n")
+    data = rejoinder.read(path, options=rejoinder.ImportOptions(chain=True))
+    assert (len(data.responses), len(data.ratings)) == (2, 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("turn,response\n1,Yes.\n", "context=COLUMN"),
+        ("u,b\nHi?,Yes.\n", "context=COLUMN --field response=COLUMN"),
+        ("prompt,v1,v2\nHi?,Yes.,No.\n", "response:NAME=COLUMN"),
+    ],
+)
+def test_a_suggestion_names_no_column_that_nobody_named(tmp_path: Path, text: str, said: str) -> None:
+    done = CliRunner().invoke(program, ["score", str(table(tmp_path, text)), "-m", "length"])
+    assert str(done.exception).endswith(said)
+
+
+def test_what_was_not_used_is_said_in_the_same_words_everywhere(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = table(tmp_path, "prompt,reply,model,note,rating\nHi?,Yes.,a,x,3\nHo?,No.,a,y,\n")
+    said = (
+        "read as csv; prompt -> context, reply -> response, model -> system, rating -> rating:rating; not used: note; "
+    )
+    said += "left out: empty ratings (1)"
+    with pytest.warns(InputWarning) as caught:
+        data = rejoinder.read(path)
+    assert [str(one.message) for one in caught] == data.imported == [f"{path}: {said}"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        done = CliRunner().invoke(program, ["score", "t.csv", "-m", "length", "--processes", "1", "-o", "run"])
+    assert f"t.csv: {said}\n" in done.stderr
+    done = CliRunner().invoke(program, ["agreement", "t.csv", "--resamples", "100"])
+    assert f"t.csv: {said}\n" in done.stderr
+    done = CliRunner().invoke(program, ["import", "csv", "t.csv", "-o", "o.jsonl"])
+    assert done.stderr.splitlines()[-2:] == ["not used: note", "left out: empty ratings (1)"]
