@@ -25,7 +25,7 @@ _MAYBE = type(None)
 _MODEL = {"name": str, "licence": str, "digest": str, "weights?": str}
 _METRIC = {
     "spec": str, "signature": str, "higher_is_better": (bool, _MAYBE), "needs": [str], "range": [(float, _MAYBE)],
-    "n": int, "missing": int, "cut?": int, "models?": [_MODEL],
+    "languages?": str, "n": int, "missing": int, "cut?": int, "models?": [_MODEL],
 }  # fmt: skip
 _ABOUT = {
     "id": str, "inputs": [{"name": str, "sha256": str, "bytes": int, "left_out?": {str: int}}], "empty": str,
