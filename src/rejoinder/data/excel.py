@@ -111,13 +111,13 @@ class _LimitedArchive(zipfile.ZipFile):
         self.texts = ""  # the part with the texts that cells share, until it was opened
         self._name = name
 
-    def open(self, name: Any, *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+    def open(self, name: Any, *args: Any, **kwargs: Any) -> Any:
         """Open a part to read."""
         part = name if isinstance(name, zipfile.ZipInfo) else self.getinfo(name)
         if part.file_size > max(_LARGE_PART, _LARGEST_RATIO * part.compress_size):
             raise InputError(
                 f"{self._name}: its part {part.filename} is {part.compress_size:,} bytes that unpack to "
-                f"{part.file_size:,}, so it is no table; save it as CSV and name that"
+                f"{part.file_size:,}, which is not a table; save it as CSV and name that"
             )
         where = f"{self._name}: its part {part.filename}"
         record_end = _ROW_END
