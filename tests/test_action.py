@@ -57,6 +57,8 @@ def _fill(text: str, values: dict[str, str]) -> str:
         ("worse.jsonl", {"margin": "1%\nmeteor=0.01"}, 1, "fail"),
         ("worse.jsonl", {"margin": "0.05", "old": "", "minimum": "meteor@plain>=0\nmeteor<=1"}, 0, "pass"),
         ("same.jsonl", {"old": "nowhere"}, 2, "error"),
+        ("same.jsonl", {"old": "", "minimum": "meteor>=0", "min_coverage": "1"}, 0, "pass"),
+        ("same.jsonl", {"old": "", "minimum": "meteor>=0", "min_coverage": "95"}, 2, "error"),
     ],
 )
 def test_the_steps_score_and_check(runner: Path, replies: str, more: dict[str, str], status: int, outcome: str) -> None:

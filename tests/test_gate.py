@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 import re
 from dataclasses import replace
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import rejoinder
 from benchmarks.gate_simulation import MARGIN, GateCase, make_scores, run_gate, simulate
+from rejoinder.cli import program
 from rejoinder.comparison.check import check, parse_condition
 from rejoinder.comparison.non_inferiority import count_conversations_needed
 from rejoinder.comparison.worse_replies import find_worse_replies
@@ -379,3 +383,51 @@ def test_worse_replies_are_ranked_by_their_margins_and_cut() -> None:
     assert find_worse_replies(new, old, check(new, ["apt>=0.1"])) == []
     lower = [run_of([0.1, 0.5], better=False), run_of([0.3, 0.2], better=False)]
     assert [one.item for one in find_worse_replies(lower[1], lower[0], check(lower[1], older=lower[0]))] == ["i0"]
+
+
+def test_a_threshold_needs_a_score_of_every_reply_and_names_those_without() -> None:
+    half = run_of([0.9, math.nan] * 10)
+    (result,) = check(half, ["apt>=0.6"])
+    assert (result.passed, result.outcome) == (False, "fail")
+    assert "apt of bot is 0.9000" in result.reason
+    assert "only 10 of 20 responses have a score, required all (--min-coverage)" in result.reason
+    assert result.reason.endswith("without one: i1/bot, i3/bot, i5/bot, i7/bot, i9/bot and 5 more")
+    (one,) = check(run_of([0.9] * 19 + [math.nan]), ["apt@bot<1"])
+    assert one.reason.endswith("without one: i19/bot")
+    assert check(run_of([0.9] * 20), ["apt>=0.6"])[0].passed
+
+
+@pytest.mark.parametrize(
+    ("share", "passed"), [(0.5, True), (0.51, False), (0, True), (1, False), (1.0, False), (None, False)]
+)
+def test_the_least_coverage_of_a_threshold_can_be_chosen(share: float | None, passed: bool) -> None:
+    assert check(run_of([0.9, math.nan] * 10), ["apt>=0.6"], min_coverage=share)[0].passed == passed
+    assert not check(run_of([math.nan] * 20), ["apt>=0.6"], min_coverage=share)[0].passed
+    assert not check(run_of([0.5, math.nan] * 10), ["apt>=0.6"], min_coverage=share)[0].passed
+
+
+@pytest.mark.parametrize("share", [95, -0.1, math.nan, "95%", "0.5"])
+def test_a_coverage_that_is_no_share_is_refused(share: object) -> None:
+    with pytest.raises(SpecError, match="the least coverage is a share from 0 to 1, not"):
+        check(run_of([0.9]), ["apt>=0.6"], min_coverage=share)  # type: ignore[arg-type]
+
+
+def test_dialogues_are_covered_at_their_last_replies() -> None:
+    scores = run_of([math.nan, 0.9] * 10, size=2)
+    facts = {"apt": scores.facts["apt"]._replace(unit="dialogue")}
+    whole = replace(scores, facts=facts, is_last=np.array([False, True] * 10))
+    assert check(whole, ["apt>=0.6"])[0].passed
+
+
+def test_the_command_counts_empty_replies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [{"id": str(n), "prompt": "Is it open?", "response": "Yes, it is open." if n % 2 else ""} for n in range(10)]
+    (tmp_path / "chats.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run = CliRunner()
+    assert run.invoke(program, ["score", "chats.jsonl", "-m", "length", "--empty", "nan", "-o", "r"]).exit_code == 0
+    failed = run.invoke(program, ["check", "r", "--min", "length>=1"])
+    assert failed.exit_code == 1
+    assert "only 5 of 10 responses have a score" in failed.output
+    assert run.invoke(program, ["check", "r", "--min", "length>=1", "--min-coverage", "0.5"]).exit_code == 0
+    refused = run.invoke(program, ["check", "r", "--min", "length>=1", "--min-coverage", "95"])
+    assert refused.exit_code == 2

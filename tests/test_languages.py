@@ -54,8 +54,8 @@ def test_scores_of_english_replies_do_not_speak_of_languages() -> None:
 
 
 def test_metrics_for_any_language_need_no_note() -> None:
-    assert describe_languages(["chrf", "length"]) == []
-    assert describe_languages(["./no_longer_there.py"]) == []
+    assert describe_languages({"chrf": "any", "length": None}) == []
+    assert describe_languages({"./no_longer_there.py": None}) == []
 
 
 def test_a_few_odd_texts_need_no_note() -> None:

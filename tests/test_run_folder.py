@@ -15,6 +15,7 @@ import pytest
 
 import rejoinder
 from benchmarks.synthetic import write_file
+from rejoinder.data.inputs import Input
 from rejoinder.errors import RunError
 from rejoinder.scoring import cache as store
 from rejoinder.scoring import compute, folder
@@ -266,3 +267,84 @@ def test_a_damaged_selection_is_refused(selection: Path) -> None:
             load_selection(selection)
         path.write_bytes(raw)
     load_selection(selection)
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling link", "hard link", "fifo", "folder"])
+def test_a_marker_that_no_run_made_is_refused_and_its_target_is_left(tmp_path: Path, kind: str) -> None:
+    chats, target, victim = write_file(tmp_path / "chats.jsonl", 20), tmp_path / "run", tmp_path / "victim.txt"
+    target.mkdir()
+    marker = target / ".unfinished"
+    if kind != "dangling link":
+        victim.write_text("precious\n")
+    try:
+        if "link" in kind and kind != "hard link":
+            marker.symlink_to(victim)
+        elif kind == "hard link":
+            marker.hardlink_to(victim)
+        elif kind == "fifo":
+            os.mkfifo(marker)
+        else:
+            marker.mkdir()
+    except (OSError, AttributeError, NotImplementedError):
+        pytest.skip("this file system has no such files")
+    with pytest.raises(RunError) as refused:
+        run([chats], Plan.of(["length"]), target)
+    assert "\n" not in str(refused.value)
+    assert "choose another folder" in str(refused.value)
+    assert (victim.read_text() if victim.exists() else "nothing") == ("nothing" if "dang" in kind else "precious\n")
+
+
+def test_files_that_a_planted_marker_names_are_left(tmp_path: Path) -> None:
+    chats, target = write_file(tmp_path / "chats.jsonl", 20), tmp_path / "run"
+    target.mkdir()
+    mine = {"thesis.docx": "mine", "notes.jsonl": '{"id": 1}\n', "list.jsonl": "[1]\n", "empty.jsonl": ""}
+    for name, content in mine.items():
+        (target / name).write_text(content)
+    trace = '{"response": "r0", "metric": "judge", "answer": "5"}\n'
+    (target / "judge.jsonl").write_text(trace)  # this one a stopped run did write
+    (target / ".unfinished").write_text("\n".join(["0" * 16, *mine, "judge.jsonl", "../chats.jsonl"]))
+    before = chats.read_bytes()
+    assert run([chats], Plan.of(["length"]), target).fresh
+    assert {name: (target / name).read_text() for name in mine} == mine
+    assert not (target / "judge.jsonl").exists()
+    assert chats.read_bytes() == before
+
+
+def test_links_that_were_planted_for_the_files_of_a_run_lead_nowhere(tmp_path: Path) -> None:
+    chats, target, victim = write_file(tmp_path / "chats.jsonl", 20), tmp_path / "run", tmp_path / "victim"
+    plan = Plan.of(["length"])
+    target.mkdir()
+    victim.mkdir()
+    (victim / "file").write_text("precious")
+    (target / ".unfinished").write_text(plan.identity([Input(chats)]))
+    for name in ("data.jsonl", "scores.jsonl", "timings.json"):
+        (target / name).symlink_to(victim / "file")
+    (target / ".scores").symlink_to(victim)
+    assert run([chats], plan, target, cache=False).fresh
+    assert [(one.name, one.read_text()) for one in victim.iterdir()] == [("file", "precious")]
+
+
+def test_a_flag_that_nobody_knows_is_one_line(tmp_path: Path) -> None:
+    chats = write_file(tmp_path / "chats.jsonl", 20)
+    run([chats], Plan.of(["length"]), tmp_path / "run")
+    about = json.loads((tmp_path / "run" / "run.json").read_text())
+    about["flags"]["nope"] = 1
+    (tmp_path / "run" / "run.json").write_text(json.dumps(about))
+    with pytest.raises(RunError, match=r"run.json: has the flag 'nope', which .* \(known: empty, .*\); score") as said:
+        print(rejoinder.load(tmp_path / "run"))
+    assert "\n" not in str(said.value)
+
+
+def test_the_later_of_two_commands_into_one_folder_ends_with_status_2(tmp_path: Path) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    chats = write_file(tmp_path / "chats.jsonl", 20)
+    (tmp_path / "run").mkdir()
+    command = [sys.executable, "-m", "rejoinder", "score", str(chats), "-m", "length", "-o", str(tmp_path / "run")]
+    with (tmp_path / "run" / ".unfinished").open("a+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        later = subprocess.run(command, capture_output=True, text=True)
+    assert later.returncode == 2
+    assert "another process is writing this run; wait for it to end, then run this command again" in later.stderr
+    page = (Path(__file__).parents[1] / "docs" / "scoring.md").read_text(encoding="utf-8")
+    assert "the later one ends with exit status 2" in " ".join(page.split())
+    assert subprocess.run(command, capture_output=True).returncode == 0

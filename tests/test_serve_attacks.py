@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import http.client
 import json
 import socket
 import time
@@ -280,3 +281,22 @@ def test_cancelled_requests_leave_nothing_behind() -> None:
 
     asyncio.run(cancelled())
     house.service.close()
+
+
+@pytest.mark.parametrize("mib", [5, 30])
+def test_a_body_that_is_too_large_gets_an_answer_and_not_a_reset(tmp_path: Path, mib: int) -> None:
+    with serving(str(library_at(tmp_path / "runs"))) as (url, _):
+        where = urlsplit(url)
+        for headers in ({}, {"Transfer-Encoding": "chunked"}):
+            connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=30)
+            block = b"x" * 2**20
+            body = iter([block] * mib) if headers else block * mib
+            start = time.perf_counter()
+            sent = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json", **headers}
+            connection.request("POST", "/score", body, sent, encode_chunked=bool(headers))
+            answer = connection.getresponse()
+            assert answer.status == 413
+            assert b"too large" in answer.read()
+            assert answer.getheader("Connection") == "close"
+            assert time.perf_counter() - start < 15
+            connection.close()

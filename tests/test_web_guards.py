@@ -172,7 +172,7 @@ def test_another_cookie_is_no_session() -> None:
     [("10", 200), ("11", 413), ("0", 200), ("-1", 413), ("1e1", 413), ("0" * 12, 200), ("0" * 13, 413)],
 )
 def test_a_body_is_refused_by_its_length_before_it_is_read(length: str, status: int) -> None:
-    served = Served(ServerLimits(body_bytes=10))
+    served = Served(ServerLimits(body_bytes=10, body_seconds=0.05))
     found, headers, _ = served.ask({"content-length": length})
     assert found == status
     assert (headers.get("connection") == "close") == (status == 413)

@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
 from rejoinder import spec as specs
 from rejoinder.errors import SpecError, nearest
-from rejoinder.registry import Registry, list_classes
+from rejoinder.registry import Registry, is_user_file, list_classes
 from rejoinder.types import Pair
 from rejoinder.user_function import Function, UserFunction, wrap_function
 
@@ -239,6 +239,41 @@ def parse(spec: str) -> Metric:
     """
     parsed = specs.parse_spec(spec, "metric")
     return specs.construct(metric_class(parsed.name), parsed)
+
+
+def parse_stored(spec: str) -> Metric:
+    """Return the metric of a spec that was read from a file, such as the ``run.json`` of a run folder.
+
+    Such a file may come from anybody, so its specs name metrics of the package and of installed plug-ins only: the path
+    of a Python file, also of a metric inside another, is an error and is not run. Only what a user types is.
+
+    >>> from rejoinder.metric import parse_stored
+    >>> str(parse_stored("bleu(n=2)"))
+    'bleu(n=2)'
+    """
+    if names_user_file(spec):
+        raise SpecError(
+            f"{spec!r} names a Python file, and a spec that was read from a file runs no code; "
+            "type the spec yourself to run it"
+        )
+    return parse(spec)
+
+
+def names_user_file(spec: str) -> bool:
+    """Whether a spec names a user's Python file, as its metric or anywhere in its parameters."""
+    parsed = specs.parse_spec(spec, "metric")
+    return is_user_file(parsed.name) or _mentions_user_file(list(parsed.arguments.values()))
+
+
+def _mentions_user_file(value: Any) -> bool:
+    if isinstance(value, dict):
+        return _mentions_user_file([*value, *value.values()])
+    if isinstance(value, list | tuple | set | frozenset):
+        return any(map(_mentions_user_file, value))
+    try:
+        return isinstance(value, str) and names_user_file(value)
+    except SpecError:  # it is no spec, so no metric can be parsed from it
+        return False
 
 
 def name_of(cls: type[Metric]) -> str:

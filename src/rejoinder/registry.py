@@ -59,7 +59,7 @@ class Registry(Generic[T]):
 
     def load(self, name: str) -> T:
         """Return what has the name that a user typed; a SpecError names the nearest one where there is none."""
-        if self._from_file is not None and name.partition(":")[0].endswith(".py"):
+        if self._from_file is not None and is_user_file(name):
             return self._from_file(name)
         if (module := self._modules().get(name)) is not None:
             return self._from_module(importlib.import_module(f"{self._package}.{module}"))
@@ -110,6 +110,11 @@ def _list_modules(path: str) -> list[tuple[str, bool]]:
         found = [(entry.name, os.path.isfile(os.path.join(entry.path, "__init__.py"))) for entry in entries]
     packages = [(name, True) for name, is_package in found if is_package]
     return packages + [(name[:-3], False) for name, _ in found if name.endswith(".py") and name != "__init__.py"]
+
+
+def is_user_file(name: str) -> bool:
+    """Whether a name is the path of a user's Python file, ``./mine.py`` or ``./mine.py:NAME``."""
+    return name.partition(":")[0].endswith(".py")
 
 
 def with_dashes(module: str) -> str:

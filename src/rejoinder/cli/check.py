@@ -49,9 +49,9 @@ INCONCLUSIVE = 3  # the exit status
 @click.option(
     "--min-coverage",
     type=click.FloatRange(0, 1),
-    default=0.95,
-    show_default=True,
-    help="The least share of the items scored in OLD_RUN that must have a score in RUN.",
+    metavar="SHARE",
+    help="The least share, from 0 to 1, that must have a score: of a system's replies for --min [1], of the items "
+    "scored in OLD_RUN for --no-worse-than [0.95].",
 )
 @click.option("--allow-inconclusive", is_flag=True, help="Pass where there are too few data to tell.")
 @ignore_signatures_option("OLD_RUN")
@@ -71,7 +71,7 @@ def command(
     margins: tuple[str, ...],
     metrics: tuple[str, ...],
     systems: tuple[str, ...],
-    min_coverage: float,
+    min_coverage: float | None,
     allow_inconclusive: bool,
     ignore_signatures: bool,
     junit: Path | None,

@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from rejoinder.comparison.non_inferiority import (
     MIN_COVERAGE,
     Margin,
@@ -23,6 +25,7 @@ from rejoinder.scoring.result import Scores
 from rejoinder.scoring.run import Run, load
 from rejoinder.table import Estimate, format_decimal
 
+_MOST_NAMES = 5  # of replies without a score, in one sentence
 _CONDITION = re.compile(r"(?P<spec>[^<>]+?)\s*(?:@\s*(?P<system>[^<>=]+?)\s*)?(?P<sign>>=|<=|>|<)\s*(?P<bound>[^<>=]+)")
 
 
@@ -64,8 +67,12 @@ def parse_condition(text: str) -> CheckCondition:
     return CheckCondition(match["spec"], match["system"], match["sign"], bound)
 
 
-def check_condition(scores: Scores, condition: CheckCondition) -> list[CheckResult]:
-    """Whether the mean of the metric meets the condition: for the condition's system, else for each."""
+def check_condition(scores: Scores, condition: CheckCondition, min_coverage: float = 1.0) -> list[CheckResult]:
+    """Whether the mean of the metric meets the condition: for the condition's system, else for each.
+
+    A mean over few of the replies says nothing of the others, so it also fails where less than ``min_coverage`` of them
+    has a score.
+    """
     spec = scores.spec(condition.spec)
     if condition.system is not None and condition.system not in scores.systems:
         raise RunError(f"the run has no system {condition.system!r}; {nearest(condition.system, scores.systems)}")
@@ -82,9 +89,27 @@ def check_condition(scores: Scores, condition: CheckCondition) -> list[CheckResu
         reason = f"{spec} of {system} is {estimate}, required {condition.sign} {condition.bound:g}"
         if math.isnan(mean.value):
             reason = f"{spec} of {system} has no scores, required {condition.sign} {condition.bound:g}"
-        passed = compare[condition.sign]
+        else:
+            reason += _describe_missing(scores, spec, system, min_coverage)
+        passed = compare[condition.sign] and not _describe_missing(scores, spec, system, min_coverage)
         results.append(CheckResult(passed, reason, "pass" if passed else "fail", spec, system))
     return results
+
+
+def _describe_missing(scores: Scores, spec: str, system: str, min_coverage: float) -> str:
+    """Return which replies of a system have no score, where they are too many; else an empty text."""
+    rows = np.flatnonzero(scores.unit_rows(spec) & (scores.system_codes == list(scores.systems).index(system)))
+    missing = rows[np.isnan(scores[spec][rows])]
+    n, known = len(rows), len(rows) - len(missing)
+    if known >= min_coverage * n:
+        return ""
+    names = [scores.responses[place] for place in missing[:_MOST_NAMES].tolist()]
+    required = "all" if min_coverage == 1 else f"{100 * min_coverage:g}%"
+    more = f" and {len(missing) - len(names):,} more" if len(missing) > len(names) else ""
+    return (
+        f"; only {known:,} of {n:,} {scores.unit_name(spec)} have a score, required {required} (--min-coverage); "
+        f"without one: {', '.join(names)}{more}"
+    )
 
 
 def check_no_worse(
@@ -95,8 +120,6 @@ def check_no_worse(
 ) -> list[CheckResult]:
     """Whether no system is worse than in an older run by the margin: item by item, under every metric of the pair."""
     _refuse_changes(pair)
-    if not 0 <= min_coverage <= 1:
-        raise SpecError(f"the least coverage is a share from 0 to 1, not {min_coverage:g}")
     results = []
     for spec in pair.metrics:
         allowed = choose_margin(pair, spec, margins)
@@ -165,7 +188,7 @@ def check(
     *,
     metrics: Sequence[str] | None = None,
     systems: Sequence[str] | None = None,
-    min_coverage: float = MIN_COVERAGE,
+    min_coverage: float | None = None,
     allow_inconclusive: bool = False,
     ignore_signatures: bool = False,
 ) -> list[CheckResult]:
@@ -178,7 +201,8 @@ def check(
       ``5%`` (the default), or either by metric; a metric without a finite range needs a number.
     - ``metrics``: compare with the older run under these metrics only; ``rating:ASPECT`` stands for people's ratings.
     - ``systems``: compare these systems only.
-    - ``min_coverage``: the least share of the older run's scored items that must have a score in this run.
+    - ``min_coverage``: the least share, from 0 to 1, that must have a score: of the replies of a system for a condition
+      (by default 1, all of them), of the older run's scored items for the comparison with it (by default 0.95).
     - ``allow_inconclusive``: whether too few data to tell count as passed.
     - ``ignore_signatures``: compare with the older run although a metric's signatures differ.
 
@@ -190,11 +214,17 @@ def check(
     """
     if not conditions and older is None:
         raise SpecError("there is nothing to check; give conditions such as 'METRIC>=NUMBER', or an older run")
+    _check_share(min_coverage)
     parsed = [parse_condition(text) for text in conditions]
     scores = load(run)
-    results = [result for condition in parsed for result in check_condition(scores, condition)]
+    results = [
+        result
+        for condition in parsed
+        for result in check_condition(scores, condition, 1.0 if min_coverage is None else min_coverage)
+    ]
     if older is None:
         return results
+    min_coverage = MIN_COVERAGE if min_coverage is None else min_coverage
     pair = choose_checked_metrics(pair_runs(older, run, metrics, systems, ignore_signatures), metrics)
     results += check_no_worse(pair, parse_margins(margin, pair.metrics), min_coverage, allow_inconclusive)
     lost = pair.only_old_systems if systems is None and min_coverage > 0 else ()
@@ -202,6 +232,12 @@ def check(
         CheckResult(False, f"{name}: the new run has no replies of this system of the old run", "fail", "", name)
         for name in lost
     ]
+
+
+def _check_share(min_coverage: float | None) -> None:
+    if min_coverage is None or (isinstance(min_coverage, float | int) and 0 <= min_coverage <= 1):
+        return
+    raise SpecError(f"the least coverage is a share from 0 to 1, not {min_coverage}; write 0.95 for 95%")
 
 
 def assert_no_worse(

@@ -215,4 +215,4 @@ def _explanation_notes(metric: Metric, pair: Pair, unit: Unit, n_pieces: int) ->
     if any(compute.find_cut_pairs(metric, [pair])):
         yield f"{metric} cannot read all of this pair; what it did not read has no share."
     if not looks_english(pair.response.text):
-        yield from describe_languages([str(metric)])
+        yield from describe_languages({str(metric): metric.languages})

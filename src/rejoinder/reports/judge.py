@@ -32,7 +32,7 @@ from rejoinder.judges.consistency import (
 )
 from rejoinder.judges.endpoint import RawAnswer, RemoteJudge
 from rejoinder.judges.prices import find_price
-from rejoinder.metric import name_of, parse
+from rejoinder.metric import name_of, parse_stored
 from rejoinder.metrics.judge import Judge
 from rejoinder.probes.reply_variants import ReplyTrial, ReplyVariants, attack_table
 from rejoinder.reports.findings import JUDGE
@@ -226,8 +226,7 @@ def read_raw_answers(folder: Path) -> Iterator[dict[str, Any]]:
 
 def _read_judges(folder: Path) -> list[Judge]:
     specs_in_run = (metric["spec"] for metric in read_run_about(folder)["metrics"])
-    # By name: parsing a user's own metric would run its file, and a run folder may come from anybody.
-    metrics = [parse(spec) for spec in specs_in_run if specs.parse_spec(spec, "metric").name == name_of(Judge)]
+    metrics = [parse_stored(spec) for spec in specs_in_run if specs.parse_spec(spec, "metric").name == name_of(Judge)]
     judges = [metric for metric in metrics if isinstance(metric, Judge)]
     if not judges:
         raise RunError(f"{folder}: no judge was used in this run; score with -m \"judge(model='NAME')\"")

@@ -64,7 +64,7 @@ class ReplyFields:
         if name in PLAIN or name == "rating" or name.startswith((META, RATING)):
             return None
         try:
-            if not _FILE_SIGNS & set(name):  # a metric in a file would be run to be known
+            if not _FILE_SIGNS & set(name):  # it may come over HTTP, where a name should open no file
                 return self.scores.spec(name)
         except RejoinderError:
             pass

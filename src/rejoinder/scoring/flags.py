@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 
 from rejoinder.errors import RejoinderError
-from rejoinder.metric import Languages, parse
+from rejoinder.metric import Languages, parse_stored
 from rejoinder.text.language import looks_english
 from rejoinder.types import Pair
 
@@ -45,13 +45,16 @@ def _find_pair_flags(pair: Pair) -> list[str]:
     return flags
 
 
-def describe_languages(specs: Iterable[str]) -> list[str]:
-    """Return for which languages metrics are made; nothing where that is any language."""
+def describe_languages(metrics: Mapping[str, Languages | None]) -> list[str]:
+    """Return for which languages metrics are made, by spec; nothing where that is any language.
+
+    None stands for a metric of a run of an earlier version, which did not store its languages.
+    """
     by_kind: dict[Languages, list[str]] = {}
-    for spec in specs:
+    for spec, languages in metrics.items():
         try:
-            by_kind.setdefault(parse(spec).languages, []).append(spec)
-        except RejoinderError:  # a metric of the user that is no longer there
+            by_kind.setdefault(languages or parse_stored(spec).languages, []).append(spec)
+        except RejoinderError:  # a metric of a user's file, or of a plug-in that is not installed here
             continue
     said = [f"{', '.join(by_kind[kind])}: {words}" for kind, words in _MADE_FOR.items() if kind in by_kind]
     return [f"Languages (docs/languages.md): {'; '.join(said)}."] if said else []

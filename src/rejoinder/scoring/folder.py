@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 import shutil
+import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -14,18 +15,20 @@ from typing import IO, Any
 import orjson
 
 from rejoinder.data.shape import fits_shape
-from rejoinder.errors import InputError, RunError, shorten_path
+from rejoinder.errors import InputError, RunError, brief, shorten_path
 from rejoinder.files import is_part
+from rejoinder.scoring.flags import MEANINGS
 from rejoinder.scoring.sharded.reader import list_run_parts, merge_run_parts
 
 FORMAT = 1
 DATA, SCORES, DIALOGUES, CHUNKS = "data.jsonl", "scores.jsonl", "dialogues.jsonl", ".scores"
 FILES = (DATA, SCORES, DIALOGUES)  # the files that a run's numbers rest on, besides the traces of its metrics
+_LONGEST_TRACE = 16 * 2**20
 _MAYBE = type(None)
 _MODEL = {"name": str, "licence": str, "digest": str, "weights?": str}
 _METRIC = {
     "spec": str, "signature": str, "higher_is_better": (bool, _MAYBE), "needs": [str], "range": [(float, _MAYBE)],
-    "n": int, "missing": int, "cut?": int, "models?": [_MODEL],
+    "languages?": str, "n": int, "missing": int, "cut?": int, "models?": [_MODEL],
 }  # fmt: skip
 _ABOUT = {
     "id": str, "inputs": [{"name": str, "sha256": str, "bytes": int, "left_out?": {str: int}}], "empty": str,
@@ -70,7 +73,9 @@ def claim_run_folder(folder: Path, identity: str, traces: Sequence[str] = ()) ->
             return
         lock.seek(0)
         identity_before, *names = lock.read().splitlines() or [""]
-        _clear_folder(folder, names, chunks=identity_before != identity)
+        # The marker may come from anybody too: a file that it names is removed only if a run wrote it.
+        left = [name for name in names if _is_trace_file(folder / name)]
+        _clear_folder(folder, [*left, *traces], chunks=identity_before != identity)
         lock.seek(0)
         lock.truncate()
         lock.write("\n".join([identity, *traces]))
@@ -92,7 +97,7 @@ def _lock_folder(folder: Path, marker: Path) -> Iterator[IO[str]]:
     while True:
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            lock = marker.open("a+", encoding="utf-8")
+            lock = _open_marker(marker)
         except OSError as error:
             raise RunError(f"{folder}: cannot be written ({error.strerror}); choose another folder") from None
         with lock:
@@ -103,20 +108,52 @@ def _lock_folder(folder: Path, marker: Path) -> Iterator[IO[str]]:
             except ImportError:  # no such locks on this system: the user must not write two runs to one folder
                 pass
             except OSError:
-                raise RunError(f"{folder}: another process is writing this run; wait for it to end") from None
+                raise RunError(
+                    f"{folder}: another process is writing this run; wait for it to end, then run this command again"
+                ) from None
             # Another process may have removed the marker after we opened it and before we locked it: then try again.
             if marker.exists() and os.path.samestat(marker.stat(), os.fstat(lock.fileno())):
                 yield lock
                 return
 
 
+def _open_marker(marker: Path) -> IO[str]:
+    """Open the marker to read and append; one that a run cannot have made, such as a link, is refused unread."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    refusal = RunError(
+        f"{marker}: is a link or no ordinary file, so no run made it; remove it, or choose another folder"
+    )
+    if marker.is_symlink():
+        raise refusal
+    descriptor = os.open(marker, flags, 0o666)
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
+        os.close(descriptor)
+        raise refusal
+    return open(descriptor, "a+", encoding="utf-8", errors="replace")
+
+
+def _is_trace_file(path: Path) -> bool:
+    """Whether a file holds the traces of a metric: its first line says of which response and metric it is."""
+    try:
+        if path.is_symlink() or not path.is_file():
+            return False
+        with path.open("rb") as file:
+            first = orjson.loads(file.readline(_LONGEST_TRACE))
+    except (OSError, ValueError):
+        return False
+    return isinstance(first, dict) and {"response", "metric"} <= first.keys()
+
+
 def _clear_folder(folder: Path, traces: Iterable[str], chunks: bool = True) -> None:
     """Remove the files of an unfinished run, their unfinished parts and, with ``chunks``, its chunks."""
     names = [*FILES, "timings.json", "run.json", *traces]
     for entry in folder.iterdir():
-        if entry.name in names or is_part(entry.name, names):
+        if (entry.name in names or is_part(entry.name, names)) and (entry.is_symlink() or not entry.is_dir()):
             entry.unlink()
-    if chunks:
+    if (folder / CHUNKS).is_symlink():  # the chunks would be written to where it leads
+        (folder / CHUNKS).unlink()
+    elif chunks:
         shutil.rmtree(folder / CHUNKS, ignore_errors=True)
 
 
@@ -189,4 +226,9 @@ def _read_about(folder: Path) -> dict[str, Any]:
         raise RunError(f"{folder}: was written by another version of rejoinder; score the input again")
     if not fits_shape(about, _ABOUT) or not all(len(metric["range"]) == 2 for metric in about["metrics"]):
         raise RunError(f"{folder / 'run.json'}: is damaged; score the input again")
+    if unknown := [flag for flag in about["flags"] if flag not in MEANINGS]:
+        raise RunError(
+            f"{folder / 'run.json'}: has the flag {brief(unknown[0])}, which this version does not know (known: "
+            f"{', '.join(MEANINGS)}); score the input again"
+        )
     return about

@@ -67,7 +67,8 @@ def _parse_facts(metric: dict[str, Any]) -> MetricFacts:
     low, high = metric["range"]
     bounds = -math.inf if low is None else low, math.inf if high is None else high
     unit: Unit = "dialogue" if metric.get("unit") == "dialogue" else "reply"
-    return MetricFacts(metric["signature"], bounds, metric["higher_is_better"], frozenset(metric["needs"]), unit)
+    known = metric["signature"], bounds, metric["higher_is_better"], frozenset(metric["needs"])
+    return MetricFacts(*known, unit, metric.get("languages"))
 
 
 def _read_lines(path: Path) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import RunError, nearest
-from rejoinder.metric import Metric, Unit, parse, signature
+from rejoinder.metric import Languages, Metric, Unit, names_user_file, parse_stored, signature
 from rejoinder.scoring.flags import MEANINGS, describe_languages
 from rejoinder.stats.interval import Interval, mean_interval
 from rejoinder.table import Cell, Estimate, Table
@@ -47,12 +47,14 @@ class MetricFacts(NamedTuple):
     higher_is_better: bool | None
     needs: frozenset[str]
     unit: Unit = "reply"
+    languages: Languages | None = None
 
     @classmethod
     def of(cls, metric: Metric, reference_sources: Iterable[str] = ()) -> MetricFacts:
         """Return the facts of a metric whose references come from these sources."""
         unit: Unit = "dialogue" if metric.whole_dialogues else "reply"
-        return cls(signature(metric, reference_sources), metric.range, metric.higher_is_better, metric.needs, unit)
+        known = signature(metric, reference_sources), metric.range, metric.higher_is_better, metric.needs
+        return cls(*known, unit, metric.languages)
 
 
 class TableRows(NamedTuple):
@@ -104,11 +106,11 @@ class Scores:
         """Return the spec of a metric of these scores for what a user typed.
 
         A name alone also means the only metric of that name, whatever its parameters: ``judge`` is
-        ``judge(model='NAME')`` where the run has no other judge.
+        ``judge(model='NAME')`` where the run has no other judge. A user's file is not run for it.
         """
         if typed in self.facts:
             return typed
-        canonical = str(parse(typed))
+        canonical = typed.strip() if names_user_file(typed) else str(parse_stored(typed))
         if canonical not in self.facts:
             named = [one for one in self.facts if one.partition("(")[0] == typed]
             if len(named) == 1:
@@ -220,7 +222,8 @@ class Scores:
         ]
         notes += [note for spec in self.values for note in self.dialogue_notes(spec)]
         notes += [f"{flag}: {n:,} {MEANINGS[flag]}." for flag, n in self.flags.items() if n]
-        notes += describe_languages(self.values) if self.flags.get("not_english") else []
+        if self.flags.get("not_english"):
+            notes += describe_languages({spec: self.facts[spec].languages for spec in self.values})
         return notes
 
     def dialogue_notes(self, spec: str) -> list[str]:

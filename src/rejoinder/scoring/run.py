@@ -251,6 +251,7 @@ def _describe_run(
                 "higher_is_better": metric.higher_is_better,
                 "needs": sorted(metric.needs),
                 "range": [None if abs(bound) == float("inf") else bound for bound in metric.range],
+                "languages": metric.languages,
                 "n": int(assembly.scores.unit_rows(spec).sum()),
                 "missing": missing,
                 **({"unit": "dialogue"} if metric.whole_dialogues else {}),

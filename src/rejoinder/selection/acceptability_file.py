@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +70,7 @@ def load_acceptability(metric: Metric, path: str | Path = SHIPPED) -> Acceptabil
     remedy = f'measure it with: rejoinder build -o FILE.json --measure-acceptability --judge-with "{metric}"'
     measured = read_acceptability(path)
     if (own := signature(metric)) in measured:
-        return measured[own]
+        return replace(measured[own], metric=str(metric))  # the spec as it was typed, not as the file has it
     if earlier := [judge.signature for judge in measured.values() if judge.metric == str(metric)]:
         raise SpecError(f"{metric} has changed since its threshold was chosen ({', '.join(earlier)}); {remedy}")
     raise SpecError(f"{metric} has no measured threshold for what is acceptable; {remedy}")

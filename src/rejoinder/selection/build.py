@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any
 
 from rejoinder.errors import InputError
-from rejoinder.metric import parse
+from rejoinder.metric import Metric, parse, parse_stored
 from rejoinder.seeded import stable_shuffle
 from rejoinder.selection.acceptability import Acceptability
 from rejoinder.selection.acceptability_file import load_acceptability
@@ -159,7 +159,7 @@ def make_questions(
     by_people = any(get_human_scores(candidate) for pool in scored for candidate in pool.candidates)
     known = _resolve_judge(settings, known)
     if known is not None:
-        scored = attach_acceptability(scored, parse(known.metric), known)
+        scored = attach_acceptability(scored, _parse_judge(settings, known), known)
     assembler = QuestionAssembler(settings, by_people, known)
     questions = [question for pool in scored for question in assembler.questions(pool)][: settings.questions]
     return _finish_test_set(questions, scored, assembler, pools.facts, pools.facts.get("inputs", ()))
@@ -206,7 +206,7 @@ class _JudgedSearch:
         """Find and judge the pools of some items in this process."""
         pools = self.source.finder.pools([self._items[name] for name in names])
         if self.known is not None and not self.settings.random:
-            pools = attach_acceptability(pools, parse(self.known.metric), self.known)
+            pools = attach_acceptability(pools, _parse_judge(self.settings, self.known), self.known)
         return pools
 
 
@@ -232,6 +232,12 @@ def _resolve_judge(settings: SelectionSettings, known: Acceptability | None) -> 
     if settings.judge is None or settings.random:
         return None
     return known if known is not None else load_acceptability(parse(settings.judge))
+
+
+def _parse_judge(settings: SelectionSettings, known: Acceptability) -> Metric:
+    """Return the judge of the measurements, which may have been read from a file: only a typed one may be a file."""
+    typed = settings.judge is not None and str(parse(settings.judge)) == known.metric
+    return parse(known.metric) if typed else parse_stored(known.metric)
 
 
 def _finish_test_set(

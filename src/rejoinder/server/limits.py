@@ -24,8 +24,8 @@ class ServerLimits:
 
     ``address`` is for clients that are not recognised yet: a page with its style and script takes four requests, so a
     class of raters behind one address can open their links in the same minute. ``session`` is for a rater or owner who
-    was recognised by a cookie; each has a bucket of their own. A body that is too large is refused before it is read;
-    the forms of a project need less.
+    was recognised by a cookie; each has a bucket of their own. A body that is too large is refused before it is read
+    (what still arrives is forgotten); the forms of a project need less.
     """
 
     address: RequestRate = RequestRate(200, 5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import hashlib
 import math
 import time
@@ -38,7 +39,8 @@ HEADERS = {
 }
 TOO_LONG = "The request is too large."
 TOO_SLOW = "The request took too long to arrive."
-CLOSE_HEADERS = {"Connection": "close"}  # the rest of the body is not read
+CLOSE_HEADERS = {"Connection": "close"}  # the rest of the body is not used
+MOST_DISCARDED = 16  # times the largest body: so much is read of one that is larger, and forgotten
 
 
 BEARER = "bearer "
@@ -72,18 +74,43 @@ class RequestGuard:
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
             return
-        started = False
+        started = is_received = is_held = False
+
+        async def received() -> Message:
+            nonlocal is_received
+            message = await receive()
+            is_received = not message.get("more_body", False)
+            return message
 
         async def guarded(message: Message) -> None:
-            nonlocal started
+            nonlocal started, is_held
             if message["type"] == "http.response.start":
-                started = True
+                started, is_held = True, message["status"] == 413
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers[name] = value
                 headers.setdefault("Cache-Control", "no-store")
+            elif is_held:  # the end of the answer closes the connection, so it waits for the rest of the body
+                message = {**message, "more_body": True}
             await send(message)
 
+        await self._answer(scope, received, guarded, lambda: started)
+        if is_held:
+            if not is_received:
+                await self._discard_body(received)
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _discard_body(self, receive: Receive) -> None:
+        """Read the rest of a body that is too large, within limits: a client that still sends would see no answer."""
+        size, end = 0, time.monotonic() + self._limits.body_seconds
+        with contextlib.suppress(asyncio.TimeoutError):
+            while size < MOST_DISCARDED * self._limits.body_bytes:
+                message = await asyncio.wait_for(receive(), timeout=max(0.01, end - time.monotonic()))
+                size += len(message.get("body", b""))
+                if not message.get("more_body", False):  # it ends, or the client went away
+                    return
+
+    async def _answer(self, scope: Scope, receive: Receive, guarded: Send, has_started: Callable[[], bool]) -> None:
         if refusal := self._refusal(scope):
             await refusal(scope, receive, guarded)
             return
@@ -92,7 +119,7 @@ class RequestGuard:
                 self.app(scope, self._limit_body(receive), guarded), timeout=self._limits.request_seconds
             )
         except asyncio.TimeoutError:
-            if not started:
+            if not has_started():
                 late = self._refuse(Headers(scope=scope), 503, "The request took too long; please try again.")
                 await late(scope, receive, guarded)
 

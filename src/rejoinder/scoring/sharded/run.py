@@ -71,7 +71,8 @@ class ShardedRun:
         for flag, meaning in MEANINGS.items():
             n = sum(one["flags"].get(flag, 0) for one in self.shards)
             notes += [f"{flag}: {n:,} {meaning}."] if n else []
-            notes += describe_languages(self.specs) if n and flag == "not_english" else []
+            if n and flag == "not_english":
+                notes += describe_languages({spec: parse(spec).languages for spec in self.specs})
         idle = sum(not one["responses"] for one in self.shards)
         notes += [f"{idle:,} of {len(self.shards):,} shards hold no responses."] if idle else []
         return Table("Mean score by system", ["system", "n", *self.specs], rows, notes)
