@@ -56,6 +56,8 @@ def command(
     separator: str | None,
     sheet: str | None,
     bots: tuple[str, ...],
+    markup: Literal["strip", "keep"],
+    last_turn: Literal["drop", "keep"] | None,
     rater: str | None,
     form: Literal["dialogues", "items"] | None,
     max_turns: int | None,
@@ -91,6 +93,8 @@ def command(
         max_turns=max_turns,
         sheet=sheet,
         bots=bots,
+        markup=markup,
+        last_turn=last_turn,
         companion=companion,
     )
     write(import_(name, path, options, tally), output)

@@ -68,6 +68,8 @@ def command(
     separator: str | None,
     sheet: str | None,
     bots: tuple[str, ...],
+    markup: Literal["strip", "keep"],
+    last_turn: Literal["drop", "keep"] | None,
     matched: bool,
     form: str,
     report: Path | None,
@@ -100,14 +102,22 @@ def command(
     from rejoinder.scoring.run import Plan, run
 
     plan = Plan.of(metrics, empty, matched)
-    options = ImportOptions(system=system, fields=fields, separator=separator, sheet=sheet, bots=bots)
+    options = ImportOptions(
+        system=system,
+        fields=fields,
+        separator=separator,
+        sheet=sheet,
+        bots=bots,
+        markup=markup,
+        last_turn=last_turn,
+    )
     if processes is None and engine == "local" and _uses_gpu(plan):
         processes = 1  # several would each start CUDA and wait for the same GPU
     compute_engine = open_engine(engine, processes, address)
     folders = [find_input_folder(split_system(file)[1]) for file in files]
     if any(folder is None and is_sharded(file) for file, folder in zip(files, folders, strict=True)):
         if options != ImportOptions():
-            raise SpecError("--system, --field, --separator, --sheet and --bot are for single files; name the files")
+            raise SpecError("--system, --field, --separator and the like are for single files; name the files")
         if dry_run:
             from rejoinder.cli._costs import print_shard_costs
 

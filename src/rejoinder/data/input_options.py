@@ -21,8 +21,8 @@ def use_input_options(options: ImportOptions, sources: Sequence[str]) -> Iterato
     files = frozenset(source for source in sources if _is_file(source))
     if not files:
         raise SpecError(
-            "--system, --field, --separator, --sheet and --bot say how to read a file in another format, and none is "
-            "named; leave them out"
+            "--system, --field, --separator, --sheet, --bot, --markup and --last-turn say how to read a file in "
+            "another format, and none is named; leave them out"
         )
     token = _CURRENT.set((options, files))
     try:

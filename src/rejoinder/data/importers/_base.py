@@ -29,6 +29,8 @@ FLAGS = {
     "sheet": "--sheet",
     "bots": "--bot",
     "companion": "--with",
+    "markup": "--markup",
+    "last_turn": "--last-turn",
 }
 _MAX_NAMES = 12
 _FIRST_FIELDS = {"context": 0, "chosen": 1, "rejected": 2, "response": 3, "system": 4, "reference": 5, "rating": 8}
@@ -71,6 +73,10 @@ class ImportOptions:
     bots: tuple[str, ...] = ()
     # A file that belongs to the imported one: the requests of a batch, or the ratings of an export.
     companion: str | None = None
+    # Whether tags of chat templates, reasoning and the names in transcripts are markup, or part of the texts.
+    markup: Literal["strip", "keep"] = "strip"
+    # What becomes of a bot's turn at the end of a context: it is another reply, or was said before the reply.
+    last_turn: Literal["drop", "keep"] | None = None
     # The system if neither the file nor ``system`` names one (no flag: for callers).
     unnamed: str | None = None
     # The file to read, if its name is not that of its path (no flag: for callers).

@@ -10,6 +10,7 @@ from typing import Any
 from rejoinder.data.importers._base import File, ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._columns import suggest_import
 from rejoinder.data.importers._ids import IdAssigner, ResponsePlacer, content_digest
+from rejoinder.data.importers._last_turn import EQUAL_TO_REPLY, OTHER_REPLIES, repeats_reply
 from rejoinder.data.importers._messages import Message, parse_message
 from rejoinder.data.importers._ratings import USER, LogRating
 from rejoinder.data.importers._tools import ToolEvent, join_tool_calls, list_tool_events
@@ -17,7 +18,7 @@ from rejoinder.data.schema import Place
 from rejoinder.errors import InputError
 from rejoinder.types import Item, Rating, Reference, Response, Turn
 
-TAKES = frozenset({"system", "rater", "max_turns"})
+TAKES = frozenset({"system", "rater", "max_turns", "last_turn"})
 OPENING_MESSAGES = "assistant messages that open a conversation"
 REPEATED_RESPONSES = "replies that were read already"
 NO_TURNS = "conversations without a turn"
@@ -118,6 +119,8 @@ class ChatConverter:
         """Yield each reply as a response to an item whose context is the messages before it, then its ratings."""
         self._tally.left_out.update(log.left_out)
         messages = [(n, m) for n, m in enumerate(log.messages) if m is not None and m.role != "system"]
+        if log.is_exchange:
+            messages = self._drop_repeated_reply(messages)
         turns = tuple(Turn(m.text, m.role) for _, m in messages)
         if not turns:
             self._tally.left_out[NO_TURNS] += 1
@@ -135,6 +138,18 @@ class ChatConverter:
                 if isinstance(record, Response):
                     responses.append(record.id)
         yield from self._rate_conversation(log, responses, dialogue)
+
+    def _drop_repeated_reply(self, messages: list[tuple[int, Message]]) -> list[tuple[int, Message]]:
+        """Return the messages of a call without the reply among those that were sent, as its last one."""
+        first = next((n for n, (_, m) in enumerate(messages) if m.role == "assistant" and not m.is_context), 0)
+        if first == 0:
+            return messages
+        reply, before = messages[first][1], messages[first - 1][1]
+        replies = [one.text for one in (reply, *reply.others)]
+        if before.role != "assistant" or not repeats_reply(before.text, replies, self._options):
+            return messages
+        self._tally.left_out[EQUAL_TO_REPLY if self._options.last_turn is None else OTHER_REPLIES] += 1
+        return messages[: first - 1] + messages[first:]
 
     def _rate_conversation(
         self, log: Conversation, responses: list[str], dialogue: str | None

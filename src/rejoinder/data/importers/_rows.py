@@ -196,6 +196,12 @@ class ForeignRow:
         """Whether a column holds the field."""
         return field in self.layout.single
 
+    @property
+    def is_own(self) -> bool:
+        """Whether the row is a record of our schema, whose texts are what they are."""
+        kind = look_up(self.values, self.layout.single["kind"]) if self.has("kind") else None
+        return isinstance(kind, str) and kind in KEYS
+
     def name(self, field: str) -> str:
         """Return an id, or another field that must not be blank."""
         column = self.layout.single[field]

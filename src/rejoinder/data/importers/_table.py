@@ -14,6 +14,7 @@ from rejoinder.data.importers import _rows as cells
 from rejoinder.data.importers._base import ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._columns import Columns, Layout, has_column, nearest_column, suggest_import, suggest_score
 from rejoinder.data.importers._ids import IdAssigner, ResponsePlacer, content_digest
+from rejoinder.data.importers._last_turn import RowAnswers, drop_last_turn
 from rejoinder.data.importers._rows import ForeignRow
 from rejoinder.data.schema import Place, from_object
 from rejoinder.errors import InputError, SpecError, brief
@@ -95,7 +96,7 @@ def _make_item(item: dict[str, Any], place: Place) -> Record:
     )
 
 
-TAKES = frozenset({"system", "fields", "separator", "rater", "empty", "max_turns"})
+TAKES = frozenset({"system", "fields", "separator", "rater", "empty", "max_turns", "last_turn"})
 _KIND_WORDS = {"flat": "replies"}
 _MAX_LAYOUTS = 1000
 _LONGEST_SYSTEM = 120
@@ -153,6 +154,8 @@ class RowConverter:
             return
         fields = row.object()
         if row.layout.kind == "item":
+            if row.layout.context and not row.is_own:
+                fields["context"] = self._context(row, fields["context"], fields.get("references", []))
             if fields.get("id") is None and row.has("item"):
                 fields["id"] = row.name("item")
             fields["id"], new = self._items.place(fields, place)
@@ -210,7 +213,8 @@ class RowConverter:
     def _item(self, row: ForeignRow) -> dict[str, Any]:
         item: dict[str, Any] = {"kind": "item"}
         if row.layout.context:
-            item |= {"context": row.context(), "references": row.references()}
+            references = row.references()
+            item |= {"context": self._context(row, row.context(), references), "references": references}
         elif row.layout.references and not row.has("item"):
             item |= {"context": [], "references": row.references()}
         if row.has("item") or row.has("id"):
@@ -223,6 +227,16 @@ class RowConverter:
         if row.has("future"):
             item["future"] = row.turns(row.layout.single["future"])
         return item
+
+    def _context(self, row: ForeignRow, context: list[dict[str, str]], references: list[Any]) -> list[dict[str, str]]:
+        """Return the context without a last turn that is the reply."""
+        replies = [(system, text) for system, column in row.layout.replies if (text := row.text(column))]
+        systems = {system for system, _ in replies if system}
+        if row.has("system") and (name := row.text(row.layout.single["system"])):
+            systems.add(name)
+        texts = [reference for reference in references if isinstance(reference, str)]
+        answers = RowAnswers([text for _, text in replies], texts, systems)
+        return drop_last_turn(context, answers, self._options, self._tally, row.place)
 
     def _system(self, row: ForeignRow) -> str:
         if self._options.system is not None:

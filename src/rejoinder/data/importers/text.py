@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rejoinder.data.importers._base import File, ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._files import read_decoded_lines, stem_of
+from rejoinder.data.importers._last_turn import RowAnswers, drop_last_turn
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError
 from rejoinder.paths import printable
@@ -17,7 +18,7 @@ from rejoinder.types import Item, Reference, Response, Turn
 
 PREFIX = "text:"
 SUMMARY = "text files line by line, as text:CONTEXTS,REPLIES or text:CONTEXTS,REPLIES,REFERENCES"
-TAKES = frozenset({"system", "separator", "empty", "max_turns"})
+TAKES = frozenset({"system", "separator", "empty", "max_turns", "last_turn"})
 
 
 def is_text_input(name: str) -> bool:
@@ -60,11 +61,15 @@ def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[Imp
             raise InputError(
                 f"{place}: the reply is empty; keep it as a NaN with: rejoinder score {shlex.quote(name)} --empty nan"
             )
-        turns = context.split(_unescape(options.separator)) if options.separator else [context]
+        parts = context.split(_unescape(options.separator)) if options.separator else [context]
+        turns = [{"text": part.strip()} for part in parts if part.strip()]
+        references = [text for text in references if text.strip()]
+        answers = RowAnswers([reply] if reply.strip() else [], references, [])
+        turns = drop_last_turn(turns, answers, options, tally, place)
         item = Item(
             f"{contexts.stem}-{number}",
-            tuple(Turn(turn.strip()) for turn in turns if turn.strip()),
-            tuple(Reference(text) for text in references if text.strip()),
+            tuple(Turn(turn["text"], turn.get("speaker")) for turn in turns),
+            tuple(Reference(text) for text in references),
         )
         yield ImportedRecord(item, place)
         yield ImportedRecord(Response(f"{item.id}/{system}", item.id, system, reply), place)
