@@ -126,6 +126,8 @@ class ImportTally:
     unused: set[str] = dataclasses.field(default_factory=set)
     # Columns, or keys, that were used, with the field that each one holds.
     columns: dict[str, str] = dataclasses.field(default_factory=dict)
+    # What was done to texts, such as "transcripts split into turns", with how many.
+    changes: Counter[str] = dataclasses.field(default_factory=Counter)
     # What else was done to read the file, such as "rows = the list data".
     notes: list[str] = dataclasses.field(default_factory=list)
     # The system of replies for which the file names none.
@@ -145,7 +147,8 @@ class ImportTally:
         parts = [f"{column} -> {field}" for column, field in ordered if column != field]
         if self.unnamed is not None:
             parts.append(f"system = {self.unnamed} (not in the file)")
-        return list_names(parts + self.notes, _MAX_NAMES)
+        changes = [f"{change} ({number:,})" for change, number in self.changes.items()]
+        return list_names(parts + self.notes + changes, _MAX_NAMES)
 
     def add(self, record: Record) -> None:
         """Count a record that came out."""

@@ -15,6 +15,7 @@ from rejoinder.data.importers._base import ImportedRecord, ImportOptions, Import
 from rejoinder.data.importers._columns import Columns, Layout, has_column, nearest_column, suggest_import, suggest_score
 from rejoinder.data.importers._ids import IdAssigner, ResponsePlacer, content_digest
 from rejoinder.data.importers._last_turn import RowAnswers, drop_last_turn
+from rejoinder.data.importers._markup_stripper import MarkupStripper
 from rejoinder.data.importers._rows import ForeignRow
 from rejoinder.data.schema import Place, from_object
 from rejoinder.errors import InputError, SpecError, brief
@@ -96,7 +97,7 @@ def _make_item(item: dict[str, Any], place: Place) -> Record:
     )
 
 
-TAKES = frozenset({"system", "fields", "separator", "rater", "empty", "max_turns", "last_turn"})
+TAKES = frozenset({"system", "fields", "separator", "rater", "empty", "max_turns", "last_turn", "markup"})
 _KIND_WORDS = {"flat": "replies"}
 _MAX_LAYOUTS = 1000
 _LONGEST_SYSTEM = 120
@@ -109,6 +110,7 @@ class RowConverter:
     def __init__(self, options: ImportOptions, tally: ImportTally) -> None:
         self._options = options
         self._tally = tally
+        self._stripper = MarkupStripper(options, tally)
         self._columns = Columns(options.fields)
         self._separator = options.separator and options.separator.replace("\\n", "\n").replace("\\t", "\t")
         self._layouts: dict[tuple[Any, ...], Layout] = {}
@@ -147,7 +149,7 @@ class RowConverter:
 
     def records(self, values: Mapping[str, Any], place: Place, stem: str) -> Iterator[ImportedRecord]:
         """Yield the records of one row."""
-        row = ForeignRow(values, self._layout(values, place), place, self._separator, self._tally)
+        row = ForeignRow(values, self._layout(values, place), place, self._separator, self._tally, self._stripper)
         if row.layout.kind == "flat":
             for record in self._flat(row):
                 yield ImportedRecord(record, place)
@@ -187,7 +189,7 @@ class RowConverter:
     def _flat(self, row: ForeignRow) -> Iterator[Record]:
         item = self._item(row)
         for system, column in row.layout.replies:
-            text = row.text(column)
+            text = row.reply(column)
             if text is None and self._options.empty == "drop":
                 self._tally.left_out["empty replies"] += 1
                 continue
@@ -230,7 +232,7 @@ class RowConverter:
 
     def _context(self, row: ForeignRow, context: list[dict[str, str]], references: list[Any]) -> list[dict[str, str]]:
         """Return the context without a last turn that is the reply."""
-        replies = [(system, text) for system, column in row.layout.replies if (text := row.text(column))]
+        replies = [(system, text) for system, column in row.layout.replies if (text := row.reply(column))]
         systems = {system for system, _ in replies if system}
         if row.has("system") and (name := row.text(row.layout.single["system"])):
             systems.add(name)
