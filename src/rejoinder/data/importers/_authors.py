@@ -15,10 +15,24 @@ _AGENTS = frozenset(
     "agent agents operator operators admin administrator staff representative rep employee teammate supporter "
     "moderator".split()
 )
-_CUSTOMERS = frozenset(
-    "user enduser customer visitor client requester contact lead guest consumer human buyer patient member".split()
+_CUSTOMERS = frozenset("user enduser customer visitor client requester guest consumer human".split())
+_EVENTS = frozenset("system developer event events systemevent systemmessage notification activity audit log".split())
+
+# What entries of a conversation are that no one said, without case, spaces, - and _.
+EVENT_TYPES = frozenset(
+    "event system systemevent systemmessage notification activity audit status statuschange assignment close closed "
+    "open opened reopened snoozed unsnoozed join joined leave left transfer transferred chatstarted chatended".split()
 )
-_EVENTS = frozenset("system event events systemevent systemmessage notification activity audit log".split())
+NOTE_TYPES = frozenset("note internalnote privatenote internal".split())
+# What help desks write into a conversation as if an agent had said it.
+_EVENT_TEXT = re.compile(
+    r"[^\n.?!]{1,60} (?:has |have )?(?:joined|left|entered|rejoined|ended|closed)"
+    r" the (?:chat|conversation|room|session)\.?"
+    r"|(?:the |this )?(?:ticket|chat|conversation|case|session)(?: #?\d+)? (?:has been |was |is |has )?(?:now )?"
+    r"(?:closed|opened|reopened|created|resolved|solved|ended|started|assigned|transferred|escalated|merged|archived)"
+    r"(?: (?:to|by|from) [^\n.?!]{1,60})?\.?",
+    re.IGNORECASE,
+)
 
 
 def find_author(name: str) -> Author | None:
@@ -33,3 +47,8 @@ def find_author(name: str) -> Author | None:
     if any(word in _CUSTOMERS for word in words):
         return "customer"
     return None
+
+
+def is_event_text(text: str) -> bool:
+    """Whether a text is what a program writes about a conversation: "Agent joined the chat"."""
+    return _EVENT_TEXT.fullmatch(text.strip()) is not None
