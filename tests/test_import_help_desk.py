@@ -12,8 +12,7 @@ import rejoinder
 from rejoinder.cli import program
 from rejoinder.data.collection import Collection
 from rejoinder.data.importers import ImportTally
-from rejoinder.data.importers._authors import find_author
-from rejoinder.data.importers.messages import EVENTS
+from rejoinder.data.importers._authors import EVENTS, find_author
 from rejoinder.errors import InputError
 
 DESK = """ticket_id,author_type,author,type,body,created_at
@@ -120,6 +119,16 @@ def test_a_system_message_that_opens_a_chat_with_a_model_is_its_prompt(tmp_path:
     assert [turn.text for turn in item.context] == ["Rye?"]
     assert (item.meta, response.text) == ({"system_prompt": "Be brief."}, "On Friday.")
     assert tally.changes == {"system messages taken as the system prompt": 1}
+
+
+def test_events_among_the_messages_beside_a_reply_are_no_turns(tmp_path: Path) -> None:
+    said = [("system", "Be brief."), ("customer", "Rye?"), ("event", "Jon joined"), ("System", "Jon joined the chat")]
+    row = {"messages": [{"role": role, "content": text} for role, text in said], "response": "On Friday.", "model": "m"}
+    tally = ImportTally()
+    (item,) = imported("jsonl", save(tmp_path / "rows.jsonl", [row]), tally).items.values()
+    assert [turn.text for turn in item.context] == ["Rye?"]
+    assert item.meta == {"system_prompt": "Be brief."}
+    assert tally.left_out == {EVENTS: 2}
 
 
 def test_nobody_known_is_asked_about(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+EVENTS = "system events"  # what they are called where they are counted
 Author = Literal["bot", "agent", "customer", "event"]
 
 _BOTS = frozenset(

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from rejoinder.data.importers._authors import EVENTS, find_author, is_event_text
 from rejoinder.data.importers._base import ImportTally
 from rejoinder.data.importers._columns import Layout
 from rejoinder.data.importers._markup_stripper import MarkupStripper
@@ -157,7 +158,20 @@ def _parse_turn(value: Any, column: str, place: Place) -> dict[str, str] | None:
 
 def is_prompt(turn: Mapping[str, str]) -> bool:
     """Whether a turn is an instruction to the system and not part of the dialogue."""
-    return turn.get("speaker") in ("system", "developer")
+    return turn.get("speaker", "").lower() in ("system", "developer")
+
+
+def drop_events(turns: list[dict[str, str]], tally: ImportTally) -> list[dict[str, str]]:
+    """Return turns without those that only say what happened; they are counted."""
+    spoken = [turn for turn in turns if not _is_event(turn)]
+    if len(spoken) < len(turns):
+        tally.left_out[EVENTS] += len(turns) - len(spoken)
+    return spoken
+
+
+def _is_event(turn: Mapping[str, str]) -> bool:
+    is_event = "speaker" in turn and find_author(turn["speaker"]) == "event"
+    return is_event and (not is_prompt(turn) or is_event_text(turn["text"]))
 
 
 def _type_name(value: Any) -> str:
@@ -219,8 +233,9 @@ class ForeignRow:
         key = ("turns", column)
         if key not in self.parsed:
             turns = parse_turns(look_up(self.values, column), column, self.place, self.separator)
-            replies = [text for _, holder in self.layout.replies if (text := self.text(holder))]
-            self.parsed[key] = stripped = turns if self.is_own else self.stripper.turns(turns, replies)
+            replies = (text for _, holder in self.layout.replies if (text := self.text(holder)))
+            stripped = turns if self.is_own else drop_events(self.stripper.turns(turns, replies), self.tally)
+            self.parsed[key] = stripped
             # Whether the speakers stood in the text, as in a transcript.
             self.parsed["in text", column] = "speaker" in {key for turn in stripped for key in turn} - {
                 key for turn in turns for key in turn

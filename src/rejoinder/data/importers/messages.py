@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rejoinder.data.detection import Sample
-from rejoinder.data.importers._authors import EVENT_TYPES, NOTE_TYPES, Author, find_author, is_event_text
+from rejoinder.data.importers._authors import EVENT_TYPES, EVENTS, NOTE_TYPES, Author, find_author, is_event_text
 from rejoinder.data.importers._base import File, ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._columns import fold_name, holds_replies, suggest_import, suggest_score
 from rejoinder.data.importers._containers import ENDINGS, read_rows
@@ -28,7 +28,6 @@ SUMMARY = "one message per row: conversation, author, text, time (help desks, SQ
 TAKES = frozenset({"system", "fields", "max_turns", "sheet", "bots", "markup"})
 OPENING_MESSAGES = "messages of the bot that open a conversation"
 EMPTY_MESSAGES = "messages without text"
-EVENTS = "system events"
 NOTES = "internal notes"
 PROMPTS = "system messages taken as the system prompt"
 _MOST_ROLES = 4  # that a note names
