@@ -131,6 +131,21 @@ def test_events_among_the_messages_beside_a_reply_are_no_turns(tmp_path: Path) -
     assert tally.left_out == {EVENTS: 2}
 
 
+def test_logs_of_messages_may_have_the_roles_of_help_desks(tmp_path: Path) -> None:
+    said = [("customer", "Rye?"), ("event", "Jon joined"), ("human_agent", "One moment."), ("bot", "On Friday.")]
+    messages = [{"role": role, "content": text} for role, text in said]
+    logs = [{"id": "a", "model": "m", "messages": messages}, {"id": "b", "model": "m", "messages": messages[:3]}]
+    tally = ImportTally()
+    found = imported("openai", save(tmp_path / "logs.jsonl", logs), tally)
+    (item,), (response,) = found.items.values(), found.responses.values()
+    assert [(turn.speaker, turn.text) for turn in item.context] == [("user", "Rye?"), ("agent", "One moment.")]
+    assert response.text == "On Friday."
+    assert tally.changes == {"messages of human agents = context, not replies": 1}
+    assert tally.left_out == {EVENTS: 2, "conversations with human agents but no bot": 1}
+    with pytest.raises(InputError, match=r"nothing in it could be imported.*human agents but no bot \(1\)"):
+        imported("openai", save(tmp_path / "only.jsonl", logs[1:]))
+
+
 def test_nobody_known_is_asked_about(tmp_path: Path) -> None:
     rows = "thread,name,text\na,Ida,Rye?\na,Jon,On Friday.\n"
     with pytest.raises(InputError, match=r"no author is a bot by its name.*--bot Jon"):

@@ -24,6 +24,8 @@ TAKES = frozenset({"system", "rater", "max_turns", "last_turn", "markup"})
 OPENING_MESSAGES = "assistant messages that open a conversation"
 REPEATED_RESPONSES = "replies that were read already"
 NO_TURNS = "conversations without a turn"
+AGENTS = "messages of human agents = context, not replies"
+ONLY_AGENTS = "conversations with human agents but no bot"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -178,6 +180,11 @@ class ChatConverter:
         if log.is_exchange:
             messages = self._drop_repeated_reply(messages)
         turns = tuple(Turn(m.text, m.role) for _, m in messages)
+        if agents := sum(message.role == "agent" for _, message in messages):
+            if not any(message.role == "assistant" for _, message in messages):
+                self._tally.left_out[ONLY_AGENTS] += 1
+                return
+            self._tally.changes[AGENTS] += agents
         if not turns:
             self._tally.left_out[NO_TURNS] += 1
             return

@@ -47,6 +47,8 @@ def drop_last_turn(
 
 def _shorten(context: Turns, answers: RowAnswers, options: ImportOptions, tally: ImportTally, place: Place) -> Turns:
     last = context[-1]
+    if len(context) == 1 and "speaker" not in last:
+        return context  # what the reply answers
     speaker, text = last.get("speaker"), _normalise(last["text"])
     is_bot = speaker is not None and (speaker in answers.systems or find_author(speaker) in ("bot", "agent"))
     equals_reply = any(text == _normalise(reply) for reply in answers.replies)
@@ -54,7 +56,7 @@ def _shorten(context: Turns, answers: RowAnswers, options: ImportOptions, tally:
     if is_bot and (equals_reply or equals_reference):
         tally.left_out[EQUAL_TO_REPLY if equals_reply else EQUAL_TO_REFERENCE] += 1
         return context[:-1]
-    # The only turn is what the reply answers; a turn of a customer or of a tool is not a reply.
+    # A turn of a customer or of a tool is not a reply.
     may_be_bot = is_bot or (equals_reply and len(context) > 1 and (speaker is None or not _is_other(speaker)))
     if not may_be_bot or not answers.replies:
         return context
