@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,14 @@ def test_a_text_about_tags_stays(tmp_path: Path, text: str) -> None:
 )
 def test_what_is_left_of_a_text_with_reasoning(text: str, spoken: str) -> None:
     assert strip_reasoning(text) == spoken
+
+
+def test_a_text_with_very_many_tags_is_read_in_one_pass() -> None:
+    for text in ("a\n" + "<think>\n" * 20_000, "a\n<think>x</think>\n" * 20_000, " \n" * 100_000 + "<think"):
+        start = time.process_time()
+        strip_reasoning(text)
+        split_template(text)
+        assert time.process_time() - start < 5
 
 
 def test_reasoning_is_left_out_of_replies_references_and_turns_of_bots(tmp_path: Path) -> None:

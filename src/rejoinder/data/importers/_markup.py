@@ -51,7 +51,8 @@ _START = re.compile(r"\A\s*(?:(?:<s>|<bos>|<\|begin_of_text\|>)\s*)+")
 _LLAMA_SYSTEM = re.compile(r"\A\s*<<SYS>>(.*?)<</SYS>>\s*", re.DOTALL)
 _CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
 _FIRST_THOUGHT = re.compile(r"\s*<(think|thinking)>")
-_THOUGHT = re.compile(r"^[ \t]*<(think|thinking)>.*?</\1>\s*", re.MULTILINE | re.DOTALL)
+_SPACE = re.compile(r"\s*")
+_LATER_THOUGHT = re.compile(r"^[ \t]*<(think|thinking)>", re.MULTILINE)
 _END_OF_THINKING = re.compile(r"</(think|thinking)>[ \t]*(?:\n\s*|\Z)")
 _LABEL = re.compile(
     r"^[ \t]*(?:\*\*)?(System|Human|User|Assistant|AI Assistant|AI|Bot|Chatbot|Model)(?:\*\*)?[ \t]*:(?:\*\*)?[ \t]*",
@@ -150,13 +151,30 @@ def strip_reasoning(text: str) -> str:
     while first := _FIRST_THOUGHT.match(rest):
         rest = rest[first.end() :].partition(f"</{first[1]}>")[2]
     masked = _mask_code(rest)
-    later = [match.span() for match in _THOUGHT.finditer(masked)]
+    later = _find_thoughts(masked)
     if later:
         bounds = [0, *(place for span in later for place in span), len(rest)]
         rest = "".join(rest[start:end] for start, end in zip(bounds[::2], bounds[1::2], strict=True))
     elif rest == text and "<think" not in masked and (end_of_thought := _END_OF_THINKING.search(masked)):
         rest = rest[end_of_thought.end() :]  # some templates open the thought, so that a reply begins inside it
     return rest if rest == text else rest.strip()
+
+
+def _find_thoughts(text: str) -> list[tuple[int, int]]:
+    """Return where thoughts begin and end that are not at the beginning of a text; one pass, however many there are."""
+    spans: list[tuple[int, int]] = []
+    missing: set[str] = set()
+    for opened in _LATER_THOUGHT.finditer(text):
+        end_tag = f"</{opened[1]}>"
+        if end_tag in missing or (spans and opened.start() < spans[-1][1]):
+            continue
+        end = text.find(end_tag, opened.end())
+        if end < 0:
+            missing.add(end_tag)
+            continue
+        space = _SPACE.match(text, end + len(end_tag))
+        spans.append((opened.start(), space.end() if space else end + len(end_tag)))
+    return spans
 
 
 def split_transcript(text: str) -> list[Part] | None:
