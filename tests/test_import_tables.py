@@ -268,7 +268,7 @@ def test_nested_keys_are_reached_with_dots(tmp_path: Path) -> None:
 def test_a_list_of_messages_may_be_a_context(tmp_path: Path) -> None:
     row = {"history": [{"role": "user", "content": "a"}, {"role": "bot", "content": "b"}], "response": "c"}
     (item,) = imported(
-        "jsonl", save(tmp_path / "l.json", [row]), system="x", fields={"context": "history"}
+        "jsonl", save(tmp_path / "l.json", [row]), system="x", fields={"context": "history"}, last_turn="keep"
     ).items.values()
     assert item.context == (Turn("a", "user"), Turn("b", "bot"))
 

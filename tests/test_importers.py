@@ -86,7 +86,7 @@ def test_an_unknown_importer_gets_a_suggestion(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_option_that_an_importer_does_not_take_is_refused(tmp_path: Path, name: str) -> None:
-    more = ("items", "drop", "test", ";", False, 3, "Sheet1", ("bot",), "requests.jsonl", "same", True)
+    more = ("items", "drop", "test", ";", False, 3, "Sheet1", ("bot",), "requests.jsonl", "same", True, "keep", "drop")
     given = ImportOptions("x", (("text", "y"),), "|", "r", *more)
     for field in dataclasses.fields(ImportOptions):
         if field.name in FLAGS and field.name not in importer(name).TAKES:

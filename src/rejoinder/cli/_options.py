@@ -169,6 +169,18 @@ _TABLE_OPTIONS = {
         help="What rows with the same context, system and reply are, where no column has an id or a rater: one reply "
         "(same), or replies of their own (apart).",
     ),
+    "last_turn": click.option(
+        "--last-turn",
+        type=click.Choice(["drop", "keep"]),
+        help="What to do with a bot's turn at the end of a context [drop it if it is the reply].",
+    ),
+    "markup": click.option(
+        "--markup",
+        type=click.Choice(["strip", "keep"]),
+        default="strip",
+        show_default=True,
+        help="What to do with tags of chat templates, <think> blocks, and Human: and Assistant: in a text.",
+    ),
     "bots": click.option(
         "--bot",
         "bots",
@@ -196,7 +208,7 @@ _TABLE_OPTIONS = {
 
 
 def table_options(command: Callable[..., Any], without: tuple[str, ...] = ()) -> Callable[..., Any]:
-    """Add the options that say how to read a file in another format: --system, --field, --separator, --sheet, --bot."""
+    """Add the options that say how to read a file in another format: --system, --field, --separator and the like."""
     for name, option in _TABLE_OPTIONS.items():
         command = command if name in without else option(command)
     return command

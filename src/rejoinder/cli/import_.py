@@ -58,6 +58,8 @@ def command(
     bots: tuple[str, ...],
     repeats: Literal["same", "apart"] | None,
     chain: bool,
+    markup: Literal["strip", "keep"],
+    last_turn: Literal["drop", "keep"] | None,
     rater: str | None,
     form: Literal["dialogues", "items"] | None,
     max_turns: int | None,
@@ -95,6 +97,8 @@ def command(
         bots=bots,
         repeats=repeats,
         chain=chain,
+        markup=markup,
+        last_turn=last_turn,
         companion=companion,
     )
     write(import_(name, path, options, tally), output)

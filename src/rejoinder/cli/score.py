@@ -70,6 +70,8 @@ def command(
     bots: tuple[str, ...],
     repeats: Literal["same", "apart"] | None,
     chain: bool,
+    markup: Literal["strip", "keep"],
+    last_turn: Literal["drop", "keep"] | None,
     matched: bool,
     form: str,
     report: Path | None,
@@ -103,7 +105,15 @@ def command(
 
     plan = Plan.of(metrics, empty, matched)
     options = ImportOptions(
-        system=system, fields=fields, separator=separator, sheet=sheet, bots=bots, repeats=repeats, chain=chain
+        system=system,
+        fields=fields,
+        separator=separator,
+        sheet=sheet,
+        bots=bots,
+        markup=markup,
+        last_turn=last_turn,
+        repeats=repeats,
+        chain=chain,
     )
     if processes is None and engine == "local" and _uses_gpu(plan):
         processes = 1  # several would each start CUDA and wait for the same GPU

@@ -31,6 +31,8 @@ FLAGS = {
     "companion": "--with",
     "repeats": "--repeats",
     "chain": "--chain",
+    "markup": "--markup",
+    "last_turn": "--last-turn",
 }
 _MAX_NAMES = 12
 _FIRST_FIELDS = {"context": 0, "chosen": 1, "rejected": 2, "response": 3, "system": 4, "reference": 5, "rating": 8}
@@ -78,6 +80,10 @@ class ImportOptions:
     repeats: Literal["same", "apart"] | None = None
     # Whether the rows of one conversation, each of one turn and its reply, are read as one dialogue in that order.
     chain: bool = False
+    # Whether tags of chat templates, reasoning and the names in transcripts are markup, or part of the texts.
+    markup: Literal["strip", "keep"] = "strip"
+    # What becomes of a bot's turn at the end of a context: it is another reply, or was said before the reply.
+    last_turn: Literal["drop", "keep"] | None = None
     # The system if neither the file nor ``system`` names one (no flag: for callers).
     unnamed: str | None = None
     # The file to read, if its name is not that of its path (no flag: for callers).
@@ -134,6 +140,8 @@ class ImportTally:
     unused: set[str] = dataclasses.field(default_factory=set)
     # Columns, or keys, that were used, with the field that each one holds.
     columns: dict[str, str] = dataclasses.field(default_factory=dict)
+    # What was done to texts, such as "transcripts split into turns", with how many.
+    changes: Counter[str] = dataclasses.field(default_factory=Counter)
     # What else was done to read the file, such as "rows = the list data".
     notes: list[str] = dataclasses.field(default_factory=list)
     # What a reader of the numbers must know, as sentences without a full stop.
@@ -157,7 +165,8 @@ class ImportTally:
         parts = [f"{column} -> {field}" for column, field in ordered if column != field]
         if self.unnamed is not None:
             parts.append(f"system = {self.unnamed} (not in the file)")
-        return list_names(parts + self.notes, _MAX_NAMES)
+        changes = [f"{change} ({number:,})" for change, number in self.changes.items()]
+        return list_names(parts + self.notes + changes, _MAX_NAMES)
 
     def describe_rest(self) -> list[str]:
         """Return what was not used or left out, and what a reader must know; "left out: nothing" if that is all."""
@@ -168,7 +177,7 @@ class ImportTally:
     @property
     def is_clean(self) -> bool:
         """Whether every column and row was used, and nothing has to be said about them."""
-        return not (self.unused or self.left_out or self.remarks)
+        return not (self.unused or self.left_out or self.remarks or self.changes)
 
     def add(self, record: Record) -> None:
         """Count a record that came out."""

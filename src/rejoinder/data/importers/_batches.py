@@ -7,6 +7,7 @@ from typing import Any
 
 from rejoinder.data.importers._base import ImportedRecord, ImportTally
 from rejoinder.data.importers._chats import ChatConverter, MessageList
+from rejoinder.data.importers._markup_stripper import MarkupStripper
 from rejoinder.data.importers._messages import Message, id_of
 from rejoinder.data.importers._tools import join_tool_calls
 from rejoinder.data.schema import Place
@@ -30,12 +31,13 @@ def convert_request(
     name: str,
     messages: Iterable[Any],
     place: Place,
-    tally: ImportTally,
+    stripper: MarkupStripper,
     references: tuple[Reference, ...] = (),
 ) -> Iterator[ImportedRecord]:
     """Yield the item of a request; its messages are the context."""
-    said = MessageList(place)
+    tally, said = stripper.tally, MessageList(place)
     said.read(messages)
+    said.strip(stripper)
     tally.left_out.update(said.left_out)
     turns = tuple(Turn(m.text, m.role) for m in said.messages if m is not None and m.role != "system")
     if not turns:
@@ -54,7 +56,8 @@ def convert_result(
     name: str, replies: Iterable[Message], model: str | None, place: Place, converter: ChatConverter, tally: ImportTally
 ) -> Iterator[ImportedRecord]:
     """Yield the responses of a result, one for each reply, and their ratings."""
-    responses = [converter.respond(name, converter.system_of(r.model or model, place), r.text, {}) for r in replies]
+    spoken = [(reply, text) for reply in replies if (text := converter.stripper.reply(reply.text))]
+    responses = [converter.respond(name, converter.system_of(r.model or model, place), text, {}) for r, text in spoken]
     if not responses:
         tally.left_out[_NO_REPLY] += 1
     for response in responses:

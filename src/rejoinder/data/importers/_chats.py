@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -10,17 +11,21 @@ from typing import Any
 from rejoinder.data.importers._base import File, ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._columns import suggest_import
 from rejoinder.data.importers._ids import IdAssigner, ResponsePlacer, content_digest
-from rejoinder.data.importers._messages import Message, parse_message
+from rejoinder.data.importers._last_turn import EQUAL_TO_REPLY, OTHER_REPLIES, repeats_reply
+from rejoinder.data.importers._markup_stripper import MarkupStripper
+from rejoinder.data.importers._messages import EMPTY_MESSAGES, TOOL_MESSAGES, Message, parse_message
 from rejoinder.data.importers._ratings import USER, LogRating
 from rejoinder.data.importers._tools import ToolEvent, join_tool_calls, list_tool_events
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError
 from rejoinder.types import Item, Rating, Reference, Response, Turn
 
-TAKES = frozenset({"system", "rater", "max_turns"})
+TAKES = frozenset({"system", "rater", "max_turns", "last_turn", "markup"})
 OPENING_MESSAGES = "assistant messages that open a conversation"
 REPEATED_RESPONSES = "replies that were read already"
 NO_TURNS = "conversations without a turn"
+AGENTS = "messages of human agents = context, not replies"
+ONLY_AGENTS = "conversations with human agents but no bot"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,6 +88,16 @@ class MessageList:
         first = replies[0]._replace(place=self._here, others=tuple(replies[1:])) if replies else None
         self.messages.append(first)
 
+    def strip(self, stripper: MarkupStripper) -> None:
+        """Strip the markup of the messages; one that holds several turns becomes several messages."""
+        stripped = [_strip_message(message, stripper, self.left_out) for message in self.messages]
+        places = list(itertools.accumulate((len(parts) for parts in stripped), initial=0))
+        self.messages = [message for parts in stripped for message in parts]
+        self.left_out_before = [
+            counts for counts, parts in zip(self.left_out_before, stripped, strict=True) for _ in parts
+        ]
+        self.tools = [(places[number], event) for number, event in self.tools]
+
     def conversation(self, file: File, log_id: str | None, *, is_exchange: bool = False, **more: Any) -> Conversation:
         """Return the conversation; ``is_exchange``: its id is that of one call, so it has one reply."""
         numbered = f"{file.stem}-{self._place.line}"
@@ -102,12 +117,55 @@ class MessageList:
         )
 
 
+def _strip_log(log: Conversation, stripper: MarkupStripper) -> Conversation:
+    """Return a log without markup in its messages."""
+    said = MessageList(log.place)
+    said.messages, said.left_out_before, said.tools = list(log.messages), list(log.left_out_before), list(log.tools)
+    said.left_out = log.left_out.copy()
+    said.strip(stripper)
+    return dataclasses.replace(
+        log,
+        messages=tuple(said.messages),
+        left_out=said.left_out,
+        left_out_before=tuple(said.left_out_before),
+        tools=tuple(said.tools),
+    )
+
+
+def _strip_message(message: Message | None, stripper: MarkupStripper, left_out: Counter[str]) -> list[Message | None]:
+    """Return the messages that one message holds; None for one of which nothing is left."""
+    if message is None:
+        return [None]
+    stripped: list[Message] = []
+    if message.role == "assistant":
+        replies = [
+            one._replace(text=text, others=())
+            for one in (message, *message.others)
+            if (text := stripper.reply(one.text))
+        ]
+        stripped = [replies[0]._replace(others=tuple(replies[1:]), place=message.place)] if replies else []
+    elif message.role == "system":
+        stripped = [message._replace(text=text)] if (text := stripper.prompt(message.text)) else []
+    else:
+        for turn in stripper.turns([{"speaker": message.role, "text": message.text}]):
+            role = turn.get("speaker", message.role)
+            if role == "tool":
+                left_out[TOOL_MESSAGES] += 1
+            else:  # an answer in a user's message is part of the prompt
+                is_context = message.is_context or role == "assistant"
+                stripped.append(message._replace(role=role, text=turn["text"], is_context=is_context))
+    if not stripped:
+        left_out[EMPTY_MESSAGES[message.role]] += 1
+    return [*stripped] or [None]
+
+
 class ChatConverter:
     """Turns conversations into records, and remembers the ids, replies and system prompts so far."""
 
     def __init__(self, options: ImportOptions, tally: ImportTally) -> None:
         self._options = options
         self._tally = tally
+        self.stripper = MarkupStripper(options, tally)
         self._dialogues, self._items = IdAssigner(), IdAssigner()
         self._replies = ResponsePlacer()
         self._prompts: dict[str, bytes] = {}
@@ -116,9 +174,17 @@ class ChatConverter:
 
     def records(self, log: Conversation) -> Iterator[ImportedRecord]:
         """Yield each reply as a response to an item whose context is the messages before it, then its ratings."""
+        log = _strip_log(log, self.stripper)
         self._tally.left_out.update(log.left_out)
         messages = [(n, m) for n, m in enumerate(log.messages) if m is not None and m.role != "system"]
+        if log.is_exchange:
+            messages = self._drop_repeated_reply(messages)
         turns = tuple(Turn(m.text, m.role) for _, m in messages)
+        if agents := sum(message.role == "agent" for _, message in messages):
+            if not any(message.role == "assistant" for _, message in messages):
+                self._tally.left_out[ONLY_AGENTS] += 1
+                return
+            self._tally.changes[AGENTS] += agents
         if not turns:
             self._tally.left_out[NO_TURNS] += 1
             return
@@ -135,6 +201,18 @@ class ChatConverter:
                 if isinstance(record, Response):
                     responses.append(record.id)
         yield from self._rate_conversation(log, responses, dialogue)
+
+    def _drop_repeated_reply(self, messages: list[tuple[int, Message]]) -> list[tuple[int, Message]]:
+        """Return the messages of a call without the reply among those that were sent, as its last one."""
+        first = next((n for n, (_, m) in enumerate(messages) if m.role == "assistant" and not m.is_context), 0)
+        if first == 0:
+            return messages
+        reply, before = messages[first][1], messages[first - 1][1]
+        replies = [one.text for one in (reply, *reply.others)]
+        if before.role != "assistant" or not repeats_reply(before.text, replies, self._options):
+            return messages
+        self._tally.left_out[EQUAL_TO_REPLY if self._options.last_turn is None else OTHER_REPLIES] += 1
+        return messages[: first - 1] + messages[first:]
 
     def _rate_conversation(
         self, log: Conversation, responses: list[str], dialogue: str | None

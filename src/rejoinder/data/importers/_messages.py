@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from rejoinder.data.importers._authors import EVENTS, find_author
 from rejoinder.data.importers._ratings import LogRating, find_ratings, is_rating_key
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief, nearest
@@ -37,6 +38,7 @@ EMPTY_MESSAGES = {
     "assistant": "empty assistant messages",
     "user": "empty user messages",
     "system": "empty system messages",
+    "agent": "empty messages of human agents",
 }
 _MESSAGE_KEYS = frozenset(
     "role from content value refusal model type tool_calls function_call weight parts id status".split()
@@ -50,7 +52,7 @@ _CALLS = frozenset({"tool_use", "server_tool_use", "tool_call", "function_call"}
 
 
 class Message(NamedTuple):
-    """A message with text: its role is user, assistant or system."""
+    """A message with text: its role is user, assistant, system or agent (a person who answers beside a bot)."""
 
     role: str
     text: str
@@ -77,6 +79,9 @@ def parse_message(value: Any, place: Place, number: int, left_out: Counter[str])
         left_out[OTHER_ENTRIES] += 1
         return None
     role = _parse_role(value, where)
+    if role == "event":
+        left_out[EVENTS] += 1
+        return None
     types = _part_types(value)
     if role == "tool" or (types and types <= _TOOL_RESULTS):
         left_out[TOOL_MESSAGES] += 1
@@ -129,6 +134,10 @@ def _parse_role(message: Mapping[str, Any], where: str) -> str:
     if role is None:
         keys = ", ".join(sorted(message)) or "none"
         raise InputError(f"{where}: has no 'role' (found keys: {brief(keys, 120)})")
+    # The roles of help desks: a bot, a customer, a human agent, an event.
+    author = find_author(role) if isinstance(role, str) and role.lower() not in ROLES else None
+    if author is not None:
+        return {"bot": "assistant", "customer": "user"}.get(author, author)
     if not isinstance(role, str) or role.lower() not in ROLES:
         raise InputError(f"{where}: unknown role {brief(role)}; {nearest(str(role).lower()[:60], ROLES)}")
     return ROLES[role.lower()]

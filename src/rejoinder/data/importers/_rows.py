@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from rejoinder.data.importers._authors import EVENTS, find_author, is_event_text
 from rejoinder.data.importers._base import ImportTally
 from rejoinder.data.importers._columns import Layout
+from rejoinder.data.importers._markup_stripper import MarkupStripper
 from rejoinder.data.importers._rating_cells import RatingColumn
 from rejoinder.data.schema import KEYS, Place
 from rejoinder.errors import InputError, brief
@@ -146,7 +148,20 @@ def _parse_turn(value: Any, column: str, place: Place) -> dict[str, str] | None:
 
 def is_prompt(turn: Mapping[str, str]) -> bool:
     """Whether a turn is an instruction to the system and not part of the dialogue."""
-    return turn.get("speaker") in ("system", "developer")
+    return turn.get("speaker", "").lower() in ("system", "developer")
+
+
+def drop_events(turns: list[dict[str, str]], tally: ImportTally) -> list[dict[str, str]]:
+    """Return turns without those that only say what happened; they are counted."""
+    spoken = [turn for turn in turns if not _is_event(turn)]
+    if len(spoken) < len(turns):
+        tally.left_out[EVENTS] += len(turns) - len(spoken)
+    return spoken
+
+
+def _is_event(turn: Mapping[str, str]) -> bool:
+    is_event = "speaker" in turn and find_author(turn["speaker"]) == "event"
+    return is_event and (not is_prompt(turn) or is_event_text(turn["text"]))
 
 
 def _type_name(value: Any) -> str:
@@ -176,6 +191,9 @@ class ForeignRow:
     place: Place
     separator: str | None
     tally: ImportTally
+    stripper: MarkupStripper
+    # Cells that were parsed already: their markup is counted once.
+    parsed: dict[tuple[str, str], Any] = dataclasses.field(default_factory=dict)
 
     def text(self, column: str) -> str | None:
         """Return a cell as text, or None if it is blank."""
@@ -184,6 +202,12 @@ class ForeignRow:
     def has(self, field: str) -> bool:
         """Whether a column holds the field."""
         return field in self.layout.single
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the row is a record of our schema, whose texts are what they are."""
+        kind = look_up(self.values, self.layout.single["kind"]) if self.has("kind") else None
+        return isinstance(kind, str) and kind in KEYS
 
     def name(self, field: str) -> str:
         """Return an id, or another field that must not be blank."""
@@ -194,8 +218,28 @@ class ForeignRow:
         return text
 
     def turns(self, column: str) -> list[dict[str, str]]:
-        """Return the turns in a column."""
-        return parse_turns(look_up(self.values, column), column, self.place, self.separator)
+        """Return the turns in a column, without markup."""
+        key = ("turns", column)
+        if key not in self.parsed:
+            turns = parse_turns(look_up(self.values, column), column, self.place, self.separator)
+            replies = (text for _, holder in self.layout.replies if (text := self.text(holder)))
+            stripped = turns if self.is_own else drop_events(self.stripper.turns(turns, replies), self.tally)
+            self.parsed[key] = stripped
+            # Whether the speakers stood in the text, as in a transcript.
+            self.parsed["in text", column] = "speaker" in {key for turn in stripped for key in turn} - {
+                key for turn in turns for key in turn
+            }
+        return self.parsed[key]  # type: ignore[no-any-return]
+
+    def reply(self, column: str) -> str | None:
+        """Return a reply without markup, or None if nothing is left."""
+        key = ("reply", column)
+        if key not in self.parsed:
+            text = self.text(column)
+            context = [turn for name in self.layout.context for turn in self.turns(name)] if text else []
+            in_transcript = bool(context) and all(self.parsed["in text", name] for name in self.layout.context)
+            self.parsed[key] = text and (self.stripper.reply(text, context, in_transcript) or None)
+        return self.parsed[key]  # type: ignore[no-any-return]
 
     def context(self) -> list[dict[str, str]]:
         """Return the turns of all context columns, in the order in which the columns were named."""
@@ -207,10 +251,8 @@ class ForeignRow:
 
     def prompt(self) -> str:
         """Return the system prompt among the messages of a context."""
-        lists = [c for c in self.layout.context if not isinstance(text := self.values.get(c), str) or text[:1] == "["]
-        if not lists:
-            return ""
-        return "\n".join(turn["text"] for column in lists for turn in self.turns(column) if is_prompt(turn))
+        turns = [turn for column in self.layout.context for turn in self.turns(column)]
+        return "\n".join(turn["text"] for turn in turns if is_prompt(turn))
 
     def reply_meta(self) -> dict[str, Any]:
         """Return what judges may see of a reply: the documents it is based on, and the system prompt."""
@@ -220,7 +262,7 @@ class ForeignRow:
             documents = parse_list(value) if isinstance(value, str) else value if isinstance(value, list) else None
             meta |= {"documents": documents} if documents else {}
         if self.has("system_prompt") and (prompt := self.text(self.layout.single["system_prompt"])):
-            meta["system_prompt"] = prompt
+            meta["system_prompt"] = self.stripper.prompt(prompt)
         return meta
 
     def references(self) -> list[Any]:
@@ -235,7 +277,9 @@ class ForeignRow:
             texts = parse_texts(values, column, self.place)
             if len(texts) < len(values):
                 self.tally.left_out["empty references"] += len(values) - len(texts)
-            all_references += texts
+            all_references += (
+                texts if self.is_own else [plain for text in texts if (plain := self.stripper.reply(text))]
+            )
         return all_references
 
     def ratings(self, system: str | None, columns: dict[str, RatingColumn]) -> Iterator[RatingValues]:

@@ -13,6 +13,8 @@ from rejoinder.data.importers._base import ImportedRecord, ImportOptions, Import
 from rejoinder.data.importers._columns import Columns, Layout, has_column, nearest_column, suggest_import, suggest_score
 from rejoinder.data.importers._conversations import Conversations
 from rejoinder.data.importers._ids import IdAssigner, ResponsePlacer, content_digest
+from rejoinder.data.importers._last_turn import RowAnswers, drop_last_turn
+from rejoinder.data.importers._markup_stripper import MarkupStripper
 from rejoinder.data.importers._repeats import REPEATED_ROWS, RatingCollector, RepeatedReplies
 from rejoinder.data.importers._rows import ForeignRow
 from rejoinder.data.schema import Place, from_object
@@ -105,7 +107,9 @@ def _make_item(item: dict[str, Any], place: Place) -> Record:
     )
 
 
-TAKES = frozenset({"system", "fields", "separator", "rater", "empty", "max_turns", "repeats", "chain"})
+TAKES = frozenset(
+    {"system", "fields", "separator", "rater", "empty", "max_turns", "repeats", "chain", "last_turn", "markup"}
+)
 _KIND_WORDS = {"flat": "replies"}
 _MAX_LAYOUTS = 1000
 _LONGEST_SYSTEM = 120
@@ -117,6 +121,7 @@ class RowConverter:
     def __init__(self, options: ImportOptions, tally: ImportTally) -> None:
         self._options = options
         self._tally = tally
+        self._stripper = MarkupStripper(options, tally)
         self._columns = Columns(options.fields)
         self._separator = options.separator and options.separator.replace("\\n", "\n").replace("\\t", "\t")
         self._layouts: dict[tuple[Any, ...], Layout] = {}
@@ -166,13 +171,15 @@ class RowConverter:
         """Yield the records of one row."""
         if self._tally.rows is not None:
             self._tally.rows.setdefault(place.line, RowReplies([], {}))
-        row = ForeignRow(values, self._layout(values, place), place, self._separator, self._tally)
+        row = ForeignRow(values, self._layout(values, place), place, self._separator, self._tally, self._stripper)
         if row.layout.kind == "flat":
             for record in self._flat(row):
                 yield ImportedRecord(record, place)
             return
         fields = row.object()
         if row.layout.kind == "item":
+            if row.layout.context and not row.is_own:
+                fields["context"] = self._context(row, fields["context"], fields.get("references", []))
             if fields.get("id") is None and row.has("item"):
                 fields["id"] = row.name("item")
             fields["id"], new = self._items.place(fields, place)
@@ -209,7 +216,7 @@ class RowConverter:
         own = self._item(row)
         has_name = "id" in own
         for system, column in row.layout.replies:
-            text = row.text(column)
+            text = row.reply(column)
             if text is None and self._options.empty == "drop":
                 self._tally.left_out["empty replies"] += 1
                 continue
@@ -238,7 +245,8 @@ class RowConverter:
     def _item(self, row: ForeignRow) -> dict[str, Any]:
         item: dict[str, Any] = {"kind": "item"}
         if row.layout.context:
-            item |= {"context": row.context(), "references": row.references()}
+            references = row.references()
+            item |= {"context": self._context(row, row.context(), references), "references": references}
         elif row.layout.references and not row.has("item"):
             item |= {"context": [], "references": row.references()}
         if row.has("item") or row.has("id"):
@@ -251,6 +259,16 @@ class RowConverter:
         if row.has("future"):
             item["future"] = row.turns(row.layout.single["future"])
         return item
+
+    def _context(self, row: ForeignRow, context: list[dict[str, str]], references: list[Any]) -> list[dict[str, str]]:
+        """Return the context without a last turn that is the reply."""
+        replies = [(system, text) for system, column in row.layout.replies if (text := row.reply(column))]
+        systems = {system for system, _ in replies if system}
+        if row.has("system") and (name := row.text(row.layout.single["system"])):
+            systems.add(name)
+        texts = [reference for reference in references if isinstance(reference, str)]
+        answers = RowAnswers([text for _, text in replies], texts, systems)
+        return drop_last_turn(context, answers, self._options, self._tally, row.place)
 
     def _system(self, row: ForeignRow) -> str:
         if self._options.system is not None:

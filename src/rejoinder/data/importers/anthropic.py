@@ -112,7 +112,7 @@ def _read_batch(
     name = custom_id(value, place)
     params, result = value.get("params"), value.get("result")
     if isinstance(params, dict):
-        yield from convert_request(name, _list_messages(params, place), place, tally)
+        yield from convert_request(name, _list_messages(params, place), place, converter.stripper)
     if not isinstance(result, dict):
         if not isinstance(params, dict):
             raise InputError(f"{place}: has neither 'params' nor 'result'; is it a batch of Anthropic's?")

@@ -12,6 +12,7 @@ from rejoinder.data.importers._base import File, ImportedRecord, ImportOptions, 
 from rejoinder.data.importers._batches import convert_request
 from rejoinder.data.importers._chats import ChatConverter
 from rejoinder.data.importers._files import files
+from rejoinder.data.importers._markup_stripper import MarkupStripper
 from rejoinder.data.importers._messages import id_of, name_of
 from rejoinder.data.importers._payloads import find_prompt, find_replies
 from rejoinder.data.importers._ratings import NOT_NUMBERS, LogRating, parse_ratings, parse_value
@@ -48,15 +49,16 @@ def recognise(sample: Sample) -> bool:
 def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[ImportedRecord]:
     """Yield each run as an item and a response; an example of a dataset as an item with references."""
     runs: list[tuple[dict[str, Any], Place, File]] = []
+    converter = ChatConverter(options, tally)
     for file in [options.file] if options.file else files(path, ENDINGS, tally):
         for place, entry in read_rows(file):
             for row in _flatten(entry):
                 if _RUN_MARKS & row.keys():
                     runs.append((row, place, file))
                 else:
-                    yield from _convert_example(row, place, file, tally)
+                    yield from _convert_example(row, place, file, converter.stripper)
     exchanges = [_exchange(*run, tally.left_out) for run in _choose_runs(runs, tally.left_out)]
-    yield from convert_exchanges(exchanges, ChatConverter(options, tally), tally)
+    yield from convert_exchanges(exchanges, converter, tally)
 
 
 def _flatten(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -69,13 +71,15 @@ def _flatten(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield fold_keys(run)
 
 
-def _convert_example(row: dict[str, Any], place: Place, file: File, tally: ImportTally) -> Iterator[ImportedRecord]:
+def _convert_example(
+    row: dict[str, Any], place: Place, file: File, stripper: MarkupStripper
+) -> Iterator[ImportedRecord]:
     name = id_of(row.get("id")) or f"{file.stem}-{place.line}"
     prompt = find_prompt(row.get("inputs"))
     if not prompt:
-        tally.left_out[NO_PROMPT] += 1
+        stripper.tally.left_out[NO_PROMPT] += 1
         return
-    for record, where in convert_request(name, prompt, place, tally, _references(row.get("outputs"))):
+    for record, where in convert_request(name, prompt, place, stripper, _references(row.get("outputs"))):
         yield ImportedRecord(record, where)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -10,21 +9,28 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rejoinder.data.detection import Sample
+from rejoinder.data.importers._authors import EVENT_TYPES, EVENTS, NOTE_TYPES, Author, find_author, is_event_text
 from rejoinder.data.importers._base import File, ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._columns import fold_name, holds_replies, suggest_import, suggest_score
 from rejoinder.data.importers._containers import ENDINGS, read_rows
 from rejoinder.data.importers._files import files
 from rejoinder.data.importers._html import holds_html, strip_html
+from rejoinder.data.importers._markup_stripper import MarkupStripper
+from rejoinder.data.importers._messages import ROLES
 from rejoinder.data.importers._rows import look_up, parse_text
 from rejoinder.data.importers._times import sort_keys
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, SpecError, brief, nearest
+from rejoinder.table import list_names
 from rejoinder.types import Item, Response, Turn
 
 SUMMARY = "one message per row: conversation, author, text, time (help desks, SQL; CSV, JSON, Parquet, spreadsheets)"
-TAKES = frozenset({"system", "fields", "max_turns", "sheet", "bots"})
+TAKES = frozenset({"system", "fields", "max_turns", "sheet", "bots", "markup"})
 OPENING_MESSAGES = "messages of the bot that open a conversation"
 EMPTY_MESSAGES = "messages without text"
+NOTES = "internal notes"
+PROMPTS = "system messages taken as the system prompt"
+_MOST_ROLES = 4  # that a note names
 _NAMES = {
     "dialogue": (
         "conversation_id", "conversation", "thread_id", "thread", "ticket_id", "ticket", "chat_id", "session_id",
@@ -44,9 +50,9 @@ _NAMES = {
         "message_index",
     ),
     "system": ("model", "system", "version"),
+    "type": ("type", "message_type", "event_type", "part_type", "entry_type"),
 }  # fmt: skip
 _ALIASES = {fold_name(alias): field for field, aliases in _NAMES.items() for alias in aliases}
-_BOT_WORDS = frozenset("bot chatbot assistant agent ai gpt chatgpt claude gemini llm model virtualagent".split())
 
 
 class _Message(NamedTuple):
@@ -59,6 +65,16 @@ class _Message(NamedTuple):
     text: str
     time: Any
     system: str | None
+    # The column of types says that it is an event.
+    is_event: bool = False
+
+    @property
+    def author(self) -> Author | None:
+        """Who wrote it, by the role; a name may say that an agent is a bot."""
+        if self.is_event:
+            return "event"
+        author = find_author(self.role)
+        return "bot" if author in ("agent", None) and find_author(self.speaker) == "bot" else author
 
 
 def recognise(sample: Sample) -> bool:
@@ -71,14 +87,16 @@ def recognise(sample: Sample) -> bool:
 def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[ImportedRecord]:
     """Yield each message of a bot as a response to an item whose context is the messages before it."""
     named = _check_fields(options.fields)
+    stripper = MarkupStripper(options, tally)
     for file in [options.file] if options.file else files(path, ENDINGS, tally):
         messages = _read_messages(file, named, options, tally)
-        bots = _find_bots(messages, options.bots, Place(file.name, 1))
+        bots = _find_bots(messages, options.bots, Place(file.name, 1), tally)
+        messages = [message for message in messages if _is_turn(message, bots, tally)]
         conversations: dict[str, list[_Message]] = {}
         for message, _ in sorted(zip(messages, sort_keys(messages), strict=True), key=lambda pair: pair[1]):
             conversations.setdefault(message.dialogue, []).append(message)
         for conversation in conversations.values():
-            yield from _convert_conversation(conversation, bots, options, tally)
+            yield from _convert_conversation(conversation, bots, options, stripper)
 
 
 def _read_messages(file: File, named: Mapping[str, str], options: ImportOptions, tally: ImportTally) -> list[_Message]:
@@ -97,11 +115,15 @@ def _read_messages(file: File, named: Mapping[str, str], options: ImportOptions,
             for field, column in columns.items()
             if field != "time"
         }
-        dialogue, speaker = texts.get("dialogue"), texts.get("speaker")
+        dialogue, kind = texts.get("dialogue"), fold_name(texts.get("type") or "")
+        speaker = texts.get("speaker") or texts.get("role") or ("system" if kind in EVENT_TYPES else None)
         if dialogue is None or speaker is None:
             field = "dialogue" if dialogue is None else "speaker"
             column = columns.get(field, field)
             raise InputError(f"{place}: {column!r} is empty; fill it or remove the row")
+        if kind in NOTE_TYPES:
+            tally.left_out[NOTES] += 1
+            continue
         text = texts.get("text")
         plain = strip_html(text) if text is not None and holds_html(columns["text"]) else None
         if plain is not None:
@@ -111,8 +133,10 @@ def _read_messages(file: File, named: Mapping[str, str], options: ImportOptions,
             tally.left_out[EMPTY_MESSAGES] += 1
             continue
         time = look_up(row, columns["time"]) if "time" in columns else None
-        role = texts.get("role") or speaker
-        messages.append(_Message(place, dialogue, role, speaker, text.strip("\r\n"), time, texts.get("system")))
+        kind_of_author = texts.get("type") if find_author(texts.get("type") or "") not in (None, "event") else None
+        role, text = texts.get("role") or kind_of_author or speaker, text.strip("\r\n")
+        is_event = kind in EVENT_TYPES
+        messages.append(_Message(place, dialogue, role, speaker, text, time, texts.get("system"), is_event))
     tally.notes += [f"HTML tags removed from {number:,} texts of {column}" for column, number in html.items()]
     return messages
 
@@ -152,27 +176,50 @@ def _check_columns(columns: Mapping[str, str], row: Mapping[str, Any], place: Pl
             raise InputError(f"{place}: has no column {column!r}; {nearest(column, row)}")
 
 
-def _find_bots(messages: list[_Message], named: tuple[str, ...], place: Place) -> frozenset[str]:
-    """Return the authors, or roles, whose messages are replies: as the user says, or by their names."""
+def _find_bots(
+    messages: list[_Message], named: tuple[str, ...], place: Place, tally: ImportTally
+) -> frozenset[tuple[str, str]]:
+    """Return the roles and names whose messages are replies: as the user says, or those of bots, else of agents."""
     authors = dict.fromkeys(name for message in messages for name in (message.role, message.speaker))
     if named:
         wanted = {name.casefold() for name in named}
         missing = sorted(wanted - {author.casefold() for author in authors})
         if missing:
             raise InputError(f"{place.file}: has no author {missing[0]!r}; {nearest(missing[0], authors)}")
-        return frozenset(author for author in authors if author.casefold() in wanted)
-    roles = {message.role for message in messages}
-    # A role says it for certain; a name may be that of a person.
-    bots = frozenset(role for role in roles if _is_bot(role)) or frozenset(name for name in authors if _is_bot(name))
-    if messages and (not bots or bots >= roles):
-        answers = Counter(later.speaker for later, _ in _pairs_in_order(messages))
+        return frozenset(_key(m) for m in messages if {m.role.casefold(), m.speaker.casefold()} & wanted)
+    spoken = [message for message in messages if message.author != "event"]
+    agents = [message for message in spoken if message.author == "agent" and not is_event_text(message.text)]
+    bots = [message for message in spoken if message.author == "bot"]
+    replies = bots or agents
+    if spoken and (not replies or len(replies) == len(spoken)):
+        answers = Counter(later.speaker for later, _ in _pairs_in_order(spoken))
         option = f"--bot {shlex.quote(answers.most_common(1)[0][0] if answers else next(iter(authors)))}"
-        which = "no author is a bot by its name" if not bots else "every author is a bot by its name"
+        which = "no author is a bot by its name" if not replies else "every author is a bot by its name"
         raise InputError(
             f"{place.file}: {which} (found: {brief(', '.join(authors), 120)}); say which one is, for example: "
             f"{suggest_score(place, option)}"
         )
-    return bots
+    names = list_names(list(dict.fromkeys(message.role for message in agents)), _MOST_ROLES)
+    if agents and bots:
+        tally.changes[f"messages of human agents ({names}) = context, not replies"] += len(agents)
+    elif agents:
+        tally.notes.append(f"no author is a bot, so the replies are those of the human agents ({names})")
+    return frozenset(map(_key, replies))
+
+
+def _key(message: _Message) -> tuple[str, str]:
+    return message.role, message.speaker
+
+
+def _is_turn(message: _Message, bots: frozenset[tuple[str, str]], tally: ImportTally) -> bool:
+    """Whether a message is a turn, or may be a system prompt; an event is counted."""
+    is_event = message.is_event or (message.author in ("event", "agent") and is_event_text(message.text))
+    if not is_event and message.author == "event" and _key(message) not in bots:
+        # In logs of language models, "system" is who wrote the prompt.
+        is_event = fold_name(message.role) not in ("system", "developer")
+    if is_event:
+        tally.left_out[EVENTS] += 1
+    return not is_event
 
 
 def _pairs_in_order(messages: list[_Message]) -> Iterator[tuple[_Message, _Message]]:
@@ -185,24 +232,50 @@ def _pairs_in_order(messages: list[_Message]) -> Iterator[tuple[_Message, _Messa
         last[message.dialogue] = message
 
 
-def _is_bot(author: str) -> bool:
-    words = re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", author).lower())
-    return any(word in _BOT_WORDS or word.endswith("bot") for word in words)
+def _split_prompt(
+    messages: list[_Message], bots: frozenset[tuple[str, str]], tally: ImportTally
+) -> tuple[str, list[_Message]]:
+    """Return the system prompt and the turns; messages of the system are events where no language model replied."""
+    is_system = [message.author == "event" and _key(message) not in bots for message in messages]
+    first = is_system.index(False) if False in is_system else len(messages)
+    has_model = any(ROLES.get(message.role.lower()) == "assistant" and message.role != "bot" for message in messages)
+    prompts = messages[:first] if has_model else []
+    turns = [message for message, is_left_out in zip(messages, is_system, strict=True) if not is_left_out]
+    events = len(messages) - len(turns) - len(prompts)
+    if prompts:
+        tally.changes[PROMPTS] += len(prompts)
+    if events:
+        tally.left_out[EVENTS] += events
+    return "\n".join(message.text for message in prompts), turns
 
 
 def _convert_conversation(
-    messages: list[_Message], bots: frozenset[str], options: ImportOptions, tally: ImportTally
+    entries: list[_Message], bots: frozenset[tuple[str, str]], options: ImportOptions, stripper: MarkupStripper
 ) -> Iterator[ImportedRecord]:
+    prompt, messages = _split_prompt(entries, bots, stripper.tally)
+    messages = list(_strip_messages(messages, bots, stripper))
+    meta = {"system_prompt": stripper.prompt(prompt)} if prompt else {}
     turns = tuple(Turn(message.text, message.speaker) for message in messages)
     for position, message in enumerate(messages):
-        if message.role not in bots and message.speaker not in bots:
+        if _key(message) not in bots:
             continue
         if position == 0:
-            tally.left_out[OPENING_MESSAGES] += 1
+            stripper.tally.left_out[OPENING_MESSAGES] += 1
             continue
-        item = Item(
-            f"{message.dialogue}/{position}", turns[:position], future=turns[position + 1 :], dialogue=message.dialogue
-        )
+        name, future = f"{message.dialogue}/{position}", turns[position + 1 :]
+        item = Item(name, turns[:position], future=future, dialogue=message.dialogue, meta=meta)
         system = options.system or message.system or message.speaker
         yield ImportedRecord(item, message.place)
         yield ImportedRecord(Response(f"{item.id}/{system}", item.id, system, message.text), message.place)
+
+
+def _strip_messages(
+    messages: list[_Message], bots: frozenset[tuple[str, str]], stripper: MarkupStripper
+) -> Iterator[_Message]:
+    """Yield the messages without the markup of bots; one of which nothing is left is counted."""
+    for message in messages:
+        text = stripper.reply(message.text) if _key(message) in bots else message.text
+        if text:
+            yield message._replace(text=text)
+        else:
+            stripper.tally.left_out[EMPTY_MESSAGES] += 1

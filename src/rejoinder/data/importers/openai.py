@@ -75,6 +75,7 @@ def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[Imp
             else:
                 log = _parse_log(value, place, file)
                 known = _LOG_KEYS | _SETTINGS if {"choices", "output"} & value.keys() else _LOG_KEYS
+                known = known if {"messages", "conversations", "input"} & value.keys() else known | {"prompt"}
                 count_unread(value, known, _find_messages(value), tally.left_out)
                 yield from converter.records(log)
 
@@ -189,7 +190,7 @@ def _read_batch(
     body = value.get("body")
     if isinstance(body, dict):
         messages = _list_messages(body, place, ("instructions", "input"))
-        yield from convert_request(name, messages, place, tally)
+        yield from convert_request(name, messages, place, converter.stripper)
         return
     answer = value.get("response")
     answer = _body(answer) if isinstance(answer, dict) else {}

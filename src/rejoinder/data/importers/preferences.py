@@ -13,13 +13,14 @@ from rejoinder.data.importers._columns import find_aliases, fold_name, suggest_s
 from rejoinder.data.importers._containers import ENDINGS, read_rows
 from rejoinder.data.importers._files import files
 from rejoinder.data.importers._ids import IdAssigner, content_digest
+from rejoinder.data.importers._markup_stripper import MarkupStripper
 from rejoinder.data.importers._rows import is_prompt, parse_text, parse_turns
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, SpecError, brief, nearest
 from rejoinder.types import Item, Preference, Response, Turn
 
 SUMMARY = "pairs of replies of which one was preferred: prompt, chosen, rejected (CSV, JSON, Parquet, spreadsheets)"
-TAKES = frozenset({"fields", "separator", "rater", "max_turns", "sheet"})
+TAKES = frozenset({"fields", "separator", "rater", "max_turns", "sheet", "markup"})
 EQUAL_REPLIES = "pairs of two equal replies"
 REPEATED_ROWS = "rows that repeat another"
 EMPTY_REPLIES = "pairs with an empty reply"
@@ -52,13 +53,14 @@ def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[Imp
     """Yield an item for each row, its two replies as responses of two systems, and the preference."""
     named = _check_fields(options.fields)
     ids = IdAssigner()
+    stripper = MarkupStripper(options, tally)
     for file in [options.file] if options.file else files(path, ENDINGS, tally):
         for place, row in read_rows(file, options):
             columns = {field: name for field, name in {**_find_columns(row), **named}.items() if name}
             _check_columns(columns, row, place)
             tally.note_columns({column: field for field, column in columns.items()})
             tally.unused.update(set(row) - set(columns.values()))
-            for record in _convert_row(row, columns, place, options, tally, ids):
+            for record in _convert_row(row, columns, place, options, stripper, ids):
                 yield ImportedRecord(record, place)
 
 
@@ -102,13 +104,14 @@ def _convert_row(
     columns: Mapping[str, str],
     place: Place,
     options: ImportOptions,
-    tally: ImportTally,
+    stripper: MarkupStripper,
     ids: IdAssigner,
 ) -> Iterator[Item | Response | Preference]:
     def cell(field: str) -> str | None:
         return parse_text(row.get(columns[field]), columns[field], place) if field in columns else None
 
-    pair = _parse_pair(row, columns, place, options.separator)
+    tally = stripper.tally
+    pair = _parse_pair(row, columns, place, options.separator, stripper)
     if not pair.chosen or not pair.rejected:
         tally.left_out[EMPTY_REPLIES] += 1
         return
@@ -136,13 +139,17 @@ def _convert_row(
     yield Preference(name, chosen.id, rejected.id, cell("rater") or options.rater or "user", "first")
 
 
-def _parse_pair(row: Mapping[str, Any], columns: Mapping[str, str], place: Place, separator: str | None) -> _Pair:
+def _parse_pair(
+    row: Mapping[str, Any], columns: Mapping[str, str], place: Place, separator: str | None, stripper: MarkupStripper
+) -> _Pair:
     context = (
         parse_turns(row.get(columns["context"]), columns["context"], place, separator) if "context" in columns else []
     )
     (before, chosen), (other, rejected) = (
         _parse_reply(row.get(columns[field]), columns[field], place) for field in ("chosen", "rejected")
     )
+    context, before, other = (stripper.turns(turns) for turns in (context, before, other))
+    chosen, rejected = (stripper.reply(text) if text else text for text in (chosen, rejected))
     if before != other:
         raise InputError(
             f"{place}: the chosen and the rejected conversation differ before their last message; "

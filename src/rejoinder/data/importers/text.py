@@ -10,6 +10,8 @@ from pathlib import Path
 
 from rejoinder.data.importers._base import File, ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._files import read_decoded_lines, stem_of
+from rejoinder.data.importers._last_turn import RowAnswers, drop_last_turn
+from rejoinder.data.importers._markup_stripper import MarkupStripper
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError
 from rejoinder.paths import printable
@@ -17,7 +19,7 @@ from rejoinder.types import Item, Reference, Response, Turn
 
 PREFIX = "text:"
 SUMMARY = "text files line by line, as text:CONTEXTS,REPLIES or text:CONTEXTS,REPLIES,REFERENCES"
-TAKES = frozenset({"system", "separator", "empty", "max_turns"})
+TAKES = frozenset({"system", "separator", "empty", "max_turns", "last_turn", "markup"})
 
 
 def is_text_input(name: str) -> bool:
@@ -50,9 +52,13 @@ def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[Imp
     system = options.system or options.unnamed or replies.stem
     if options.system is None:
         tally.note_system(system)
+    stripper = MarkupStripper(options, tally)
     for number, lines in enumerate(_read_side_by_side(sources), start=1):
         place = Place(replies.name, number)
         context, reply, *references = (line.strip("\r\n") for line in lines)
+        parts = context.split(_unescape(options.separator)) if options.separator else [context]
+        turns = stripper.turns([{"text": part.strip()} for part in parts if part.strip()], [reply])
+        reply = stripper.reply(reply, turns, any("speaker" in turn for turn in turns))
         if not reply.strip() and options.empty != "keep":
             if options.empty == "drop":
                 tally.left_out["empty replies"] += 1
@@ -60,11 +66,13 @@ def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[Imp
             raise InputError(
                 f"{place}: the reply is empty; keep it as a NaN with: rejoinder score {shlex.quote(name)} --empty nan"
             )
-        turns = context.split(_unescape(options.separator)) if options.separator else [context]
+        references = [plain for text in references if (plain := stripper.reply(text)).strip()]
+        answers = RowAnswers([reply] if reply.strip() else [], references, [])
+        turns = drop_last_turn(turns, answers, options, tally, place)
         item = Item(
             f"{contexts.stem}-{number}",
-            tuple(Turn(turn.strip()) for turn in turns if turn.strip()),
-            tuple(Reference(text) for text in references if text.strip()),
+            tuple(Turn(turn["text"], turn.get("speaker")) for turn in turns),
+            tuple(Reference(text) for text in references),
         )
         yield ImportedRecord(item, place)
         yield ImportedRecord(Response(f"{item.id}/{system}", item.id, system, reply), place)
