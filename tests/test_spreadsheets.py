@@ -466,3 +466,26 @@ def test_what_was_not_used_is_said_in_the_same_words_everywhere(tmp_path: Path, 
     assert f"t.csv: {said}\n" in done.stderr
     done = CliRunner().invoke(program, ["import", "csv", "t.csv", "-o", "o.jsonl"])
     assert done.stderr.splitlines()[-2:] == ["not used: note", "left out: empty ratings (1)"]
+
+
+def test_systems_that_look_alike_are_one_in_a_table_and_refused_in_records(tmp_path: Path) -> None:
+    names = ["Zoë", "Zoe\u0308", "Zoë ", " Zoë", "Zo\u200bë"]
+    rows = "".join(f"Question {number}?,Yes.,{name}\n" for number, name in enumerate(names))
+    data = rejoinder.read(table(tmp_path, "prompt,reply,model\n" + rows))
+    assert {response.system for response in data.responses.values()} == {"Zoë"}
+    assert "names with other spaces or Unicode forms (4)" in data.imported[0]
+    lines = [{"id": "q", "context": ["Hi?"]}, {"item": "q", "system": "a", "text": "x"}]
+    lines += [{"item": "q", "system": "a ", "text": "y"}]
+    with pytest.raises(InputError, match=r"line 3: the system 'a ' looks like 'a', but differs in spaces"):
+        rejoinder.read(save(tmp_path / "own.jsonl", lines))
+    rating = {"response": "q/a", "aspect": "x", "value": 1}
+    raters = [lines[0], lines[1], {**rating, "rater": "Zoë"}, {**rating, "rater": "Zoe\u0308"}]
+    with pytest.raises(InputError, match=r"line 4: the rater 'Zoe\\u0308' looks like 'Zo\\xeb'"):
+        rejoinder.read(save(tmp_path / "raters.jsonl", raters))
+
+
+def test_canned_replies_are_counted(tmp_path: Path) -> None:
+    rows = "".join(f"Question {number}?,{'Sorry.' if number % 2 else number}\n" for number in range(20))
+    data = rejoinder.read(table(tmp_path, "prompt,reply\n" + rows))
+    said = "9 replies have the text of an earlier one by the same system, most often 'Sorry.' (10)"
+    assert data.imported[0].endswith(said)

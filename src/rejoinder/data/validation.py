@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from pathlib import PurePath
 
 from rejoinder.data.schema import Place
@@ -15,6 +16,16 @@ _UNIQUE = "; ids must be unique"
 _SAME_FILE = "; name each file once"
 
 
+_INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u00ad"))
+
+
+def tidy_name(name: str) -> str:
+    """Return a name in the one form that looks as it does: composed, with single spaces and none at its ends."""
+    if name.isascii() and name == name.strip() and "  " not in name and not set(name) & set("\t\r\n\v\f"):
+        return name
+    return " ".join(unicodedata.normalize("NFC", name.translate(_INVISIBLE)).split())
+
+
 class IdChecker:
     """Remembers which ids occurred where and which were referred to, in any order.
 
@@ -26,6 +37,8 @@ class IdChecker:
         self._files: dict[str, int] = {}
         self._places: list[Place] = []
         self._seen: dict[str, dict[str, int]] = {"dialogue": {}, "item": {}, "response": {}, "question": {}}
+        self._names: dict[str, set[str]] = {"system": set(), "rater": set()}
+        self._looks: dict[tuple[str, str], str] = {}
         self._judgements: dict[tuple[str, ...], int] = {}
         self._unresolved: dict[str, dict[str, tuple[int, str]]] = {"item": {}, "response": {}}
 
@@ -34,6 +47,7 @@ class IdChecker:
         at = self._pack(place)
         match record:
             case Response():
+                self._check_name("system", record.system, place)
                 self._add("response", record.id, at, _duplicate_hint(record))
                 self._refer("item", record.item, at, "response")
             case Item():
@@ -43,6 +57,7 @@ class IdChecker:
             case Question():
                 self._add("question", record.id, at)
             case Rating():
+                self._check_name("rater", record.rater, place)
                 if record.response is not None:
                     self._refer("response", record.response, at, "rating")
                 target = ("r", record.response) if record.response is not None else ("d", record.dialogue or "")
@@ -66,6 +81,18 @@ class IdChecker:
             f"{self._place(at)}: {by} refers to an unknown {kind} {brief(name)}{more}; "
             f"add the {kind}'s line, or also name the file that has it"
         )
+
+    def _check_name(self, kind: str, name: str, place: Place) -> None:
+        """Raise if a name looks like another one: a table would show two systems that nobody can tell apart."""
+        if name in self._names[kind]:
+            return
+        self._names[kind].add(name)
+        other = self._looks.setdefault((kind, tidy_name(name)), name)
+        if other != name:
+            raise InputError(
+                f"{place}: the {kind} {name!a} looks like {other!a}, but differs in spaces or in its Unicode form; "
+                "write both in the same way"
+            )
 
     def _add_item(self, item: Item, at: int) -> bool:
         # A hash of the content goes into the upper bits of the place: one number per item, so millions fit in memory.

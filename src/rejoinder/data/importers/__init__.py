@@ -15,10 +15,11 @@ from rejoinder.data.importers._base import (
     importer,
     importer_names,
 )
+from rejoinder.data.importers._repeated_texts import RepeatedTexts
 from rejoinder.data.validation import IdChecker
 from rejoinder.errors import InputError
 from rejoinder.paths import printable
-from rejoinder.types import Item, Record
+from rejoinder.types import Item, Record, Response
 
 __all__ = ["File", "ImportOptions", "ImportTally", "Importer", "import_", "import_places", "importer", "importer_names"]
 
@@ -83,12 +84,15 @@ def import_places(
 def _check_records(
     format_importer: Importer, path: Path, options: ImportOptions, tally: ImportTally, checker: IdChecker | None
 ) -> Iterator[ImportedRecord]:
+    replies = RepeatedTexts()
     for record, place in format_importer.read(path, options, tally):
         if checker is not None and not checker.add(record, place):
             continue
         if isinstance(record, Item) and options.max_turns is not None:
             record = _shorten_context(record, options.max_turns)
         tally.add(record)
+        if isinstance(record, Response):
+            replies.add(record)
         yield ImportedRecord(record, place)
     if not tally.records:
         why = f" (left out: {tally.left_out_as_text()})" if tally.left_out else ""
@@ -96,6 +100,7 @@ def _check_records(
         raise InputError(
             f"{name}: nothing in it could be imported{why}; see the formats with: rejoinder list importers"
         )
+    tally.remarks += replies.describe()
     # A file of only responses or ratings is read together with the file of their items.
     if tally.records["item"] and checker is not None:
         checker.close()

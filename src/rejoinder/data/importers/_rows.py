@@ -16,6 +16,7 @@ from rejoinder.data.importers._columns import Layout
 from rejoinder.data.importers._markup_stripper import MarkupStripper
 from rejoinder.data.importers._rating_cells import RatingColumn
 from rejoinder.data.schema import KEYS, Place
+from rejoinder.data.validation import tidy_name
 from rejoinder.errors import InputError, brief
 
 _TURN_KEYS = (("speaker", "text"), ("role", "content"), ("from", "value"), ("type", "content"))
@@ -169,6 +170,7 @@ def _type_name(value: Any) -> str:
     return names.get(type(value), f"a value of type {type(value).__name__}")
 
 
+_NAMES = frozenset(("system", "aspect", "rater"))
 # Fields that are not text and are passed on unchanged; the schema checks them.
 _STRUCTURES = ("situation", "candidates", "meta", "truncated")
 
@@ -215,7 +217,14 @@ class ForeignRow:
         text = self.text(column)
         if text is None:
             raise InputError(f"{self.place}: {column!r} is empty; it must hold the {field}")
-        return text
+        return self._tidy(text) if field in _NAMES else text
+
+    def _tidy(self, name: str) -> str:
+        """Return a name in the form in which it looks; what looks alike is one system, rater or aspect."""
+        tidy = tidy_name(name)
+        if tidy != name:
+            self.tally.changes["names with other spaces or Unicode forms"] += 1
+        return tidy
 
     def turns(self, column: str) -> list[dict[str, str]]:
         """Return the turns in a column, without markup."""
@@ -308,7 +317,7 @@ class ForeignRow:
                 f"{self.place}: has a rating, but {column!r}, which names the raters, is empty; fill it, or read all "
                 "ratings as those of people without names with --field rater="
             )
-        return name
+        return self._tidy(name)
 
     def object(self) -> dict[str, Any]:
         """Return the row as an object of our schema, with the fields that it has."""
