@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Tests start Python hundreds of times: each start reads compiled modules, whatever the caller's settings are.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check bench bench-gpu fuzz mutate figures screenshots docs wheels sbom release size locks matrix clean
+.PHONY: demo test test-core check bench bench-gpu fuzz mutate figures screenshots docs wheels sbom release size locks matrix clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -17,8 +17,8 @@ $(VENV)/base.stamp: pyproject.toml constraints.txt | $(BIN)/python
 	touch $@
 
 # With everything that tests, checks and measurements need.
-$(VENV)/dev.stamp: pyproject.toml constraints.txt | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+$(VENV)/dev.stamp: pyproject.toml lab/pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]" -e lab
 	touch $@
 
 demo: $(VENV)/base.stamp
@@ -37,6 +37,12 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 test: $(VENV)/dev.stamp
 	$(PYTEST)
+
+# The core by itself: an environment without the lab must pass all tests but those of the lab.
+test-core: | $(BIN)/python
+	$(PYTHON) -m venv .venv-core
+	.venv-core/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	.venv-core/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --ignore=tests/lab -o pythonpath=.
 
 check: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .
@@ -60,9 +66,10 @@ WORKERS ?= 1
 mutate: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks.mutate -n $(N) --seed $(SEED) --workers $(WORKERS)
 
-# The wheel of rejoinder, and of each further set of weights that is here.
+# The wheels of rejoinder and rejoinder-lab, and of each further set of weights that is here.
 wheels: $(VENV)/dev.stamp
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
+	$(BIN)/python -m build --wheel --no-isolation --outdir dist lab
 	for card in $(wildcard distributions/*/src/*/aptness/aptness.json); do \
 		$(BIN)/python -m build --wheel --no-isolation --outdir dist $${card%%/src/*} || exit 1; \
 	done
@@ -91,7 +98,7 @@ matrix: $(VENV)/dev.stamp
 	$(BIN)/python -m tools.matrix --extra $(EXTRA) -- $(TESTS)
 
 clean:
-	rm -rf $(VENV) build dist site src/*.egg-info .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) .venv-core build lab/build dist site src/*.egg-info .mypy_cache .ruff_cache .pytest_cache
 
 # Every figure that the docs quote, as docs/results has it today; make docs does the same.
 figures: $(VENV)/dev.stamp

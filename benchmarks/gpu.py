@@ -106,12 +106,12 @@ def language_model(on: Device, folder: Path) -> tuple[list[Measured], dict[str, 
 def training(on: Device) -> list[Measured]:
     """Steps a second of the bi-encoder of `aptness`, of 64 windows of 6 turns."""
     import torch
+    from rejoinder_lab.training.aptness.bi_encoder import train_bi_encoder
+    from rejoinder_lab.training.recipes import BiRecipe
+    from rejoinder_lab.training.sampling import TokenCorpus, TokenProperties
+    from rejoinder_lab.training.tokens import read_corpus_tokens
 
     from rejoinder.models.aptness.network import float_networks
-    from rejoinder.training.aptness.bi_encoder import train_bi_encoder
-    from rejoinder.training.recipes import BiRecipe
-    from rejoinder.training.sampling import TokenCorpus, TokenProperties
-    from rejoinder.training.tokens import read_corpus_tokens
     from rejoinder.types import Dialogue, Turn
 
     folder, where = require_model("aptness"), torch.device(device.torch_device())

@@ -45,10 +45,11 @@ def situated(count: int) -> tuple[list[Question], str]:
 
 def rankers(folder: Path) -> tuple[RankerModel, RankerModel]:
     """A situated one and a plain one."""
+    from rejoinder_lab.training.ranker.start import open_ranker_start
+    from rejoinder_lab.training.recipes import RankerRecipe
+
     from rejoinder.models.ranker.export import export_ranker
     from rejoinder.models.ranker.network import ChooserNetwork, copy_first_layers
-    from rejoinder.training.ranker.start import open_ranker_start
-    from rejoinder.training.recipes import RankerRecipe
 
     recipe = RankerRecipe()
     start = open_ranker_start(recipe)

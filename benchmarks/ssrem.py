@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rejoinder_lab.training.speaker.trainer import ScorerRecipe, prepare_places, train_places
+from rejoinder_lab.training.turn_vectors import TurnVectors, open_turn_vectors
 
 from benchmarks.synthetic import sentences
 from rejoinder.indexes.corpus import Corpus
 from rejoinder.model_use import ModelUse
 from rejoinder.models.speaker.vectors import WeightedVectors
-from rejoinder.training.speaker.trainer import ScorerRecipe, prepare_places, train_places
-from rejoinder.training.turn_vectors import TurnVectors, open_turn_vectors
 from rejoinder.types import Dialogue, Turn
 
 SECONDS = 20.0

@@ -19,7 +19,7 @@ from rejoinder.sources import parse_source
 from rejoinder.systems import parse_system
 
 ROOT = Path(__file__).parent.parent
-SOURCE = "src/rejoinder/"
+SOURCE = "(?:src/rejoinder|lab/src/rejoinder_lab)/"
 EXAMPLES = dict(
     re.findall(
         rf"^```python {SOURCE}(\S+)\n(.*?)^```$",
@@ -52,7 +52,8 @@ class Extension:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(EXAMPLES[example], encoding="utf-8")
         registry = "papers" if examples[0].startswith("papers/") else examples[0].rpartition("/")[0]
-        package = importlib.import_module(f"rejoinder.{registry.replace('/', '.')}")
+        root = "rejoinder_lab" if registry == "papers" else "rejoinder"
+        package = importlib.import_module(f"{root}.{registry.replace('/', '.')}")
         self._patch.setattr(package, "__path__", [*package.__path__, str(self._folder / registry)])
         self._packages.append(package)
         importlib.invalidate_caches()
@@ -189,6 +190,7 @@ def test_a_dataset_is_one_file(extension: Extension, monkeypatch: pytest.MonkeyP
 
 
 def test_a_reproduction_is_one_folder(extension: Extension) -> None:
+    pytest.importorskip("rejoinder_lab")
     extension.add("papers/brevity/__init__.py", "papers/brevity/brevity.py")
     assert "brevity" in rejoinder_prints("list", "reproductions")
     assert "2.3" in rejoinder_prints("reproduce", "brevity")

@@ -17,7 +17,7 @@ ROOT = Path(rejoinder.__file__).parent
 # From what knows nothing to what knows everything: a package imports from itself and from lines above its own, so that
 # no two packages can import each other.
 LAYERS = [
-    ("errors", "escape", "seeded", "types"),
+    ("entry_points", "errors", "escape", "lab", "seeded", "types"),
     ("files", "paths", "registry", "table", "text", "user_file", "user_function"),
     ("json_schema", "keyed_store", "model_use", "spec"),
     ("engines",),
@@ -26,9 +26,9 @@ LAYERS = [
     ("models", "scoring"),
     ("comparison", "indexes", "judges", "probes"),
     ("annotation", "augmentation", "metrics", "sources"),
-    ("systems", "training"),
+    ("systems",),
     ("selection",),
-    ("papers", "situation"),
+    ("situation",),
     ("reports",),
     ("server",),
     ("cli", "pytest"),
@@ -80,6 +80,17 @@ def test_imports_point_one_way_and_stay_out_of_private_modules(path: Path) -> No
     assert not private, f"rejoinder.{name_of(path)} must not import what another package keeps private: {private}"
 
 
+def test_the_core_never_imports_the_lab() -> None:
+    wrong = [
+        name_of(path)
+        for path in [*modules(), ROOT / "__init__.py"]
+        for node in imports_of(path)
+        if (isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "rejoinder_lab")
+        or (isinstance(node, ast.Import) and any(a.name.partition(".")[0] == "rejoinder_lab" for a in node.names))
+    ]
+    assert wrong == []
+
+
 def test_public_functions_survive_the_import_of_every_module() -> None:
     # A package called like a function would replace it as soon as anything imports the package.
     for name in sorted(NAMES - {"__main__"}):
@@ -118,9 +129,10 @@ def test_the_first_screen_of_help_is_printed_without_click_and_without_any_comma
     shown, _, loaded = done.stdout.rpartition("LOADED")
     assert shown.startswith("Usage: rejoinder ")
     assert not set(loaded.split()) & {"click", "difflib", "inspect", "json", "numpy", "orjson", "pathlib", "platform"}
-    assert {name for name in loaded.split() if name.startswith("rejoinder")} == {
-        "rejoinder", "rejoinder.cli", "rejoinder.cli._help", "rejoinder.cli._terminal", "rejoinder.errors",
-        "rejoinder.escape", "rejoinder.registry",
+    of_lab = {"rejoinder_lab", "rejoinder_lab.cli"}  # where it is installed: they only name what is in them
+    assert {name for name in loaded.split() if name.startswith("rejoinder")} - of_lab == {
+        "rejoinder", "rejoinder.cli", "rejoinder.cli._help", "rejoinder.cli._terminal", "rejoinder.entry_points",
+        "rejoinder.errors", "rejoinder.escape", "rejoinder.lab", "rejoinder.registry",
     }  # fmt: skip
 
 
@@ -143,9 +155,9 @@ def test_the_first_score_of_lists_imports_even_less(tmp_path: Path) -> None:
     assert "onnxruntime" in loaded
     assert not loaded & {"scipy", "importlib.metadata", "importlib.resources", "csv"}
     assert {name for name in loaded if name.startswith("rejoinder.") and name.count(".") == 1} == {
-        "rejoinder.errors", "rejoinder.files", "rejoinder.metric", "rejoinder.metrics", "rejoinder.model_use",
-        "rejoinder.models", "rejoinder.paths", "rejoinder.registry", "rejoinder.spec", "rejoinder.text",
-        "rejoinder.types", "rejoinder.user_function",
+        "rejoinder.entry_points", "rejoinder.errors", "rejoinder.files", "rejoinder.lab", "rejoinder.metric",
+        "rejoinder.metrics", "rejoinder.model_use", "rejoinder.models", "rejoinder.paths", "rejoinder.registry",
+        "rejoinder.spec", "rejoinder.text", "rejoinder.types", "rejoinder.user_function",
     }  # fmt: skip
 
 

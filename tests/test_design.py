@@ -14,6 +14,7 @@ from test_architecture import ROOT as PACKAGE
 from tools.layers import CAPTIONS, PICTURE, draw_layers, read_layers
 
 DOCS = Path(__file__).parent.parent / "docs"
+LAB = DOCS.parent / "lab" / "src" / "rejoinder_lab"
 SVG = "{http://www.w3.org/2000/svg}"
 WALKS = ("walk_score.md", "walk_http.md")
 STEP = re.compile(r"`([\w/]+\.py)::([\w.]+)`")
@@ -77,7 +78,7 @@ def test_the_page_says_of_every_package_what_lives_there() -> None:
 def test_the_file_names_that_mean_the_same_everywhere_are_there() -> None:
     files = {name for cell in table_rows("Where things live") for name in re.findall(r"`(\w+\.py)`", cell)}
     assert files
-    assert files <= {path.name for path in PACKAGE.rglob("*.py")}
+    assert files <= {path.name for folder in (PACKAGE, LAB) for path in folder.rglob("*.py")}
 
 
 @pytest.mark.parametrize("page", WALKS)
@@ -98,9 +99,11 @@ def test_a_walk_has_one_numbered_step_per_line(page: str) -> None:
 @pytest.mark.parametrize("page", ["design.md", "../CONTRIBUTING.md"])
 def test_every_file_that_a_page_names_exists(page: str) -> None:
     text = re.sub(r"^```.*?^```", "", (DOCS / page).read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
-    roots = (PACKAGE, DOCS.parent, PACKAGE / "cli")
-    for name in re.findall(r"`((?:src/rejoinder/)?[\w/]+(?:\.(?:py|json|md)|/))`", text):
-        known = any((root / name).exists() for root in roots) or any(PACKAGE.rglob(name.rstrip("/")))
+    roots = (PACKAGE, LAB, DOCS.parent, PACKAGE / "cli")
+    for name in re.findall(r"`((?:(?:lab/)?src/rejoinder(?:_lab)?/)?[\w/]+(?:\.(?:py|json|md)|/))`", text):
+        known = any((root / name).exists() for root in roots) or any(
+            any(folder.rglob(name.rstrip("/"))) for folder in (PACKAGE, LAB)
+        )
         assert known or name in ("_name.py", "data.jsonl", "run.json"), name
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from rejoinder_lab.papers import load_reproduction
 from shown import PAGES, ROOT, Block, blocks, is_synopsis, unknown_options, words
 from shown_shelf import decide, fill, questions
 from tiny_talks import talks
@@ -25,7 +26,6 @@ from rejoinder.data.datasets import datasets_under
 from rejoinder.metric import parse
 from rejoinder.models.catalog.entries import find_model
 from rejoinder.models.weight_sets import WEIGHTS
-from rejoinder.papers import load_reproduction
 from rejoinder.systems import System, parse_system
 from rejoinder.systems._texts import distinct_texts, place_scores
 from rejoinder.types import Question

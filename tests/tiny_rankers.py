@@ -59,8 +59,8 @@ def _question(n: int, flags: bool) -> Question:
 
 def trained(folder: Path, few: int = 12, **changed: Any) -> dict[str, Any]:
     """Train a ranker on the first ones, one epoch unless said otherwise; what was measured."""
-    from rejoinder.training.ranker.trainer import train_ranker
-    from rejoinder.training.recipes import RankerRecipe
+    from rejoinder_lab.training.ranker.trainer import train_ranker
+    from rejoinder_lab.training.recipes import RankerRecipe
 
     recipe = RankerRecipe(**{"epochs": 1, "chooser_epochs": 1, "inner": 2, **changed})
     given = questions(0, few)

@@ -10,8 +10,10 @@ ROOT = Path(__file__).parent.parent
 PICTURE = ROOT / "docs" / "layers.svg"
 # What each name stands for, in the few words that fit into its box.
 CAPTIONS = {
+    "entry_points": "plug-ins",
     "errors": "user errors",
     "escape": "safe output",
+    "lab": "what the lab has",
     "seeded": "stable choices",
     "types": "the records",
     "files": "atomic writes",
@@ -40,9 +42,7 @@ CAPTIONS = {
     "metrics": "one file per metric",
     "sources": "one file per source",
     "systems": "one file per system",
-    "training": "trainers, recipes",
     "selection": "build, select, rank",
-    "papers": "one folder per paper",
     "situation": "situate",
     "reports": "tables, HTML pages",
     "server": "pages and HTTP API",

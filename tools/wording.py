@@ -18,7 +18,7 @@ SOURCE = ROOT / "src" / "rejoinder"
 DOCUMENTS = (
     *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/*.md", "docs/papers/*.md", "docs/results/*.md"),
     "examples/**/*.md",
-    "src/rejoinder/papers/**/notes.md",
+    "lab/src/rejoinder_lab/papers/**/notes.md",
 )
 _WORDS = re.compile(r"[A-Za-z]{2,}\W*\s+\W*\w")  # at least two words: a name or a key alone is not a sentence
 _MARKUP = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}|<script.*?</script>|<style.*?</style>|<[^>]*>", re.DOTALL)

@@ -113,8 +113,6 @@ if TYPE_CHECKING:
     from rejoinder.models.grade.keywords import write_rarity as write_rarity
     from rejoinder.models.language_model.model import load_language_model as load_language_model
     from rejoinder.models.word_vectors import load_word_vectors as load_word_vectors
-    from rejoinder.papers import reproduce as reproduce
-    from rejoinder.papers.base import Reproduction as Reproduction
     from rejoinder.probes.attack import AttackPlan as AttackPlan
     from rejoinder.probes.attack import attack as attack
     from rejoinder.probes.explanation import Explanation as Explanation
@@ -170,22 +168,6 @@ if TYPE_CHECKING:
     from rejoinder.systems.chat import Chat as Chat
     from rejoinder.table import Estimate as Estimate
     from rejoinder.table import Table as Table
-    from rejoinder.training.idk import IdkRecipe as IdkRecipe
-    from rejoinder.training.recipes import AdemRecipe as AdemRecipe
-    from rejoinder.training.recipes import AptnessRecipe as AptnessRecipe
-    from rejoinder.training.recipes import CometRecipe as CometRecipe
-    from rejoinder.training.recipes import DynaEvalRecipe as DynaEvalRecipe
-    from rejoinder.training.recipes import GeneratorRecipe as GeneratorRecipe
-    from rejoinder.training.recipes import GradeRecipe as GradeRecipe
-    from rejoinder.training.recipes import HeadRecipe as HeadRecipe
-    from rejoinder.training.recipes import NupRecipe as NupRecipe
-    from rejoinder.training.recipes import RankerRecipe as RankerRecipe
-    from rejoinder.training.recipes import StatementRecipe as StatementRecipe
-    from rejoinder.training.recipes import UslHRecipe as UslHRecipe
-    from rejoinder.training.recipes import UsrRecipe as UsrRecipe
-    from rejoinder.training.speaker.trainer import ScorerRecipe as ScorerRecipe
-    from rejoinder.training.train import TrainedModel as TrainedModel
-    from rejoinder.training.train import train as train
     from rejoinder.types import Candidate as Candidate
     from rejoinder.types import Dialogue as Dialogue
     from rejoinder.types import Item as Item
@@ -264,8 +246,6 @@ _WHERE = {
     "models.grade.keywords": ("write_rarity",),
     "models.language_model.model": ("load_language_model",),
     "models.word_vectors": ("load_word_vectors",),
-    "papers": ("reproduce",),
-    "papers.base": ("Reproduction",),
     "probes.attack": ("AttackPlan", "attack"),
     "probes.explanation": ("Explanation",),
     "probes.occlusion": ("explain",),
@@ -297,23 +277,6 @@ _WHERE = {
     "systems": ("System", "parse_system", "system_signature"),
     "systems.chat": ("Chat",),
     "table": ("Estimate", "Table"),
-    "training.idk": ("IdkRecipe",),
-    "training.recipes": (
-        "AdemRecipe",
-        "AptnessRecipe",
-        "CometRecipe",
-        "DynaEvalRecipe",
-        "GeneratorRecipe",
-        "GradeRecipe",
-        "HeadRecipe",
-        "NupRecipe",
-        "RankerRecipe",
-        "StatementRecipe",
-        "UslHRecipe",
-        "UsrRecipe",
-    ),
-    "training.speaker.trainer": ("ScorerRecipe",),
-    "training.train": ("TrainedModel", "train"),
     "types": (
         "Candidate",
         "Dialogue",
@@ -334,8 +297,23 @@ __all__ = sorted(_HOME)
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
+        _explain_lab(name)
         raise AttributeError(f"module 'rejoinder' has no attribute {name!r}")
     return getattr(import_module(f"rejoinder.{_HOME[name]}"), name)
+
+
+def _explain_lab(name: str) -> None:
+    """Raise where a name comes with rejoinder-lab."""
+    from rejoinder.lab import NAMES, explain_absence
+
+    if name in NAMES:
+        from importlib.util import find_spec
+
+        from rejoinder.errors import RejoinderError  # not an AttributeError, which ``from rejoinder import`` would hide
+
+        where = f"rejoinder_lab.{name}"
+        is_here = find_spec("rejoinder_lab") is not None
+        raise RejoinderError(f"rejoinder.{name} is now {where}" if is_here else explain_absence(where))
 
 
 def __dir__() -> list[str]:

@@ -28,7 +28,7 @@ from rejoinder.types import Pair
 from rejoinder.user_function import Function, UserFunction, wrap_function
 
 if typing.TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+    from rejoinder.entry_points import EntryPoint
 
 Statistic: TypeAlias = Any  # anything that JSON can hold: it is written to the score cache
 NAN = math.nan

@@ -8,12 +8,11 @@ import pkgutil
 from collections.abc import Callable
 from importlib.util import find_spec
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
+from rejoinder.entry_points import EntryPoint, find_entry_points
 from rejoinder.errors import SpecError, nearest
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+from rejoinder.lab import explain_absence
 
 T = TypeVar("T")
 
@@ -28,6 +27,7 @@ class Registry(Generic[T]):
     - ``packages``: list folders only, not modules.
     - ``from_entry_point``: what an entry point of another distribution offers; their group is called like the package.
     - ``from_file``: what ``./mine.py`` or ``./mine.py:NAME`` offers.
+    - ``in_lab``: names that come with rejoinder-lab, for the error where it is not installed.
     """
 
     def __init__(
@@ -40,10 +40,12 @@ class Registry(Generic[T]):
         packages: bool = False,
         from_entry_point: Callable[[EntryPoint], T] | None = None,
         from_file: Callable[[str], T] | None = None,
+        in_lab: frozenset[str] = frozenset(),
     ) -> None:
         self._package, self._kind, self._packages = package, kind, packages
         self._from_module, self._typed = from_module, typed
         self._from_entry_point, self._from_file = from_entry_point, from_file
+        self._in_lab = in_lab
         self._listed: tuple[tuple[Any, ...], dict[str, str]] = ((), {})
 
     def packaged_names(self) -> list[str]:
@@ -66,11 +68,15 @@ class Registry(Generic[T]):
         for entry in self.entry_points():
             if entry.name == name and self._from_entry_point is not None:
                 return self._from_entry_point(entry)
+        if name in self._in_lab:
+            raise SpecError(explain_absence(f"the {self._kind} {name!r}"))
         raise SpecError(f"no {self._kind} is called {name!r}; {nearest(name, self.names())}")
 
     def find_file(self, name: str) -> str:
-        """Return the file of the module behind a name of the folder, without importing it."""
-        spec = find_spec(f"{self._package}.{self._modules()[name]}")
+        """Return the file of the module behind a name, without importing it."""
+        module = self._modules().get(name)
+        path = f"{self._package}.{module}" if module else next(e.module for e in self.entry_points() if e.name == name)
+        spec = find_spec(path)
         if spec is None or spec.origin is None:
             raise FileNotFoundError(name)
         return spec.origin
@@ -79,9 +85,7 @@ class Registry(Generic[T]):
         """The entry points of the package's group, by name; none where the registry does not read them."""
         if self._from_entry_point is None:
             return []
-        from importlib.metadata import entry_points
-
-        return sorted(entry_points(group=self._package), key=lambda entry: entry.name)
+        return find_entry_points(self._package)
 
     def _modules(self) -> dict[str, str]:
         """The module behind each name of the folder, which is listed again only when it changes."""

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
+from rejoinder.lab import COMMANDS
 from rejoinder.registry import Registry, with_dashes
 
 if TYPE_CHECKING:
@@ -33,7 +34,14 @@ _GROUP = re.compile(r"^GROUP = _help\.([A-Z_]+)$", re.MULTILINE)
 _COMMON = re.compile(r"^COMMON = (\d+)$", re.MULTILINE)
 _SUMMARY = re.compile(r'^@click\.(?:command|group)\((?:"([a-z]+)")?[^"\n]*short_help="([^"\\]+)"', re.MULTILINE)
 
-_REGISTRY: Registry[ModuleType] = Registry("rejoinder.cli", "command", lambda module: module, typed=with_dashes)
+_REGISTRY: Registry[ModuleType] = Registry(
+    "rejoinder.cli",
+    "command",
+    lambda module: module,
+    typed=with_dashes,
+    from_entry_point=lambda entry: entry.load(),
+    in_lab=COMMANDS,
+)
 
 
 class CommandEntry(NamedTuple):
@@ -51,7 +59,7 @@ def command_names() -> list[str]:
 
 
 def command_module(name: str) -> ModuleType | None:
-    """Import the module of a command; None if there is no such command."""
+    """Import the module of a command, ours or that of a plug-in; None if there is no such command."""
     return _REGISTRY.load(name) if name in _REGISTRY else None
 
 

@@ -9,7 +9,8 @@ import click
 from rejoinder import __version__
 from rejoinder.cli._help import MAX_WIDTH, SUMMARY, command_module, command_names, first_screen
 from rejoinder.cli._terminal import escaped_streams
-from rejoinder.errors import RejoinderError, nearest
+from rejoinder.errors import RejoinderError, SpecError, nearest
+from rejoinder.lab import COMMANDS, explain_absence
 
 
 class Commands(click.Group):
@@ -43,6 +44,8 @@ class Commands(click.Group):
         """Find the command that was typed; an unknown name is an error that suggests the nearest one."""
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
+            if name in COMMANDS:
+                raise SpecError(explain_absence(f"rejoinder {name}"))
             raise click.UsageError(f"no command is called {name!r}; {nearest(name, self.list_commands(ctx))}")
         return super().resolve_command(ctx, args)
 

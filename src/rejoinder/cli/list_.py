@@ -6,6 +6,8 @@ import click
 
 from rejoinder.cli import _help
 from rejoinder.cli._options import table_format_option
+from rejoinder.entry_points import find_entry_points
+from rejoinder.lab import DISTRIBUTION, LISTS
 
 GROUP = _help.MODELS_AND_DATA
 
@@ -17,13 +19,12 @@ DESCRIPTIONS = {
     "systems": "Every kind of system that can choose among candidates.",
     "importers": "Every format that can be imported.",
     "datasets": "Every published set: its licence and citation, and whether its files are on this machine.",
-    "reproductions": "Every table of a paper that can be reproduced.",
 }
 
 
 @click.group("list", short_help="List metrics, systems, datasets and more")
 def command() -> None:
-    """List metrics, rubrics, prices, sources, systems, importers, datasets or reproductions."""
+    """List metrics, rubrics, prices, sources, systems, importers, datasets, and what plug-ins add."""
 
 
 def _add_list(name: str, description: str) -> None:
@@ -51,3 +52,7 @@ def _add_long_list(name: str, description: str) -> None:
 
 for _name, _description in DESCRIPTIONS.items():
     (_add_long_list if _name in ("metrics", "rubrics") else _add_list)(_name, _description)
+for _entry in find_entry_points("rejoinder.reports.listing"):
+    _add_list(_entry.name, f"What {_entry.module.partition('.')[0]} adds: {_entry.name}.")
+for _name in sorted(LISTS - command.commands.keys()):
+    _add_list(_name, f"Comes with {DISTRIBUTION}.")

@@ -20,6 +20,7 @@ from typing import Literal, TypeAlias, get_args
 
 import orjson
 
+from rejoinder.entry_points import find_entry_points
 from rejoinder.errors import RejoinderError, SpecError
 from rejoinder.spec import check_choice
 
@@ -76,9 +77,7 @@ def find_set(name: WeightSet) -> Path | None:
 @lru_cache(maxsize=8)
 def _find_installed(name: str, path: tuple[str, ...]) -> Path | None:
     """The folder of a set in another distribution, looked up once for each ``sys.path``: it reads all metadata."""
-    from importlib.metadata import entry_points
-
-    for entry in entry_points(group=GROUP):
+    for entry in find_entry_points(GROUP):
         if entry.name == name and (spec := importlib.util.find_spec(entry.module)) is not None:
             return next(map(Path, spec.submodule_search_locations or ()), None)
     return None

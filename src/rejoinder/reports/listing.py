@@ -9,7 +9,10 @@ import sys
 import typing
 from collections.abc import Callable
 
+from rejoinder import lab
+from rejoinder.entry_points import find_entry_points
 from rejoinder.errors import SpecError, nearest
+from rejoinder.lab import explain_absence
 from rejoinder.metric import Metric, SetMetric, metric_class, metric_names
 from rejoinder.paths import data_home
 from rejoinder.table import Cell, Table
@@ -145,14 +148,6 @@ def dataset_table() -> Table:
     return Table("Published sets", ["name", "here", "what it is", "licence", "citation"], rows, notes)
 
 
-def reproduction_table() -> Table:
-    """Every reproduction with its one-line summary."""
-    from rejoinder.papers import load_reproduction, reproduction_names
-
-    rows: list[list[Cell]] = [[name, load_reproduction(name).SUMMARY] for name in reproduction_names()]
-    return Table("Reproductions", ["name", "what it measures"], rows, ["Use: rejoinder reproduce NAME"])
-
-
 def rubric_table() -> Table:
     """Every rubric for judges: what it rates and needs, and its card."""
     from rejoinder.judges.rubric import ALIASES, load_rubric, rubric_names
@@ -205,25 +200,31 @@ LISTS: dict[str, Callable[[], Table]] = {
     "systems": system_table,
     "importers": importer_table,
     "datasets": dataset_table,
-    "reproductions": reproduction_table,
 }
 
+PLUG_INS = "rejoinder.reports.listing"  # the group of entry points, each a function that returns a table
 SHORT_LISTS = {"metrics": short_metric_table, "rubrics": short_rubric_table}
 
 
 def list_(what: str) -> Table:
-    """A table of all metrics, rubrics, prices, sources, systems, importers, published sets or reproductions.
+    """A table of all metrics, rubrics, prices, sources, systems, importers, published sets, or of a plug-in's.
 
-    - ``what``: ``metrics``, ``rubrics``, ``prices``, ``sources``, ``systems``, ``importers``, ``datasets`` or
-      ``reproductions``.
+    - ``what``: ``metrics``, ``rubrics``, ``prices``, ``sources``, ``systems``, ``importers``, ``datasets``, with
+      rejoinder-lab also ``reproductions``.
 
     >>> import rejoinder
     >>> "aptness" in [row[0] for row in rejoinder.list_("metrics").rows]
     True
     """
-    if what not in LISTS:
-        raise SpecError(f"there is no list of {what!r}; {nearest(what, LISTS)}")
-    return LISTS[what]()
+    if what in LISTS:
+        return LISTS[what]()
+    for entry in find_entry_points(PLUG_INS):
+        if entry.name == what:
+            table: Table = entry.load()()
+            return table
+    if what in lab.LISTS:
+        raise SpecError(explain_absence(f"the list of {what}"))
+    raise SpecError(f"there is no list of {what!r}; {nearest(what, LISTS)}")
 
 
 def weights_table() -> Table:

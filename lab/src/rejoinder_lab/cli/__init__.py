@@ -1,0 +1,1 @@
+"""Commands of the lab, which come into ``rejoinder`` by entry points."""

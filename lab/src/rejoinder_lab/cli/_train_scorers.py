@@ -1,0 +1,273 @@
+"""``rejoinder train ssrem``, ``rsrem`` and ``ruber``: scorers that learn from dialogues without torch; ``ranker``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from rejoinder.cli._options import folder_output_option
+from rejoinder.data.questions import INPUTS, WHOLE
+
+if TYPE_CHECKING:
+    from rejoinder.models.speaker.network import Kind
+    from rejoinder_lab.training.recipes import RankerRecipe
+
+
+@dataclass(frozen=True)
+class ScorerOptions:
+    """The options of a scorer's training."""
+
+    files: tuple[str, ...]
+    output: Path
+    corpora: tuple[str, ...]
+    encoder: str
+    seed: int
+    epochs: int | None
+    rate: float | None
+    copies: bool
+    reference: str | None
+    resume: bool
+    paper: bool
+    loss: Literal["classification", "ranking"] | None = None
+
+
+def _scorer_options(loss: bool) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The options that the three share; only SSREM has a choice of losses."""
+    shared = [
+        click.argument("files", nargs=-1),
+        folder_output_option(),
+        click.option(
+            "--corpus",
+            "corpora",
+            multiple=True,
+            metavar="FILE|NAME",
+            help="A file of dialogues, or only this corpus of the files; may be repeated.",
+        ),
+        click.option(
+            "--encoder",
+            default="aptness",
+            show_default=True,
+            metavar="NAME",
+            help="The vectors of utterances: an encoder or word vectors of the catalog, or a folder.",
+        ),
+        click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True),
+        click.option("--epochs", type=click.IntRange(min=1), help="The most epochs [those of the recipe]."),
+        click.option(
+            "--rate", type=click.FloatRange(min=0, min_open=True), help="The learning rate [that of the recipe]."
+        ),
+        click.option("--copies", is_flag=True, help="Use a turn of the context as one more negative, against copying."),
+        click.option(
+            "--reference", metavar="SPEC", help="The metric for the referenced part, g [the default of the scorer]."
+        ),
+        click.option("--resume", is_flag=True, help="Continue from the checkpoint in the folder, to the same result."),
+        click.option("--paper", is_flag=True, help="Train as the paper's authors do, with plain means and a random M."),
+    ]
+    if loss:
+        shared.append(
+            click.option(
+                "--loss",
+                type=click.Choice(["classification", "ranking"]),
+                default="classification",
+                show_default=True,
+                help="ranking orders true, same conversation, partner, speaker, random.",
+            )
+        )
+
+    def with_options(run: Callable[..., None]) -> Callable[..., None]:
+        for option in reversed(shared):
+            run = option(run)
+        return run
+
+    return with_options
+
+
+@click.command("ssrem")
+@_scorer_options(loss=True)
+def ssrem(**options: Any) -> None:
+    """Train ssrem on FILES of dialogues with speakers (JSONL, or dataset:NAME); needs no torch.
+
+    Without FILES, on the published corpora with lasting speakers, like the shipped one. Dialogues without a split are
+    split 80/10/10. Use the result as -m "ssrem(folder='FOLDER')".
+    """
+    _train_scorer("ssrem", ScorerOptions(**options))
+
+
+@click.command("rsrem")
+@_scorer_options(loss=False)
+def rsrem(**options: Any) -> None:
+    """Train rsrem, SSREM with four random negatives, on FILES of dialogues; needs no torch.
+
+    FILES and options are those of rejoinder train ssrem; speakers are not needed.
+    """
+    _train_scorer("rsrem", ScorerOptions(**options))
+
+
+@click.command("ruber")
+@_scorer_options(loss=False)
+def ruber(**options: Any) -> None:
+    """Train ruber's unreferenced part, with one random negative and a margin, on FILES of dialogues; needs no torch.
+
+    FILES and options are those of rejoinder train ssrem; speakers are not needed.
+    """
+    _train_scorer("ruber", ScorerOptions(**options))
+
+
+def _train_scorer(kind: Kind, options: ScorerOptions) -> None:
+    from rejoinder_lab.training.speaker.trainer import make_scorer_recipe
+    from rejoinder_lab.training.train import train
+
+    choices = {"seed": options.seed, "epochs": options.epochs, "rate": options.rate, "loss": options.loss}
+    recipe = make_scorer_recipe(
+        kind,
+        options.encoder,
+        options.paper,
+        copies=options.copies,
+        **{name: value for name, value in choices.items() if value is not None},
+    )
+    model = train(
+        kind,
+        (*options.files, *(name for name in options.corpora if _is_file(name))),
+        options.output,
+        recipe=recipe,
+        corpora=[name for name in options.corpora if not _is_file(name)],
+        base=options.encoder,
+        say=print_line,
+        reference=options.reference,
+        resume=options.resume,
+    )
+    for name, measured in model.card.about["measured"].items():
+        if measured["first_of_five"] is not None:
+            share = 100 * measured["first_of_five"]
+            print_line(f"{name}, test: the true reply is the first of five in {share:.1f}%")
+    print_line(f'{options.output}: written; score with it: -m "{model.use}"')
+
+
+def print_line(line: str) -> None:
+    """Print a line of progress."""
+    click.echo(line, err=True)
+
+
+def _is_file(name: str) -> bool:
+    return name.startswith("dataset:") or name == "-" or name.endswith((".jsonl", ".jsonl.gz")) or Path(name).is_file()
+
+
+@dataclass(frozen=True)
+class RankerOptions:
+    """The options of a ranker's training."""
+
+    output: Path
+    train: tuple[str, ...]
+    valid: tuple[str, ...]
+    kind: Literal["situated", "cross"]
+    input_name: str
+    encoder: str
+    layers: int | None
+    epochs: int
+    batch: int
+    rate: float | None
+    margin: float
+    negatives: int
+    goal: float
+    most: int
+    likeness: float
+    all_candidates: bool
+    no_distractors: bool
+    knowledge: tuple[str, ...]
+    mined_corpus: str
+    mined_steps: int
+    seed: int
+    device: str | None
+
+
+@click.command("ranker")
+@folder_output_option()
+@click.option("--train", "train", multiple=True, metavar="FILE", help="Questions with graded "
+              "candidates; may be repeated [dataset:sugar/0/train].")  # fmt: skip
+@click.option("--valid", "valid", multiple=True, metavar="FILE", help="Held-out questions [dataset:sugar/0/dev].")
+@click.option("--kind", type=click.Choice(["situated", "cross"]), default="situated", show_default=True,
+              help="situated reads the few statements that matter, cross reads every statement.")  # fmt: skip
+@click.option("--input", "input_name", type=click.Choice(INPUTS), default="u+S", show_default=True,
+              help="The input of a cross ranker.")  # fmt: skip
+@click.option("--encoder", default="embedded", show_default=True, metavar="NAME",
+              help="The network that reads candidates: the embedded one, or hf:NAME (such as hf:mpnet).")  # fmt: skip
+@click.option("--layers", type=click.IntRange(min=1), metavar="N",
+              help="Read with the first N layers of the embedded network only: a smaller, faster ranker.")  # fmt: skip
+@click.option("--epochs", type=click.IntRange(min=1), default=8, show_default=True)
+@click.option("--batch", type=click.IntRange(min=1), default=32, show_default=True, help="Questions per step.")
+@click.option(
+    "--rate", type=click.FloatRange(min=0, min_open=True), help="The learning rate [1e-4 for embedded, else 5e-5]."
+)
+@click.option("--margin", type=click.FloatRange(min=0, min_open=True), default=1.0, show_default=True)
+@click.option("--negatives", type=click.IntRange(min=0), default=2, show_default=True,
+              help="Replies to other requests per question, as bad candidates.")  # fmt: skip
+@click.option("--goal", type=click.FloatRange(0, 1), default=0.0, show_default=True,
+              help="The share of questions that ask by the goal instead of the request.")  # fmt: skip
+@click.option("--read", "most", type=click.IntRange(min=1), default=3, show_default=True,
+              help="Statements to read per candidate, if a situation has more than eight.")  # fmt: skip
+@click.option("--likeness", type=click.FloatRange(min=0), default=4.0, show_default=True,
+              help="How much words shared with the candidate favour a statement, in log-odds.")  # fmt: skip
+@click.option("--all-candidates", is_flag=True,
+              help="Also train on candidates that are references of questions in other splits.")  # fmt: skip
+@click.option("--no-distractors", is_flag=True, help="Do not add statements of other questions.")
+@click.option("--mined", "knowledge", multiple=True, metavar="FILE",
+              help="First train on pairs mined from ATOMIC or ConceptNet; may be repeated.")  # fmt: skip
+@click.option("--mined-corpus", default="dataset:corpus/dialogues", show_default=True, metavar="FILE",
+              help="The dialogues in which requests are counted.")  # fmt: skip
+@click.option("--mined-steps", type=click.IntRange(min=1), default=500, show_default=True)
+@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True)
+@click.option("--device", metavar="NAME", help="The device: cuda or cpu [cuda if there is one].")
+def ranker(**options: Any) -> None:
+    """Train a ranker on questions with graded candidates and, for a situated one, statements.
+
+    Without --train, on the training split of SUGAR's first fold. The epoch with the best nDCG@3 on the held-out
+    questions is kept. Use the result as rejoinder rank FILE --ranker "ranker(folder='FOLDER')".
+    """
+    _train_ranker(RankerOptions(**options))
+
+
+def _train_ranker(options: RankerOptions) -> None:
+    from rejoinder.errors import InputError
+    from rejoinder_lab.training.train import train
+
+    if options.kind == "situated" and options.input_name != WHOLE:
+        raise InputError("--input is for a cross ranker, since a situated one reads several inputs; leave it out")
+    train(
+        "ranker",
+        options.train,
+        options.output,
+        recipe=_ranker_recipe(options),
+        valid=options.valid,
+        device=options.device,
+        say=print_line,
+        knowledge=options.knowledge,
+        knowledge_corpus=options.mined_corpus,
+    )
+    folder = options.output
+    print_line(f"{folder}: written; use it: rejoinder rank FILE --ranker \"ranker(folder='{folder}')\"")
+
+
+def _ranker_recipe(options: RankerOptions) -> RankerRecipe:
+    from rejoinder.models.ranker.card import EMBEDDED, StatementReadingRule
+    from rejoinder_lab.training.recipes import RankerRecipe
+
+    return RankerRecipe(
+        kind=options.kind,
+        given=options.input_name,
+        encoder=options.encoder,
+        layers=options.layers,
+        epochs=options.epochs,
+        batch=options.batch,
+        rate=options.rate or (1e-4 if options.encoder == EMBEDDED else 5e-5),
+        margin=options.margin,
+        negatives=options.negatives,
+        goal=options.goal,
+        own=not options.all_candidates,
+        distractors=not options.no_distractors,
+        mined=options.mined_steps if options.knowledge else 0,
+        choice=StatementReadingRule(most=options.most, likeness=options.likeness),
+        seed=options.seed,
+    )

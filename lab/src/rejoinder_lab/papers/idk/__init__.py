@@ -1,0 +1,10 @@
+"""IDK (Berlot-Attwell and Rudzicz 2022): relevance from frozen features and one fixed negative."""
+
+from rejoinder_lab.papers.requirements import Requirements
+
+REPRODUCTIONS = ("idk",)
+REQUIREMENTS = {
+    "idk": Requirements(
+        datasets=("idk", "usr", "fed/turn", "corpus/dialogues"), row_models=("glove-6b-50d", "smollm2-135m")
+    ),
+}

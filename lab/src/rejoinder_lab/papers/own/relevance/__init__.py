@@ -1,0 +1,8 @@
+"""Relevance without references: metrics against people on six rated sets."""
+
+from rejoinder_lab.papers.requirements import Requirements
+
+REPRODUCTIONS = ("relevance",)
+REQUIREMENTS = {
+    "relevance": Requirements(datasets=("idk", "usr", "fed/turn", "gupta/single")),
+}

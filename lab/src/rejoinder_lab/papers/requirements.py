@@ -1,0 +1,71 @@
+"""What a reproduction needs (published sets, models of the catalog, stored answers) and what of it is missing here.
+
+A paper's folder names it beside ``REPRODUCTIONS``::
+
+    REQUIREMENTS = {"sugar": Requirements(datasets=("sugar",), answers=("cross",))}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rejoinder.data.dataset import missing_file_hint
+from rejoinder.data.datasets import datasets_under
+from rejoinder.models.catalog.entries import find_model
+from rejoinder.models.catalog.manifest import ModelMissingError, is_model_available
+from rejoinder.paths import data_home
+from rejoinder_lab.papers.stored_answers import find_stored_answers
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """The parts of a reproduction.
+
+    - ``datasets`` and ``models``: without one of them, nothing is measured.
+    - ``row_models``: without one of them, some rows are not measured.
+    - ``answers``: stored answers, one file per row or group of rows; without one, these rows are not measured.
+    """
+
+    datasets: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    row_models: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
+
+
+class MissingPart(NamedTuple):
+    """A part that is not here: what it is, its name, what to do, and whether nothing can be measured without it."""
+
+    kind: str
+    name: str
+    remedy: str
+    needed: bool
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}: {'needed' if self.needed else 'some rows need it'}; {self.remedy}"
+
+
+def find_missing_parts(paper: str, requirements: Requirements) -> list[MissingPart]:
+    """Return what a reproduction of the folder ``paper`` (``sugar``, ``own/modern``) needs and this machine lacks."""
+    parts = list(_find_missing_datasets(requirements))
+    for name in (*requirements.models, *requirements.row_models):
+        if not is_model_available(find_model(name)):
+            remedy = str(ModelMissingError(name)).partition("; ")[2]
+            parts.append(MissingPart("model", name, remedy, name in requirements.models))
+    for name in requirements.answers:
+        if find_stored_answers(paper, name) is None:
+            module = f"rejoinder_lab.papers.{paper.replace('/', '.')}.jobs"
+            remedy = f"python -m {module} --help says how they are computed, on a machine with a GPU"
+            parts.append(MissingPart("stored answers", name, remedy, False))
+    return parts
+
+
+def _find_missing_datasets(requirements: Requirements) -> Iterator[MissingPart]:
+    """One part per name that is required, for the first of its files that is not in the data folder."""
+    root = data_home()
+    for name in requirements.datasets:
+        absent = ((one, file) for one in datasets_under(name) for file in one.files if not (root / file.path).is_file())
+        if (first := next(absent, None)) is not None:
+            remedy = missing_file_hint(*first).replace(f"data get {first[0].name}", f"data get {name}")
+            yield MissingPart("dataset", name, remedy, True)

@@ -1,8 +1,0 @@
-"""Replies by language models: does a metric prefer what people prefer?"""
-
-from rejoinder.papers.requirements import Requirements
-
-REPRODUCTIONS = ("modern",)
-REQUIREMENTS = {
-    "modern": Requirements(datasets=("pandalm", "llmbar"), row_models=("glove-6b-50d", "minilm", "smollm2-135m")),
-}

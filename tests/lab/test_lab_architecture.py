@@ -1,0 +1,83 @@
+"""The shape of the lab: what it may import, and how it comes into rejoinder."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import rejoinder_lab
+
+import rejoinder
+from rejoinder import lab
+from rejoinder.cli._help import command_names
+from rejoinder.errors import RejoinderError
+
+ROOT = Path(rejoinder_lab.__file__).parent
+# From what knows nothing to what knows everything.
+LAYERS = ("training", "papers", "cli")
+SHELL = {"rejoinder.cli", "rejoinder.cli._help", "rejoinder.cli._options"}  # what a command of a plug-in is made of
+
+
+def modules() -> list[Path]:
+    return sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
+
+
+def name_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imported_by(path: Path) -> set[str]:
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module)
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+    return names
+
+
+@pytest.mark.parametrize("path", modules(), ids=name_of)
+def test_imports_point_one_way_and_stay_out_of_what_the_core_keeps_private(path: Path) -> None:
+    mine = name_of(path).partition(".")[0]
+    others = {name.split(".")[1] for name in imported_by(path) if name.startswith("rejoinder_lab.")} - {mine}
+    assert {other for other in others if LAYERS.index(other) >= LAYERS.index(mine)} == set()
+    core = {name for name in imported_by(path) if name.startswith("rejoinder.")}
+    private = {name for name in core if any(part.startswith("_") for part in name.split("."))}
+    assert private <= SHELL
+
+
+def test_every_module_is_imported() -> None:
+    for path in modules():
+        importlib.import_module(f"rejoinder_lab.{name_of(path)}")
+    assert all(getattr(rejoinder_lab, name) is not None for name in rejoinder_lab.__all__)
+
+
+def test_the_core_knows_what_is_in_the_lab() -> None:
+    assert set(rejoinder_lab.__all__) == lab.NAMES
+    assert set(command_names()) >= lab.COMMANDS
+    assert rejoinder.list_("reproductions").rows
+
+
+def test_an_old_name_says_where_it_is() -> None:
+    with pytest.raises(RejoinderError, match=r"rejoinder\.train is now rejoinder_lab\.train"):
+        _ = rejoinder.train
+
+
+def test_without_the_lab_one_line_says_what_to_install(tmp_path: Path) -> None:
+    """As in an environment without it: no entry points, no package."""
+    start = "import sys, rejoinder.entry_points as e; e.find_entry_points = lambda group: []; "
+    start += "sys.modules['rejoinder_lab'] = None; import rejoinder.registry; "
+    start += "rejoinder.registry.find_entry_points = e.find_entry_points; "
+    for words, said in {
+        "'train', 'idk'": "rejoinder train comes with rejoinder-lab; install it with: pip install rejoinder-lab",
+        "'list', 'reproductions'": "the list of reproductions comes with rejoinder-lab; install it with",
+    }.items():
+        code = f"{start}sys.argv = ['rejoinder', {words}]; import rejoinder.cli; rejoinder.cli.main()"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert said in done.stderr
+        assert done.stderr.count("\n") == 1
