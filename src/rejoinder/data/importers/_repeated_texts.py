@@ -39,6 +39,6 @@ class RepeatedTexts:
             return []
         number, text = self._most
         return [
-            f"{format_count(repeated, 'reply has', 'replies have')} the text of an earlier one by the same system, most "
-            f"often {brief(text, _SHOWN)} ({number:,})"
+            f"{format_count(repeated, 'reply has', 'replies have')} the text of an earlier one by the same system, "
+            f"most often {brief(text, _SHOWN)} ({number:,})"
         ]
