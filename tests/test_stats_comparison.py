@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
+from benchmarks import compare_coverage
 from rejoinder.errors import InputError
 from rejoinder.stats import paired_difference as paired_module
 from rejoinder.stats.holm import holm
@@ -180,6 +182,16 @@ def test_a_paired_difference_holds_where_differences_are_skewed(n: int) -> None:
     assert 0.03 <= alarms / rounds <= 0.065
     assert 0.935 <= covered / rounds <= 0.97
     assert by_flips > alarms
+
+
+def test_the_page_shows_what_was_simulated_and_the_simulation_runs() -> None:
+    entries = json.loads(compare_coverage.TARGET.read_text("utf-8"))
+    assert min(one["rounds"] for one in entries) >= 2000
+    assert compare_coverage.TARGET.with_suffix(".md").read_text("utf-8") == compare_coverage.page(entries)
+    cells = [cell for cell in compare_coverage.cells() if cell["conversations"] == 8]
+    assert all(compare_coverage.measure(cell, 3)["rounds"] == 3 for cell in cells)
+    missed = [(one["shape"], one["conversations"]) for one in entries if not compare_coverage.reaches(one)]
+    assert set(missed) <= {("lognormal", 8), ("one in ten far worse", 8), ("one in ten far worse", 20)}
 
 
 @pytest.mark.parametrize(("b", "c"), [(0, 0), (0, 5), (3, 9), (9, 3), (7, 7), (40, 61), (400, 380)])

@@ -24,6 +24,7 @@ from rejoinder.stats.arrays import (
     check_probability,
     check_same_length,
     encode_labels,
+    sum_by_code,
 )
 from rejoinder.stats.hall import HallMean
 from rejoinder.stats.student import t_quantile
@@ -83,7 +84,9 @@ def skewed_mean_interval(values: Numbers, clusters: Labels | None = None, level:
     known = ~np.isnan(x)
     codes = np.arange(len(x)) if clusters is None else encode_labels(clusters, "clusters")[0]
     with np.errstate(over="ignore"):
-        totals = np.bincount(np.unique(codes[known], return_inverse=True)[1], weights=x[known] - interval.value)
+        totals = sum_by_code(
+            np.unique(codes[known], return_inverse=True)[1], x[known] - interval.value, interval.n_clusters
+        )
     error = (interval.high - interval.value) / t_quantile(len(totals) - 1, (1 + level) / 2)
     hall = HallMean.of(interval.value, error, totals)
     if hall is None:

@@ -32,6 +32,7 @@ from rejoinder.stats.arrays import (
     check_same_length,
     encode_labels,
     make_generator,
+    sum_by_code,
 )
 from rejoinder.stats.hall import HallMean
 from rejoinder.stats.interval import Interval, scaled_mean
@@ -77,7 +78,7 @@ def paired_difference(
     scale = float(np.abs(differences).max()) or 1.0
     x = differences / scale
     value, sizes = float(x.mean()), np.bincount(codes)
-    deviations = np.bincount(codes, weights=x - value)
+    deviations = sum_by_code(codes, x - value, n_clusters)
     lows, highs = (_snap(value + ends) for ends in _flip_ends(deviations, sizes, n_permutations, make_generator(seed)))
     p = float(((lows <= 0) & (highs >= 0)).mean())
     rank = max(1, math.ceil((1 - level) * len(lows) - 1e-9))  # the fewest flips that make a p of at least 1 - level
@@ -117,11 +118,9 @@ def _flip_ends(deviations: Floats, sizes: Ints, n_permutations: int, random: np.
     batch_size = max(1, _CELLS // n)
     for start in range(0, n_ways, batch_size):
         size = min(batch_size, n_ways - start)
-        if is_exact:
-            flips = (np.arange(1 + start, 1 + start + size)[:, None] >> np.arange(n)) & 1
-        else:
-            flips = random.integers(0, 2, (size, n))
-        batches.append(flips @ weights)
+        ways = np.arange(1 + start, 1 + start + size)[:, None]
+        flips = (ways >> np.arange(n)) & 1 if is_exact else random.integers(0, 2, (size, n))
+        batches.append(flips.astype(np.float64) @ weights)
     sums, rows = np.concatenate(batches).T
     with np.errstate(divide="ignore", invalid="ignore"):
         means = np.stack([sums / rows, -sums / (n_rows - rows)])
