@@ -100,7 +100,7 @@ def page(entries: list[dict[str, Any]]) -> str:
         "and one in ten far worse that is so in 43% of samples. No test knows better without more conversations.",
         "Command: `python -m benchmarks.compare_coverage`.",
     ]
-    power_rows = [[one["effect"], one["conversations"], one["differ"], one["differ_by_flips"]] for one in power]
+    power_rows = [[f"{one['effect']:g}", one["conversations"], one["differ"], one["differ_by_flips"]] for one in power]
     power_heads = [
         "true difference, in standard deviations",
         "conversations",
