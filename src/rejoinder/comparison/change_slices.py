@@ -73,7 +73,7 @@ class SlicedChanges:
         heads = [self.slicing.by, *(["system"] if several else []), "items", "old", "new", "difference"]
         tested = sum(not math.isnan(one.corrected) for one in self.changes)
         notes = [
-            "difference: new minus old, paired on items, with a 95% bootstrap interval over conversations; p (Holm): "
+            "difference: new minus old, paired on items, with its 95% interval over conversations; p (Holm): "
             f"corrected over {format_count(tested, 'test')}; differ? at {ALPHA:g}.",
             *note_small_slices([(one.slice, one.reason) for one in self.changes]),
             *self.slicing.notes(),

@@ -129,7 +129,7 @@ class SliceComparison:
             rows.append([*cells, _as_probability(one.corrected), verdict])
         tested = sum(not math.isnan(one.corrected) for one in self.differences)
         notes = [
-            "difference: paired on items, with a bootstrap interval over conversations; p (Holm): corrected over "
+            "difference: paired on items, with its 95% interval over conversations; p (Holm): corrected over "
             f"{format_count(tested, 'test')} (slices and pairs of systems); differ? at {ALPHA:g}.",
             *note_small_slices([(one.slice, one.reason) for one in self.differences]),
         ]
