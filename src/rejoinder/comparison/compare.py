@@ -30,7 +30,7 @@ from rejoinder.data.collection import Collection
 from rejoinder.errors import InputError
 from rejoinder.metric import Unit
 from rejoinder.scoring.fields import ReplyFields
-from rejoinder.scoring.result import Scores
+from rejoinder.scoring.result import Cluster, Scores
 from rejoinder.scoring.run import Run, load
 from rejoinder.stats.holm import holm
 from rejoinder.stats.paired_difference import paired_difference
@@ -79,6 +79,7 @@ class Comparison:
     slices: SliceComparison | None = None
     notes: Sequence[str] = ()
     unit: Unit = "reply"
+    cluster: Cluster = "conversation"
 
     def leaderboard(self) -> Table:
         """One line per system: mean with interval, range of ranks."""
@@ -88,7 +89,7 @@ class Comparison:
         ]
         heads = ["system", "n", "missing", "mean", "ranks"]
         way = {True: "higher is better", False: "lower is better", None: "descriptive: neither way is better"}
-        notes = ["ranks: the range that holds the system's rank in 95% of resampled sets of conversations."]
+        notes = [f"ranks: the range that holds the system's rank in 95% of resampled sets of {self.cluster}s."]
         if len(self.standings) == 1:
             notes = ["There is only one system, so there is nothing to compare it with."]
         if self.is_descriptive:
@@ -109,8 +110,8 @@ class Comparison:
         pairs = "items" if self.unit == "reply" else "dialogues"
         heads = ["system", "minus", pairs, "difference", "p", "p (Holm)", "differ?"]
         notes = [
-            f"difference: paired on {pairs}, with its 95% interval over conversations; p: approximate randomisation "
-            "over conversations, corrected for skewness; p (Holm): corrected over "
+            f"difference: paired on {pairs}, with its 95% interval over {self.cluster}s; p: approximate "
+            f"randomisation over {self.cluster}s, corrected for skewness; p (Holm): corrected over "
             f"{format_count(len(rows), 'pair')}; differ? at {ALPHA:g}."
         ]
         return Table(f"{self.metric}: differences", heads, rows, notes, keys={"minus": "less"})
@@ -222,7 +223,7 @@ def compare(
         return comparisons
     if by == "system":
         raise InputError("systems are what is compared; cut the replies by something else, such as turns or meta.KEY")
-    slicing = cut_slices(ReplyFields(scores).column(by), by)
+    slicing = replace(cut_slices(ReplyFields(scores).column(by), by), cluster=scores.cluster)
     return [replace(one, slices=_compare_slices(scores, one, slicing, resamples, seed)) for one in comparisons]
 
 
@@ -271,7 +272,9 @@ def _compare_by_metric(scores: Scores, spec: str, resamples: int, seed: int) -> 
     differences = [d._replace(corrected=float(c)) for d, c in zip(pairs, corrected, strict=True)]
     notes = scores.dialogue_notes(spec)
     facts = scores.facts[spec]
-    return Comparison(spec, better, facts.range, standings, differences, notes=notes, unit=facts.unit)
+    return Comparison(
+        spec, better, facts.range, standings, differences, notes=notes, unit=facts.unit, cluster=scores.cluster
+    )
 
 
 class _PairedScores:

@@ -80,9 +80,10 @@ class RunComparison:
             values = one.n, one.old, one.new, one.difference, worse, better, Probability(one.corrected)
             rows.append([one.metric, one.system.name, *values, differ])
         heads = ["metric", "system", "items", "old", "new", "difference", "worse", "better", "p (Holm)", "differ?"]
+        clusters = f"{self.pair.cluster}s"
         notes = [
-            "difference: new minus old, paired on items, with its 95% interval over conversations; p: approximate "
-            "randomisation over conversations with a correction for skewness, corrected over the systems under each "
+            f"difference: new minus old, paired on items, with its 95% interval over {clusters}; p: approximate "
+            f"randomisation over {clusters} with a correction for skewness, corrected over the systems under each "
             f"metric; differ? at {ALPHA:g}."
         ]
         return Table("Old and new", heads, rows, [*notes, *self.notes()])
