@@ -73,8 +73,8 @@ class SlicedChanges:
         heads = [self.slicing.by, *(["system"] if several else []), "items", "old", "new", "difference"]
         tested = sum(not math.isnan(one.corrected) for one in self.changes)
         notes = [
-            f"difference: new minus old, paired on items, with its 95% interval over {self.slicing.cluster}s; p (Holm): "
-            f"corrected over {format_count(tested, 'test')}; differ? at {ALPHA:g}.",
+            f"difference: new minus old, paired on items, with its 95% interval over {self.slicing.cluster}s; p "
+            f"(Holm): corrected over {format_count(tested, 'test')}; differ? at {ALPHA:g}.",
             *note_small_slices([(one.slice, one.reason) for one in self.changes], self.slicing.cluster),
             *self.slicing.notes(),
         ]

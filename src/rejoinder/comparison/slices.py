@@ -130,8 +130,8 @@ class SliceComparison:
             rows.append([*cells, _as_probability(one.corrected), verdict])
         tested = sum(not math.isnan(one.corrected) for one in self.differences)
         notes = [
-            f"difference: paired on items, with its 95% interval over {self.slicing.cluster}s; p (Holm): corrected over "
-            f"{format_count(tested, 'test')} (slices and pairs of systems); differ? at {ALPHA:g}.",
+            f"difference: paired on items, with its 95% interval over {self.slicing.cluster}s; p (Holm): corrected "
+            f"over {format_count(tested, 'test')} (slices and pairs of systems); differ? at {ALPHA:g}.",
             *note_small_slices([(one.slice, one.reason) for one in self.differences], self.slicing.cluster),
         ]
         heads = [self.slicing.by, "system", "minus", "items", "difference", "p (Holm)", "differ?"]
