@@ -49,6 +49,26 @@ def test_a_clear_difference_survives_and_a_small_one_does_not() -> None:
     assert ahead["long", "plain"].difference.low > 3
 
 
+def test_a_rare_great_loss_makes_many_small_gains_unsure() -> None:
+    # Eleven conversations gain 9 and one loses 30: 10 times test_a_skewed_paired_difference_by_hand.
+    scores = lengths(often=[50] * 22 + [20] * 2, plain=[41] * 22 + [50] * 2)
+    (found,) = compare(scores)[0].differences
+    assert (found.first, found.difference.value) == ("often", pytest.approx(5.75))
+    assert found.p == pytest.approx(0.461, abs=0.001)
+    assert found.difference.low < -5  # swapping conversations alone ends at -0.75
+
+
+def test_an_interval_of_compare_leaves_out_0_exactly_where_p_is_below_5_percent() -> None:
+    r = random.Random(2)
+    for n in (10, 24, 60):
+        scores = lengths(
+            **{f"s{k}": [r.randint(5, 9) + round(r.expovariate(1)) + k for _ in range(n)] for k in range(4)}
+        )
+        for one in compare(scores)[0].differences:
+            assert (one.difference.low > 0 or one.difference.high < 0) == (one.p < 0.05)
+            assert (one.reason is None) == (n > 10)
+
+
 def test_a_description_ranks_no_system() -> None:
     scores = lengths(short=[3, 4, 5, 4] * 8, long=[9, 12, 11, 10] * 8, middle=[6, 7, 8, 7] * 8)
     facts = {"length": scores.facts["length"]._replace(higher_is_better=None)}

@@ -20,7 +20,7 @@ from rejoinder.stats.grouped import correlate_at_levels, correlate_between, corr
 from rejoinder.stats.holm import holm
 from rejoinder.stats.interval import Interval, mean_interval
 from rejoinder.stats.mcnemar import mcnemar_test
-from rejoinder.stats.paired_difference import difference_interval, sign_flip_test
+from rejoinder.stats.paired_difference import difference_interval, paired_difference, sign_flip_test
 from rejoinder.stats.pairwise_accuracy import calibrated_accuracy, pairwise_accuracy
 from rejoinder.stats.permutation import permutation_test
 from rejoinder.stats.power import estimate_spread
@@ -77,6 +77,8 @@ ON_ROWS: dict[str, Row] = {
     "calibrated": lambda x, y, s, i: calibrated_accuracy(x, y, s),
     "calibrated over all": lambda x, y, s, i: calibrated_accuracy(x, y),
     "difference": lambda x, y, s, i: difference_interval(x, y, i, n_resamples=20),
+    "paired": lambda x, y, s, i: paired_difference(x, y, i),
+    "paired, random flips": lambda x, y, s, i: paired_difference(x, y, n_permutations=3),
     "sign flips": lambda x, y, s, i: sign_flip_test(x, y, s),
     "random sign flips": lambda x, y, s, i: sign_flip_test(x, y, n_permutations=3),
     "pilot": lambda x, y, s, i: estimate_spread(x, y, s),
@@ -174,6 +176,7 @@ def test_the_degenerate_answers_are_the_documented_ones() -> None:
     assert krippendorff_alpha([[1, NAN], [NAN, 2]]).reason == "no unit has two ratings"
     assert pairwise_accuracy([1], [1]).reason == "no two rows to compare"
     assert difference_interval([], []).reason == "no pairs"
+    assert paired_difference([], []).reason == "no pairs"
     assert sign_flip_test([1, 2], [1, 2])[:2] == (0.0, 1.0)
     assert split_half([[1, 2], [3, 4]], ["a", "b"]).reason == "fewer than 3 systems with two ratings on a unit"
     assert one_against_rest([[1.0], [2.0]]).reason == "no rater shares 3 units that vary with another"

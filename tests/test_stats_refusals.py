@@ -21,7 +21,7 @@ from rejoinder.stats.interval import mean_interval
 from rejoinder.stats.mcnemar import mcnemar_from_counts, mcnemar_test
 from rejoinder.stats.moments import compute_moments
 from rejoinder.stats.order_uncertainty import order_uncertainty
-from rejoinder.stats.paired_difference import difference_interval, sign_flip_test
+from rejoinder.stats.paired_difference import difference_interval, paired_difference, sign_flip_test
 from rejoinder.stats.pairwise_accuracy import calibrated_accuracy, pairwise_accuracy
 from rejoinder.stats.permutation import permutation_test
 from rejoinder.stats.power import detectable_difference, power_at, rows_needed
@@ -49,6 +49,8 @@ LENGTHS: dict[str, Call] = {
     "means": lambda: reachable_by_means(X, ONE),
     "difference": lambda: difference_interval(X, ONE),
     "difference, clusters": lambda: difference_interval(X, Y, TWO),
+    "paired": lambda: paired_difference(X, ONE),
+    "paired, clusters": lambda: paired_difference(X, Y, TWO),
     "sign flips": lambda: sign_flip_test(X, ONE),
     "sign flips, clusters": lambda: sign_flip_test(X, Y, TWO),
     "within": lambda: correlate_within(X, Y, TWO),
@@ -100,6 +102,7 @@ NAMES_AND_COUNTS: dict[str, tuple[Call, str]] = {
     "resamples of ranks": (lambda: rank_ranges(X, S, ITEMS, n_resamples=0), "n_resamples"),
     "resamples of units": (lambda: rating_unit_interval(MATRIX, lambda m: 1.0, n_resamples=0), "n_resamples"),
     "permutations": (lambda: sign_flip_test(X, Y, n_permutations=0), "n_permutations"),
+    "flips": (lambda: paired_difference(X, Y, n_permutations=0), "n_permutations"),
     "permutations of metrics": (lambda: permutation_test(X, Z, Y, n_permutations=0), "n_permutations"),
     "splits": (lambda: split_half(MATRIX, S, n_splits=0), "n_splits"),
     "bins": (lambda: calibration([0.1, 0.9], [0, 1], 0), "n_bins"),
@@ -109,6 +112,7 @@ NAMES_AND_COUNTS: dict[str, tuple[Call, str]] = {
     "level": (lambda: mean_interval(X, level=1.0), "level"),
     "level of moments": (lambda: compute_moments(X, ITEMS).interval(0.0), "level"),
     "level of differences": (lambda: difference_interval(X, Y, level=95), "level"),
+    "level of a paired difference": (lambda: paired_difference(X, Y, level=95), "level"),
     "level of strengths": (lambda: rank_systems(["a", "b"], ["b", "a"], [1, 1], level=0.0), "level"),
     "level of ranks": (lambda: rank_ranges(X, S, ITEMS, level=1.0), "level"),
     "power": (lambda: rows_needed(1.0, 1.0, power=1.0), "power"),
@@ -134,6 +138,7 @@ def test_names_and_counts_that_make_no_sense_are_refused(name: str) -> None:
 def test_the_least_that_is_allowed_is_allowed() -> None:
     assert difference_interval(X, Y, n_resamples=1, seed=0).n == 4
     assert sign_flip_test(X, Y, n_permutations=1).n == 4
+    assert paired_difference(X, Y, n_permutations=1).n == 4
     assert mcnemar_from_counts(0, 1).n == 1
     assert calibration([0.1, 0.9], [0, 1], 1).n == 2
     assert pairwise_accuracy(X, Y, epsilon=0.0).n_pairs == 6

@@ -85,7 +85,7 @@ def test_one_item_in_common_shows_nothing_and_has_no_interval() -> None:
     assert found.outcome == "inconclusive"
     assert "changed by -0." in found.reason
     assert "[" not in found.reason
-    assert "on 1 item (margin 0.05, 5% of the range): 1 conversation is too few to tell" in found.reason
+    assert "on 1 item (margin 0.05, 5% of the range): 1 item is too few to tell" in found.reason
     assert check(overlaps("a b"), [], overlaps("a b"))[0].passed
 
 

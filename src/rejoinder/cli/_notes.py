@@ -22,7 +22,7 @@ _LOG = logging.getLogger("rejoinder.data.inputs")
 
 
 def show_notes(is_shown: bool) -> None:
-    """Print what an input was read as; if not, a command says so itself. Either way it is no warning of Python's."""
+    """Print what an input was read as, or leave it to the command; either way Python warns of nothing."""
     _LOG.setLevel(logging.INFO)
     _LOG.removeHandler(_HANDLER)
     if is_shown:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -73,9 +73,9 @@ class SlicedChanges:
         heads = [self.slicing.by, *(["system"] if several else []), "items", "old", "new", "difference"]
         tested = sum(not math.isnan(one.corrected) for one in self.changes)
         notes = [
-            "difference: new minus old, paired on items, with a 95% bootstrap interval over conversations; p (Holm): "
-            f"corrected over {format_count(tested, 'test')}; differ? at {ALPHA:g}.",
-            *note_small_slices([(one.slice, one.reason) for one in self.changes]),
+            f"difference: new minus old, paired on items, with its 95% interval over {self.slicing.cluster}s; p "
+            f"(Holm): corrected over {format_count(tested, 'test')}; differ? at {ALPHA:g}.",
+            *note_small_slices([(one.slice, one.reason) for one in self.changes], self.slicing.cluster),
             *self.slicing.notes(),
         ]
         if self.n_moved:
@@ -152,7 +152,7 @@ def _cut_items(pair: RunPair, by: str) -> _SliceMembers:
             value = new or old
             values.append(value[0] if len(value) == 1 else value)
             n_moved += bool(old and new and old != new)
-    slicing = cut_slices(np.fromiter(values, dtype=object, count=len(values)), by)
+    slicing = replace(cut_slices(np.fromiter(values, dtype=object, count=len(values)), by), cluster=pair.cluster)
     items: dict[tuple[str, SystemPair], list[str]] = {}
     for name, mask in slicing.masks.items():
         for row in np.flatnonzero(mask).tolist():

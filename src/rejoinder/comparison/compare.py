@@ -1,7 +1,7 @@
 """Which system is better: means with intervals, paired differences, and the range of ranks of each system.
 
-Two systems are compared on the items that both answered. Whole conversations are resampled (intervals, ranks) or
-swapped (p-values); p-values are corrected by Holm's method over all pairs of systems under one metric.
+Two systems are compared on the items that both answered. Whole conversations are resampled (ranks) or swapped
+(differences); p-values are corrected by Holm's method over all pairs of systems under one metric.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.comparison.rating_column import add_rating_columns, is_rating, make_rating_column
-from rejoinder.comparison.run_comparison import ALPHA, RunComparison, compare_runs
+from rejoinder.comparison.run_comparison import ALPHA, FLIPS, RunComparison, compare_runs
 from rejoinder.comparison.run_pair import load_run, pair_runs, refuse_differing
 from rejoinder.comparison.slices import (
     SliceComparison,
@@ -30,10 +30,10 @@ from rejoinder.data.collection import Collection
 from rejoinder.errors import InputError
 from rejoinder.metric import Unit
 from rejoinder.scoring.fields import ReplyFields
-from rejoinder.scoring.result import Scores
+from rejoinder.scoring.result import Cluster, Scores
 from rejoinder.scoring.run import Run, load
 from rejoinder.stats.holm import holm
-from rejoinder.stats.paired_difference import difference_interval, sign_flip_test
+from rejoinder.stats.paired_difference import paired_difference
 from rejoinder.stats.rank_range import rank_ranges
 from rejoinder.table import Cell, Estimate, Probability, Table, format_count, join_names
 
@@ -79,6 +79,7 @@ class Comparison:
     slices: SliceComparison | None = None
     notes: Sequence[str] = ()
     unit: Unit = "reply"
+    cluster: Cluster = "conversation"
 
     def leaderboard(self) -> Table:
         """One line per system: mean with interval, range of ranks."""
@@ -88,7 +89,7 @@ class Comparison:
         ]
         heads = ["system", "n", "missing", "mean", "ranks"]
         way = {True: "higher is better", False: "lower is better", None: "descriptive: neither way is better"}
-        notes = ["ranks: the range that holds the system's rank in 95% of resampled sets of conversations."]
+        notes = [f"ranks: the range that holds the system's rank in 95% of resampled sets of {self.cluster}s."]
         if len(self.standings) == 1:
             notes = ["There is only one system, so there is nothing to compare it with."]
         if self.is_descriptive:
@@ -109,8 +110,8 @@ class Comparison:
         pairs = "items" if self.unit == "reply" else "dialogues"
         heads = ["system", "minus", pairs, "difference", "p", "p (Holm)", "differ?"]
         notes = [
-            f"difference: paired on {pairs}, with a bootstrap interval over conversations; p: approximate "
-            "randomisation over conversations; p (Holm): corrected over "
+            f"difference: paired on {pairs}, with its 95% interval over {self.cluster}s; p: approximate "
+            f"randomisation over {self.cluster}s, corrected for skewness; p (Holm): corrected over "
             f"{format_count(len(rows), 'pair')}; differ? at {ALPHA:g}."
         ]
         return Table(f"{self.metric}: differences", heads, rows, notes, keys={"minus": "less"})
@@ -184,8 +185,8 @@ def compare(
     - ``run``: the run folder, or scores; for ratings alone, also a file or a collection.
     - ``new``: a newer run: its replies are compared with those of ``run``, item by item.
     - ``metrics``: only these metrics, by their specs; ``rating:ASPECT`` stands for people's ratings.
-    - ``resamples``: how often conversations are resampled for intervals and ranks.
-    - ``seed``: the seed of the resamples.
+    - ``resamples``: how often conversations are resampled for ranks, and swapped for differences (at least 4,999).
+    - ``seed``: the seed of both.
     - ``by``: also by slices of the replies (``slices`` of the comparison): ``meta.KEY``, or ``turns`` of the context.
     - ``ignore_signatures``: whether a metric may have another signature in the new run; by default that is an error.
 
@@ -222,7 +223,7 @@ def compare(
         return comparisons
     if by == "system":
         raise InputError("systems are what is compared; cut the replies by something else, such as turns or meta.KEY")
-    slicing = cut_slices(ReplyFields(scores).column(by), by)
+    slicing = replace(cut_slices(ReplyFields(scores).column(by), by), cluster=scores.cluster)
     return [replace(one, slices=_compare_slices(scores, one, slicing, resamples, seed)) for one in comparisons]
 
 
@@ -271,7 +272,9 @@ def _compare_by_metric(scores: Scores, spec: str, resamples: int, seed: int) -> 
     differences = [d._replace(corrected=float(c)) for d, c in zip(pairs, corrected, strict=True)]
     notes = scores.dialogue_notes(spec)
     facts = scores.facts[spec]
-    return Comparison(spec, better, facts.range, standings, differences, notes=notes, unit=facts.unit)
+    return Comparison(
+        spec, better, facts.range, standings, differences, notes=notes, unit=facts.unit, cluster=scores.cluster
+    )
 
 
 class _PairedScores:
@@ -299,11 +302,10 @@ class _PairedScores:
         x, y = (self._table[:, self._column[name]] for name in (first, second))
         both = ~(np.isnan(x) | np.isnan(y))
         x, y, clusters = x[both], y[both], self._clusters[both]
-        interval = difference_interval(x, y, clusters, n_resamples=resamples, seed=seed)
-        test = sign_flip_test(x, y, clusters, n_permutations=4999, seed=seed)
-        estimate = Estimate(interval.value, interval.low, interval.high)
-        reason = "no common items" if not both.any() else interval.reason or test.reason
-        return SystemDifference(first, second, estimate, test.p, math.nan, int(both.sum()), reason)
+        paired = paired_difference(x, y, clusters, n_permutations=max(FLIPS, resamples), seed=seed)
+        estimate = Estimate(paired.value, paired.low, paired.high)
+        reason = "no common items" if not both.any() else paired.reason
+        return SystemDifference(first, second, estimate, paired.p, math.nan, paired.n, reason)
 
 
 def _format_ranks(low: float, high: float) -> str | None:

@@ -126,6 +126,7 @@ def check_non_inferiority(
         outcome, why = "pass", "no reply changed"
     else:
         outcome, why = _decide(interval, margin.value, loss)
+        why = why.replace("conversation", pair.cluster)
         if margin.value > _LARGE * loss > 0:
             whole = "the old mean" if floor == 0 and sign > 0 else "the most that the old run can lose"
             why += f"; note that the margin is {margin.value / loss:.0%} of {whole}"

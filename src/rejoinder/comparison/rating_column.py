@@ -100,8 +100,9 @@ def _describe_raters(scores: Scores, ratings: Sequence[Rating], by_response: dic
     counts = [len(values) for values in by_response.values()]
     per_reply = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
     notes = [
-        f"ratings: by {describe_raters(raters)}, {per_reply} per reply, averaged for each reply first; the "
-        "ratings of one rater are not independent, and intervals over conversations say nothing about other raters."
+        f"ratings: by {describe_raters(raters)}, {per_reply} per reply, averaged for each reply first; "
+        f"the ratings of one rater are not independent, and intervals over {scores.cluster}s say nothing about other "
+        "raters."
     ]
     system_of = dict(zip(scores.responses, (scores.systems[code] for code in scores.system_codes), strict=True))
     systems: dict[str, set[str]] = {}

@@ -1,7 +1,7 @@
 """What changed from one run to another: differences item by item, and the replies that got worse and better.
 
 Differences are new minus old, on the items that both runs answered in the same context. Whole conversations are
-resampled (intervals) or swapped (p-values); p-values are corrected by Holm's method over the systems under one metric.
+swapped, which gives p-values and intervals; p-values are corrected by Holm's method over the systems under one metric.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from rejoinder.comparison.rating_column import is_rating, make_rating_column
 from rejoinder.comparison.run_pair import NO_ITEMS, PairedScores, RunPair, SystemPair, describe_pairing
 from rejoinder.errors import RunError
 from rejoinder.stats.holm import holm
-from rejoinder.stats.paired_difference import difference_interval, sign_flip_test
+from rejoinder.stats.paired_difference import paired_difference
 from rejoinder.table import Cell, Estimate, Probability, Table, format_count, format_decimal, list_names
 
 ALPHA = 0.05
+FLIPS = 4999  # at least: p-values near .05 are exact to .003
 UNCHANGED = "no reply changed"
 _NAMED = 5  # ids in a note
 
@@ -79,10 +80,11 @@ class RunComparison:
             values = one.n, one.old, one.new, one.difference, worse, better, Probability(one.corrected)
             rows.append([one.metric, one.system.name, *values, differ])
         heads = ["metric", "system", "items", "old", "new", "difference", "worse", "better", "p (Holm)", "differ?"]
+        clusters = f"{self.pair.cluster}s"
         notes = [
-            "difference: new minus old, paired on items, with a 95% bootstrap interval over conversations; p: "
-            "approximate randomisation over conversations, corrected over the systems under each metric; differ? at "
-            f"{ALPHA:g}."
+            f"difference: new minus old, paired on items, with its 95% interval over {clusters}; p: approximate "
+            f"randomisation over {clusters} with a correction for skewness, corrected over the systems under each "
+            f"metric; differ? at {ALPHA:g}."
         ]
         return Table("Old and new", heads, rows, [*notes, *self.notes()])
 
@@ -213,12 +215,11 @@ def _compare_scores(
 ) -> SystemChange:
     """What changed for one system on some items."""
     items, old, new, clusters = scores.known()
-    interval = difference_interval(new, old, clusters, n_resamples=resamples, seed=seed)
-    test = sign_flip_test(new, old, clusters, n_permutations=4999, seed=seed)
-    reason = NO_ITEMS if not len(old) else interval.reason or test.reason
+    paired = paired_difference(new, old, clusters, n_permutations=max(FLIPS, resamples), seed=seed)
+    reason = paired.reason if len(old) else NO_ITEMS
     replies_of = None if pair.is_of_dialogues(spec) else scores.items  # None: of all items
     if len(old) and np.array_equal(old, new) and pair.is_unchanged(system, replies_of):
-        test, reason = test._replace(p=math.nan), UNCHANGED  # nothing to test, so nothing to correct for
+        paired, reason = paired._replace(p=math.nan), UNCHANGED  # nothing to test, so nothing to correct for
     change = (new - old) * (-1.0 if pair.higher_is_better(spec) is False else 1.0)
     return SystemChange(
         spec,
@@ -227,8 +228,8 @@ def _compare_scores(
         len(scores.items) - len(items),
         float(old.mean()) if len(old) else math.nan,
         float(new.mean()) if len(new) else math.nan,
-        Estimate(interval.value, interval.low, interval.high),
-        test.p,
+        Estimate(paired.value, paired.low, paired.high),
+        paired.p,
         math.nan,
         int((change < 0).sum()),
         int((change == 0).sum()),

@@ -19,7 +19,7 @@ from rejoinder.data.inputs import DATASET, read
 from rejoinder.data.parts import split_system_turns
 from rejoinder.errors import InputError, RunError, SpecError, nearest
 from rejoinder.scoring.reader import load_data
-from rejoinder.scoring.result import Scores, Values
+from rejoinder.scoring.result import Cluster, Scores, Values
 from rejoinder.scoring.run import Run, load
 from rejoinder.table import format_count
 
@@ -84,6 +84,12 @@ class RunPair:
     pairing: ItemPairing
     left_out: Mapping[str, str] = field(default_factory=dict)
     differing: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def cluster(self) -> Cluster:
+        """What the pairs of replies are clustered by."""
+        is_conversation = "conversation" in (self.old.scores.cluster, self.new.scores.cluster)
+        return "conversation" if is_conversation else "item"
 
     @property
     def only_old_systems(self) -> list[str]:

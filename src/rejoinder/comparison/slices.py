@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import InputError
-from rejoinder.scoring.result import Scores
+from rejoinder.scoring.result import Cluster, Scores
 from rejoinder.stats.group_difference import group_difference
 from rejoinder.stats.holm import holm
 from rejoinder.stats.interval import mean_interval
@@ -47,6 +47,7 @@ class Slicing:
     n_without: int
     n_hidden: int = 0
     n_hidden_replies: int = 0
+    cluster: Cluster = "conversation"
 
     def notes(self) -> list[str]:
         """Return what the table leaves out."""
@@ -110,8 +111,8 @@ class SliceComparison:
         others = "the system's other replies" if with_system else "all other replies"
         notes = [
             f"minus the rest: the mean minus that of {others}, with its 95% interval over "
-            f"conversations; p (Holm): corrected over {format_count(tested, 'test')}; differs? at {ALPHA:g}.",
-            *note_small_slices([(row.slice, row.reason) for row in self.means]),
+            f"{self.slicing.cluster}s; p (Holm): corrected over {format_count(tested, 'test')}; differs? at {ALPHA:g}.",
+            *note_small_slices([(row.slice, row.reason) for row in self.means], self.slicing.cluster),
             *self.slicing.notes(),
         ]
         heads = [self.slicing.by, *(["system"] if with_system else []), "n", "mean", "minus the rest", "p (Holm)"]
@@ -129,9 +130,9 @@ class SliceComparison:
             rows.append([*cells, _as_probability(one.corrected), verdict])
         tested = sum(not math.isnan(one.corrected) for one in self.differences)
         notes = [
-            "difference: paired on items, with a bootstrap interval over conversations; p (Holm): corrected over "
-            f"{format_count(tested, 'test')} (slices and pairs of systems); differ? at {ALPHA:g}.",
-            *note_small_slices([(one.slice, one.reason) for one in self.differences]),
+            f"difference: paired on items, with its 95% interval over {self.slicing.cluster}s; p (Holm): corrected "
+            f"over {format_count(tested, 'test')} (slices and pairs of systems); differ? at {ALPHA:g}.",
+            *note_small_slices([(one.slice, one.reason) for one in self.differences], self.slicing.cluster),
         ]
         heads = [self.slicing.by, "system", "minus", "items", "difference", "p (Holm)", "differ?"]
         return Table(f"{self.metric}: differences by {self.slicing.by}", heads, rows, notes, keys={"minus": "less"})
@@ -223,10 +224,10 @@ def describe_verdict(reason: str | None, survives: bool) -> str:
     return _TOO_SMALL if is_too_small(reason) else reason or ("yes" if survives else "no")
 
 
-def note_small_slices(reasons: Iterable[tuple[str, str | None]]) -> list[str]:
+def note_small_slices(reasons: Iterable[tuple[str, str | None]], cluster: Cluster) -> list[str]:
     """A note that names the slices that are too small to be tested, where there are any."""
     names = list(dict.fromkeys(name for name, reason in reasons if is_too_small(reason)))
-    fewer = f"with fewer than {MIN_CONVERSATIONS} conversations"
+    fewer = f"with fewer than {MIN_CONVERSATIONS} {cluster}s"
     return [f"Too small to be tested, {fewer}: {list_names(names)}."] if names else []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -171,7 +172,8 @@ def _sort(
 def _cut(fields: ReplyFields, mask: NDArray[np.bool_], names: Sequence[str], by: str) -> list[SliceComparison]:
     if not mask.any():
         return []
-    scores, slicing = fields.scores.subset(mask), cut_slices(fields.column(by)[mask], by)
+    scores = fields.scores.subset(mask)
+    slicing = replace(cut_slices(fields.column(by)[mask], by), cluster=scores.cluster)
     ranges = {name: facts.range for name, facts in scores.facts.items()}
     return [
         compute_slice_means(name, fields.column(name)[mask], scores, slicing, ranges.get(name, (-np.inf, np.inf)))

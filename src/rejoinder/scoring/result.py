@@ -7,7 +7,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Values = NDArray[np.float64]
 Codes = NDArray[np.int64]
+Cluster: TypeAlias = Literal["conversation", "item"]
 
 
 class DialogueScore(NamedTuple):
@@ -133,6 +134,11 @@ class Scores:
             return np.ones(len(self), bool)
         return self.is_last
 
+    @property
+    def cluster(self) -> Cluster:
+        """What replies are clustered by: conversations where the data names any, else items."""
+        return "conversation" if len(self.dialogues) else "item"
+
     def unit_name(self, spec: str) -> str:
         """What a metric scores, in the plural."""
         return "responses" if self.facts[spec].unit == "reply" else "dialogues"
@@ -208,8 +214,7 @@ class Scores:
 
     def notes(self) -> list[str]:
         """Return the notes under the table: the interval, missing scores, and flags."""
-        kind = "conversation" if len(self.dialogues) else "item"
-        notes = [f"[low, high]: 95% interval of the mean, clustered by {kind}."]
+        notes = [f"[low, high]: 95% interval of the mean, clustered by {self.cluster}."]
         sizes = {spec: f"{self.unit_rows(spec).sum():,} {self.unit_name(spec)}" for spec in self.values}
         for spec, column in self.values.items():
             missing = int(np.isnan(column[self.unit_rows(spec)]).sum())

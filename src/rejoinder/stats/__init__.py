@@ -13,5 +13,5 @@ aggregation                          one label from several raters'
 sensitivity, calibration, ndcg       how a metric holds up over data sets; whether scores are probabilities; rankings
 power, rating_noise                  how many items and raters the next comparison needs
 
-``arrays``, ``weighted_correlation`` and ``significance`` hold what these share. See docs/statistics.md.
+``arrays``, ``hall``, ``weighted_correlation`` and ``significance`` hold what these share. See docs/statistics.md.
 """

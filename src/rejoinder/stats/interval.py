@@ -24,7 +24,9 @@ from rejoinder.stats.arrays import (
     check_probability,
     check_same_length,
     encode_labels,
+    sum_by_code,
 )
+from rejoinder.stats.hall import HallMean
 from rejoinder.stats.student import t_quantile
 from rejoinder.table import Estimate
 
@@ -82,23 +84,15 @@ def skewed_mean_interval(values: Numbers, clusters: Labels | None = None, level:
     known = ~np.isnan(x)
     codes = np.arange(len(x)) if clusters is None else encode_labels(clusters, "clusters")[0]
     with np.errstate(over="ignore"):
-        totals = np.bincount(np.unique(codes[known], return_inverse=True)[1], weights=x[known] - interval.value)
-    n = len(totals)
-    scale = float(np.linalg.norm(totals)) / math.sqrt(n - 1)
-    if not 0 < scale < math.inf:
+        totals = sum_by_code(
+            np.unique(codes[known], return_inverse=True)[1], x[known] - interval.value, interval.n_clusters
+        )
+    error = (interval.high - interval.value) / t_quantile(len(totals) - 1, (1 + level) / 2)
+    hall = HallMean.of(interval.value, error, totals)
+    if hall is None:
         return interval
-    skewness = n / ((n - 1) * (n - 2)) * float(((totals / scale) ** 3).sum())
-    slope = skewness / (3 * math.sqrt(n))
-    t = t_quantile(n - 1, (1 + level) / 2)
-    error = (interval.high - interval.value) / t
-    ends = [interval.value - error * _invert_hall(reach, skewness, slope, n) for reach in (t, -t)]
-    return interval._replace(low=min(interval.low, ends[0]), high=max(interval.high, ends[1]))
-
-
-def _invert_hall(reach: float, skewness: float, slope: float, n: int) -> float:
-    """The value that Hall's cubic transformation maps to ``reach``."""
-    shifted = reach - skewness / (6 * math.sqrt(n))
-    return shifted if abs(slope) < 1e-9 else (float(np.cbrt(1 + 3 * slope * shifted)) - 1) / slope
+    low, high = hall.ends(level)
+    return interval._replace(low=min(interval.low, low), high=max(interval.high, high))
 
 
 def share_interval(values: Numbers, clusters: Labels | None = None, level: float = 0.95) -> Interval:

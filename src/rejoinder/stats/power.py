@@ -14,7 +14,7 @@ import numpy as np
 
 from rejoinder.errors import InputError
 from rejoinder.stats.arrays import NAN, Labels, Numbers, check_probability, sum_by_code
-from rejoinder.stats.paired_difference import paired_differences
+from rejoinder.stats.paired_difference import subtract_pairs
 
 _MAX_ROWS = 10**12
 
@@ -140,7 +140,7 @@ def estimate_spread(first: Numbers, second: Numbers, clusters: Labels | None = N
     The correlation is the one of the analysis of variance, not below 0; the cluster size is the one that the design
     effect needs when clusters differ, the sum of squared sizes over the rows.
     """
-    differences, codes, n_missing = paired_differences(first, second, clusters)
+    differences, codes, n_missing = subtract_pairs(first, second, clusters)
     n, sizes = len(differences), np.bincount(codes).astype(np.float64)
     spread = DifferenceSpread(NAN, NAN, NAN, n, n_missing, len(sizes))
     if n < 2:
