@@ -21,10 +21,11 @@ from rejoinder.comparison.random_draw import draw_replies
 from rejoinder.comparison.rated_sample import find_differences
 from rejoinder.data.collection import collect, read_files
 from rejoinder.data.writer import write
-from rejoinder.errors import InputError
+from rejoinder.errors import InputError, InputWarning
 from rejoinder.scoring.result import MetricFacts, Scores
 from rejoinder.types import Item, Rating, Record, Response, Turn
 from tests.annotation_projects import project_of
+from tests.importing import save
 from tests.test_agreement_cli import run
 
 SIZE = 240
@@ -155,12 +156,42 @@ def test_csv_with_two_columns_is_enough(folder: Path, tmp_path: Path) -> None:
     by_csv = rejoinder.estimate(folder / "run", "length", tmp_path / "ratings.csv")
     by_jsonl = rejoinder.estimate(folder / "run", "length", folder / "ratings.jsonl")
     assert by_csv.estimates == by_jsonl.estimates
-    (tmp_path / "ratings.csv").write_text("response,rating\ni0/old,good\n")
-    with pytest.raises(InputError, match=r"ratings.csv: line 2: .* not a number"):
+    (tmp_path / "ratings.csv").write_text("response,rating\ni0/old,soon\n")
+    with pytest.raises(InputError, match=r"ratings.csv line 2: 'rating' holds 'soon'; a rating must be a number"):
         rejoinder.estimate(folder / "run", "length", tmp_path / "ratings.csv")
     (tmp_path / "ratings.csv").write_text("reply,rating\ni0/old,3\n")
     with pytest.raises(InputError, match="no column 'response'"):
         rejoinder.estimate(folder / "run", "length", tmp_path / "ratings.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("response,rating\ni0/old,4\ni1/old,good\n", "1 are numbers, but not 'good'"),
+        ("response,rater,rating\ni0/old,ann,4\ni0/old,ann,5\n", "line 3: 'ann' already rated 'i0/old' in line 2"),
+        ("response,rating\ni0/old,1e300\n", "the rating 1e\\+300, which is too large for a mean"),
+        ("response,rating,probability\ni0/old,1,often\n", "line 2: the probability 'often' is not a number"),
+    ],
+)
+def test_a_table_of_ratings_that_is_unclear_is_refused(folder: Path, tmp_path: Path, text: str, said: str) -> None:
+    path = save(tmp_path / "ratings.csv", text)
+    with pytest.raises(InputError, match=said):
+        rejoinder.estimate(folder / "run", "length", path)
+
+
+def test_a_table_of_ratings_says_what_it_was_taken_for(folder: Path, tmp_path: Path) -> None:
+    rows = [f"i{number}/old,{1 + number % 5}/5,x" for number in range(30)]
+    path = save(tmp_path / "ratings.csv", "\n".join(["response,stars,note", *rows, rows[0], "i40/old,n/a,x"]) + "\n")
+    with pytest.warns(
+        InputWarning, match=r"not used: note; left out: empty ratings \(1\), rows that repeat another \(1\)"
+    ):
+        found = rejoinder.estimate(folder / "run", "length", path, assume_random=True)
+    assert sum(~np.isnan(found.sample.ratings)) == 30
+    assert "Left out: new, of which no reply is rated." in found.sample.notes
+    rows += [f"i{number}/old,{1 + (number + 1) % 5}/5,y" for number in range(30)]
+    path = save(tmp_path / "two.csv", "\n".join(["response,stars,note", *rows]) + "\n")
+    found = rejoinder.estimate(folder / "run", "length", path, assume_random=True)
+    assert any("by people without names, 2 per reply" in note for note in found.sample.notes)
 
 
 def test_several_raters_are_averaged_and_their_noise_is_said(folder: Path, tmp_path: Path) -> None:

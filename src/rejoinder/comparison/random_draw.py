@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rejoinder.comparison.rated_sample import DRAWN, PROBABILITY
+from rejoinder.comparison.rating_table import DRAWN, PROBABILITY
 from rejoinder.comparison.reading_list import beaten_shares
 from rejoinder.comparison.sample_strata import label_strata
 from rejoinder.data.collection import Collection

@@ -9,30 +9,29 @@ worst) differs from the rest in place, score or length, and says nothing about i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast, get_args
+from typing import Literal, TypeAlias, cast, get_args
 
 import numpy as np
 
 from rejoinder.comparison.judgements import AGGREGATE
 from rejoinder.comparison.rated_scores import choose_aspect
 from rejoinder.comparison.rating_column import RATING, make_rating_column
+from rejoinder.comparison.rating_table import DRAWN, PROBABILITY, read_rating_table
 from rejoinder.data.collection import Collection
 from rejoinder.data.inputs import Input
-from rejoinder.data.spreadsheet import decode_spreadsheet
 from rejoinder.errors import InputError
 from rejoinder.scoring.result import Scores
-from rejoinder.stats.arrays import Bools, Floats, Ints
+from rejoinder.stats.arrays import LARGEST, Bools, Floats, Ints
 from rejoinder.stats.correlation import midranks
 from rejoinder.stats.holm import holm
-from rejoinder.table import format_count
+from rejoinder.table import format_count, join_names
 from rejoinder.types import Meta, Rating, Record, Response
 
 Drawn: TypeAlias = Literal["reply", "item", "dialogue"]
-PROBABILITY, DRAWN = "probability", "drawn"
 SIGNIFICANT = 0.01
 _TIMES = ("time", "timestamp", "created_at", "created", "date")
 
@@ -58,48 +57,19 @@ class RatedSample:
 def read_ratings(source: Collection | str | Path) -> list[Record]:
     """The records of a collection or a file with ratings, which may name replies that it does not have itself.
 
-    CSV needs the columns ``response`` and ``rating``; ``rater``, ``aspect`` and ``probability`` are read too.
+    CSV needs the columns ``response`` and ``rating``; raters, aspects and ``probability`` are read too.
     """
     if isinstance(source, Collection):
         return list(source)
     if str(source).lower().endswith(".toml"):
         raise InputError(f"{source}: is an annotation project; in Python give read_project_ratings({str(source)!r})")
     if str(source).lower().endswith(".csv"):
-        return list(_read_table(Path(source)))
+        return list(read_rating_table(Path(source)))
     data = Input(source)
     try:
         return [record for record, _ in data.records(allow_empty=True)]
     finally:
         data.close()
-
-
-def _read_table(path: Path) -> Iterator[Rating]:
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); name a file with ratings") from None
-    try:
-        for line, row in decode_spreadsheet(content, ("response",)):
-            text = row.get("rating", row.get("value"))
-            if text is None:
-                raise InputError(f"the table has no column 'rating'; found: {', '.join(row)}")
-            if text.strip():
-                yield _parse_row(row, text, line)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
-
-
-def _parse_row(row: Mapping[str, str], text: str, line: int) -> Rating:
-    meta: dict[str, Any] = {DRAWN: row[DRAWN]} if row.get(DRAWN) else {}
-    try:
-        value = float(text)
-        if row.get(PROBABILITY):
-            meta[PROBABILITY] = float(row[PROBABILITY])
-    except ValueError:
-        raise InputError(f"line {line}: a rating or probability is not a number; write digits only") from None
-    if not math.isfinite(value):
-        raise InputError(f"line {line}: the rating {text} is not finite; remove it")
-    return Rating(row.get("rater") or "rater", row.get("aspect") or "rating", value, row["response"], meta=meta)
 
 
 def take_sample(
@@ -125,6 +95,17 @@ def take_sample(
         notes.append(f"Left out: ratings of {format_count(others, 'reply', 'replies')} that the run does not have.")
     aspect = choose_aspect(Collection(ratings=ratings), aspect)
     ratings = [one for one in ratings if one.aspect == aspect]
+    for one in ratings:
+        if abs(one.value) > LARGEST:
+            raise InputError(
+                f"rater {one.rater} gave {one.response!r} the rating {one.value:g}, which is too large for a mean"
+            )
+    rated_replies = {one.response for one in ratings}
+    systems = {
+        scores.systems[c] for r, c in zip(scores.responses, scores.system_codes, strict=True) if r in rated_replies
+    }
+    if unrated := [system for system in scores.systems if system not in systems]:
+        notes.append(f"Left out: {join_names(unrated)}, of which no reply is rated.")
     for one in ratings:
         metas[one.response or ""] = {**metas.get(one.response or "", {}), **one.meta}
     column = make_rating_column(scores, Collection(ratings=ratings), f"{RATING}{aspect}")

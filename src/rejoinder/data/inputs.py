@@ -117,7 +117,7 @@ class Input:
     @property
     def report(self) -> str:
         """What was taken for what, not used and left out, as one line; known once the records have been read."""
-        return describe_import(self.called, self.imported_as or "", self.columns, self.tally.describe_rest())
+        return describe_tally(self.called, self.imported_as or "", self.tally)
 
     @property
     def left_out(self) -> dict[str, int]:
@@ -189,10 +189,8 @@ class Input:
         if self._is_announced:
             return
         self._is_announced = True
-        if _LOG.isEnabledFor(logging.INFO):
-            _LOG.info("%s", self.report)
-        elif not self.tally.is_clean:
-            warnings.warn(self.report, InputWarning, stacklevel=2)
+        if self.imported_as is not None:
+            announce_import(self.called, self.imported_as, self.tally)
 
     def _convert(self) -> Iterator[tuple[Record, Place]] | None:
         """The records of an input that is not a file in our schema, with their places; None for one that is."""
@@ -308,6 +306,19 @@ class Input:
 def describe_import(name: str, form: str, columns: str, rest: Sequence[str]) -> str:
     """Return one line about a file in another format: what was taken for what, not used, left out."""
     return "; ".join([f"{name}: read as {form}", *([columns] if columns else []), *rest])
+
+
+def describe_tally(name: str, form: str, tally: ImportTally) -> str:
+    """Return the same line from what was counted while the file was read."""
+    return describe_import(name, form, tally.describe_columns(), tally.describe_rest())
+
+
+def announce_import(name: str, form: str, tally: ImportTally) -> None:
+    """Say what was taken for what: on the terminal always, in Python as a warning where something was not used."""
+    if _LOG.isEnabledFor(logging.INFO):
+        _LOG.info("%s", describe_tally(name, form, tally))
+    elif not tally.is_clean:
+        warnings.warn(describe_tally(name, form, tally), InputWarning, stacklevel=3)
 
 
 def split_system(source: str) -> tuple[str | None, str]:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rejoinder.data.importers._rating_columns import (
+from rejoinder.data.rating_columns import (
     ASPECT_NAMES,
     PLAIN_NAMES,
     RATER_NAMES,
@@ -18,6 +18,7 @@ from rejoinder.data.importers._rating_columns import (
     RatingSource,
     describe_sources,
     find_rating_columns,
+    fold_name,
 )
 from rejoinder.data.schema import KEYS, Place
 from rejoinder.errors import InputError, SpecError, brief, nearest
@@ -56,11 +57,6 @@ ALIASES: dict[str, tuple[str, ...]] = {
 
 _EARLIER_TURNS = frozenset(("history", "chathistory", "conversationhistory", "dialoguehistory", "previousturns"))
 _LAST_TURN = frozenset(("input", "question", "query", "prompt", "userinput", "usermessage"))
-
-
-def fold_name(name: str) -> str:
-    """Return the name of a column without what makes no difference: case, spaces, hyphens and underscores."""
-    return re.sub(r"[\s_-]+", "", name).casefold()
 
 
 _FIELD_BY_ALIAS = {fold_name(alias): field for field, aliases in ALIASES.items() for alias in aliases}

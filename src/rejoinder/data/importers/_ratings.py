@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from rejoinder.data.importers._columns import fold_name
+from rejoinder.data.rating_columns import fold_name
 
 USER = "user"
 NOT_NUMBERS = "ratings that are not numbers"

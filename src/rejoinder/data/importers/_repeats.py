@@ -15,8 +15,8 @@ import orjson
 
 from rejoinder.data.importers._base import ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._columns import suggest_score
-from rejoinder.data.importers._rating_cells import RatingColumn, describe_kinds
 from rejoinder.data.importers._rows import ForeignRow
+from rejoinder.data.rating_cells import RatingColumn, describe_kinds
 from rejoinder.data.schema import Place, from_object
 from rejoinder.errors import InputError
 from rejoinder.table import format_count

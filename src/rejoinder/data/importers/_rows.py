@@ -14,7 +14,7 @@ from rejoinder.data.importers._authors import EVENTS, find_author, is_event_text
 from rejoinder.data.importers._base import ImportTally
 from rejoinder.data.importers._columns import Layout
 from rejoinder.data.importers._markup_stripper import MarkupStripper
-from rejoinder.data.importers._rating_cells import RatingColumn
+from rejoinder.data.rating_cells import RatingColumn
 from rejoinder.data.schema import KEYS, Place
 from rejoinder.data.validation import tidy_name
 from rejoinder.errors import InputError, brief

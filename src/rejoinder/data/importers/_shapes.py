@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from rejoinder.data.importers._columns import find_aliases, fold_name
+from rejoinder.data.importers._columns import find_aliases
+from rejoinder.data.rating_columns import fold_name
 
 if TYPE_CHECKING:
     from rejoinder.data.detection import Sample

@@ -33,6 +33,11 @@ _LETTERED = re.compile(r"(rating|score) ([a-z])")
 _NOT_ASPECTS = frozenset("id scale count time date timestamp comment comments reason text note notes by source".split())
 
 
+def fold_name(name: str) -> str:
+    """Return the name of a column without what makes no difference: case, spaces, hyphens and underscores."""
+    return re.sub(r"[\s_-]+", "", name).casefold()
+
+
 class RatingSource(NamedTuple):
     """A column of ratings: its aspect, the system (None if there is one reply per row), and whose ratings it holds."""
 
