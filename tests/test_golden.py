@@ -101,9 +101,11 @@ def signatures() -> dict[str, Any]:
 
 
 def weights() -> dict[str, str]:
-    folder = Path(rejoinder.__file__).parent / "models" / "weights"
+    root = Path(rejoinder.__file__).parents[2]
+    folders = [root / "src" / "rejoinder" / "models" / "weights", root / "lab" / "src" / "rejoinder_lab" / "weights"]
     kept = {".onnx", ".int8", ".float32", ".safetensors", ".json", ".npz"}
-    return {str(p.relative_to(folder)): digest(p) for p in sorted(folder.rglob("*")) if p.suffix in kept}
+    paths = {str(p.relative_to(f)): p for f in folders for p in f.rglob("*") if p.suffix in kept}
+    return {name: digest(path) for name, path in sorted(paths.items())}
 
 
 def run_folders() -> dict[str, Any]:

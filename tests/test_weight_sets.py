@@ -144,8 +144,7 @@ def test_a_folder_belongs_to_the_set_that_holds_it(permissive: Path, tmp_path: P
         assert find_licence(MODELS["aptness"]) == "CC-BY-4.0"
     assert set_of(tmp_path / "aptness") is None
     assert list_weights("permissive") == {"aptness": "CC-BY-4.0"}
-    heads = {"adem", "bert_ruber", "dynaeval", "grade", "usl_h", "usr"}
-    assert list_weights("research").keys() == heads | {"aptness", "idk", "ranker", "rsrem", "ruber", "ssrem"}
+    assert list_weights("research").keys() == {"aptness", "idk", "ranker", "rsrem", "ruber", "ssrem"}
 
 
 def score_chats(folder: Path, *specs: str) -> tuple[str, dict[str, Any]]:

@@ -110,7 +110,6 @@ if TYPE_CHECKING:
     from rejoinder.metric import signature as signature
     from rejoinder.metrics.aptness import aptness as aptness
     from rejoinder.models.encoder.factory import load_encoder as load_encoder
-    from rejoinder.models.grade.keywords import write_rarity as write_rarity
     from rejoinder.models.language_model.model import load_language_model as load_language_model
     from rejoinder.models.word_vectors import load_word_vectors as load_word_vectors
     from rejoinder.probes.attack import AttackPlan as AttackPlan
@@ -243,7 +242,6 @@ _WHERE = {
     "metric": ("Metric", "Row", "SetMetric", "metric_names", "parse", "signature"),
     "metrics.aptness": ("aptness",),
     "models.encoder.factory": ("load_encoder",),
-    "models.grade.keywords": ("write_rarity",),
     "models.language_model.model": ("load_language_model",),
     "models.word_vectors": ("load_word_vectors",),
     "probes.attack": ("AttackPlan", "attack"),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 DISTRIBUTION = "rejoinder-lab"
 COMMANDS = frozenset(("reproduce", "train"))
+METRICS = frozenset(("adem", "bert_ruber", "dynaeval", "grade", "moverscore", "ubleu", "usl_h", "usr"))
 LISTS = frozenset(("reproductions",))
 # First-level names of ``rejoinder_lab``.
 NAMES = frozenset(
     (
         *("AdemRecipe", "AptnessRecipe", "CometRecipe", "DynaEvalRecipe", "GeneratorRecipe", "GradeRecipe"),
         *("HeadRecipe", "IdkRecipe", "NupRecipe", "RankerRecipe", "Reproduction", "ScorerRecipe", "StatementRecipe"),
-        *("TrainedModel", "UslHRecipe", "UsrRecipe", "reproduce", "train"),
+        *("TrainedModel", "UslHRecipe", "UsrRecipe", "reproduce", "train", "write_rarity"),
     )
 )
 

@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
+from rejoinder import lab
 from rejoinder import spec as specs
 from rejoinder.errors import SpecError, nearest
 from rejoinder.registry import Registry, is_user_file, list_classes
@@ -366,6 +367,7 @@ METRICS: Registry[type[Metric]] = Registry(
     lambda module: _find_metric_class(module, module.__name__.rpartition(".")[2]),
     from_entry_point=_load_entry_point,
     from_file=_load_metric_file,
+    in_lab=lab.METRICS,
 )
 
 

@@ -8,25 +8,24 @@ import numpy as np
 import pytest
 import tiny_heads
 import tiny_models
+from rejoinder_lab.models.grade.concepts import NODES, ConceptGraph
+from rejoinder_lab.models.grade.graph import UNREACHABLE
 
 import rejoinder
 from rejoinder.data.knowledge import KnowledgeTriple
 from rejoinder.errors import InputError
 from rejoinder.metric import Metric
-from rejoinder.models.grade.concepts import NODES, ConceptGraph
-from rejoinder.models.grade.graph import UNREACHABLE
 from rejoinder.types import Item, Pair, Response, Turn
 
 torch = pytest.importorskip("torch", reason="the torch extra is not installed")
 
+from rejoinder_lab.models.dynaeval.head import score_dialogues  # noqa: E402
+from rejoinder_lab.models.grade.head import stack_graphs  # noqa: E402
+from rejoinder_lab.models.grade.head_network import GradeHeadNetwork, attend_edges  # noqa: E402
 from rejoinder_lab.training.heads.dynaeval import damage_dialogue, start_dynaeval_network, train_dynaeval  # noqa: E402
 from rejoinder_lab.training.heads.grade import TrainingReplies, select_concepts, train_grade  # noqa: E402
 from rejoinder_lab.training.next_turns import NextTurn  # noqa: E402
 from rejoinder_lab.training.recipes import DynaEvalRecipe, GradeRecipe  # noqa: E402
-
-from rejoinder.models.dynaeval.head import score_dialogues  # noqa: E402
-from rejoinder.models.grade.head import stack_graphs  # noqa: E402
-from rejoinder.models.grade.head_network import GradeHeadNetwork, attend_edges  # noqa: E402
 
 TRIPLES = [
     KnowledgeTriple("train", "UsedFor", "fast travel"),

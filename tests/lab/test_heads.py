@@ -11,6 +11,10 @@ import numpy as np
 import pytest
 import tiny_heads
 import tiny_models
+from rejoinder_lab.metrics.usl_h import combine_parts
+from rejoinder_lab.models.head import model as heads
+from rejoinder_lab.models.head.bilinear import bilinear_form
+from rejoinder_lab.models.head.pairs import DECAY, encode_contexts, join_features
 from rejoinder_lab.training.heads.adem import fit_ratings, form_features, select_rated, to_matrix, train_adem
 from rejoinder_lab.training.heads.bert_ruber import label_pairs, train_bert_ruber
 from rejoinder_lab.training.heads.layers import cross_entropy, train_layers
@@ -22,11 +26,7 @@ import rejoinder
 from rejoinder.data.collection import Collection
 from rejoinder.errors import InputError, SpecError
 from rejoinder.metric import Metric
-from rejoinder.metrics.usl_h import combine_parts
 from rejoinder.models.encoder.factory import load_encoder
-from rejoinder.models.head import model as heads
-from rejoinder.models.head.bilinear import bilinear_form
-from rejoinder.models.head.pairs import DECAY, encode_contexts, join_features
 from rejoinder.types import Item, Pair, Rating, Reference, Response, Turn
 
 RECIPE = HeadRecipe(hidden=(8,), epochs=15, batch=16, rate=1e-2)

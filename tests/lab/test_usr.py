@@ -10,13 +10,13 @@ import pytest
 import tiny_aptness
 import tiny_models
 import tiny_training
+from rejoinder_lab.metrics.usr import Usr
+from rejoinder_lab.models.head.model import HeadCard, open_head
 from rejoinder_lab.training.recipes import UsrRecipe
 
 import rejoinder
 from rejoinder.errors import InputError, SpecError
-from rejoinder.metrics.usr import Usr
 from rejoinder.models.encoder.transformers import load_tokenizer
-from rejoinder.models.head.model import HeadCard, open_head
 from rejoinder.types import Dialogue, Item, Pair, Response, Turn
 
 torch = pytest.importorskip("torch", reason="the torch extra is not installed")
@@ -100,8 +100,8 @@ def train_tiny(target: Path, base: Path, **choices: int) -> HeadCard:
 
 
 def test_what_was_trained_predicts_words_and_scores_as_the_network_that_was_trained(tmp_path: Path, base: Path) -> None:
-    from rejoinder.models.usr.model import open_masked_trunk, open_usr
-    from rejoinder.models.usr.network import MaskedNetwork
+    from rejoinder_lab.models.usr.model import open_masked_trunk, open_usr
+    from rejoinder_lab.models.usr.network import MaskedNetwork
 
     untrained = train_tiny(tmp_path / "short", base, steps=1).about["measured"]
     card = train_tiny(tmp_path / "usr", base)

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rejoinder_lab.models.grade.keywords import write_rarity as write_rarity
     from rejoinder_lab.papers import reproduce as reproduce
     from rejoinder_lab.papers.base import Reproduction as Reproduction
     from rejoinder_lab.training.idk import IdkRecipe as IdkRecipe
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from rejoinder_lab.training.train import train as train
 
 _WHERE = {
+    "models.grade.keywords": ("write_rarity",),
     "papers": ("reproduce",),
     "papers.base": ("Reproduction",),
     "training.idk": ("IdkRecipe",),

@@ -19,11 +19,11 @@ import numpy as np
 from rejoinder.data.collection import Collection
 from rejoinder.errors import InputError
 from rejoinder.models.encoder.factory import describe_encoder, load_encoder
-from rejoinder.models.head.bilinear import BIAS, COMPONENTS, CONTEXT, MEAN, REFERENCE, reduce_vectors
-from rejoinder.models.head.model import Array, HeadCard, encode_texts, write_head
-from rejoinder.models.head.pairs import encode_contexts
 from rejoinder.stats.correlation import pearson, spearman
 from rejoinder.types import Pair
+from rejoinder_lab.models.head.bilinear import BIAS, COMPONENTS, CONTEXT, MEAN, REFERENCE, reduce_vectors
+from rejoinder_lab.models.head.model import Array, HeadCard, encode_texts, write_head
+from rejoinder_lab.models.head.pairs import encode_contexts
 from rejoinder_lab.training.recipes import AdemRecipe
 
 _BLOCK, _BLOCKS = 100, 10  # neighbours in a file are often of one dialogue, so whole blocks are held out

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from rejoinder.models.base import Encoder, Vectors
-from rejoinder.models.head.model import HeadCard, apply_layers, encode_texts
-from rejoinder.models.head.pairs import encode_contexts, join_features
+from rejoinder_lab.models.head.model import HeadCard, apply_layers, encode_texts
+from rejoinder_lab.models.head.pairs import encode_contexts, join_features
 from rejoinder_lab.training.heads.dialogues import HeadData, list_next_turns
 from rejoinder_lab.training.heads.layers import train_layers
 from rejoinder_lab.training.next_turns import NextTurn

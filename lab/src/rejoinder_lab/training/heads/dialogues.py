@@ -10,9 +10,9 @@ from typing import Any
 from rejoinder.errors import InputError, nearest
 from rejoinder.models.base import Encoder
 from rejoinder.models.encoder.factory import load_encoder
-from rejoinder.models.head.model import Array, HeadCard, HeadKind, write_head
 from rejoinder.models.speaker.vectors import open_turn_encoder
 from rejoinder.types import Dialogue
+from rejoinder_lab.models.head.model import Array, HeadCard, HeadKind, write_head
 from rejoinder_lab.training.licence import derived_licence
 from rejoinder_lab.training.next_turns import MAX_TURNS, NextTurn
 

@@ -16,9 +16,9 @@ import torch
 from torch import Tensor, nn
 
 from rejoinder.models.device import training_device
-from rejoinder.models.dynaeval.head import number_turns, score_dialogues
-from rejoinder.models.dynaeval.network import DynaEvalNetwork, DynaEvalSizes
-from rejoinder.models.head.model import HeadCard, encode_texts
+from rejoinder_lab.models.dynaeval.head import number_turns, score_dialogues
+from rejoinder_lab.models.dynaeval.network import DynaEvalNetwork, DynaEvalSizes
+from rejoinder_lab.models.head.model import HeadCard, encode_texts
 from rejoinder_lab.training.heads.dialogues import HeadData
 from rejoinder_lab.training.optimizer import LearningRateSchedule, build_optimizer
 from rejoinder_lab.training.recipes import DynaEvalRecipe

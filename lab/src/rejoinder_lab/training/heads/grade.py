@@ -21,13 +21,13 @@ from rejoinder.data.knowledge import KnowledgeTriple
 from rejoinder.errors import InputError
 from rejoinder.models.base import Encoder, Vectors
 from rejoinder.models.device import training_device
-from rejoinder.models.grade.concepts import ConceptGraph
-from rejoinder.models.grade.head_network import GradeHeadNetwork
-from rejoinder.models.head.bilinear import reduce_vectors
-from rejoinder.models.head.model import HeadCard, encode_texts
-from rejoinder.models.head.pairs import join_features
 from rejoinder.text.rarity import split_runs, word_rarity
 from rejoinder.text.tokens import FUNCTION_WORDS
+from rejoinder_lab.models.grade.concepts import ConceptGraph
+from rejoinder_lab.models.grade.head_network import GradeHeadNetwork
+from rejoinder_lab.models.head.bilinear import reduce_vectors
+from rejoinder_lab.models.head.model import HeadCard, encode_texts
+from rejoinder_lab.models.head.pairs import join_features
 from rejoinder_lab.training.heads.adem import find_components
 from rejoinder_lab.training.heads.bert_ruber import encode_next_turns
 from rejoinder_lab.training.heads.dialogues import HeadData, list_next_turns

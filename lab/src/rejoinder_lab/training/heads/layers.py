@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.models.head.model import logistic
+from rejoinder_lab.models.head.model import logistic
 from rejoinder_lab.training.recipes import HeadRecipe
 
 Array: TypeAlias = NDArray[np.float32]

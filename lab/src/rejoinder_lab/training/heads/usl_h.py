@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from rejoinder.models.base import Encoder, Vectors
-from rejoinder.models.head.model import HeadCard, apply_layers, encode_texts
 from rejoinder.text.rarity import mean_rarity
+from rejoinder_lab.models.head.model import HeadCard, apply_layers, encode_texts
 from rejoinder_lab.training.heads.dialogues import HeadData
 from rejoinder_lab.training.heads.layers import train_layers
 from rejoinder_lab.training.recipes import UslHRecipe

@@ -24,11 +24,11 @@ from rejoinder.errors import InputError
 from rejoinder.metric import parse
 from rejoinder.models.device import count_threads, training_device
 from rejoinder.models.encoder.factory import load_encoder
-from rejoinder.models.head.model import HeadCard, open_head, write_head
-from rejoinder.models.usr.model import EQUAL, FLUENCY, MAX_TOKENS, MLM_WEIGHT, UsrModel, open_masked_trunk
-from rejoinder.models.usr.network import MaskedNetwork
 from rejoinder.stats.correlation import spearman
 from rejoinder.types import Dialogue
+from rejoinder_lab.models.head.model import HeadCard, open_head, write_head
+from rejoinder_lab.models.usr.model import EQUAL, FLUENCY, MAX_TOKENS, MLM_WEIGHT, UsrModel, open_masked_trunk
+from rejoinder_lab.models.usr.network import MaskedNetwork
 from rejoinder_lab.training.heads.adem import select_rated
 from rejoinder_lab.training.heads.dialogues import describe_training, list_next_turns, select_dialogues
 from rejoinder_lab.training.optimizer import LearningRateSchedule, build_optimizer

@@ -23,7 +23,7 @@ from rejoinder.models.base import Encoder, Side, Vectors
 from rejoinder.models.card import check_model_files, read_model_card, write_small_model
 from rejoinder.models.encoder.factory import load_encoder
 from rejoinder.models.tensors import read_tensors
-from rejoinder.models.weight_sets import set_of, weights_folder
+from rejoinder_lab.models.shipped import SET, WEIGHTS, shipped_folder
 
 CARD_FILE, TENSORS = "head.json", "weights.safetensors"
 FORMAT = 1
@@ -89,10 +89,17 @@ def write_head(folder: Path, card: HeadCard, weights: Mapping[str, Array]) -> He
 
 def open_head(kind: HeadKind, folder: str | Path | None = None) -> Head:
     """Open the head of a folder, by default the one in the package; raise if its files or encoder do not match."""
-    location = weights_folder(kind) if folder is None else Path(folder)
+    location = shipped_folder(kind) if folder is None else Path(folder)
     path = location / CARD_FILE
     head = _open_cached(kind, location, path.stat().st_mtime_ns if path.is_file() else 0)
-    record_use(ModelUse.of(kind, str(head.card.about.get("licence", "")), head.card.digest(), set_of(location)))
+    record_use(
+        ModelUse.of(
+            kind,
+            str(head.card.about.get("licence", "")),
+            head.card.digest(),
+            SET if location.parent == WEIGHTS else None,
+        )
+    )
     return head
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from rejoinder.errors import SpecError
 from rejoinder.metric import NAN, Metric
 from rejoinder.metrics._context import map_spoken, spoken_turns
-from rejoinder.models.grade.head import GradeHead
-from rejoinder.models.grade.model import GradeModel, open_grade
 from rejoinder.spec import check_between
 from rejoinder.types import Pair
+from rejoinder_lab.models.grade.head import GradeHead
+from rejoinder_lab.models.grade.model import GradeModel, open_grade
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,13 @@ import numpy as np
 import orjson
 import pytest
 import tiny_checkpoints as tiny
+from rejoinder_lab.metrics.dynaeval import DynaEval
+from rejoinder_lab.models.dynaeval.model import open_dynaeval, prepare_dynaeval_text, split_dynaeval_words
 
 import rejoinder
 from rejoinder import cli
 from rejoinder.errors import InputError, SpecError
-from rejoinder.metrics.dynaeval import DynaEval
 from rejoinder.models.checkpoint import CheckpointMissingError, read_checkpoint_weights
-from rejoinder.models.dynaeval.model import open_dynaeval, prepare_dynaeval_text, split_dynaeval_words
 from rejoinder.types import Item, Pair, Response, Turn
 
 pytest.importorskip("torch", reason="the torch extra is not installed")

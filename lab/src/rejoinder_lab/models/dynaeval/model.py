@@ -25,14 +25,14 @@ from rejoinder.models.checkpoint import (
     read_checkpoint_weights,
 )
 from rejoinder.models.device import count_threads
-from rejoinder.models.dynaeval.head import DynaEvalHead
 from rejoinder.models.encoder.architecture import read_encoder_shape as encoder_shape
 from rejoinder.models.encoder.transformers import load_tokenizer
-from rejoinder.models.head.model import CARD_FILE, Head, open_head
 from rejoinder.text.tokens import get_tokenizer as words_of
+from rejoinder_lab.models.dynaeval.head import DynaEvalHead
+from rejoinder_lab.models.head.model import CARD_FILE, Head, open_head
 
 if TYPE_CHECKING:
-    from rejoinder.models.dynaeval.network import DynaEvalNetwork
+    from rejoinder_lab.models.dynaeval.network import DynaEvalNetwork
 
 SOURCE = "https://github.com/e0397123/DynaEval"
 MAX_WORDS = 30  # of an utterance
@@ -132,7 +132,7 @@ def prepare_dynaeval_text(text: str) -> str:
 
 def _open_network(checkpoint: Path) -> DynaEvalNetwork:
     weights = read_checkpoint_weights(checkpoint, "best_state")
-    from rejoinder.models.dynaeval.network import load_dynaeval_network
+    from rejoinder_lab.models.dynaeval.network import load_dynaeval_network
 
     return load_dynaeval_network(weights, checkpoint)
 

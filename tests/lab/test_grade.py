@@ -15,15 +15,15 @@ import orjson
 import pytest
 import tiny_checkpoints as tiny
 import tiny_models
+from rejoinder_lab.metrics.grade import Grade
+from rejoinder_lab.models.grade.graph import KeywordConcepts, _build_edges, _drop_edges, build_keyword_graph
+from rejoinder_lab.models.grade.keywords import EnglishTagger, read_rarity, write_rarity
+from rejoinder_lab.models.grade.model import GradeModel, open_grade, truncate_pair
 
 import rejoinder
 from rejoinder import cli
 from rejoinder.errors import InputError, SpecError
-from rejoinder.metrics.grade import Grade
 from rejoinder.models.checkpoint import CheckpointMissingError, read_checkpoint_weights
-from rejoinder.models.grade.graph import KeywordConcepts, _build_edges, _drop_edges, build_keyword_graph
-from rejoinder.models.grade.keywords import EnglishTagger, read_rarity, write_rarity
-from rejoinder.models.grade.model import GradeModel, open_grade, truncate_pair
 from rejoinder.types import Item, Pair, Response, Turn
 
 pytest.importorskip("torch", reason="the torch extra is not installed")
@@ -340,7 +340,7 @@ def test_the_cache_is_looked_at_when_no_folder_is_named(folder: Path, own_cache:
         ("data/DailyDialog/keyword.vocab", "the list of keywords"),
         ("data/DailyDialog/dialog_keyword_tuples_multiGraph.hop", "steps between keywords"),
         ("data/DailyDialog/2nd_hop_nr10.embedding", "neighbours two steps away"),
-        ("idf.json", "idf.json, which rejoinder.write_rarity makes from a corpus"),
+        ("idf.json", "idf.json, which rejoinder_lab.write_rarity makes from a corpus"),
         ("nltk_data/corpora/wordnet/verb.exc", "a file of NLTK's data"),
     ],
 )

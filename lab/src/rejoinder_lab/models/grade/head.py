@@ -13,12 +13,12 @@ import numpy as np
 
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.models.device import count_threads
-from rejoinder.models.grade.concepts import ConceptGraph
-from rejoinder.models.head.model import Head
-from rejoinder.models.head.pairs import encode_contexts, join_features
+from rejoinder_lab.models.grade.concepts import ConceptGraph
+from rejoinder_lab.models.head.model import Head
+from rejoinder_lab.models.head.pairs import encode_contexts, join_features
 
 if TYPE_CHECKING:
-    from rejoinder.models.grade.head_network import GradeHeadNetwork
+    from rejoinder_lab.models.grade.head_network import GradeHeadNetwork
 
 _BATCH = 256
 
@@ -58,7 +58,7 @@ class GradeHead:
             import torch
         except ImportError:
             raise MissingExtraError("torch", "torch", "grade") from None
-        from rejoinder.models.grade.head_network import GradeHeadNetwork
+        from rejoinder_lab.models.grade.head_network import GradeHeadNetwork
 
         weights = {name: torch.from_numpy(array).float() for name, array in self._head.weights.items()}
         try:

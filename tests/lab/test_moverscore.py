@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tiny_models
+from rejoinder_lab.metrics.moverscore import Moverscore, token_weight, weigh_tokens
 from scipy.optimize import linear_sum_assignment
 
 import rejoinder
 from rejoinder.errors import SpecError
-from rejoinder.metrics.moverscore import Moverscore, token_weight, weigh_tokens
 from rejoinder.models.base import TokenVectors
 from rejoinder.models.encoder.factory import load_encoder
 from rejoinder.text.rarity import split_runs, word_rarity

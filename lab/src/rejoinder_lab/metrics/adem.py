@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from rejoinder.metric import Metric
 from rejoinder.metrics._context import split_pairs
-from rejoinder.models.head.bilinear import predict_ratings
-from rejoinder.models.head.model import open_head
 from rejoinder.types import Pair
+from rejoinder_lab.models.head.bilinear import predict_ratings
+from rejoinder_lab.models.head.model import open_head
 
 
 @dataclass(frozen=True)

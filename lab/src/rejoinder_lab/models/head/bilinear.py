@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rejoinder.models.head.model import Array, Head, encode_texts
-from rejoinder.models.head.pairs import encode_contexts
+from rejoinder_lab.models.head.model import Array, Head, encode_texts
+from rejoinder_lab.models.head.pairs import encode_contexts
 
 MEAN, COMPONENTS = "mean", "components"  # of the principal component analysis
 CONTEXT, REFERENCE, BIAS = "context", "reference", "bias"  # M, N and the rating of a reply that is like nothing

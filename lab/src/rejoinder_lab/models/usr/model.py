@@ -19,8 +19,8 @@ from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.models.aptness import card as cards
 from rejoinder.models.encoder.factory import find_encoder_folder
 from rejoinder.models.encoder.tokenization import TextTokenizer
-from rejoinder.models.head.model import Head, open_head
 from rejoinder.models.masked_language_model import MaskedPairs
+from rejoinder_lab.models.head.model import Head, open_head
 
 MAX_TOKENS, FLUENCY, MLM_WEIGHT = "max_tokens", "fluency", "mlm_weight"  # settings
 EQUAL = 0.5  # the weight of the masked language model where none was learned
@@ -33,7 +33,7 @@ class UsrModel(MaskedPairs):
         try:
             import torch
 
-            from rejoinder.models.usr.network import MaskedNetwork
+            from rejoinder_lab.models.usr.network import MaskedNetwork
         except ImportError as error:
             raise MissingExtraError(error.name or "torch", "torch", "usr") from None
         trunk, tokenizer = open_masked_trunk(head.card.encoder)

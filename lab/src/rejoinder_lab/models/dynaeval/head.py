@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.models.device import count_threads
-from rejoinder.models.head.model import Head
+from rejoinder_lab.models.head.model import Head
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from rejoinder.models.dynaeval.network import DynaEvalNetwork
+    from rejoinder_lab.models.dynaeval.network import DynaEvalNetwork
 
 
 class DynaEvalHead:
@@ -72,7 +72,7 @@ def build_dynaeval_head(settings: Mapping[str, int], weights: Mapping[str, Any])
         import torch
     except ImportError:
         raise MissingExtraError("torch", "torch", "dynaeval") from None
-    from rejoinder.models.dynaeval.network import DynaEvalNetwork, DynaEvalSizes
+    from rejoinder_lab.models.dynaeval.network import DynaEvalNetwork, DynaEvalSizes
 
     try:
         rest = {name: size for name, size in settings.items() if name != "width"}

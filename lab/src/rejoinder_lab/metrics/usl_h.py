@@ -13,10 +13,10 @@ from rejoinder.files import sha256_of
 from rejoinder.metric import NAN, Metric, signature
 from rejoinder.metrics._context import map_spoken
 from rejoinder.metrics._inner import parse_context_metric, unit_scores
-from rejoinder.models.head.model import Array, apply_layers, logistic, open_head
 from rejoinder.spec import check_choice
 from rejoinder.text.rarity import RARITY_FILE, mean_rarity
 from rejoinder.types import Pair
+from rejoinder_lab.models.head.model import Array, apply_layers, logistic, open_head
 
 Part: TypeAlias = Literal["all", "understandable", "sensible", "specific"]
 

@@ -173,7 +173,7 @@ class KeywordRarity:
 
 def keyword_files(folder: Path) -> list[Path]:
     """Return the files that determine which words are keywords."""
-    what = "which rejoinder.write_rarity makes from a corpus"
+    what = "which rejoinder_lab.write_rarity makes from a corpus"
     return [
         find_checkpoint_file(folder, (name, f"preprocess/dataset/*/{name}"), f"{name}, {what},")
         for name in (CANDIDATES, IDF)
@@ -201,8 +201,8 @@ def write_rarity(folder: str | Path, utterances: Iterable[str]) -> None:
     - ``folder``: the folder of the checkpoint.
     - ``utterances``: the utterances of the corpus.
 
-    >>> import rejoinder
-    >>> rejoinder.write_rarity("GRADE", ["Where are the keys?"])
+    >>> import rejoinder_lab
+    >>> rejoinder_lab.write_rarity("GRADE", ["Where are the keys?"])
     """
     folder = Path(folder)
     english = EnglishTagger(folder)

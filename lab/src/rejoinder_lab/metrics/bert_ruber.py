@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from rejoinder.metric import NAN, Metric
 from rejoinder.metrics._context import map_spoken, split_pairs
 from rejoinder.metrics._references import best_over_references, cosines
-from rejoinder.models.head.model import apply_layers, logistic, open_head
-from rejoinder.models.head.pairs import encode_contexts, join_features
 from rejoinder.spec import check_choice
 from rejoinder.types import Pair
+from rejoinder_lab.models.head.model import apply_layers, logistic, open_head
+from rejoinder_lab.models.head.pairs import encode_contexts, join_features
 
 Part: TypeAlias = Literal["both", "unreferenced", "referenced"]
 _NEEDS = {

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from rejoinder.metric import NAN, Metric
 from rejoinder.metrics._context import map_spoken, spoken_turns
-from rejoinder.models.dynaeval.head import DynaEvalHead
-from rejoinder.models.dynaeval.model import DynaEvalModel, open_dynaeval
 from rejoinder.spec import check_between
 from rejoinder.types import Pair
+from rejoinder_lab.models.dynaeval.head import DynaEvalHead
+from rejoinder_lab.models.dynaeval.model import DynaEvalModel, open_dynaeval
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from rejoinder.models.grade.graph import UNREACHABLE
 from rejoinder.text.rarity import split_runs
+from rejoinder_lab.models.grade.graph import UNREACHABLE
 
 NODES = 8  # keywords of the context, the last ones, and as many of the reply, the first ones
 _ENDINGS = ("s", "es", "ed", "d", "ing")

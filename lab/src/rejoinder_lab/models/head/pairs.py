@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from rejoinder.models.base import Encoder, Vectors
-from rejoinder.models.head.model import encode_texts
 from rejoinder.models.speaker.vectors import WeightedVectors, context_vectors
+from rejoinder_lab.models.head.model import encode_texts
 
 TURNS, DECAY = 6, 0.6  # the last turns of a context, and how the weight falls from the last one to those before it
 

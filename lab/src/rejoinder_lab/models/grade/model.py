@@ -28,19 +28,19 @@ from rejoinder.models.checkpoint import (
 )
 from rejoinder.models.device import count_threads, device_batch_limits
 from rejoinder.models.encoder.tokenization import TextTokenizer
-from rejoinder.models.grade.graph import (
+from rejoinder_lab.models.grade.graph import (
     KeywordConcepts,
     KeywordGraph,
     build_keyword_graph,
     concept_files,
     read_concepts,
 )
-from rejoinder.models.grade.head import GradeHead
-from rejoinder.models.grade.keywords import EnglishTagger, keyword_files, language_files, read_rarity
-from rejoinder.models.head.model import CARD_FILE, Head, open_head
+from rejoinder_lab.models.grade.head import GradeHead
+from rejoinder_lab.models.grade.keywords import EnglishTagger, keyword_files, language_files, read_rarity
+from rejoinder_lab.models.head.model import CARD_FILE, Head, open_head
 
 if TYPE_CHECKING:
-    from rejoinder.models.grade.network import GradeNetwork
+    from rejoinder_lab.models.grade.network import GradeNetwork
 
 MAX_TOKENS = 128  # of a pair, with [CLS] and both [SEP]
 MAX_WORDS = 128  # of a context, and of a reply
@@ -195,7 +195,7 @@ def _stack_graphs(graphs: Sequence[KeywordGraph]) -> dict[str, Any]:
 def _open_network(checkpoint: Path) -> GradeNetwork:
     weights = read_checkpoint_weights(checkpoint, "model")
     try:
-        from rejoinder.models.grade.network import load_grade_network
+        from rejoinder_lab.models.grade.network import load_grade_network
     except ImportError as error:
         raise MissingExtraError(error.name or "transformers", "torch", "grade") from None
     return load_grade_network(weights, checkpoint)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from rejoinder_lab.metrics.ubleu import Ubleu
 
 import rejoinder
 from rejoinder.errors import SpecError
 from rejoinder.metrics.bleu import Bleu
 from rejoinder.metrics.delta_bleu import DeltaBleu
-from rejoinder.metrics.ubleu import Ubleu
 from rejoinder.types import Item, Pair, Reference, Response, Turn
 
 CONTEXT = (Turn("the train to the lake leaves at nine", "A"),)

@@ -1,0 +1,1 @@
+"""The published baselines, one file each; they come into ``rejoinder`` by entry points."""
