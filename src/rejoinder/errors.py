@@ -38,11 +38,11 @@ class SpecError(RejoinderError):
 class MissingExtraError(RejoinderError):
     """An optional dependency that is not installed."""
 
-    def __init__(self, module: str, extra: str, purpose: str) -> None:
-        super().__init__(f'{purpose} needs {module}; install it with: pip install "rejoinder[{extra}]"')
-        self._given = (module, extra, purpose)
+    def __init__(self, module: str, extra: str, purpose: str, distribution: str = "rejoinder") -> None:
+        super().__init__(f'{purpose} needs {module}; install it with: pip install "{distribution}[{extra}]"')
+        self._given = (module, extra, purpose, distribution)
 
-    def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
+    def __reduce__(self) -> tuple[type, tuple[str, str, str, str]]:
         """Make it picklable, so that a worker can send it back."""
         return MissingExtraError, self._given
 

@@ -10,12 +10,14 @@ from typing import Any
 
 from tools.docsite.page import DOCS, ROOT, Page
 
-WEIGHTS = ROOT / "src" / "rejoinder" / "models" / "weights"
+# Those of the core, and those of the lab.
+WEIGHTS = (ROOT / "src" / "rejoinder" / "models" / "weights", ROOT / "lab" / "src" / "rejoinder_lab" / "weights")
 
 
 def card_pages() -> list[Page]:
-    """The card of every model that comes with the package: the page beside its weights, or what its JSON says."""
-    return [_card(folder) for folder in sorted(WEIGHTS.iterdir()) if folder.is_dir()]
+    """The card of every model that comes with a package: the page beside its weights, or what its JSON says."""
+    folders = [folder for weights in WEIGHTS for folder in weights.iterdir() if folder.is_dir()]
+    return [_card(folder) for folder in sorted(folders, key=lambda folder: folder.name)]
 
 
 def _card(folder: Path) -> Page:

@@ -13,7 +13,6 @@ EXTRAS = {
     "ann": "index build --approximate",
     "arrow": "Parquet files, object stores, import huggingface",
     "crowd": "aggregate with GLAD and other models of crowd-kit",
-    "grade": "the metric grade",
     "pandas": "scores.to_pandas()",
     "polars": "scores.to_polars()",
     "postgres": "annotate with a PostgreSQL database",

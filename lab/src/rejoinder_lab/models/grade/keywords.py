@@ -16,6 +16,7 @@ from typing import Any
 import orjson
 
 from rejoinder.errors import InputError, MissingExtraError
+from rejoinder.lab import DISTRIBUTION
 from rejoinder.models.checkpoint import find_checkpoint_file, read_checkpoint_lines
 
 _PUNKT = "nltk_data/tokenizers/punkt_tab/english"
@@ -70,7 +71,7 @@ class EnglishTagger:
         try:
             from nltk.tokenize.destructive import NLTKWordTokenizer
         except ImportError:
-            raise MissingExtraError("nltk", "grade", "grade") from None
+            raise MissingExtraError("nltk", "grade", "grade", DISTRIBUTION) from None
         self._sentences = _load_sentence_splitter(folder)
         self._words: Any = NLTKWordTokenizer()
         self._tagger = _load_tagger(folder)
