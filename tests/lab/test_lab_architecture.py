@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import doctest
 import importlib
+import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -83,3 +86,13 @@ def test_without_the_lab_one_line_says_what_to_install(tmp_path: Path) -> None:
         assert (done.returncode, done.stdout) == (2, "")
         assert said in done.stderr
         assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", [name for name in rejoinder_lab.__all__ if name.islower()])
+def test_a_public_function_shows_an_example_of_existing_names(name: str) -> None:
+    text = inspect.getdoc(getattr(rejoinder_lab, name)) or ""
+    example = doctest.DocTestParser().get_doctest(text, {}, name, name, 0)
+    code = "".join(one.source for one in example.examples)
+    assert "import rejoinder_lab\n" in code
+    ast.parse(code)
+    assert set(re.findall(r"rejoinder_lab\.(\w+)", code)) <= set(rejoinder_lab.__all__)
