@@ -16,7 +16,7 @@ from rejoinder.data.importers._ids import IdAssigner, ResponsePlacer, content_di
 from rejoinder.data.importers._last_turn import RowAnswers, drop_last_turn
 from rejoinder.data.importers._markup_stripper import MarkupStripper
 from rejoinder.data.importers._repeats import REPEATED_ROWS, RatingCollector, RepeatedReplies
-from rejoinder.data.importers._rows import ForeignRow
+from rejoinder.data.importers._rows import ForeignRow, look_up
 from rejoinder.data.schema import Place, from_object
 from rejoinder.errors import InputError, SpecError, brief
 from rejoinder.types import Item, Record, Reference, Response, Turn
@@ -107,6 +107,37 @@ def _make_item(item: dict[str, Any], place: Place) -> Record:
     )
 
 
+class PartialFields:
+    """Columns that decide what a row is, which some rows of a file have and others lack, as JSON allows."""
+
+    def __init__(self) -> None:
+        self._columns: dict[tuple[str, str], str] = {}
+        self._without: dict[tuple[str, str], Place] = {}
+
+    def add(self, row: ForeignRow, options: ImportOptions) -> None:
+        """Remember what a row has and lacks."""
+        fields = ["id", "item"]
+        if options.system is None and row.layout.replies[0][0] is None:
+            fields.append("system")
+        if any(look_up(row.values, source.column) not in (None, "") for source in row.layout.ratings):
+            fields += ["rater", "aspect"] if options.rater is None else ["aspect"]
+        for field in fields:
+            key = (row.place.file, field)
+            if row.has(field):
+                self._columns.setdefault(key, row.layout.single[field])
+            else:
+                self._without.setdefault(key, row.place)
+
+    def close(self) -> None:
+        """Raise if a row lacks what others have."""
+        for key in self._columns.keys() & self._without.keys():
+            field, column = key[1], self._columns[key]
+            raise InputError(
+                f"{self._without[key]}: has no {column!r}, which holds the {field} in other rows; fill it in, or read "
+                f"no row's with: {suggest_score(self._without[key], f'--field {field}=')}"
+            )
+
+
 TAKES = frozenset(
     {"system", "fields", "separator", "rater", "empty", "max_turns", "repeats", "chain", "last_turn", "markup"}
 )
@@ -132,6 +163,7 @@ class RowConverter:
         self._ratings = RatingCollector(options, tally)
         self._repeats = RepeatedReplies(options, tally)
         self._conversations = Conversations(options.chain)
+        self._partial = PartialFields()
 
     def expect(self, columns: Iterable[str], where: str) -> None:
         """Raise if a file lacks a column that the user named."""
@@ -154,9 +186,14 @@ class RowConverter:
                 f"--field {ours}={column} has no effect: the rows are read as {' and '.join(kinds)}, which have no "
                 f"{ours!r}; leave it out"
             )
+        self._partial.close()
         self._repeats.close(self._items.apart)
         yield from self._ratings.close()
-        for column in self._ratings.unused:
+        unused = self._ratings.unused
+        if unused and not self._ratings.has_ratings:
+            unused += [column for column, field in self._tally.columns.items() if field in ("rater", "aspect")]
+            self._repeats.count_unrated()
+        for column in unused:
             self._tally.columns.pop(column, None)
             self._tally.unused.add(column)
         self._tally.remarks += self._conversations.describe()
@@ -215,10 +252,12 @@ class RowConverter:
     def _flat(self, row: ForeignRow) -> Iterator[Record]:
         own = self._item(row)
         has_name = "id" in own
+        self._partial.add(row, self._options)
         for system, column in row.layout.replies:
             text = row.reply(column)
             if text is None and self._options.empty == "drop":
                 self._tally.left_out["empty replies"] += 1
+                self._ratings.skip(row, system)
                 continue
             if text is None and self._options.empty == "error":
                 raise InputError(
@@ -255,7 +294,7 @@ class RowConverter:
         if prompt:
             item["meta"] = {"system_prompt": prompt}
         if row.has("dialogue"):
-            item["dialogue"] = row.text(row.layout.single["dialogue"])
+            item["dialogue"] = row.dialogue()
         if row.has("future"):
             item["future"] = row.turns(row.layout.single["future"])
         return item
