@@ -193,6 +193,8 @@ class RowConverter:
         if unused and not self._ratings.has_ratings:
             unused += [column for column, field in self._tally.columns.items() if field in ("rater", "aspect")]
             self._repeats.count_unrated()
+        # A rater's name beside no rating is not a column that was not used.
+        self._tally.unused -= {name for name, field in self._tally.columns.items() if field in ("rater", "aspect")}
         for column in unused:
             self._tally.columns.pop(column, None)
             self._tally.unused.add(column)
