@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import math
 import random
 import re
 import sys
@@ -53,6 +54,11 @@ ASPECTS = ("helpfulness", "fluency", "quality", "relevance", "overall", "coheren
 UNKNOWN = ("comment", "timestamp", "batch", "language", "Notiz", "latency ms", "bleu_score", "rating_id", "notes")
 ROLES = ("rater", "annotator", "judge", "coder")
 
+# Texts with what breaks lines and cells, and a long one; %s tells them apart.
+TEXTS = (
+    *("Question %s?", "Question %s?", "Question %s?", 'A "quoted" one, %s; more', "Two\nlines %s", "Gr\u00fc\u00dfe \U0001f600 %s"),
+    *("Tab\there %s", "e\u0301 %s", "| pipe %s |", "x" * 3000 + " %s", "[%s", "{%s}", "# %s"),
+)
 BLANKS = ("", "n/a", "N/A", "-", "na", "none", "not rated", "skipped", " ")
 ODD = ("it was rude", "maybe", "??", "4 or 5", "1_0", "five")
 STYLES = ("integers", "integers", "integers", "floats", "halves", "commas", "words", "booleans", "of 5", "stars",
@@ -159,6 +165,7 @@ def _draw_columns(rng: random.Random) -> list[Column]:
     add("system", SYSTEMS, 0.45)
     add("reference", REFERENCES, 0.35)
     add("dialogue", DIALOGUES, 0.2)
+    add("documents", ("documents", "contexts", "retrieved_contexts"), 0.05)
     columns += _draw_ratings(rng)
     for name in rng.sample(UNKNOWN, rng.choice((0, 0, 0, 1, 2))):
         columns.append(Column(name, "unknown"))
@@ -248,6 +255,7 @@ def _draw_rows(rng: random.Random, columns: Sequence[Column]) -> list[list[Any]]
     aspects = rng.sample(ASPECTS, 2) if "aspect" in fields else [None]
     ratings = {number: _draw_style(rng) for number, one in enumerate(columns) if one.field in ("rating", "value")}
     ids = rng.choice((lambda n: n, lambda n: f"q{n}", lambda n: float(n), lambda n: f"{n:03}"))
+    question = rng.choice(TEXTS)
     history = rng.choice(("texts", "messages", "pairs", "exchange"))
     blank_share = rng.choice((0.0, 0.0, 0.1, 0.3))
     reference_blank = rng.choice((0.0, 0.0, 0.3))
@@ -267,7 +275,7 @@ def _draw_rows(rng: random.Random, columns: Sequence[Column]) -> list[list[Any]]
                     for number, column in enumerate(columns):
                         drawn: Any = {
                             "id": ids(item),
-                            "context": f"Question {item}?",
+                            "context": question % item,
                             "history": _draw_history(history, item),
                             "response": reply,
                             "system": _blur(rng, system),
@@ -275,6 +283,7 @@ def _draw_rows(rng: random.Random, columns: Sequence[Column]) -> list[list[Any]]
                             "dialogue": dialogues[item],
                             "rater": _blur(rng, rater),
                             "aspect": _blur(rng, aspect),
+                            "documents": rng.choice(("A page.", ["One.", "Two."])),
                             "unknown": rng.choice(("x", "y", 3, "")),
                             "unnamed": rng.choice(("x", "", "")),
                             "row number": len(rows),
@@ -314,7 +323,7 @@ def _draw_style(rng: random.Random) -> tuple[str, float]:
 
 def _draw_rating(rng: random.Random, style: str, odd: float, blank: float) -> Cell:
     if rng.random() < blank:
-        return Cell(rng.choice((None, None, *BLANKS)))
+        return Cell(rng.choice((None, None, math.nan, *BLANKS)))
     if style == "texts" or rng.random() < odd:
         return Cell(rng.choice(ODD), "other")
     number = rng.randint(1, 5)
@@ -379,6 +388,8 @@ def _write_cell(cell: Any, form: str) -> Any:
     cell = cell.written if isinstance(cell, Cell) else cell
     if form in ("jsonl", "frame"):
         return cell
+    if isinstance(cell, float) and math.isnan(cell):
+        return None if form == "xlsx" else cell if form == "parquet" else "nan"
     if isinstance(cell, list):
         return repr(cell) if len(str(cell)) % 2 else json.dumps(cell)
     if form in ("xlsx", "parquet"):
@@ -504,6 +515,8 @@ def _text(cell: Any) -> str | None:
     cell = cell.written if isinstance(cell, Cell) else cell
     if cell is None or cell is ABSENT or (isinstance(cell, str) and not cell.strip()):
         return None
+    if isinstance(cell, float) and math.isnan(cell):
+        return None
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
 
 
@@ -533,7 +546,7 @@ class Rules:
     """The rules of the docs, applied to a drawn table."""
 
     def __init__(self, table: Table) -> None:
-        self.table = table
+        table = self.table = _without_absent(table)
         self.reading = Reading()
         self.written = _written(table)
         self.repeats = table.options.get("repeats")
@@ -572,10 +585,12 @@ class Rules:
         if self.table.form == "jsonl" and max(texts.values()) > 1:
             refused.add("(JSON cannot hold it)")
         decided = {"rater", "aspect"} if self.sources else set()
-        fields = {"id", "response", "system", "reference", "dialogue"} | decided
+        fields = {"id", "response", "system", "reference", "dialogue", "documents"} | decided
         for name in fields:
             if len(self.by_field.get(name, ())) > 1:
                 refused.add("two columns of one field")
+        if len(self.by_field.get("value", ())) > 1:
+            refused.add("two columns of one field")
         if len(self.by_field.get("context", ())) > 1 or len(self.by_field.get("history", ())) > 1:
             refused.add("two columns of one field")
         aspects = Counter(self._aspect_of(n) for n in self.plain)
@@ -601,7 +616,7 @@ class Rules:
         table, reading = self.table, self.reading
         columns = table.columns
         used = {n for n, one in enumerate(columns) if one.field in ("id", "context", "history", "response", "system")}
-        used |= {n for n, one in enumerate(columns) if one.field in ("reference", "dialogue")}
+        used |= {n for n, one in enumerate(columns) if one.field in ("reference", "dialogue", "documents")}
         cells = {
             n: [cell for row in table.rows if isinstance(cell := row[n], Cell)] for n in self.sources
         }  # without the rows of JSON that lack the key
@@ -640,7 +655,7 @@ class Rules:
             n = self.by_field[name][0]
             rows = self.table.rows
             if name in ("rater", "aspect"):
-                rows = tuple(row for row in rows if any(_text(row[m]) is not None for m in self.sources))
+                rows = tuple(row for row in rows if any(isinstance(row[m], Cell) and row[m].way for m in self.sources))
             lacks = [row[n] is ABSENT for row in rows]
             if any(lacks) and not all(lacks):
                 self.reading.refused.add("a key that some rows lack")
@@ -782,6 +797,13 @@ class Rules:
                 continue
             numbers[reply, aspect] += 1
             self.reading.ratings[(*key, f"unnamed:{numbers[reply, aspect]}", aspect, value)] += 1
+
+
+def _without_absent(table: Table) -> Table:
+    """Return a table without the columns that no row of JSON has."""
+    present = [n for n in range(len(table.columns)) if any(row[n] is not ABSENT for row in table.rows)]
+    rows = tuple(tuple(row[n] for n in present) for row in table.rows)
+    return replace(table, columns=tuple(table.columns[n] for n in present), rows=rows)
 
 
 # Comparing.

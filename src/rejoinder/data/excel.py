@@ -44,7 +44,8 @@ def read_sheet_rows(path: Path, name: str, sheet: str | None = None) -> Iterator
     for number, values in itertools.chain(first[above + 1 :], rows):
         if any(value not in (None, "") for value in values[len(header) :]):
             raise InputError(f"{name} row {number}: has a cell to the right of the header; name that column")
-        yield number, drop_unnamed(dict(zip(header, values, strict=False)))
+        cells_in_row = itertools.chain(values, itertools.repeat(None))  # a row ends in its last cell that is not empty
+        yield number, drop_unnamed(dict(zip(header, cells_in_row, strict=False)))
 
 
 def read_first_sheet_rows(path: Path, count: int) -> tuple[list[str], list[dict[str, Any]]]:

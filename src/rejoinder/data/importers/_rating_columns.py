@@ -83,6 +83,7 @@ def _find_aspect(words: str) -> str | None:
 
 def _find_rater(column: str, words: str) -> RatingSource | None:
     """Return the ratings of one of several people: "rater 1", "rating 1", "helpfulness 2", "annotator 1 fluency"."""
+    words = _REPEATED.sub("", words)
     lettered = _LETTERED.fullmatch(words)
     if lettered:
         return RatingSource(RATING, None, column, str(column).strip())
@@ -97,8 +98,6 @@ def _find_rater(column: str, words: str) -> RatingSource | None:
         aspect = _name_aspect(role[1])
         return None if aspect is None else RatingSource(aspect, None, column, role[2])
     numbered = _NUMBERED.fullmatch(words)
-    if numbered and not words[len(numbered[1])].isspace() and numbered[1].endswith("."):
-        return None
     if numbered:
         aspect = _name_aspect(numbered[1])
         if aspect is not None:
@@ -128,7 +127,7 @@ def find_doubles(plain: Sequence[RatingSource], by_rater: Sequence[RatingSource]
     for source in by_rater:
         groups.setdefault(source.aspect, []).append(source)
     for group in groups.values():
-        names = [_fold_words(source.column) for source in group]
+        names = [_REPEATED.sub("", _fold_words(source.column)) for source in group]
         # "rater 1" beside "rating 1" may be the rater's name, and "score 1" is another thing than "rating 1".
         if len({_COUNTED.sub("", name).strip() for name in names}) > 1 or len(set(names)) < len(names):
             return group

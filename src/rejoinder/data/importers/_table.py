@@ -15,6 +15,7 @@ from rejoinder.data.importers._conversations import Conversations
 from rejoinder.data.importers._ids import IdAssigner, ResponsePlacer, content_digest
 from rejoinder.data.importers._last_turn import RowAnswers, drop_last_turn
 from rejoinder.data.importers._markup_stripper import MarkupStripper
+from rejoinder.data.importers._rating_cells import parse_rating
 from rejoinder.data.importers._repeats import REPEATED_ROWS, RatingCollector, RepeatedReplies
 from rejoinder.data.importers._rows import ForeignRow, look_up
 from rejoinder.data.schema import Place, from_object
@@ -119,7 +120,11 @@ class PartialFields:
         fields = ["id", "item"]
         if options.system is None and row.layout.replies[0][0] is None:
             fields.append("system")
-        if any(look_up(row.values, source.column) not in (None, "") for source in row.layout.ratings):
+        columns = [source.column for source in row.layout.ratings]
+        if not columns and row.has("value"):  # ratings if the row also said who rated, or what
+            columns = [row.layout.single["value"]]
+        cells = (look_up(row.values, column) for column in columns)
+        if any(isinstance(cell, list) or parse_rating(cell) is not None for cell in cells):
             fields += ["rater", "aspect"] if options.rater is None else ["aspect"]
         for field in fields:
             key = (row.place.file, field)
