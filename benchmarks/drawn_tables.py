@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import importlib
 import json
 import math
 import random
@@ -56,7 +57,14 @@ ROLES = ("rater", "annotator", "judge", "coder")
 
 # Texts with what breaks lines and cells, and a long one; %s tells them apart.
 TEXTS = (
-    *("Question %s?", "Question %s?", "Question %s?", 'A "quoted" one, %s; more', "Two\nlines %s", "Gr\u00fc\u00dfe \U0001f600 %s"),
+    *(
+        "Question %s?",
+        "Question %s?",
+        "Question %s?",
+        'A "quoted" one, %s; more',
+        "Two\nlines %s",
+        "Gr\u00fc\u00dfe \U0001f600 %s",
+    ),
     *("Tab\there %s", "e\u0301 %s", "| pipe %s |", "x" * 3000 + " %s", "[%s", "{%s}", "# %s"),
 )
 BLANKS = ("", "n/a", "N/A", "-", "na", "none", "not rated", "skipped", " ")
@@ -185,7 +193,9 @@ def _draw_ratings(rng: random.Random) -> list[Column]:
         return Column(_style_heading(rng, name), "rating")
 
     def of_aspect(aspect: str) -> Column:
-        name = rng.choice((aspect, aspect, f"{aspect} rating", f"{aspect} score", f"human {aspect}", f"rating:{aspect}"))
+        name = rng.choice(
+            (aspect, aspect, f"{aspect} rating", f"{aspect} score", f"human {aspect}", f"rating:{aspect}")
+        )
         return Column(_style_spaces(rng, name), "rating", aspect)
 
     def rater() -> Column:
@@ -434,8 +444,7 @@ def write_table(table: Table, folder: Path) -> Any:
         arrays = [pyarrow.array([row[number] for row in rows]) for number in range(len(headings))]
         parquet.write_table(pyarrow.Table.from_arrays(arrays, names=headings), path)
     else:
-        import pandas
-
+        pandas: Any = importlib.import_module("pandas")  # it has no types
         series = [pandas.Series([row[number] for row in rows]) for number in range(len(headings))]
         return pandas.concat(series, axis=1, keys=range(len(headings))).set_axis(headings, axis=1)
     return path
@@ -490,7 +499,8 @@ def read_with_rejoinder(table: Table, folder: Path) -> Reading:
         keys[response.id] = (response.system, response.text, texts, references, item.dialogue)
         reading.replies[keys[response.id]] += 1
     for one in data.ratings:
-        reading.ratings[(*keys[one.response or ""], one.rater, one.aspect, one.value)] += 1
+        rating = (*keys[one.response or ""], one.rater, one.aspect, one.value)
+        reading.ratings[rating] += 1
     (line,) = data.imported
     if (unused := re.search(r"; not used: (.*?)(?=; left out|; \d[\d,]* (?:row|repl)|$)", line)) is not None:
         reading.unused = {name.strip() for name in unused[1].split(", ")}
@@ -609,7 +619,7 @@ class Rules:
             refused.add("a cell beyond the headings")
         if "aspect" in self.by_field and self.sources:
             is_open = all(columns[n].aspect is None for n in self.sources)
-            if not is_open or not (len(self.plain) == 1) != bool(self.wide):
+            if not is_open or (len(self.plain) == 1) == bool(self.wide):
                 refused.add("an aspect beside other ratings than one")
 
     def _read_rows(self) -> None:
@@ -683,7 +693,9 @@ class Rules:
     def _identity(self, row: Sequence[Any], number: int) -> str:
         """Return what is equal for copies of a row: all cells but row numbers."""
         columns = self.table.columns
-        numbers = {n for n, one in enumerate(columns) if one.field == "row number" or (one.field == "unnamed" and n == 0)}
+        numbers = {
+            n for n, one in enumerate(columns) if one.field == "row number" or (one.field == "unnamed" and n == 0)
+        }
         cells = self.written[number]
         plain = [
             None if cell is None or (isinstance(cell, float) and cell != cell) else cell
@@ -761,7 +773,8 @@ class Rules:
                     later.append((reply, key, aspect, cell.value, number, is_copy))
                 else:
                     numbers[reply, aspect] += 1
-                    reading.ratings[(*key, "unnamed:1", aspect, cell.value)] += 1
+                    rating = (*key, "unnamed:1", aspect, cell.value)
+                    reading.ratings[rating] += 1
             if in_memory:
                 reading.rows.append(((key,), tuple(sorted((a, tuple(v)) for a, v in row_ratings.items()))))
         self._add_later(later, numbers, copies)
@@ -778,7 +791,8 @@ class Rules:
         _, key, aspect, rater = place
         if place not in named:
             named[place] = value
-            self.reading.ratings[(*key, rater, aspect, value)] += 1
+            rating = (*key, rater, aspect, value)
+            self.reading.ratings[rating] += 1
         elif named[place] == value and (is_copy or self.repeats == "same"):
             copies.add(number)
         elif named[place] == value and self.has_id and self.repeats is None:
@@ -796,7 +810,8 @@ class Rules:
                 copies.add(number)
                 continue
             numbers[reply, aspect] += 1
-            self.reading.ratings[(*key, f"unnamed:{numbers[reply, aspect]}", aspect, value)] += 1
+            rating = (*key, f"unnamed:{numbers[reply, aspect]}", aspect, value)
+            self.reading.ratings[rating] += 1
 
 
 def _without_absent(table: Table) -> Table:

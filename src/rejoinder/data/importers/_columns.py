@@ -209,7 +209,11 @@ class Columns:
         columns = list(columns)
         by_name = {column for found in find_aliases(columns).values() for column in found}
         rated = {source.column for sources in find_rating_columns(columns) for source in sources}
-        if rated or "value" in find_aliases(columns) or any(ours.startswith("rating") for ours in self._columns_by_field):
+        if (
+            rated
+            or "value" in find_aliases(columns)
+            or any(ours.startswith("rating") for ours in self._columns_by_field)
+        ):
             return columns  # whether a rating is a copy of another is decided by all columns
         return [column for column in columns if column in named | by_name]
 

@@ -135,12 +135,14 @@ class PartialFields:
 
     def close(self) -> None:
         """Raise if a row lacks what others have."""
-        for key in self._columns.keys() & self._without.keys():
-            field, column = key[1], self._columns[key]
-            raise InputError(
-                f"{self._without[key]}: has no {column!r}, which holds the {field} in other rows; fill it in, or read "
-                f"no row's with: {suggest_score(self._without[key], f'--field {field}=')}"
-            )
+        key = min(self._columns.keys() & self._without.keys(), default=None)
+        if key is None:
+            return
+        place, field = self._without[key], key[1]
+        raise InputError(
+            f"{place}: has no {self._columns[key]!r}, which holds the {field} in other rows; fill it in, or leave the "
+            f"{field} out of all rows with: {suggest_score(place, f'--field {field}=')}"
+        )
 
 
 TAKES = frozenset(
