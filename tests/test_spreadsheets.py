@@ -341,6 +341,8 @@ def test_a_rater_beside_text_that_is_no_rating_is_not_used(tmp_path: Path) -> No
     data = rejoinder.read(path)
     assert (len(data.responses), data.ratings) == (1, [])
     assert data.imported[0].endswith("; not used: overall, rater; left out: rows that repeat another (1)")
+    path = table(tmp_path, "id,prompt,reply,rater,overall,score_1\n1,Hi.,Yes.,ann,fine,3\n", "wide.csv")
+    assert rejoinder.read(path).imported[0].endswith("; not used: overall, rater")
 
 
 def test_a_number_with_an_underscore_is_none(tmp_path: Path) -> None:

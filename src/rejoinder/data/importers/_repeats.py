@@ -94,6 +94,7 @@ class RatingCollector:
         self._options = options
         self._tally = tally
         self._columns: dict[str, RatingColumn] = {}
+        self.names_raters = False  # whether the column of raters named one of any rating
         self._by_name = False
         self._place: Place | None = None
         self._digests: set[bytes] = set()
@@ -125,6 +126,7 @@ class RatingCollector:
                 digest = _digest(row, system)
                 is_copy = digest in self._digests
                 self._digests.add(digest)
+            self.names_raters |= rater is not None
             name = rater or self._options.rater or column_rater
             if name is None:
                 yield from self._add_unnamed(_Later(response, aspect, values, row.place, is_copy, has_name))

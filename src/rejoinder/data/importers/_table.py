@@ -198,8 +198,10 @@ class RowConverter:
         yield from self._ratings.close()
         unused = self._ratings.unused
         if unused and not self._ratings.has_ratings:
-            unused += [column for column, field in self._tally.columns.items() if field in ("rater", "aspect")]
+            unused += [column for column, field in self._tally.columns.items() if field == "aspect"]
             self._repeats.count_unrated()
+        if unused and not self._ratings.names_raters:
+            unused += [column for column, field in self._tally.columns.items() if field == "rater"]
         # A rater's name beside no rating is not a column that was not used.
         self._tally.unused -= {name for name, field in self._tally.columns.items() if field in ("rater", "aspect")}
         for column in unused:
