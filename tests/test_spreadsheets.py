@@ -142,6 +142,80 @@ def test_a_rating_without_its_rater_says_what_to_do(tmp_path: Path) -> None:
     assert [rater for rater, *_ in ratings_of(path, fields=(("rater", ""),))] == ["unnamed:1", "unnamed:1"]
 
 
+@pytest.mark.parametrize(
+    "heads",
+    [
+        "rater_1,rating_1,rater_2,rating_2",  # the raters' names, or four raters
+        "rating_1,rating_2,score_1,score_2",
+        "rating 1,rating_1",
+        "rating 2,rating 2",
+        "helpfulness_1,helpfulness_2,annotator_1_helpfulness,annotator_2_helpfulness",
+        "helpfulness,helpfulness rating",
+        "Rating,rating",
+        "rating,rating",
+        "fluency,fluency",
+    ],
+)
+def test_two_columns_of_the_same_ratings_are_asked_about(tmp_path: Path, heads: str) -> None:
+    values = ",".join(str(1 + number) for number in range(heads.count(",") + 1))
+    path = table(tmp_path, f"id,prompt,reply,{heads}\n1,Hi.,Yes.,{values}\n")
+    with pytest.raises(InputError, match=r"columns could hold the same ratings: .* name it: .* --field rating=COLUMN"):
+        ratings_of(path)
+
+
+def test_a_heading_that_occurs_twice_gives_two_columns(tmp_path: Path) -> None:
+    path = table(tmp_path, "prompt,reply,rating.1,rating,rating,note.a,note\nHi.,Yes.,1,2,3,4,5\n")
+    fields = (("rating:quality", "rating,rating.1,rating.2"),)
+    assert ratings_of(path, fields=fields) == [
+        ("rating", "quality", 2),
+        ("rating.1", "quality", 1),
+        ("rating.2", "quality", 3),
+    ]
+    assert (
+        "; not used: note, note.a" in rejoinder.read(path, options=rejoinder.ImportOptions(fields=fields)).imported[0]
+    )
+
+
+def test_no_column_of_a_table_in_memory_or_of_parquet_is_lost_to_its_name(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame([["Hi?", "Yes.", 1, 5]], columns=["prompt", "reply", "rating", "rating"])
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    columns = [pyarrow.array([value]) for value in ("Hi?", "Yes.", 1, 5)]
+    arrow = pyarrow.Table.from_arrays(columns, names=list(frame.columns))
+    parquet.write_table(arrow, tmp_path / "t.parquet")
+    for source in (frame, arrow, tmp_path / "t.parquet"):
+        with pytest.raises(InputError, match=r"2 columns could hold the same ratings: rating, rating\.1"):
+            rejoinder.read(source)
+        data = rejoinder.read(source, options=rejoinder.ImportOptions(fields=(("rating:a", "rating,rating.1"),)))
+        assert [rating.value for rating in data.ratings] == [1, 5]
+
+
+def test_some_rows_of_json_without_a_rater_are_asked_about(tmp_path: Path) -> None:
+    rows = [
+        {"id": 1, "prompt": "Hi?", "reply": "Yes.", "rater": "ann", "aspect": "tone", "model": "a", "rating": 4},
+        {"id": 2, "prompt": "Ho?", "reply": "No.", "rater": "ben", "aspect": "tone", "model": "a", "rating": 2},
+    ]
+    for key, said in (("rater", "rater"), ("aspect", "aspect"), ("model", "system"), ("id", "id")):
+        lacking = {name: value for name, value in rows[1].items() if name != key}
+        with pytest.raises(InputError, match=f"line 2: has no '{key}', which holds the {said} in other rows"):
+            rejoinder.read(save(tmp_path / "t.jsonl", [rows[0], lacking]))
+    unrated = {name: value for name, value in rows[1].items() if name not in ("rater", "aspect", "rating")}
+    data = rejoinder.read(save(tmp_path / "t.jsonl", [rows[0], unrated]))
+    assert (len(data.responses), len(data.ratings)) == (2, 1)
+    assert data.imported[0].endswith("left out: nothing")
+
+
+def test_a_name_is_the_same_with_a_space_after_it_and_in_another_unicode_form(tmp_path: Path) -> None:
+    names = ["Zo\u00eb", "Zoe\u0308", "Zo\u00eb "]
+    rows = "".join(f"{n},Hi {n}?,Yes.,{name},{name},3\n" for n, name in enumerate(names))
+    data = rejoinder.read(table(tmp_path, "id,prompt,reply,model,rater,rating\n" + rows))
+    assert {response.system for response in data.responses.values()} == {"Zo\u00eb"}
+    assert {rating.rater for rating in data.ratings} == {"Zo\u00eb"}
+    assert "names with other spaces or Unicode forms (4)" in data.imported[0]
+
+
 # What was rated.
 
 
@@ -167,6 +241,39 @@ def test_a_column_may_be_called_like_its_aspect() -> None:
     aspects = ["helpfulness", "fluency", "tone", "quality", "user rating", "coherence"]
     assert [(source.column, source.aspect) for source in plain] == list(zip(names, aspects, strict=True))
     assert by_rater == []
+
+
+def test_an_aspect_column_applies_to_a_column_per_rater(tmp_path: Path) -> None:
+    text = "id,prompt,reply,aspect,rater_1,rater_2\n1,Hi.,Yes.,fluency,4,4\n1,Hi.,Yes.,tone,4,4\n"
+    assert ratings_of(table(tmp_path, text)) == [
+        ("rater_1", "fluency", 4),
+        ("rater_2", "fluency", 4),
+        ("rater_1", "tone", 4),
+        ("rater_2", "tone", 4),
+    ]
+
+
+def test_an_aspect_column_applies_to_the_column_that_is_named(tmp_path: Path) -> None:
+    text = "id,prompt,reply,aspect,score,rating\n1,Hi.,Yes.,fluency,4,1\n1,Hi.,Yes.,tone,4,1\n"
+    found = ratings_of(table(tmp_path, text), fields=(("rating", "score"),))
+    assert found == [("unnamed:1", "fluency", 4), ("unnamed:1", "tone", 4)]
+
+
+@pytest.mark.parametrize(
+    ("heads", "said"),
+    [
+        ("value,overall", "2 columns could hold its ratings: overall, value"),
+        ("rater_1_fluency,rater_2_fluency", "2 columns could hold its ratings: rater_1_fluency, rater_2_fluency"),
+        ("rating,fluency_1", "2 columns could hold its ratings: rating, fluency_1"),
+    ],
+)
+def test_an_aspect_column_beside_other_aspects_is_asked_about(tmp_path: Path, heads: str, said: str) -> None:
+    path = table(tmp_path, f"prompt,reply,aspect,{heads}\nHi.,Yes.,tone,4,2\n")
+    with pytest.raises(InputError, match=said):
+        ratings_of(path)
+    path = table(tmp_path, "prompt,reply,aspect,overall\nHi.,Yes.,tone,4\n")
+    with pytest.raises(InputError, match="'overall' holds ratings of an aspect of its own"):
+        ratings_of(path)
 
 
 # How a rating is written.
@@ -227,6 +334,50 @@ def test_what_is_not_a_finite_number_is_not_a_rating(value: Any) -> None:
     cell = parse_rating(value)
     assert cell is not None
     assert np.isnan(cell.value)
+
+
+def test_a_rater_beside_text_that_is_no_rating_is_not_used(tmp_path: Path) -> None:
+    path = table(tmp_path, "prompt,reply,rater,overall\nHi.,Yes.,ann,fine\nHi.,Yes.,ben,rude\n")
+    data = rejoinder.read(path)
+    assert (len(data.responses), data.ratings) == (1, [])
+    assert data.imported[0].endswith("; not used: overall, rater; left out: rows that repeat another (1)")
+    path = table(tmp_path, "id,prompt,reply,rater,overall,score_1\n1,Hi.,Yes.,ann,fine,3\n", "wide.csv")
+    assert rejoinder.read(path).imported[0].endswith("; not used: overall, rater")
+
+
+def test_a_number_with_an_underscore_is_none(tmp_path: Path) -> None:
+    path = table(tmp_path, "id,prompt,reply,rating\n1,Hi.,Yes.,1_0\n2,Ho.,No.,2\n")
+    with pytest.raises(InputError, match="1 are numbers, but not '1_0'"):
+        ratings_of(path)
+
+
+def test_the_ratings_of_empty_replies_that_are_left_out_are_counted(tmp_path: Path) -> None:
+    path = table(tmp_path, "id,prompt,reply,fluency,tone\n1,Hi.,Yes.,1,2\n2,Ho.,,2,n/a\n3,Ha.,,4,5\n")
+    data = rejoinder.read(path, options=rejoinder.ImportOptions(empty="drop"))
+    assert len(data.ratings) == 2
+    assert data.imported[0].endswith("left out: ratings of empty replies (3), empty replies (2), empty ratings (1)")
+
+
+def test_a_column_without_a_heading_is_named_by_its_place(tmp_path: Path) -> None:
+    path = table(tmp_path, ",prompt,reply,,\n0,Hi.,Yes.,,\n1,Ho.,No.,x,\n")
+    assert rejoinder.read(path).imported[0].endswith("not used: (column 1), (column 4)")
+    assert rejoinder.read([{"prompt": "Hi.", "reply": "Yes.", "": 1}]).imported[0].endswith("not used: (no name)")
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["prompt", None, "reply"], ["Hi.", "x", "Yes."]):
+        book.active.append(row)
+    book.save(tmp_path / "t.xlsx")
+    assert rejoinder.read(tmp_path / "t.xlsx").imported[0].endswith("not used: (column 2)")
+
+
+def test_empty_cells_at_the_end_of_a_row_of_a_sheet_are_counted(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["prompt", "reply", "reference", "rating"], ["Hi.", "Yes."], ["Ho.", "No.", "None.", 4]):
+        book.active.append(row)
+    book.save(tmp_path / "t.xlsx")
+    assert rejoinder.read(tmp_path / "t.xlsx").imported[0].endswith("left out: empty ratings (1), empty references (1)")
+    assert len(ratings_of(tmp_path / "t.xlsx", fields=(("rating:quality", "rating"),))) == 1
 
 
 # Rows that repeat another.
@@ -306,6 +457,32 @@ def test_a_rater_who_rated_one_reply_twice(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="'ann' rated a reply with this context, system and text before"):
         rejoinder.read(other)
     assert len(rejoinder.read(other, options=rejoinder.ImportOptions(repeats="apart")).responses) == 2
+
+
+def test_the_same_rating_again_in_a_row_that_differs_is_asked_about(tmp_path: Path) -> None:
+    path = table(tmp_path, "id,prompt,reply,rater,rating,Kriterium\n1,Hi.,Yes.,ann,4,Ton\n1,Hi.,Yes.,ann,4,Sprache\n")
+    with pytest.raises(InputError, match=r"'ann' gave this reply the same rating .* --field aspect=COLUMN"):
+        rejoinder.read(path)
+    assert ratings_of(path, repeats="same") == [("ann", "rating", 4)]
+    assert [aspect for _, aspect, _ in ratings_of(path, fields=(("aspect", "Kriterium"),))] == ["Ton", "Sprache"]
+
+
+def test_a_row_number_makes_no_copy_another_row(tmp_path: Path) -> None:
+    for head in ("", "Unnamed: 0", "index"):
+        path = table(tmp_path, f"{head},id,prompt,reply,rating\n0,1,Hi.,Yes.,4\n1,1,Hi.,Yes.,4\n")
+        data = rejoinder.read(path)
+        assert len(data.ratings) == 1
+        assert "left out: rows that repeat another with the same rating (1)" in data.imported[0]
+
+
+def test_whether_a_row_is_a_copy_is_the_same_in_every_form(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    frame = pandas.DataFrame({"id": [1, 1], "prompt": "Hi?", "reply": "Yes.", "rating": [4, 4], "wer": ["x", "y"]})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    for source in (frame, tmp_path / "t.csv", tmp_path / "t.parquet"):
+        assert len(rejoinder.read(source).ratings) == 2
 
 
 def test_methods_that_learn_about_raters_need_their_names(tmp_path: Path) -> None:
@@ -403,6 +580,29 @@ def test_a_chat_history_comes_before_the_last_input(history: list[Any]) -> None:
     assert [turn.text for turn in item.context] == ["Hello.", "Hi.", "Where?"]
 
 
+@pytest.mark.parametrize(
+    "history",
+    ['["Hello.", "Hi."]', "['Hello.', 'Hi.']", "[['human', 'Hello.'], ['ai', 'Hi.']]", "[('Hello.', 'Hi.')]"],
+)
+def test_lists_in_the_cells_of_a_text_are_lists(tmp_path: Path, history: str) -> None:
+    cell = history.replace('"', '""')
+    path = table(tmp_path, f"input,output,chat_history,ground_truths\nWhere?,Here.,\"{cell}\",\"['A', 'B']\"\n")
+    (item,) = rejoinder.read(path).items.values()
+    assert [turn.text for turn in item.context] == ["Hello.", "Hi.", "Where?"]
+    assert [reference.text for reference in item.references] == ["A", "B"]
+    path = table(tmp_path, "input,output,reference\n[sic] Where?,Here.,[1] There.\n")
+    (item,) = rejoinder.read(path).items.values()
+    assert (item.context[0].text, item.references[0].text) == ("[sic] Where?", "[1] There.")
+
+
+@pytest.mark.parametrize("first", [None, "", 12.5])
+def test_messages_beside_replies_are_rows_whatever_the_first_reply_is(tmp_path: Path, first: Any) -> None:
+    messages = [{"role": "user", "content": "Hi."}]
+    rows = [{"messages": messages, "answer": first}, {"messages": messages, "answer": "Yes."}]
+    data = rejoinder.read(save(tmp_path / "t.jsonl", rows), options=rejoinder.ImportOptions(empty="drop"))
+    assert data.imported[0].startswith(f"{tmp_path}/t.jsonl: read as jsonl; messages -> context, answer -> response")
+
+
 def test_ragas_columns_are_known() -> None:
     row = {"user_input": "Hi?", "response": "Yes.", "retrieved_contexts": ["A page."], "reference": "Sure."}
     data = rejoinder.read([row])
@@ -489,3 +689,9 @@ def test_canned_replies_are_counted(tmp_path: Path) -> None:
     data = rejoinder.read(table(tmp_path, "prompt,reply\n" + rows))
     said = "9 replies have the text of an earlier one by the same system, most often 'Sorry.' (10)"
     assert data.imported[0].endswith(said)
+
+
+def test_a_list_of_ratings_is_not_one_raters() -> None:
+    rows = [{"id": 1, "prompt": "Hi?", "reply": "Yes.", "rater": "ann", "rating": [4, 5]}]
+    data = rejoinder.read(rows)
+    assert [(rating.rater, rating.value) for rating in data.ratings] == [("unnamed:1", 4), ("unnamed:2", 5)]

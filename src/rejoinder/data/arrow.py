@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from rejoinder.data.header import name_columns
 from rejoinder.data.importers._base import File, ImportedRecord
 from rejoinder.data.importers._table import RowConverter
 from rejoinder.data.schema import RowPlace
@@ -65,7 +66,16 @@ def read_parquet_rows(file: File) -> Iterator[tuple[RowPlace, dict[str, Any]]]:
 
 def _read_rows(file: File, batches: Iterable[Any]) -> Iterator[list[dict[str, Any]]]:
     """Yield the rows of each batch; Arrow's errors about a damaged file become one line."""
-    return read_valid_batches(batches, lambda batch: batch.to_pylist(), lambda error: damaged_file_error(file, error))
+    return read_valid_batches(batches, batch_to_rows, lambda error: damaged_file_error(file, error))
+
+
+def batch_to_rows(batch: Any) -> list[dict[str, Any]]:
+    """Return the rows of a batch; of several columns with one name, none is lost."""
+    names = batch.schema.names
+    if len(set(names)) < len(names):
+        batch = batch.rename_columns(name_columns(names))
+    rows: list[dict[str, Any]] = batch.to_pylist()
+    return rows
 
 
 def read_valid_batches(

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from rejoinder.data.header import find_header_row, name_columns
+from rejoinder.data.header import drop_unnamed, find_header_row, name_columns
 from rejoinder.errors import InputError, MissingExtraError, nearest
 
 _MOST_TITLES = 8  # rows above the header
@@ -37,13 +37,15 @@ def read_sheet_rows(path: Path, name: str, sheet: str | None = None) -> Iterator
     )
     first = list(itertools.islice(rows, _MOST_TITLES + 1))
     above = find_header_row([values for _, values in first])
-    header = name_columns(first[above][1]) if first else []
-    while header and not header[-1]:
-        header.pop()
+    cells_above = list(first[above][1]) if first else []
+    while cells_above and not str(cells_above[-1] or "").strip():
+        cells_above.pop()
+    header = name_columns(cells_above)
     for number, values in itertools.chain(first[above + 1 :], rows):
         if any(value not in (None, "") for value in values[len(header) :]):
             raise InputError(f"{name} row {number}: has a cell to the right of the header; name that column")
-        yield number, {column: value for column, value in zip(header, values, strict=False) if column}
+        cells_in_row = itertools.chain(values, itertools.repeat(None))  # a row ends in its last cell that is not empty
+        yield number, drop_unnamed(dict(zip(header, cells_in_row, strict=False)))
 
 
 def read_first_sheet_rows(path: Path, count: int) -> tuple[list[str], list[dict[str, Any]]]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from rejoinder.data.header import name_columns
 from rejoinder.data.json_rows import find_columns, find_list
 from rejoinder.data.spool import register_spool, remove_spool
 from rejoinder.errors import InputError, brief
@@ -53,11 +54,15 @@ def _iterate_rows(data: Any) -> Iterator[Mapping[str, Any]]:
         data = data.collect()
         kind = "polars.DataFrame"
     if kind == "pandas.DataFrame":
+        if not data.columns.is_unique:
+            data = data.set_axis(name_columns(data.columns), axis=1)
         for start in range(0, len(data), _BATCH):
             yield from data.iloc[start : start + _BATCH].to_dict("records")
     elif kind == "polars.DataFrame":
         yield from data.iter_rows(named=True)
     elif kind in ("pyarrow.Table", "pyarrow.RecordBatch"):
+        if len(set(data.schema.names)) < len(data.schema.names):
+            data = data.rename_columns(name_columns(data.schema.names))
         batches = data.to_batches(_BATCH) if kind == "pyarrow.Table" else [data]
         yield from itertools.chain.from_iterable(batch.to_pylist() for batch in batches)
     elif isinstance(data, Mapping):

@@ -69,7 +69,9 @@ def parse_rating(value: Any) -> RatingCell | None:
     if fraction:
         return RatingCell(f"numbers of {fraction[2]}", _parse_decimal(fraction[1]))
     try:
-        return _finite(NUMBERS, float(text.replace(",", ".") if _DECIMAL_COMMA.fullmatch(text) else text))
+        return _finite(
+            NUMBERS, float(text.replace(",", ".") if _DECIMAL_COMMA.fullmatch(text) else text.replace("_", "x"))
+        )
     except ValueError:
         return RatingCell(OTHER, math.nan)
 

@@ -28,6 +28,8 @@ _ASPECTS = frozenset(
 _ROLES = "rater|annotator|worker|coder|judge|reviewer|evaluator|assessor|labell?er|participant|human|person"
 _ROLE_THEN_ASPECT = re.compile(rf"((?:{_ROLES}) ?(?:\d+|[a-z]))(?: (.+))?")
 _ASPECT_THEN_ROLE = re.compile(rf"(.+?) ((?:{_ROLES}) ?(?:\d+|[a-z]))")
+_REPEATED = re.compile(r"\.\d+\Z")
+_COUNTED = re.compile(r" ?\d+| [a-z]\b")
 _NUMBERED = re.compile(r"(.+?) ?(\d+)")
 _LETTERED = re.compile(r"(rating|score) ([a-z])")
 _NOT_ASPECTS = frozenset("id scale count time date timestamp comment comments reason text note notes by source".split())
@@ -52,7 +54,7 @@ def find_rating_columns(columns: Iterable[str]) -> tuple[list[RatingSource], lis
     plain: list[RatingSource] = []
     by_rater: list[RatingSource] = []
     for column in columns:
-        words = re.sub(r"[\s_-]+", " ", str(column)).strip().casefold()
+        words = _fold_words(column)
         source = _find_rater(column, words)
         if source is not None:
             by_rater.append(source)
@@ -61,12 +63,17 @@ def find_rating_columns(columns: Iterable[str]) -> tuple[list[RatingSource], lis
     return plain, by_rater
 
 
+def _fold_words(column: str) -> str:
+    return re.sub(r"[\s_-]+", " ", str(column)).strip().casefold()
+
+
 def _find_aspect(words: str) -> str | None:
     """Return the aspect of a column such as "rating", "helpfulness", "rating:quality" or "user rating"."""
-    name = re.sub(r"\.\d+\Z", "", words)  # a second column of one name
-    if name in PLAIN_NAMES:
-        return words
-    if words in _ASPECTS:
+    repeated = _REPEATED.search(words)
+    if repeated:  # a second column of one name
+        aspect = _find_aspect(words[: repeated.start()])
+        return aspect and aspect + repeated[0]
+    if words in PLAIN_NAMES or words in _ASPECTS:
         return words
     before, _, after = re.sub(r"^ratings?:", "rating ", words).partition(" ")
     if before in ("rating", "ratings") and after:
@@ -81,24 +88,27 @@ def _find_aspect(words: str) -> str | None:
 
 def _find_rater(column: str, words: str) -> RatingSource | None:
     """Return the ratings of one of several people: "rater 1", "rating 1", "helpfulness 2", "annotator 1 fluency"."""
+    words = _REPEATED.sub("", words)
     lettered = _LETTERED.fullmatch(words)
     if lettered:
-        return RatingSource(RATING, None, column, column)
+        return RatingSource(RATING, None, column, str(column).strip())
     role = _ROLE_THEN_ASPECT.fullmatch(words)
     if role:
         aspect = _name_aspect(role[2])
-        return None if aspect is None else RatingSource(aspect, None, column, role[1] if role[2] else column)
+        return (
+            None if aspect is None else RatingSource(aspect, None, column, role[1] if role[2] else str(column).strip())
+        )
     role = _ASPECT_THEN_ROLE.fullmatch(words)
     if role:
         aspect = _name_aspect(role[1])
         return None if aspect is None else RatingSource(aspect, None, column, role[2])
     numbered = _NUMBERED.fullmatch(words)
-    if numbered and not words[len(numbered[1])].isspace() and numbered[1].endswith("."):
-        return None
     if numbered:
         aspect = _name_aspect(numbered[1])
         if aspect is not None:
-            return RatingSource(aspect, None, column, column if aspect == RATING else f"rater {numbered[2]}")
+            return RatingSource(
+                aspect, None, column, str(column).strip() if aspect == RATING else f"rater {numbered[2]}"
+            )
     return None
 
 
@@ -108,6 +118,30 @@ def _name_aspect(words: str | None) -> str | None:
         return RATING
     rest = words.removesuffix(" rating").removesuffix(" score").removeprefix("rating ")
     return rest if rest in _ASPECTS else None
+
+
+def find_doubles(plain: Sequence[RatingSource], by_rater: Sequence[RatingSource]) -> list[RatingSource]:
+    """Return columns that could hold the same ratings twice: of one aspect, or one rater's names, marks and scores."""
+    groups: dict[str, list[RatingSource]] = {}
+    for source in plain:
+        groups.setdefault(_REPEATED.sub("", source.aspect), []).append(source)
+    for group in groups.values():
+        if len(group) > 1:
+            return group
+    groups.clear()
+    for source in by_rater:
+        groups.setdefault(source.aspect, []).append(source)
+    for group in groups.values():
+        names = [_REPEATED.sub("", _fold_words(source.column)) for source in group]
+        # "rater 1" beside "rating 1" may be the rater's name, and "score 1" is another thing than "rating 1".
+        if len({_COUNTED.sub("", name).strip() for name in names}) > 1 or len(set(names)) < len(names):
+            return group
+    return []
+
+
+def is_general(source: RatingSource) -> bool:
+    """Whether the name of a column of ratings leaves their aspect open, as "rating" and "user score" do."""
+    return source.aspect == "value" or source.aspect.rpartition(" ")[2] in PLAIN_NAMES
 
 
 def describe_sources(sources: Sequence[RatingSource]) -> str:

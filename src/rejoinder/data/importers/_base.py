@@ -170,7 +170,11 @@ class ImportTally:
 
     def describe_rest(self) -> list[str]:
         """Return what was not used or left out, and what a reader must know; "left out: nothing" if that is all."""
-        parts = ["not used: " + list_names(sorted(map(str, self.unused)), _MAX_NAMES)] if self.unused else []
+        parts = (
+            ["not used: " + list_names(sorted(str(name).strip() or "(no name)" for name in self.unused), _MAX_NAMES)]
+            if self.unused
+            else []
+        )
         parts += [f"left out: {self.left_out_as_text()}"] if self.left_out else []
         return [*(parts or ["left out: nothing"]), *self.remarks]
 

@@ -17,8 +17,10 @@ from rejoinder.data.rating_columns import (
     RATING,
     RatingSource,
     describe_sources,
+    find_doubles,
     find_rating_columns,
     fold_name,
+    is_general,
 )
 from rejoinder.data.schema import KEYS, Place
 from rejoinder.errors import InputError, SpecError, brief, nearest
@@ -93,6 +95,8 @@ class Layout:
     ratings: tuple[RatingSource, ...]
     # Whether the columns of ratings were found by their names; a cell that is not a rating is then left out.
     ratings_by_name: bool = False
+    # Whether the names of these columns say nothing about the aspect, so that a column of aspects does.
+    aspect_is_open: bool = False
 
     @property
     def names_dialogue(self) -> bool:
@@ -107,7 +111,7 @@ class Layout:
     @property
     def has_aspect(self) -> bool:
         """Whether a column names the aspect of the rating in a row."""
-        return "aspect" in self.single and self.ratings_by_name and len(self.ratings) == 1
+        return "aspect" in self.single and self.aspect_is_open
 
     def fields(self) -> dict[str, tuple[str, ...]]:
         """Return our fields that are made from a row, each with its columns."""
@@ -200,7 +204,13 @@ class Columns:
         named = {part for column in self.user_columns for part in (column, column.partition(".")[0])}
         columns = list(columns)
         by_name = {column for found in find_aliases(columns).values() for column in found}
-        by_name |= {source.column for sources in find_rating_columns(columns) for source in sources}
+        rated = {source.column for sources in find_rating_columns(columns) for source in sources}
+        if (
+            rated
+            or "value" in find_aliases(columns)
+            or any(ours.startswith("rating") for ours in self._columns_by_field)
+        ):
+            return columns  # whether a rating is a copy of another is decided by all columns
         return [column for column in columns if column in named | by_name]
 
     def layout(self, row: Mapping[str, Any], place: Place, columns: Iterable[str]) -> Layout:
@@ -226,7 +236,9 @@ class Columns:
             if wide and source.system not in {name for name, _ in replies}:
                 known = " or ".join(f"rating:{source.aspect}:{name}" for name, _ in replies)
                 raise SpecError(f"--field rating:{source.aspect} must say whose reply was rated; write {known}")
-        return Layout(kind, single, context, references, replies, tuple(ratings), by_name)
+        unnamed = len(ratings) == 1 and bool(self._columns_by_field.get(RATING))
+        is_open = unnamed or (by_name and bool(ratings) and all(map(is_general, ratings)))
+        return Layout(kind, single, context, references, replies, tuple(ratings), by_name, is_open)
 
     def _find_aliases(self, row: Mapping[str, Any]) -> dict[str, list[str]]:
         """Return the columns of a row that hold our fields by their names, without those that the user named."""
@@ -273,21 +285,27 @@ class Columns:
         used = {column for column in single.values() if column in row}
         columns = [column for column in row if column not in named | used]
         plain, by_rater = find_rating_columns(columns)
-        if not plain and not by_rater and "value" in single and single.keys() & {"rater", "aspect"}:
-            plain = [RatingSource(RATING, None, single["value"])]
-        both = {one.aspect for one in by_rater} & {RATING if one.aspect in PLAIN_NAMES else one.aspect for one in plain}
+        if "value" in single and single.keys() & {"rater", "aspect"} and ("aspect" in single or not plain + by_rater):
+            plain.append(RatingSource("value", None, single["value"]))
+        both = {one.aspect for one in by_rater} & {RATING if is_general(one) else one.aspect for one in plain}
         if both:
             raise InputError(
                 f"{place.file}: has ratings by several raters ({describe_sources(by_rater)}) and one more column of "
                 f"ratings ({describe_sources(plain)}), which may be their mean or another rater's; name the columns "
                 f"to use: {suggest_score(place, '--field rating:quality=COLUMN,COLUMN')}"
             )
-        if "aspect" in single and len(plain) > 1:
+        if "aspect" in single and plain + by_rater:
+            _check_beside_aspect(single["aspect"], plain, by_rater, place)
+        doubles = find_doubles(plain, by_rater)
+        if doubles:
             raise InputError(
-                f"{place.file}: the column {single['aspect']!r} names an aspect, and {len(plain)} columns could hold "
-                f"its ratings: {describe_sources(plain)}; name the right one: "
-                f"{suggest_score(place, '--field rating=COLUMN')}, or leave out the aspect with --field aspect="
+                f"{place.file}: {len(doubles)} columns could hold the same ratings: {describe_sources(doubles)}; if "
+                f"one does, name it: {suggest_score(place, '--field rating=COLUMN')}; if each holds those of one "
+                "rater, name them with --field rating:quality=COLUMN,COLUMN; if each holds an aspect, with "
+                "--field rating:ASPECT=COLUMN for each"
             )
+        if plain and plain[-1].aspect == "value":
+            plain[-1] = plain[-1]._replace(aspect=RATING)
         return plain + by_rater
 
     def _replies(self, row: Mapping[str, Any], place: Place) -> tuple[tuple[str | None, str], ...]:
@@ -301,6 +319,23 @@ class Columns:
         # A column that the user named goes before one that only has our name.
         columns = self.columns_of(user_fields[0], row) if user_fields else holders
         return ((None, columns[0]),) if columns else ()
+
+
+def _check_beside_aspect(
+    aspect: str, plain: Sequence[RatingSource], by_rater: Sequence[RatingSource], place: Place
+) -> None:
+    """Raise if it is unclear which column holds the ratings whose aspect another column names."""
+    sources = [*plain, *by_rater]
+    if all(map(is_general, sources)) and (len(plain) == 1) != bool(by_rater):
+        return
+    if len(sources) == 1:
+        problem = f"{sources[0].column!r} holds ratings of an aspect of its own"
+    else:
+        problem = f"{len(sources)} columns could hold its ratings: {describe_sources(sources)}"
+    raise InputError(
+        f"{place.file}: the column {aspect!r} names an aspect, and {problem}; name the right one: "
+        f"{suggest_score(place, '--field rating=COLUMN')}, or leave out the aspect with --field aspect="
+    )
 
 
 def _choose(field: str, columns: list[str]) -> str:

@@ -27,6 +27,7 @@ class Conversations:
             return item
         context = item["context"]
         rater = row.text(row.layout.single["rater"]) if row.layout.has_rater else None
+        rater = rater and rater.strip()
         key = (item["dialogue"], reply["system"], rater or "")
         if not self._chain:
             self._is_of_single_turns &= len(context) == 1

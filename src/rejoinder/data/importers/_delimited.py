@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from rejoinder.data.detection import BEGINNING, find_encoding, find_header
-from rejoinder.data.header import find_header_row, name_columns
+from rejoinder.data.header import drop_unnamed, find_header_row, name_columns
 from rejoinder.data.importers._base import File, ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._files import files, read_beginning, read_decoded_lines
 from rejoinder.data.importers._table import RowConverter
@@ -58,7 +58,8 @@ def read_delimited_rows(
     first = [(place, names), *itertools.islice(rows, _MOST_TITLES)]
     above = find_header_row([cells for _, cells in first])
     header = name_columns(first[above][1])
-    expect(header, file.name)
+    expect([name for name, cell in zip(header, first[above][1], strict=True) if cell.strip()], file.name)
+    has_unnamed = not all(cell.strip() for cell in first[above][1])
     for place, row in itertools.chain(first[above + 1 :], rows):
         if len(row) > len(header) and not any(cell.strip() for cell in row[len(header) :]):
             row = row[: len(header)]  # empty columns at the right edge of a spreadsheet
@@ -67,7 +68,8 @@ def read_delimited_rows(
                 f"{place}: has {len(row)} cells but the header has {len(header)}; quote cells that hold the "
                 f"delimiter ({delimiter!r}); see the line with: sed -n {place.line}p {shlex.quote(file.name)}"
             )
-        yield place, dict(zip(header, row, strict=True))
+        values = dict(zip(header, row, strict=True))
+        yield place, drop_unnamed(values) if has_unnamed else values
 
 
 def _read_rows(file: File, delimiter: str, quotes: bool) -> Iterator[tuple[Place, list[str]]]:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import orjson
 
+from rejoinder.data.header import is_row_number
 from rejoinder.data.importers._base import ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._columns import suggest_score
 from rejoinder.data.importers._rows import ForeignRow
@@ -33,7 +34,7 @@ class RepeatedReplies:
         self._mode = options.repeats
         self._tally = tally
         self._first: Place | None = None
-        self._unclear = 0
+        self._unclear = self._rated = 0
 
     def are_apart(self, row: ForeignRow) -> bool:
         """Whether such rows are replies of their own; in a table in memory they are, as its rows get scores."""
@@ -41,11 +42,18 @@ class RepeatedReplies:
 
     def add(self, row: ForeignRow, has_name: bool) -> None:
         """Count a row that repeats a reply."""
-        if not row.layout.ratings:
+        if row.layout.ratings:
+            self._rated += 1
+        else:
             self._tally.left_out[REPEATED_ROWS] += 1
         if self._mode is None and not has_name and not (row.layout.ratings and row.has("rater")):
             self._unclear += 1
             self._first = self._first or row.place
+
+    def count_unrated(self) -> None:
+        """Count rows that seemed to repeat a reply for another rating, in a table whose ratings are none."""
+        if self._rated:
+            self._tally.left_out[REPEATED_ROWS] += self._rated
 
     def close(self, apart: int) -> None:
         """Raise if nobody said what such rows are; ``apart`` of them were read as replies of their own."""
@@ -86,6 +94,7 @@ class RatingCollector:
         self._options = options
         self._tally = tally
         self._columns: dict[str, RatingColumn] = {}
+        self.names_raters = False  # whether the column of raters named one of any rating
         self._by_name = False
         self._place: Place | None = None
         self._digests: set[bytes] = set()
@@ -93,6 +102,11 @@ class RatingCollector:
         self._counts: Counter[tuple[str, str]] = Counter()
         self._later: list[_Later] = []
         self._copies: set[Place] = set()
+
+    @property
+    def has_ratings(self) -> bool:
+        """Whether any column holds a rating."""
+        return any(column.has_ratings for column in self._columns.values())
 
     @property
     def unused(self) -> list[str]:
@@ -112,7 +126,9 @@ class RatingCollector:
                 digest = _digest(row, system)
                 is_copy = digest in self._digests
                 self._digests.add(digest)
-            name = rater or self._options.rater or column_rater
+            self.names_raters |= rater is not None
+            # Several ratings in one cell are several people's, of whom at most one has the name that the row gives.
+            name = None if len(values) > 1 else rater or self._options.rater or column_rater
             if name is None:
                 yield from self._add_unnamed(_Later(response, aspect, values, row.place, is_copy, has_name))
                 continue
@@ -120,14 +136,27 @@ class RatingCollector:
                 if self._is_new(row, (response, aspect, name), value, is_copy, has_name):
                     yield _make_rating(response, name, aspect, value, row.place)
 
+    def skip(self, row: ForeignRow, system: str | None) -> None:
+        """Count the ratings of a reply that is left out."""
+        number = sum(len(ratings.values) for ratings in row.ratings(system, self._columns, with_names=False))
+        if number:
+            self._by_name, self._place = row.layout.ratings_by_name, row.place
+            self._tally.left_out["ratings of empty replies"] += number
+
     def _is_new(self, row: ForeignRow, key: tuple[str, str, str], value: float, is_copy: bool, has_name: bool) -> bool:
         """Whether a person with a name rates a reply for the first time; raise where that is unclear."""
         if key not in self._values:
             self._values[key] = value
             return True
-        if self._values[key] == value and (is_copy or has_name or self._options.repeats == "same"):
+        if self._values[key] == value and (is_copy or self._options.repeats == "same"):
             self._copies.add(row.place)
             return False
+        if self._values[key] == value and has_name and self._options.repeats is None:
+            raise InputError(
+                f"{row.place}: {key[2]!r} gave this reply the same rating ({key[1]}) before, in a row that differs in "
+                f"other columns; if it is one rating, read them with: {suggest_score(row.place, _SAME)}; if a column "
+                "says what was rated, name it with --field aspect=COLUMN"
+            )
         if has_name or self._options.repeats is not None or self._options.rater is not None:
             return True  # two ratings by one person, which is an error that names both lines
         raise InputError(
@@ -201,7 +230,8 @@ def _make_rating(response: str, rater: str, aspect: str, value: float, place: Pl
 
 
 def _digest(row: ForeignRow, system: str | None) -> bytes:
-    """Return what tells rows apart that differ in any column."""
+    """Return what tells rows apart that differ in any column but one of row numbers."""
     option = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
-    content = orjson.dumps([dict(row.values), system], default=str, option=option)
+    values = {name: value for name, value in row.values.items() if not is_row_number(name)}
+    content = orjson.dumps([values, system], default=str, option=option)
     return hashlib.blake2b(content, digest_size=16).digest()

@@ -77,7 +77,7 @@ def parse_texts(value: Any, column: str, place: Place) -> list[str]:
 def parse_turns(value: Any, column: str, place: Place, separator: str | None) -> list[dict[str, str]]:
     """Return the turns of a cell: one text (split at the separator, if any) or a list of texts or messages."""
     if isinstance(value, str):
-        messages = _parse_messages(value) if value.lstrip().startswith("[{") else None
+        messages = _parse_history(value) if value.lstrip().startswith("[") else None
         if messages is None and separator is None:
             return [{"text": value.strip("\r\n")}] if value and not value.isspace() else []
         value = messages if messages is not None else value.split(separator)
@@ -87,6 +87,7 @@ def parse_turns(value: Any, column: str, place: Place, separator: str | None) ->
         # A list of structures may be stored as one structure of lists.
         value = [dict(zip(value, row, strict=False)) for row in zip(*value.values(), strict=False)]
     values = value if isinstance(value, list) else [value]
+    values = [list(entry) if isinstance(entry, tuple) else entry for entry in values]  # as Python writes a pair
     # A history may be a list of exchanges, each a list of two texts.
     if values and all(_is_pair(entry) for entry in values):
         values = [{"speaker": entry[0], "text": entry[1]} for entry in values]
@@ -117,13 +118,18 @@ def _parse_literal(text: str) -> Any:
             return None
 
 
-def _parse_messages(text: str) -> list[Any] | None:
-    """Return the messages that a cell of a text table holds as JSON, or as Python writes a list; None if it is text."""
+def _parse_history(text: str) -> list[Any] | None:
+    """Return the turns that a cell of a text table holds as JSON, or as Python writes a list; None if it is text."""
     value = _parse_literal(text)
-    is_list = isinstance(value, list) and all(
-        isinstance(one, dict) and ("content" in one or "text" in one) for one in value
-    )
-    return value if is_list else None
+    return value if isinstance(value, list) and all(map(_is_turn, value)) else None
+
+
+def _is_turn(value: Any) -> bool:
+    """Whether an entry of a list in a cell is a message, a text, or an exchange of two texts."""
+    if isinstance(value, dict):
+        return "content" in value or "text" in value or "value" in value or "data" in value
+    is_exchange = isinstance(value, list | tuple) and len(value) == 2 and all(isinstance(one, str) for one in value)
+    return isinstance(value, str) or is_exchange
 
 
 def _parse_turn(value: Any, column: str, place: Place) -> dict[str, str] | None:
@@ -226,6 +232,11 @@ class ForeignRow:
             self.tally.changes["names with other spaces or Unicode forms"] += 1
         return tidy
 
+    def dialogue(self) -> str | None:
+        """Return the id of the conversation that a row belongs to; None if it is blank."""
+        text = self.text(self.layout.single["dialogue"])
+        return None if text is None else self._tidy(text)
+
     def turns(self, column: str) -> list[dict[str, str]]:
         """Return the turns in a column, without markup."""
         key = ("turns", column)
@@ -279,6 +290,8 @@ class ForeignRow:
         all_references: list[Any] = []
         for column in self.layout.references:
             value = look_up(self.values, column)
+            if isinstance(value, str) and value.lstrip().startswith("[") and not self.is_own:
+                value = parse_list(value)
             values = value if isinstance(value, list) else [value]
             if any(isinstance(one, dict) for one in values):
                 all_references += values
@@ -291,8 +304,13 @@ class ForeignRow:
             )
         return all_references
 
-    def ratings(self, system: str | None, columns: dict[str, RatingColumn]) -> Iterator[RatingValues]:
-        """Yield the ratings of one reply; ``columns`` remembers how each column is written."""
+    def ratings(
+        self, system: str | None, columns: dict[str, RatingColumn], with_names: bool = True
+    ) -> Iterator[RatingValues]:
+        """Yield the ratings of one reply; ``columns`` remembers how each column is written.
+
+        Without names, it does not matter whether the row says who rated and what.
+        """
         for aspect, rated_system, column, column_rater in self.layout.ratings:
             if rated_system != system:
                 continue
@@ -304,9 +322,9 @@ class ForeignRow:
                 if not self.layout.ratings_by_name and not reader.has_ratings:
                     reader.check("leave it out")
                 continue
-            if self.layout.has_aspect:
+            if self.layout.has_aspect and with_names:
                 aspect = self.name("aspect")
-            rater = self._rater() if column_rater is None and self.has("rater") else None
+            rater = self._rater() if column_rater is None and self.has("rater") and with_names else None
             yield RatingValues(aspect, rater, column_rater, values)
 
     def _rater(self) -> str:

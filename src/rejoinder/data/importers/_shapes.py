@@ -41,7 +41,9 @@ def is_chat(value: Mapping[str, Any]) -> bool:
         return False
     # A text beside the messages is the reply to them, so each object is a row of a table.
     columns = find_aliases(value)
-    return not any(isinstance(value[key], str) for key in (*columns.get("response", ()), *columns.get("text", ())))
+    return not any(
+        isinstance(value[key], str | int | float) for key in (*columns.get("response", ()), *columns.get("text", ()))
+    )
 
 
 def is_anthropic(value: Mapping[str, Any]) -> bool:

@@ -16,7 +16,8 @@ from rejoinder.data.importers._ids import IdAssigner, ResponsePlacer, content_di
 from rejoinder.data.importers._last_turn import RowAnswers, drop_last_turn
 from rejoinder.data.importers._markup_stripper import MarkupStripper
 from rejoinder.data.importers._repeats import REPEATED_ROWS, RatingCollector, RepeatedReplies
-from rejoinder.data.importers._rows import ForeignRow
+from rejoinder.data.importers._rows import ForeignRow, look_up
+from rejoinder.data.rating_cells import parse_rating
 from rejoinder.data.schema import Place, from_object
 from rejoinder.errors import InputError, SpecError, brief
 from rejoinder.types import Item, Record, Reference, Response, Turn
@@ -107,6 +108,43 @@ def _make_item(item: dict[str, Any], place: Place) -> Record:
     )
 
 
+class PartialFields:
+    """Columns that decide what a row is, which some rows of a file have and others lack, as JSON allows."""
+
+    def __init__(self) -> None:
+        self._columns: dict[tuple[str, str], str] = {}
+        self._without: dict[tuple[str, str], Place] = {}
+
+    def add(self, row: ForeignRow, options: ImportOptions) -> None:
+        """Remember what a row has and lacks."""
+        fields = ["id", "item"]
+        if options.system is None and row.layout.replies[0][0] is None:
+            fields.append("system")
+        columns = [source.column for source in row.layout.ratings]
+        if not columns and row.has("value"):  # ratings if the row also said who rated, or what
+            columns = [row.layout.single["value"]]
+        cells = (look_up(row.values, column) for column in columns)
+        if any(isinstance(cell, list) or parse_rating(cell) is not None for cell in cells):
+            fields += ["rater", "aspect"] if options.rater is None else ["aspect"]
+        for field in fields:
+            key = (row.place.file, field)
+            if row.has(field):
+                self._columns.setdefault(key, row.layout.single[field])
+            else:
+                self._without.setdefault(key, row.place)
+
+    def close(self) -> None:
+        """Raise if a row lacks what others have."""
+        key = min(self._columns.keys() & self._without.keys(), default=None)
+        if key is None:
+            return
+        place, field = self._without[key], key[1]
+        raise InputError(
+            f"{place}: has no {self._columns[key]!r}, which holds the {field} in other rows; fill it in, or leave the "
+            f"{field} out of all rows with: {suggest_score(place, f'--field {field}=')}"
+        )
+
+
 TAKES = frozenset(
     {"system", "fields", "separator", "rater", "empty", "max_turns", "repeats", "chain", "last_turn", "markup"}
 )
@@ -132,6 +170,7 @@ class RowConverter:
         self._ratings = RatingCollector(options, tally)
         self._repeats = RepeatedReplies(options, tally)
         self._conversations = Conversations(options.chain)
+        self._partial = PartialFields()
 
     def expect(self, columns: Iterable[str], where: str) -> None:
         """Raise if a file lacks a column that the user named."""
@@ -154,9 +193,18 @@ class RowConverter:
                 f"--field {ours}={column} has no effect: the rows are read as {' and '.join(kinds)}, which have no "
                 f"{ours!r}; leave it out"
             )
+        self._partial.close()
         self._repeats.close(self._items.apart)
         yield from self._ratings.close()
-        for column in self._ratings.unused:
+        unused = self._ratings.unused
+        if unused and not self._ratings.has_ratings:
+            unused += [column for column, field in self._tally.columns.items() if field == "aspect"]
+            self._repeats.count_unrated()
+        if unused and not self._ratings.names_raters:
+            unused += [column for column, field in self._tally.columns.items() if field == "rater"]
+        # A rater's name beside no rating is not a column that was not used.
+        self._tally.unused -= {name for name, field in self._tally.columns.items() if field in ("rater", "aspect")}
+        for column in unused:
             self._tally.columns.pop(column, None)
             self._tally.unused.add(column)
         self._tally.remarks += self._conversations.describe()
@@ -215,10 +263,12 @@ class RowConverter:
     def _flat(self, row: ForeignRow) -> Iterator[Record]:
         own = self._item(row)
         has_name = "id" in own
+        self._partial.add(row, self._options)
         for system, column in row.layout.replies:
             text = row.reply(column)
             if text is None and self._options.empty == "drop":
                 self._tally.left_out["empty replies"] += 1
+                self._ratings.skip(row, system)
                 continue
             if text is None and self._options.empty == "error":
                 raise InputError(
@@ -255,7 +305,7 @@ class RowConverter:
         if prompt:
             item["meta"] = {"system_prompt": prompt}
         if row.has("dialogue"):
-            item["dialogue"] = row.text(row.layout.single["dialogue"])
+            item["dialogue"] = row.dialogue()
         if row.has("future"):
             item["future"] = row.turns(row.layout.single["future"])
         return item

@@ -33,6 +33,7 @@ _ROLE_OF_TEXT = {
     "prompt": "user",
     "output": "assistant",
 }
+_MESSAGES = frozenset(("conversations", "messages"))
 # What an answer of the API holds besides its messages: how it was made.
 _SETTINGS = frozenset(
     "object created created_at completed_at status background error incomplete_details max_output_tokens "
@@ -52,8 +53,10 @@ def recognise(sample: Sample) -> bool:
         return bool({"body", "response", "error"} & keys)
     if value.get("object") in ("response", "chat.completion"):
         return True
-    if "conversations" in keys or "messages" in keys:
-        return is_chat(value)
+    if keys & _MESSAGES:
+        # The first reply of a table may be empty: a later one shows that it is one.
+        rows = [row for row in sample.values if isinstance(row, dict) and row.keys() >= keys & _MESSAGES] or [value]
+        return all(map(is_chat, rows))
     request, answer = value.get("request"), value.get("response")
     if isinstance(request, dict) and isinstance(answer, dict):
         return bool({"choices", "output"} & _body(answer).keys())

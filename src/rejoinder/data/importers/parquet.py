@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rejoinder.data import arrow
 from rejoinder.data.detection import Sample
+from rejoinder.data.header import name_columns
 from rejoinder.data.importers import _table
 from rejoinder.data.importers._base import ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._files import files
@@ -31,12 +32,13 @@ def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[Imp
         where = arrow.arrow_path(file.path)
         try:
             stored = ParquetFile(where)
-            columns = list(stored.schema_arrow.names)
+            columns = name_columns(stored.schema_arrow.names)
         except Exception as error:
             raise arrow.damaged_file_error(file, error) from None
         with stored:
             table.expect(columns, file.name)
-            batches = stored.iter_batches(batch_size=_BATCH, columns=table.needed_columns(columns))
+            needed = table.needed_columns(columns) if columns == stored.schema_arrow.names else None
+            batches = stored.iter_batches(batch_size=_BATCH, columns=needed)
             yield from arrow.read_table_records(table, file, batches, {})
     yield from table.close()
 
