@@ -145,7 +145,7 @@ def test_units_that_were_drawn_together_count_as_one() -> None:
 def test_a_share_has_a_width_even_where_all_are_alike() -> None:
     shown = np.full(200, np.nan)
     shown[:20] = 1.0
-    share = powered_mean(shown, np.zeros(200), is_share=True).both
+    share = powered_mean(shown, np.zeros(200), scale=(0.0, 1.0)).both
     assert share.value == share.high == 1.0
     assert 0.7 < share.low < 0.95
 
@@ -200,6 +200,6 @@ def test_intervals_hold_the_truth_at_50_ratings(is_share: bool) -> None:
         shown = np.full(500, np.nan)
         chosen = random.permutation(500)[:50]
         shown[chosen] = y[chosen]
-        found = powered_mean(shown, x, is_share=is_share).both
+        found = powered_mean(shown, x, scale=(0.0, 1.0) if is_share else (1.0, 5.0)).both
         covered += found.low <= y.mean() <= found.high
     assert 0.925 <= covered / 400 <= 0.98  # docs/results/estimate.md has 4,000 rounds
