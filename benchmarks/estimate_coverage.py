@@ -145,7 +145,7 @@ def draw(random: np.random.Generator, n: int, condition: Condition) -> tuple[Int
 
 def measure(condition: Condition, rounds: int) -> Iterator[dict[str, Any]]:
     """One entry for each number of ratings and quantity."""
-    random = np.random.default_rng(CONDITIONS.index(condition))
+    random = np.random.default_rng([one.name for one in CONDITIONS].index(condition.name))
     dialogues, size = condition.dialogues, len(condition.dialogues)
     ends = np.empty((rounds, len(condition.rated), len(QUANTITIES), 4))
     truth = np.empty((rounds, len(QUANTITIES)))
@@ -323,14 +323,15 @@ def page(entries: list[dict[str, Any]]) -> str:
         f"{COVERED:g}, and no interval without a width. "
         + (f"{missed} of {len(entries)} lines of this page miss it" if missed else "All lines of this page reach it")
         + f"; the smallest share is {least:.3f}. {wide} lines have more than {WIDE:g} by ratings and metric: their "
-        "intervals are wider than they need to be, since they allow for replies at the ends of the scale that nobody rated.",
+        "intervals are wider than they need to be, since they allow for replies at the ends of the scale that nobody "
+        "rated.",
         "Estimand: the mean over these replies (or items), with finite-population correction; with future replies, the "
         "mean of the process that they come from, clustered by dialogue.",
         "Ratings are whole numbers from 1 to 5, 500 dialogues have four items each, and the metric correlates .7 with "
         "the ratings. Skewed: 76% are 5, 20% are 4 and 4% are 1 (the second system: 68%, 22%, 2% are 3 and 8% are 1). "
-        "Clusters: replies of one dialogue share half of the variance behind the ratings, and so they do where dialogues"
-        " are drawn whole: 10, 20 or 40 of them. A biased judge is lenient, most so to one system and to some dialogues"
-        " and gives whole numbers up to 5; it correlates less. Unequal probabilities: the largest is three times the "
+        "Clusters: replies of one dialogue share half of the variance behind the ratings; so they do where dialogues "
+        "are drawn whole: 10, 20 or 40 of them. A biased judge is lenient, most so to one system and to some dialogues, "
+        "and gives whole numbers up to 5; it correlates less. Unequal probabilities: the largest is three times the "
         "smallest. Three metrics: each with noise of its own. With strata by the metric, the ratings alone use it too, "
         "so less is left to gain.",
         "Command: `python -m benchmarks.estimate_coverage`.",

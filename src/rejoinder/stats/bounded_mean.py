@@ -21,6 +21,7 @@ with this probability from a finite population, so that its variance has the fin
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +30,7 @@ from rejoinder.errors import InputError
 from rejoinder.stats.arrays import Floats, Numbers, as_floats, check_probability, check_same_length
 
 _STEP = 0.2  # of the integral, whose tails a hyperbolic sine draws in; half the step moves no end by 1e-4 of the scale
+_TINY = 1e-15
 _EDGE = 1e-7  # of the scale: how exact an end is; at a value itself the probability may jump
 _PLACES = np.arange(0.0, 6.0, _STEP)
 _NODES, _SLOPES = np.sinh(_PLACES), np.cosh(_PLACES) * np.where(_PLACES > 0, _STEP, _STEP / 2)
@@ -93,14 +95,18 @@ class _Distribution(NamedTuple):
     def quantile(self, probability: float, low: float, high: float) -> float:
         """The value between ``low`` and ``high`` that the mean does not exceed with this probability."""
         from scipy.optimize import brentq
+        from scipy.special import ndtri
 
-        width = self.ends[1] - self.ends[0]
-        first, last = low + _EDGE * width, high - _EDGE * width
-        if first >= last or self.probability(first) >= probability:
+        @cache  # brentq asks for both ends again
+        def excess(m: float) -> float:
+            """How far the probability is beyond, in normal deviates, which are almost linear in m."""
+            return float(ndtri(min(1 - _TINY, max(_TINY, self.probability(m)))) - ndtri(probability))
+
+        edge = _EDGE * (self.ends[1] - self.ends[0])
+        first, last = low + edge, high - edge
+        if first >= last or excess(first) >= 0:
             return low
-        if self.probability(last) <= probability:
-            return high
-        return float(brentq(lambda m: self.probability(m) - probability, first, last, xtol=_EDGE * width))
+        return high if excess(last) <= 0 else float(brentq(excess, first, last, xtol=edge))
 
     def probability(self, m: float) -> float:
         """The probability that the mean is at most m.
