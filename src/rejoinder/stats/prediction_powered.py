@@ -249,8 +249,8 @@ class _Moments(NamedTuple):
         d, strata = sample.y - moved, sample.strata
         n_strata = int(sample.all_strata.max()) + 1
         share = sum_by_code(strata, sample.weights, n_strata)
-        means = sum_by_code(strata, sample.weights * d, n_strata) / share
-        mean = float(share @ means)
+        means = d[0] + sum_by_code(strata, sample.weights * (d - d[0]), n_strata) / share  # exact where all are equal
+        mean = float(means[0] + share @ (means - means[0]) / share.sum())
         groups = sample.units if population == "these" else sample.conversations
         n_groups = np.bincount(strata[np.unique(groups + int(groups.max() + 1) * strata, return_index=True)[1]])
         own = sample.weights * (d - means[strata])
