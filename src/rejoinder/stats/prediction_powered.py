@@ -48,7 +48,9 @@ from rejoinder.stats.bounded_mean import bounded_mean_ends
 from rejoinder.stats.interval import Interval
 
 Population: TypeAlias = Literal["these", "future"]
-FEWEST, EACH = 10, 5  # rated conversations, and more for each score: with fewer, the scores are not used
+# With fewer rated conversations beyond one per score, or fewer groups beyond five per score, the scores are not used:
+# intervals of 10 dialogues that were drawn whole, or of 20 ratings and three scores, covered too little with them.
+FEWEST, FEWEST_FITTED, EACH = 6, 10, 5
 FEWEST_RATINGS, FEWEST_GROUPS = 20, 10  # with fewer, an interval on a scale covers too little or says too little
 _TINY = 1e-9
 _CERTAIN = 1e-6  # rows that are left out with a smaller probability count as drawn in any case
@@ -120,16 +122,14 @@ def powered_mean(
     if not n:
         return nothing._replace(reason="no row is rated")
     alone = _Moments.of(sample, np.zeros(n), np.zeros(p), population)
-    if np.bincount(sample.strata)[np.unique(sample.strata)].min() < 2 or n_units < 2:
-        value = empty._replace(value=alone.mean, reason="fewer than 2 rated units")
-        return nothing._replace(alone=value, both=value, reason="fewer than 2 rated units in a stratum")
     few = None if alone.is_complete else _find_too_few(n, alone.n_units, population, scale)
+    if np.bincount(sample.strata)[np.unique(sample.strata)].min() < 2 or n_units < 2:
+        reason = few or "fewer than 2 rated units in a stratum"
+        value = empty._replace(value=alone.mean, reason=reason)
+        return nothing._replace(alone=value, both=value, reason=reason)
     classical = _make_interval(alone, scale, level, empty._replace(reason=few))
-    n_groups = len(np.unique(sample.conversations))
-    enough = FEWEST + EACH * p
-    if n_groups < enough and (tuning is None or calibrate):
-        unused = f"fewer than {enough} rated conversations: the scores are not used"
-        reason = unused if few is None else f"{few}; {unused}"
+    if unused := _find_unused(sample, alone.n_units, tuning is None or calibrate):
+        reason = "; ".join(one for one in (classical.reason, unused) if one)
         return PoweredMean(classical, classical, 0.0, float(n), n + missing, reason)
     moved, slope, weight = _correct(sample, tuning, calibrate, population)
     both = _Moments.of(sample, moved, slope, population)
@@ -157,6 +157,16 @@ def _find_too_few(n: int, n_groups: int, population: Population, scale: tuple[fl
     if scale is not None and n_groups < FEWEST_GROUPS:
         return f"no interval, which takes ratings in {FEWEST_GROUPS} {groups} (there are {n_groups})"
     return f"no interval, which takes ratings in 2 {groups}" if n_groups < 2 else None
+
+
+def _find_unused(sample: _Sample, n_groups: int, is_fitted: bool) -> str | None:
+    """Why the scores are not used."""
+    p, n_conversations = sample.x.shape[1], len(np.unique(sample.conversations))
+    if is_fitted and n_conversations < FEWEST + p:
+        return f"fewer than {FEWEST + p} rated conversations: the scores are not used"
+    if is_fitted and n_groups < FEWEST_FITTED + EACH * p:
+        return f"fewer than {FEWEST_FITTED + EACH * p} ratings that were drawn apart: the scores are not used"
+    return None
 
 
 def _take_sample(
