@@ -104,7 +104,7 @@ def simulate(random: np.random.Generator, condition: Condition) -> dict[str, tup
 
     def rate(value: Floats, system: int) -> Floats:
         if condition.is_skewed:
-            return 1.0 + np.searchsorted(np.cumsum(SHARES[system]), ndtr(value))
+            return np.asarray(1.0 + np.searchsorted(np.cumsum(SHARES[system]), ndtr(value)))
         return np.clip(np.round((3.4, 3.1)[system] + value), *SCALE)
 
     ratings = [rate(value, system) for system, value in enumerate(both_sides())]
@@ -299,7 +299,7 @@ def measure_set(published: PublishedSet, rounds: int) -> Iterator[dict[str, Any]
 
 def reaches(entry: dict[str, Any]) -> bool:
     """Whether an entry reaches the bar."""
-    return min(entry["covered"], entry["covered_alone"]) >= COVERED and entry["narrowest"] > 0
+    return bool(min(entry["covered"], entry["covered_alone"]) >= COVERED and entry["narrowest"] > 0)
 
 
 def page(entries: list[dict[str, Any]]) -> str:

@@ -10,9 +10,6 @@ from typing import NamedTuple
 
 from rejoinder.errors import InputError
 
-# A scale with more numbers than were used only makes an interval wider, so 1 to 3 is not among them.
-_USUAL = ((0, 1), (-1, 1), (1, 5), (0, 4), (-2, 2), (0, 5), (1, 7), (-3, 3), (1, 10), (0, 10), (0, 100), (-100, 100))
-
 
 class RatingScale(NamedTuple):
     """The lowest and the highest rating that a rater could give."""
@@ -24,6 +21,11 @@ class RatingScale(NamedTuple):
     def name(self) -> str:
         """As a reader sees it: 1 to 5."""
         return f"{self.low:g} to {self.high:g}"
+
+
+# A scale with more numbers than were used only makes an interval wider, so 1 to 3 is not among them.
+_ENDS = ((0, 1), (-1, 1), (1, 5), (0, 4), (-2, 2), (0, 5), (1, 7), (-3, 3), (1, 10), (0, 10), (0, 100), (-100, 100))
+_USUAL = [RatingScale(float(low), float(high)) for low, high in _ENDS]
 
 
 def parse_scale(text: str) -> RatingScale:
@@ -45,9 +47,9 @@ def choose_scale(scale: tuple[float, float] | None, ratings: tuple[float, float]
     """The scale that the user says, or the first usual one that has the lowest and the highest of the ratings."""
     least, most = ratings
     if scale is None:
-        for low, high in _USUAL:
-            if low <= least and most <= high:
-                return RatingScale(low, high)
+        for usual in _USUAL:
+            if usual.low <= least and most <= usual.high:
+                return usual
         raise InputError(
             f"the ratings go from {least:g} to {most:g}, which is no usual scale; name its ends with --scale LOW..HIGH"
         )

@@ -75,8 +75,10 @@ def bounded_mean_ends(
     if not len(x):
         raise InputError("a mean needs values")
     w = w / w.sum()
-    known = np.unique(np.stack([x, w, k]), axis=1, return_counts=True)
-    distribution = _Distribution(*known[0], known[1], float(w @ w), (least, most), noise)
+    rows, counts = np.unique(np.stack([x, w, k]), axis=1, return_counts=True)
+    distribution = _Distribution(
+        rows[0], rows[1], rows[2], counts.astype(np.float64), float(w @ w), (least, most), noise
+    )
     mean, tail = min(most, max(least, float(w @ x))), (1 - level) / 2
     return Ends(distribution.quantile(tail, least, mean), distribution.quantile(1 - tail, mean, most))
 

@@ -266,7 +266,7 @@ class _Moments(NamedTuple):
         own = sample.weights * (d - means[strata])
         influence = own * np.sqrt(n_groups / np.maximum(n_groups - 1, 1))[strata]
         size = max(int(sample.all_conversations.max()), int(groups.max())) + 1
-        weights = np.bincount(groups, weights=sample.weights, minlength=size)
+        weights = np.bincount(groups, weights=sample.weights, minlength=size).astype(np.float64)
         adds = np.bincount(groups, weights=own, minlength=size)
         rated, noise, shapes = weights > 0, 0.0, np.ones(size)
         if population == "these":
