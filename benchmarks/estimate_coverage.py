@@ -66,7 +66,7 @@ CONDITIONS = (
     Condition("skewed, clusters, biased judge", is_skewed=True, icc=0.5, is_biased=True),
     Condition("skewed, future replies", is_skewed=True, icc=0.5, population="future"),
     Condition("skewed, known unequal probabilities", is_skewed=True, icc=0.5, drawn="unequal"),
-    Condition("skewed, half of 200 rated", is_skewed=True, dialogues=EVEN[:200], rated=(20, 50, 100)),
+    Condition("skewed, of 200 replies", is_skewed=True, dialogues=EVEN[:200], rated=(20, 50, 100)),
     Condition("skewed, whole dialogues", is_skewed=True, icc=0.5, drawn="dialogue", rated=FEW),
     Condition(
         "skewed, few dialogues, future replies",
@@ -325,8 +325,8 @@ def page(entries: list[dict[str, Any]]) -> str:
         "rated.",
         "Estimand: the mean over these replies (or items), with finite-population correction; with future replies, the "
         "mean of the process that they come from, clustered by dialogue.",
-        "Ratings are whole numbers from 1 to 5, 500 dialogues have four items each, and the metric correlates .7 with "
-        "the ratings. Skewed: 87% are 5, 10% are 4 and 3% are 1 (the second system: 77%, 15%, 2% are 3 and 6% are 1). "
+        "Ratings are whole numbers from 1 to 5, 500 dialogues have four items each (or 1, 2, 4 and 9 in turn), and the "
+        "metric correlates .7 with the ratings. Skewed: 87% are 5, 10% are 4 and 3% are 1 (the second system: 77%, 15%, 2% are 3 and 6% are 1). "
         "Clusters: replies of one dialogue share half of the variance behind the ratings; so they do where dialogues "
         "are drawn whole: 10, 20 or 40 of them. A biased judge is lenient, most so to one system and to some dialogues,"
         " and gives whole numbers up to 5; it correlates less. Unequal probabilities: the largest is three times the "

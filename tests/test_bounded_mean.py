@@ -86,6 +86,17 @@ def test_skewed_ratings_are_covered_where_the_t_interval_fails(n: int) -> None:
     assert held[1] / 600 < 0.93
 
 
+@pytest.mark.parametrize("n", [300, 1000])
+def test_many_ratings_have_an_interval_as_wide_as_the_t_interval(n: int) -> None:
+    # Both ends, each time: the integral must not lose its way where the other end of the scale is far.
+    for seed in range(100):
+        x = np.random.default_rng(seed).integers(-4, 5, n).astype(float)
+        low, high = bounded_mean_ends(x, (-4, 4))
+        classical = mean_interval(x)
+        assert low == pytest.approx(classical.low, abs=0.01)
+        assert high == pytest.approx(classical.high, abs=0.01)
+
+
 def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(InputError, match="low end below"):
         bounded_mean_ends([1.0], (5, 1))

@@ -115,23 +115,28 @@ class _Distribution(NamedTuple):
 
         With the cumulant generating function K of the sum it is the integral of -exp(K(t)) / t over a vertical line
         left of 0, divided by 2 pi i. On a line near the saddle point the integrand does not oscillate (Daniels 1954),
-        so few nodes are enough. The line is the same for both ends of the scale.
+        so few nodes are enough. The line is the same for both ends of the scale. Where the sum is below 0 on average,
+        the saddle point lies right of 0, and the probability is 1 minus that of the sum with its sign turned.
         """
         steps = self.weights / self.shapes * (self.values - m)
         shapes = self.shapes * self.counts
         unseen = self.unseen * (np.array(self.ends) - m)
+        is_above = float(shapes @ steps + unseen.mean()) < 0
+        if is_above:
+            steps, unseen = -steps, -unseen
         line, spread = _saddle_point(np.append(steps, unseen), np.append(shapes, (0.5, 0.5)), self.noise)
         t = line + 1j * spread * _NODES
         factors = 1 - np.multiply.outer(steps, t)
         logs = shapes @ np.log(np.abs(factors)) + 1j * (shapes @ np.angle(factors))
         with np.errstate(under="ignore"):
             curve = np.exp((self.noise * t) ** 2 / 2 - logs) * (0.5 / (1 - unseen[0] * t) + 0.5 / (1 - unseen[1] * t))
-        return min(1.0, max(0.0, -float((curve / t).real @ _SLOPES) * spread / math.pi))
+        tail = min(1.0, max(0.0, -float((curve / t).real @ _SLOPES) * spread / math.pi))
+        return 1 - tail if is_above else tail
 
 
 def _saddle_point(steps: Floats, shapes: Floats, noise: float) -> tuple[float, float]:
     """Where K(t) - log(-t) is least for t below 0, and the inverse root of its curvature there."""
-    low, high = 1 / float(steps.min()), 0.0  # one step is below 0: that of the lower end
+    low, high = 1 / float(steps.min()), 0.0  # one step is below 0: that of an end
     point = max(-1 / math.sqrt(float(shapes @ steps**2) + noise**2), low / 2)
     curve = 1.0
     for _ in range(60):
