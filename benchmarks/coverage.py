@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from rejoinder.stats.bootstrap import BootstrapPlan, correlation_intervals
+from rejoinder.stats.bounded_mean import bounded_mean_ends
 from rejoinder.stats.correlation import Method
 from rejoinder.stats.interval import mean_interval
 from rejoinder.stats.levels import Level
@@ -29,6 +30,9 @@ def measure(rounds: int = 2000) -> list[dict[str, Any]]:
     for n in (10, 40, 150):
         trials[f"mean_interval, {n} clusters of 4"] = lambda r, s, n=n: _mean(r, n)  # type: ignore[misc]
         trials[f"difference_interval, {n} clusters of 4"] = lambda r, s, n=n: _difference(r, s, n)  # type: ignore[misc]
+    for n in (20, 50, 100):
+        trials[f"mean_interval, {n} skewed ratings"] = lambda r, s, n=n: _skewed(r, n)[0]  # type: ignore[misc]
+        trials[f"bounded_mean_ends, {n} skewed ratings"] = lambda r, s, n=n: _skewed(r, n)[1]  # type: ignore[misc]
     methods: tuple[Method, ...] = ("pearson", "spearman", "kendall")
     for method in methods:
         for n in (20, 60, 200):
@@ -72,6 +76,13 @@ def _mean(random: Random, n: int) -> bool:
     x, clusters = _clustered(random, n)
     found = mean_interval(x, clusters)
     return found.low <= 0 <= found.high
+
+
+def _skewed(random: Random, n: int) -> tuple[bool, bool]:
+    """Ratings of which 87% are 5, 10% are 4 and 3% are 1."""
+    x, truth = random.choice([5.0, 4.0, 1.0], n, p=[0.87, 0.1, 0.03]), 0.87 * 5 + 0.1 * 4 + 0.03
+    found, ends = mean_interval(x), bounded_mean_ends(x, (1.0, 5.0))
+    return found.low <= truth <= found.high, ends.low <= truth <= ends.high
 
 
 def _difference(random: Random, seed: int, n: int) -> bool:

@@ -9,6 +9,7 @@ import pytest
 from scipy.stats import t as student
 
 from rejoinder.errors import InputError
+from rejoinder.stats.bounded_mean import bounded_mean_ends
 from rejoinder.stats.interval import mean_interval
 from rejoinder.stats.prediction_powered import powered_mean
 
@@ -145,24 +146,86 @@ def test_units_that_were_drawn_together_count_as_one() -> None:
 def test_a_share_has_a_width_even_where_all_are_alike() -> None:
     shown = np.full(200, np.nan)
     shown[:20] = 1.0
-    share = powered_mean(shown, np.zeros(200), is_share=True).both
+    share = powered_mean(shown, np.zeros(200), scale=(0.0, 1.0)).both
     assert share.value == share.high == 1.0
     assert 0.7 < share.low < 0.95
 
 
 def test_few_ratings_do_without_the_scores() -> None:
-    _, shown, x = rows(5)
+    _, shown, x = rows(14)
     powered = powered_mean(shown, x)
     assert powered.tuning == 0.0
     assert powered.both == powered.alone
-    assert "fewer than 7" in str(powered.reason)
+    assert "fewer than 15" in str(powered.reason)
 
 
 def test_nothing_rated_is_no_number_and_all_rated_is_no_interval() -> None:
     y, _, x = rows(0)
     assert math.isnan(powered_mean(np.full(400, np.nan), x).both.value)
-    every = powered_mean(y, x).both
-    assert every.low == every.value == every.high == pytest.approx(y.mean())
+    every = powered_mean(y, x)
+    assert every.both.value == pytest.approx(y.mean())
+    assert math.isnan(every.both.low)
+    assert every.reason is None
+
+
+@pytest.mark.parametrize("n", range(20, 138))
+def test_equal_ratings_have_a_width_whatever_their_weights_sum_to(n: int) -> None:
+    # 1 / n, n times, is .999... for 53 of these n, which once left an interval of no width.
+    shown = np.where(np.arange(400) < n, 1.0, np.nan)
+    share = powered_mean(shown, np.zeros(400), scale=(0.0, 1.0)).both
+    assert share.value == share.high == 1.0
+    assert 0.8 < share.low < 0.995
+
+
+def test_few_ratings_have_no_interval_but_the_number_that_it_takes() -> None:
+    shown = np.where(np.arange(200) < 5, 4.0, np.nan)
+    powered = powered_mean(shown, np.zeros(200), scale=(1.0, 5.0))
+    assert powered.both.value == powered.alone.value == 4.0
+    assert math.isnan(powered.both.low)
+    assert "no interval, which takes 20 ratings (there are 5)" in str(powered.reason)
+    twenty = powered_mean(np.where(np.arange(200) < 20, 4.0, np.nan), np.zeros(200), scale=(1.0, 5.0))
+    assert twenty.both.low < 4 < twenty.both.high
+
+
+def test_few_conversations_have_no_interval_for_future_replies() -> None:
+    y = np.random.default_rng(0).choice([3.0, 4.0], 200)
+    groups = np.arange(200) // 20
+    for n in (1, 9, 10):
+        shown = np.where(groups < n, y, np.nan)
+        options = {"conversations": groups, "population": "future", "scale": (1.0, 5.0)}
+        powered = powered_mean(shown, np.zeros(200), **options)  # type: ignore[arg-type]
+        assert powered.both.value == pytest.approx(y[groups < n].mean())
+        if n < 10:
+            assert math.isnan(powered.both.low)
+            assert f"which takes ratings in 10 conversations (there are {n})" in str(powered.reason)
+        else:
+            assert powered.both.low < powered.both.value < powered.both.high
+
+
+def test_a_rating_outside_the_scale_is_an_error() -> None:
+    shown = np.where(np.arange(100) < 30, 6.0, np.nan)
+    with pytest.raises(InputError, match="the rating 6 lies outside the scale 1 to 5"):
+        powered_mean(shown, np.zeros(100), scale=(1.0, 5.0))
+
+
+def test_equal_ratings_without_a_scale_have_no_interval() -> None:
+    powered = powered_mean(np.where(np.arange(100) < 30, 3.0, np.nan), np.zeros(100))
+    assert math.isnan(powered.both.low)
+    assert "no scale says what others can be" in str(powered.reason)
+
+
+def test_the_interval_of_plain_ratings_is_that_of_the_bounded_mean() -> None:
+    y = np.random.default_rng(4).choice([1.0, 4.0, 5.0], 30)
+    shown = np.r_[y, np.full(10**6 - 30, np.nan)]
+    found = powered_mean(shown, np.zeros(10**6), tuning=0.0, scale=(1.0, 5.0)).alone
+    assert (found.low, found.high) == pytest.approx(bounded_mean_ends(y, (1, 5)), abs=1e-3)
+
+
+def test_half_of_the_rows_give_an_interval_by_1_over_root_2() -> None:
+    y = np.random.default_rng(4).choice([1.0, 3.0, 5.0], 4000)
+    wide = powered_mean(np.r_[y, np.full(10**6, np.nan)], np.zeros(10**6 + 4000), scale=(1.0, 5.0)).alone
+    half = powered_mean(np.r_[y, np.full(4000, np.nan)], np.zeros(8000), scale=(1.0, 5.0)).alone
+    assert (half.high - half.low) / (wide.high - wide.low) == pytest.approx(math.sqrt(0.5), rel=0.01)
 
 
 def test_missing_and_constant_scores_do_no_harm() -> None:
@@ -200,6 +263,6 @@ def test_intervals_hold_the_truth_at_50_ratings(is_share: bool) -> None:
         shown = np.full(500, np.nan)
         chosen = random.permutation(500)[:50]
         shown[chosen] = y[chosen]
-        found = powered_mean(shown, x, is_share=is_share).both
+        found = powered_mean(shown, x, scale=(0.0, 1.0) if is_share else (1.0, 5.0)).both
         covered += found.low <= y.mean() <= found.high
     assert 0.925 <= covered / 400 <= 0.98  # docs/results/estimate.md has 4,000 rounds

@@ -40,6 +40,11 @@ GROUP = _help.PEOPLE
     show_default=True,
     help="The mean over these replies, or over future replies in conversations like these.",
 )
+@click.option(
+    "--scale",
+    metavar="LOW..HIGH",
+    help="The lowest and the highest rating that people could give, such as 1..5 [the usual scale with these ratings].",
+)
 @click.option("--lambda", "tuning", type=float, metavar="L", help="How far the metric is used; 1 is PPI [the best].")
 @click.option(
     "--assume-random", is_flag=True, help="Take the rated replies for a random sample, whatever they look like."
@@ -54,6 +59,7 @@ def command(
     above: float | None,
     strata: str | None,
     population: Literal["these", "future"],
+    scale: str | None,
     tuning: float | None,
     assume_random: bool,
     form: str,
@@ -64,6 +70,7 @@ def command(
     """
     from rejoinder.annotation.judgements import find_ratings
     from rejoinder.comparison.estimate import estimate
+    from rejoinder.comparison.rating_scale import parse_scale
     from rejoinder.table import FORMATS
 
     estimates = estimate(
@@ -77,5 +84,6 @@ def command(
         population=population,
         tuning=tuning,
         assume_random=assume_random,
+        scale=None if scale is None else parse_scale(scale),
     )
     click.echo(FORMATS[form](estimates.table()))

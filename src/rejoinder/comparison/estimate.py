@@ -17,6 +17,7 @@ import numpy as np
 
 from rejoinder.comparison.estimate_frame import EstimateFrame, PoweredEstimate
 from rejoinder.comparison.rated_sample import RatedSample, read_ratings, take_sample
+from rejoinder.comparison.rating_scale import RatingScale, choose_scale
 from rejoinder.data.collection import Collection
 from rejoinder.errors import InputError, nearest
 from rejoinder.scoring.reader import load_data
@@ -38,6 +39,8 @@ class PoweredEstimates:
     estimates: Sequence[PoweredEstimate]
     population: Population
     level: float
+    scale: RatingScale
+    is_scale_inferred: bool
     is_mapped: bool  # whether the metric was put on the scale of the ratings
     warnings: Sequence[str]
 
@@ -80,6 +83,7 @@ def estimate(
     population: Population = "these",
     tuning: float | None = None,
     assume_random: bool = False,
+    scale: tuple[float, float] | None = None,
     level: float = 0.95,
 ) -> PoweredEstimates:
     """Estimate what people would say of all replies of a run, from ratings of some and a metric's scores of all.
@@ -96,7 +100,9 @@ def estimate(
     - ``population``: the mean over ``these`` replies, or over ``future`` replies in conversations like these.
     - ``tuning``: lambda, how far the metric is used: 0 not at all, 1 is plain PPI; by default what is best (PPI++).
     - ``assume_random``: believe that the rated replies are a random sample although they look chosen.
-    - ``level``: of the intervals.
+    - ``scale``: the lowest and the highest rating that people could give, such as ``(1, 5)``: they bound what
+      unrated replies can be. By default the usual scale that the ratings suggest.
+    - ``level``: of the intervals. There is none below 20 ratings, or 10 conversations (or items) that were drawn whole.
 
     >>> import rejoinder
     >>> estimates = rejoinder.estimate("RUN", "aptness", aspect="appropriate", population="future")
@@ -113,7 +119,8 @@ def estimate(
     records = None if ratings is None else read_ratings(ratings)
     sample = take_sample(scores, data, records, aspect, specs)
     _refuse_chosen(sample, run, specs, assume_random)
-    frame = EstimateFrame(scores, data, sample, specs, strata, population, tuning, level, [])
+    ends = choose_scale(scale, sample.range)
+    frame = EstimateFrame(scores, data, sample, specs, strata, population, tuning, ends, level, [])
     chosen = _choose_systems(scores, sample, systems)
     estimates = [frame.estimate_system(system) for system in chosen]
     if above is not None:
@@ -129,7 +136,7 @@ def estimate(
         if missing := int((~np.isfinite(scores.values[spec])).sum()):
             frame.warnings.append(f"{spec}: {missing:,} replies have no score; the mean of the others stands for it.")
     warnings = [*_warn_of_sample(sample, assume_random), *dict.fromkeys(frame.warnings)]
-    return PoweredEstimates(sample, specs, estimates, population, level, frame.is_mapped, warnings)
+    return PoweredEstimates(sample, specs, estimates, population, level, ends, scale is None, frame.is_mapped, warnings)
 
 
 def _find_data(run: Scores | Run | str | Path, scores: Scores) -> Collection:
@@ -187,8 +194,11 @@ def _make_notes(result: PoweredEstimates) -> list[str]:
     )
     notes = [
         f"{n:,} rated of {format_count(len(sample.ratings), 'reply', 'replies')}. Estimand: {estimand}.",
+        f"Scale {result.scale.name}"
+        + (", as the ratings suggest; --scale LOW..HIGH names another one. " if result.is_scale_inferred else ". ")
+        + "An interval allows for replies at either end of it that nobody rated (Gaffke's bound in its mid-P form).",
         "Both: PPI++ (Angelopoulos et al. 2024), the ratings corrected by the scores of all replies, which are used by "
-        "the share lambda. Effective ratings: how many ratings alone would give as narrow an interval.",
+        "the share lambda. Effective ratings: how many ratings alone would have as small a standard error.",
     ]
     if n == len(sample.ratings) and result.population == "these":
         notes.append("Every reply is rated, so nothing is left to estimate. For replies to come: --population future.")

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.comparison.rated_sample import RatedSample, encode_units
+from rejoinder.comparison.rating_scale import RatingScale
 from rejoinder.comparison.sample_strata import label_strata, merge_small_strata
 from rejoinder.data.collection import Collection
 from rejoinder.errors import InputError
@@ -48,6 +49,7 @@ class EstimateFrame:
     strata: str | None
     population: Population
     tuning: float | None
+    scale: RatingScale
     level: float
     warnings: list[str]
 
@@ -193,12 +195,19 @@ class EstimateFrame:
             tuning=self.tuning,
             calibrate=self.tuning is None or self.is_mapped,
             population=self.population,
-            is_share=quantity in ("win rate", "share"),
+            scale=self._scale_of(quantity),
             level=self.level,
         )
         if powered.reason:
             self.warnings.append(f"{name}: {powered.reason}.")
         return PoweredEstimate(quantity, name, alone, powered)
+
+    def _scale_of(self, quantity: Quantity) -> tuple[float, float]:
+        """The lowest and the highest value that a row of the quantity can have."""
+        if quantity == "mean":
+            return self.scale
+        width = self.scale.high - self.scale.low
+        return (-width, width) if quantity == "difference" else (0.0, 1.0)
 
     def _allow_for_unrated(self, inclusion: Floats, y: Floats, name: str) -> Floats:
         """The probabilities of being drawn and rated, where some that were drawn are not rated."""

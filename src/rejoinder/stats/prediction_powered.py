@@ -16,7 +16,11 @@ are those of rows that were not fitted, and their variance contains the uncertai
 
 The estimand is the mean over these rows (the sample has a finite-population correction, and what was drawn together is
 one unit), or over the rows to come (conversations are then clusters). Strata are weighted by their rows, and rows that
-were drawn with known probabilities by their inverse (Hájek 1971). Degrees of freedom are Satterthwaite's over strata.
+were drawn with known probabilities by their inverse (Hájek 1971).
+
+Ratings on a scale have the interval of ``bounded_mean``, of what was drawn together or of conversations; there is none
+below 20 ratings or 10 such groups. Ratings without ends have Student's t, with Satterthwaite's degrees of freedom over
+strata.
 """
 
 from __future__ import annotations
@@ -40,11 +44,16 @@ from rejoinder.stats.arrays import (
     encode_labels,
     sum_by_code,
 )
+from rejoinder.stats.bounded_mean import bounded_mean_ends
 from rejoinder.stats.interval import Interval
 
 Population: TypeAlias = Literal["these", "future"]
-FEWEST = 6  # rated conversations beyond one per score: with fewer, the scores are not used
+# With fewer rated conversations beyond one per score, or fewer groups beyond five per score, the scores are not used:
+# intervals of 10 dialogues that were drawn whole, or of 20 ratings and three scores, covered too little with them.
+FEWEST, FEWEST_FITTED, EACH = 6, 10, 5
+FEWEST_RATINGS, FEWEST_GROUPS = 20, 10  # with fewer, an interval on a scale covers too little or says too little
 _TINY = 1e-9
+_CERTAIN = 1e-6  # rows that are left out with a smaller probability count as drawn in any case
 
 
 class PoweredMean(NamedTuple):
@@ -85,7 +94,7 @@ def powered_mean(
     tuning: float | None = None,
     calibrate: bool = True,
     population: Population = "these",
-    is_share: bool = False,
+    scale: tuple[float, float] | None = None,
     level: float = 0.95,
 ) -> PoweredMean:
     """The mean of the ratings of all rows, from those that are rated (NaN: not rated) and the scores of all.
@@ -98,35 +107,66 @@ def powered_mean(
     - ``tuning``: lambda; by default the one with the least variance.
     - ``calibrate``: fit the scores to the ratings; without it, one score on the scale of the ratings is taken as it is.
     - ``population``: the mean over ``these`` rows, or over ``future`` rows like them.
-    - ``is_share``: the ratings lie between 0 and 1, and the interval is Wilson's.
+    - ``scale``: the lowest and the highest possible rating, which bound what unseen rows can be; None: none.
     """
     sample = _take_sample(ratings, scores, units, conversations, strata, probabilities, calibrate)
     check_probability(level, "level")
     p = sample.x.shape[1]
     if not calibrate and p != 1:
         raise InputError(f"only one score can be taken as it is, not {p}; calibrate them")
+    _check_scale(sample, scale)
     n, n_units = len(sample.y), len(np.unique(sample.units))
     missing = len(sample.all_strata) - n
     empty = Interval(NAN, NAN, NAN, n, missing, n_units)
     nothing = PoweredMean(empty, empty, NAN, NAN, n + missing)
     if not n:
         return nothing._replace(reason="no row is rated")
-    zeros = np.zeros(n)
-    alone = _Moments.of(sample, zeros, np.zeros(p), population)
+    alone = _Moments.of(sample, np.zeros(n), np.zeros(p), population)
+    few = None if alone.is_complete else _find_too_few(n, alone.n_units, population, scale)
     if np.bincount(sample.strata)[np.unique(sample.strata)].min() < 2 or n_units < 2:
-        value = empty._replace(value=alone.mean, reason="fewer than 2 rated units")
-        return nothing._replace(alone=value, both=value, reason="fewer than 2 rated units in a stratum")
-    classical = _make_interval(sample, alone, is_share, level, empty)
-    n_groups, reason = len(np.unique(sample.conversations)), None
-    if n_groups < FEWEST + p and (tuning is None or calibrate):
-        reason = f"fewer than {FEWEST + p} rated conversations: the scores are not used"
+        reason = few or "fewer than 2 rated units in a stratum"
+        value = empty._replace(value=alone.mean, reason=reason)
+        return nothing._replace(alone=value, both=value, reason=reason)
+    classical = _make_interval(alone, scale, level, empty._replace(reason=few))
+    if unused := _find_unused(sample, alone.n_units, tuning is None or calibrate):
+        reason = "; ".join(one for one in (classical.reason, unused) if one)
         return PoweredMean(classical, classical, 0.0, float(n), n + missing, reason)
     moved, slope, weight = _correct(sample, tuning, calibrate, population)
     both = _Moments.of(sample, moved, slope, population)
     ratio = alone.variance / both.variance if both.variance > 0 else (math.inf if alone.variance > 0 else 1.0)
-    return PoweredMean(
-        classical, _make_interval(sample, both, is_share, level, empty), weight, n * ratio, n + missing, reason
-    )
+    interval = _make_interval(both, scale, level, empty._replace(reason=few))
+    return PoweredMean(classical, interval, weight, n * ratio, n + missing, classical.reason)
+
+
+def _check_scale(sample: _Sample, scale: tuple[float, float] | None) -> None:
+    if scale is None:
+        return
+    low, high = scale
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise InputError(f"a scale needs a low end below its high end, not {low:g} and {high:g}")
+    outside = sample.y[(sample.y < low) | (sample.y > high)]
+    if len(outside):
+        raise InputError(f"the rating {outside[0]:g} lies outside the scale {low:g} to {high:g}; give the whole scale")
+
+
+def _find_too_few(n: int, n_groups: int, population: Population, scale: tuple[float, float] | None) -> str | None:
+    """Why there is no interval, and what it would take."""
+    if scale is not None and n < FEWEST_RATINGS:
+        return f"no interval, which takes {FEWEST_RATINGS} ratings (there are {n})"
+    groups = "conversations" if population == "future" else "groups that were drawn together"
+    if scale is not None and n_groups < FEWEST_GROUPS:
+        return f"no interval, which takes ratings in {FEWEST_GROUPS} {groups} (there are {n_groups})"
+    return f"no interval, which takes ratings in 2 {groups}" if n_groups < 2 else None
+
+
+def _find_unused(sample: _Sample, n_groups: int, is_fitted: bool) -> str | None:
+    """Why the scores are not used."""
+    p, n_conversations = sample.x.shape[1], len(np.unique(sample.conversations))
+    if is_fitted and n_conversations < FEWEST + p:
+        return f"fewer than {FEWEST + p} rated conversations: the scores are not used"
+    if is_fitted and n_groups < FEWEST_FITTED + EACH * p:
+        return f"fewer than {FEWEST_FITTED + EACH * p} ratings that were drawn apart: the scores are not used"
+    return None
 
 
 def _take_sample(
@@ -197,12 +237,21 @@ def _check_inclusion(probabilities: Numbers, n: int) -> Floats:
 
 
 class _Moments(NamedTuple):
-    """The estimate, its variance, and the degrees of freedom of that variance."""
+    """The estimate, its variance, and the groups whose draw makes the variance."""
 
     mean: float
     variance: float
     freedom: float
-    n_units: float
+    n_units: int
+    values: Floats  # of each group: the estimate, plus what the group adds to it for its weight
+    weights: Floats
+    shapes: Floats
+    noise: float  # the standard deviation that groups without a rating add
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every row was drawn, so that nothing is left to estimate."""
+        return bool(self.shapes.min() >= 1 / _CERTAIN)
 
     @classmethod
     def of(cls, sample: _Sample, moved: Floats, slope: Floats, population: Population) -> _Moments:
@@ -210,25 +259,35 @@ class _Moments(NamedTuple):
         d, strata = sample.y - moved, sample.strata
         n_strata = int(sample.all_strata.max()) + 1
         share = sum_by_code(strata, sample.weights, n_strata)
-        means = sum_by_code(strata, sample.weights * d, n_strata) / share
-        mean = float(share @ means)
+        means = d[0] + sum_by_code(strata, sample.weights * (d - d[0]), n_strata) / share  # exact where all are equal
+        mean = float(means[0] + share @ (means - means[0]) / share.sum())
         groups = sample.units if population == "these" else sample.conversations
         n_groups = np.bincount(strata[np.unique(groups + int(groups.max() + 1) * strata, return_index=True)[1]])
-        factor = n_groups / np.maximum(n_groups - 1, 1)
-        influence = sample.weights * (d - means[strata]) * np.sqrt(factor[strata])
+        own = sample.weights * (d - means[strata])
+        influence = own * np.sqrt(n_groups / np.maximum(n_groups - 1, 1))[strata]
+        size = max(int(sample.all_conversations.max()), int(groups.max())) + 1
+        weights = np.bincount(groups, weights=sample.weights, minlength=size).astype(np.float64)
+        adds = np.bincount(groups, weights=own, minlength=size)
+        rated, noise, shapes = weights > 0, 0.0, np.ones(size)
         if population == "these":
             influence = influence * np.sqrt(1 - sample.inclusion)
-            totals = np.bincount(groups, weights=influence)
-            variance = float((totals**2).sum())
+            variance = float((np.bincount(groups, weights=influence) ** 2).sum())
+            drawn = np.bincount(groups, weights=sample.weights * sample.inclusion, minlength=size)
+            shapes[rated] = 1 / np.maximum(1 - drawn[rated] / weights[rated], _CERTAIN)
         else:
             every = (means[sample.all_strata] - mean + sample.all_x @ slope) / len(sample.all_x)
+            predicted = np.bincount(sample.all_conversations, weights=every, minlength=size)
+            adds += predicted
+            noise = float(np.linalg.norm(predicted[~rated]))
             every[sample.rated] += influence
             variance = float((np.bincount(sample.all_conversations, weights=every) ** 2).sum())
         parts = sum_by_code(strata, influence**2, n_strata)
         bottom = float((parts**2 / np.maximum(n_groups - 1, 1)).sum())
         freedom = float(parts.sum()) ** 2 / bottom if bottom > 0 else float(max((n_groups - 1).sum(), 1))
-        n_units = len(np.unique(groups))  # those that lie in several strata count once
-        return cls(mean, variance, min(freedom, n_units - 1.0), float(n_units))
+        n_units = int(rated.sum())  # those that lie in several strata count once
+        values = mean + adds[rated] / weights[rated]
+        freedom = min(freedom, n_units - 1.0)
+        return cls(mean, variance, freedom, n_units, values, weights[rated], shapes[rated], noise)
 
 
 def _correct(
@@ -284,21 +343,25 @@ def _tune(sample: _Sample, moved: Floats, population: Population) -> float:
     return min(1.0, max(0.0, float(sums[0] @ sums[1]) / bottom)) if bottom > 0 else 0.0
 
 
-def _make_interval(sample: _Sample, moments: _Moments, is_share: bool, level: float, empty: Interval) -> Interval:
+def _make_interval(moments: _Moments, scale: tuple[float, float] | None, level: float, empty: Interval) -> Interval:
+    """The interval by the ends of the scale, or Student's; none where ``empty`` has a reason, or nothing is unknown."""
+    mean = moments.mean if scale is None else min(scale[1], max(scale[0], moments.mean))
+    empty = empty._replace(value=mean)
+    if empty.reason is not None or moments.is_complete:
+        return empty
+    if scale is not None:
+        ends = bounded_mean_ends(
+            moments.values,
+            scale,
+            weights=moments.weights,
+            shapes=moments.shapes,
+            noise=moments.noise,
+            level=level,
+        )
+        return empty._replace(low=min(mean, ends.low), high=max(mean, ends.high))
+    if moments.variance == 0:
+        return empty._replace(reason="no interval, as all ratings are equal and no scale says what others can be")
     from scipy.special import stdtrit
 
-    t = float(stdtrit(max(moments.freedom, 1.0), (1 + level) / 2))
-    mean, error = moments.mean, math.sqrt(moments.variance)
-    if not is_share:
-        return empty._replace(value=mean, low=mean - t * error, high=mean + t * error)
-    mean = min(1.0, max(0.0, mean))
-    drawn = float(1 - sample.inclusion.mean())
-    if moments.variance > 0 and 0 < mean < 1:
-        n = mean * (1 - mean) / moments.variance
-    elif drawn == 0 or 0 < mean < 1:
-        return empty._replace(value=mean, low=mean, high=mean)
-    else:  # all alike: each unit counts once
-        n = moments.n_units / drawn
-    middle, width = (mean + t * t / (2 * n)) / (1 + t * t / n), t / (1 + t * t / n)
-    reach = width * math.sqrt(mean * (1 - mean) / n + t * t / (4 * n * n))
-    return empty._replace(value=mean, low=min(mean, max(0.0, middle - reach)), high=max(mean, min(1.0, middle + reach)))
+    reach = float(stdtrit(max(moments.freedom, 1.0), (1 + level) / 2)) * math.sqrt(moments.variance)
+    return empty._replace(low=mean - reach, high=mean + reach)

@@ -193,7 +193,7 @@ def _win_rate_figures(one: JudgedSet) -> list[Figure]:
     labelled = set(stable_shuffle(range(len(one.sample.duels)), SEED)[:LABELS])
     drawn = [k for k, place in enumerate(places) if place in labelled]
     labels[drawn] = points[drawn]
-    mean = powered_mean(labels, judged, conversations=[duel.item.id for duel in duels], is_share=True)
+    mean = powered_mean(labels, judged, conversations=[duel.item.id for duel in duels], scale=(0.0, 1.0))
     column = f"{system} ({len(duels)} pairs, {len(drawn)} of them labelled)"
     by_judge = float(np.nanmean(judged)) if not np.isnan(judged).all() else NAN
     return [
