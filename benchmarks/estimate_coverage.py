@@ -325,13 +325,13 @@ def page(entries: list[dict[str, Any]]) -> str:
         "rated.",
         "Estimand: the mean over these replies (or items), with finite-population correction; with future replies, the "
         "mean of the process that they come from, clustered by dialogue.",
-        "Ratings are whole numbers from 1 to 5, 500 dialogues have four items each (or 1, 2, 4 and 9 in turn), and the "
-        "metric correlates .7 with the ratings. Skewed: 87% are 5, 10% are 4 and 3% are 1 (the second system: 77%, "
-        "15%, 2% are 3 and 6% are 1). Clusters: replies of one dialogue share half of the variance behind the ratings; so they do where "
-        "dialogues are drawn whole: 10, 20 or 40 of them. A biased judge is lenient, most so to one system and to "
-        "some dialogues, and gives whole numbers up to 5; it correlates less. Unequal probabilities: the largest is three times the "
-        "smallest. Three metrics: each with noise of its own. With strata by the metric, the ratings alone use it too, "
-        "so less is left to gain.",
+        "Ratings are whole numbers from 1 to 5, 500 dialogues have four items each (or 1, 2, 4 and 9 in turn), and "
+        "the metric correlates .7 with the ratings. Skewed: 87% are 5, 10% are 4 and 3% are 1 (the second system: "
+        "77%, 15%, 2% are 3 and 6% are 1). Clusters: replies of one dialogue share half of the variance behind the "
+        "ratings; so they do where dialogues are drawn whole: 10, 20 or 40 of them. A biased judge is lenient, most "
+        "so to one system and to some dialogues, and gives whole numbers up to 5; it correlates less. Unequal "
+        "probabilities: the largest is three times the smallest. Three metrics: each with noise of its own. With "
+        "strata by the metric, the ratings alone use it too, so less is left to gain.",
         "Command: `python -m benchmarks.estimate_coverage`.",
     ]
     second = ["100 ratings are taken as labels, the others are hidden; aptness scores all replies."]

@@ -40,7 +40,7 @@ def test_agreement_reads_ratings_without_what_they_rate(tmp_path: Path) -> None:
     found = tables(run("agreement", tmp_path / "ratings.jsonl", "--format", "json", "--resamples", 200))
     assert list(found) == ["Agreement", "Ratings given", "Raters: apt", "Raters to look at"]
     row = found["Agreement"][0]
-    assert (row["units"], row["raters"], row["ratings a unit"]) == (40, 7, 7.0)
+    assert (row["units"], row["raters"], row["ratings per unit"]) == (40, 7, 7.0)
     alpha = row["Krippendorff's alpha"]
     assert isinstance(alpha, dict)
     assert alpha["low"] < alpha["value"] < alpha["high"]

@@ -117,7 +117,7 @@ def _owner_watches(browser: Any, link: str, target: Path) -> None:
 def _trusts(folder: Path) -> None:
     run = CliRunner()
     files = [str(folder / "data.jsonl"), str(folder / "ratings.jsonl")]
-    options = ["--metric", "length", "--processes", "1", "--out", str(folder / "run")]
+    options = ["--metric", "length", "--processes", "1", "--output", str(folder / "run")]
     scored = run.invoke(program, ["score", *files, *options])
     assert scored.exit_code == 0, scored.output
     trusted = run.invoke(program, ["trust", str(folder / "run"), "--aspect", "appropriate", "--resamples", "100"])

@@ -97,7 +97,7 @@ def pilot(tmp_path: Path, records: list[Record]) -> Path:
 
 def test_given_numbers_make_a_plan() -> None:
     rows = rows_of("--sd-items", 1, "--sd-ratings", 1, "--difference", 0.25)
-    assert [row["raters a reply"] for row in rows] == ["1", "2", "3", "5", "10"]
+    assert [row["raters per reply"] for row in rows] == ["1", "2", "3", "5", "10"]
     assert rows[0]["items"] == rows_needed(0.25, math.sqrt(3)).n
     assert [int(str(row["items"])) for row in rows] == sorted((int(str(row["items"])) for row in rows), reverse=True)
     known = rows_of("--sd-items", 1, "--sd-ratings", 1, "--difference", 0.25, "--items", 100, "--raters", 2)

@@ -294,7 +294,7 @@ def test_the_command_prints_tables_and_draws(corpus_file: Path, tmp_path: Path) 
     assert done.exit_code == 0, done.output
     tables = json.loads(done.stdout)
     assert [table["title"].partition(":")[0] for table in tables] == ["plays"] * 3 + ["logs"] * 3
-    offers = {row["set"]: row["moments that have it"] for row in tables[0]["rows"]}
+    offers = {row["set"]: row["moments with it"] for row in tables[0]["rows"]}
     assert offers["random"] == 24
     ElementTree.parse(drawing)
     again = tmp_path / "again.svg"

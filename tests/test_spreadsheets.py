@@ -658,6 +658,7 @@ def test_what_was_not_used_is_said_in_the_same_words_everywhere(tmp_path: Path, 
     with pytest.warns(InputWarning) as caught:
         data = rejoinder.read(path)
     assert [str(one.message) for one in caught] == data.imported == [f"{path}: {said}"]
+    assert caught[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         done = CliRunner().invoke(program, ["score", "t.csv", "-m", "length", "--processes", "1", "-o", "run"])

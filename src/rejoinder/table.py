@@ -11,7 +11,7 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -43,18 +43,13 @@ Cell: TypeAlias = str | int | float | Estimate | None
 
 @dataclass(frozen=True)
 class Table:
-    """A title, column headings, rows of cells, and notes under the table.
-
-    CSV and JSON name a column by its heading, or by what ``keys`` says for that heading: the names that programs read
-    stay the same when a heading is reworded.
-    """
+    """A title, column headings, rows of cells, and notes under the table; CSV and JSON name a column by its heading."""
 
     title: str
     heads: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     notes: Sequence[str] = field(default_factory=tuple)
     decimals: int = 3
-    keys: Mapping[str, str] = field(default_factory=dict)
 
     def text(self, cell: Cell) -> str:
         """A cell as readers see it; unknown values are a dash."""
@@ -82,11 +77,6 @@ class Table:
     def is_numeric(self, column: int) -> bool:
         """Whether a column holds numbers, which are aligned to the right."""
         return all(not isinstance(row[column], str) for row in self.rows)
-
-    @property
-    def column_names(self) -> list[str]:
-        """The names of the columns in CSV and JSON."""
-        return [self.keys.get(head, head) for head in self.heads]
 
     def __str__(self) -> str:
         return to_terminal(self)
@@ -261,7 +251,7 @@ def _join_lines(text: str) -> str:
 def to_csv(table: Table) -> str:
     """The table as CSV, numbers in full precision; an estimate takes three columns."""
     is_wide = [any(isinstance(row[i], Estimate) for row in table.rows) for i in range(len(table.heads))]
-    heads = [h for head, w in zip(table.column_names, is_wide, strict=True) for h in _csv_heads(head, w)]
+    heads = [h for head, w in zip(table.heads, is_wide, strict=True) for h in _csv_heads(head, w)]
     rows = ([v for cell, w in zip(row, is_wide, strict=True) for v in _csv_values(cell, w)] for row in table.rows)
     return "".join(map(_csv_line, (heads, *rows)))
 
@@ -296,7 +286,7 @@ def to_json(table: Table) -> str:
             return None if math.isnan(cell) else cell + 0.0
         return cell
 
-    rows = [dict(zip(table.column_names, map(plain, row), strict=True)) for row in table.rows]
+    rows = [dict(zip(table.heads, map(plain, row), strict=True)) for row in table.rows]
     return json.dumps({"title": table.title, "rows": rows, "notes": list(table.notes)}, indent=2, ensure_ascii=False)
 
 

@@ -223,7 +223,7 @@ def test_the_attack_table_is_the_mean_over_corpora() -> None:
 @pytest.mark.parametrize("name", ["held-out", "robustness"])
 def test_metrics_are_named_on_the_command_line(name: str, published: Path, tmp_path: Path) -> None:
     done = CliRunner().invoke(
-        program, ["reproduce", name, "-m", "length", "-m", "context_overlap", "--out", str(tmp_path)]
+        program, ["reproduce", name, "-m", "length", "-m", "context_overlap", "--output", str(tmp_path)]
     )
     assert done.exit_code == 0, done.output
     text = (tmp_path / f"{name}.md").read_text()
@@ -234,7 +234,7 @@ def test_metrics_are_named_on_the_command_line(name: str, published: Path, tmp_p
 
 
 def test_metrics_are_refused_where_a_paper_names_them(tmp_path: Path) -> None:
-    done = CliRunner().invoke(program, ["reproduce", "scarce-overlap", "-m", "length", "--out", str(tmp_path)])
+    done = CliRunner().invoke(program, ["reproduce", "scarce-overlap", "-m", "length", "--output", str(tmp_path)])
     assert isinstance(done.exception, SpecError)
     assert str(done.exception) == (
         "scarce-overlap measures only the metrics of its paper; leave out the parameter metrics"

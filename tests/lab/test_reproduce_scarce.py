@@ -615,6 +615,6 @@ def test_the_command_hands_on_how_many_to_adapt(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(scarce, "reproduce", reproduce)
     monkeypatch.setattr("rejoinder_lab.papers.list_missing_parts", lambda name: [])
     for given in ([], ["--adapt", "0"], ["--adapt", "50"]):
-        done = CliRunner().invoke(program, ["reproduce", "scarce", "--out", str(tmp_path), *given])
+        done = CliRunner().invoke(program, ["reproduce", "scarce", "--output", str(tmp_path), *given])
         assert done.exit_code == 0, done.output
     assert seen == [None, 0, 50]

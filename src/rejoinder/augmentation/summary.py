@@ -67,7 +67,7 @@ class AugmentationTally:
             verdicts = ", ".join(f"{verdict} ({n:,})" for verdict, n in self.adapted.most_common())
             notes.append(f"Adaptation to the context: {verdicts}.")
         heads = ["source", "references added", "items", "per item"]
-        return Table("References by source", heads, rows, notes, decimals=1, keys={"per item": "an item"})
+        return Table("References by source", heads, rows, notes, decimals=1)
 
 
 def _explain_shortage(item: Item, filtered: FilteredProposals, plan: AugmentationPlan) -> str:

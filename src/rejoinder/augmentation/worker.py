@@ -75,7 +75,6 @@ def _worker_spec(plan: AugmentationPlan) -> WorkerSpec:
     return WorkerSpec(
         "rejoinder.augmentation.worker:AugmentWorker",
         (dataclasses.asdict(plan),),
-        address="rejoinder.augmenting.by_engine:AugmentWorker",
     )
 
 

@@ -91,7 +91,7 @@ def _is_resumable() -> bool:
     """Whether the command that was typed keeps its finished work."""
     name, *arguments = [*sys.argv[1:], ""]
     resumable = getattr(command_module(name), "RESUMABLE", None)
-    has_output = any(argument.startswith(("-o", "--out")) for argument in arguments)
+    has_output = any(argument.startswith(("-o", "--output")) for argument in arguments)
     return resumable == "always" or (resumable == "with output" and has_output)
 
 

@@ -98,14 +98,6 @@ verbose_option = click.option(
 )
 
 
-class _OutputOption(click.Option):
-    """``-o/--output``; ``--out`` is accepted as well, but neither help nor errors show it."""
-
-    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
-        super().add_to_parser(parser, ctx)
-        parser.add_option(obj=self, opts=["--out"], dest=self.name, action="store", nargs=self.nargs)
-
-
 def output_option(
     kind: click.ParamType[Any],
     description: str,
@@ -116,16 +108,17 @@ def output_option(
     show_default: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """``-o/--output``: where a command writes its result."""
+    # A default of None would end the check for required.
+    usual: dict[str, Any] = {} if default is None else {"default": default}
     return click.option(
         "-o",
         "--output",
-        cls=_OutputOption,
         type=kind,
         metavar=metavar,
         required=required,
         show_default=show_default,
         help=description,
-        **({} if default is None else {"default": default}),  # a default of None would end the check for required
+        **usual,
     )
 
 

@@ -114,7 +114,7 @@ class Comparison:
             f"randomisation over {self.cluster}s, corrected for skewness; p (Holm): corrected over "
             f"{format_count(len(rows), 'pair')}; differ? at {ALPHA:g}."
         ]
-        return Table(f"{self.metric}: differences", heads, rows, notes, keys={"minus": "less"})
+        return Table(f"{self.metric}: differences", heads, rows, notes)
 
     def _ahead(self, difference: SystemDifference) -> bool:
         """Whether the first system is surely ahead of the second on the items that both answered."""

@@ -175,8 +175,7 @@ def rating_plan_table(
     title = "How many are enough" + (f": {pilot.what}, {pilot.first} vs. {pilot.second}" if pilot else "")
     rated = "reply" if noise.sides == 2 else "pair"
     heads = [f"raters per {rated}", "items", "ratings in total", "difference", "power", "sd of a difference"]
-    keys = {heads[0]: f"raters a {rated}", "ratings in total": "ratings in all"}
-    return Table(title, heads, rows, _notes(noise, plans, wanted, alpha, pilot), keys=keys)
+    return Table(title, heads, rows, _notes(noise, plans, wanted, alpha, pilot))
 
 
 def _notes(

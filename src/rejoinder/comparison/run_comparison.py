@@ -103,7 +103,7 @@ class RunComparison:
         ):
             if items:
                 rows.append([label, len(items), list_names(items, _NAMED)])
-        return Table("Items", ["group", "items", "ids"], rows, keys={"group": "what"})
+        return Table("Items", ["group", "items", "ids"], rows)
 
     def notes(self) -> list[str]:
         """Return what a reader must know: how items were paired, what was left out, who rated."""

@@ -135,7 +135,7 @@ class SliceComparison:
             *note_small_slices([(one.slice, one.reason) for one in self.differences], self.slicing.cluster),
         ]
         heads = [self.slicing.by, "system", "minus", "items", "difference", "p (Holm)", "differ?"]
-        return Table(f"{self.metric}: differences by {self.slicing.by}", heads, rows, notes, keys={"minus": "less"})
+        return Table(f"{self.metric}: differences by {self.slicing.by}", heads, rows, notes)
 
     def tables(self) -> list[Table]:
         """The means and, where systems were compared, their differences."""

@@ -7,10 +7,12 @@ import itertools
 import logging
 import os
 import shlex
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import orjson
@@ -318,7 +320,16 @@ def announce_import(name: str, form: str, tally: ImportTally) -> None:
     if _LOG.isEnabledFor(logging.INFO):
         _LOG.info("%s", describe_tally(name, form, tally))
     elif not tally.is_clean:
-        warnings.warn(describe_tally(name, form, tally), InputWarning, stacklevel=3)
+        warnings.warn(describe_tally(name, form, tally), InputWarning, stacklevel=_count_own_frames() + 1)
+
+
+def _count_own_frames() -> int:
+    """Return how many calls are ours: a warning names the line of the user's that asked for the file."""
+    frame: FrameType | None = sys._getframe(1)
+    number = 0
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "rejoinder":
+        frame, number = frame.f_back, number + 1
+    return number
 
 
 def split_system(source: str) -> tuple[str | None, str]:

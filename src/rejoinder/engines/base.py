@@ -27,14 +27,10 @@ class Worker(Protocol):
 
 @dataclass(frozen=True)
 class WorkerSpec:
-    """A kind of worker: ``package.module:Class``, and the arguments of its constructor.
-
-    ``address`` identifies its cached results: it does not change when the class moves to another module.
-    """
+    """A kind of worker: ``package.module:Class``, and the arguments of its constructor."""
 
     factory: str
     arguments: tuple[Any, ...] = ()
-    address: str = ""
 
     def worker(self) -> Worker:
         """Create a worker."""

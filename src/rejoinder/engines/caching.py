@@ -99,7 +99,7 @@ class CachingEngine:
         self._results.put(address, orjson.dumps(value))
 
     def _address(self, work: WorkerSpec, task: Any) -> str:
-        whole = [rejoinder.__version__, self._files, work.address or work.factory, list(work.arguments), task]
+        whole = [rejoinder.__version__, self._files, work.factory, list(work.arguments), task]
         try:
             raw = orjson.dumps(whole, option=orjson.OPT_SORT_KEYS)
         except TypeError:  # a file name that is not UTF-8

@@ -35,9 +35,7 @@ def aspect_table(aspects: Sequence[AspectAgreement], judgements: Judgements) -> 
             ]
         )
     heads = ["aspect", "units", "raters", "ratings per unit", "Krippendorff's alpha", "Fleiss' kappa", "Cohen's kappa"]
-    return Table(
-        "Agreement", heads, rows, _agreement_notes(aspects, judgements), keys={"ratings per unit": "ratings a unit"}
-    )
+    return Table("Agreement", heads, rows, _agreement_notes(aspects, judgements))
 
 
 def _agreement_notes(aspects: Sequence[AspectAgreement], judgements: Judgements) -> list[str]:
@@ -136,7 +134,7 @@ def rater_table(agreement: AspectAgreement) -> Table:
         "correlation with the rest: Spearman's, with the mean of the others; kappa with the others: Cohen's, over all "
         "other raters of the same units; alpha without them: of all other raters. A dash: too few shared units.",
     ]
-    return Table(f"Raters: {agreement.judged.name}", heads, rows, notes, keys={"most frequent": "most given"})
+    return Table(f"Raters: {agreement.judged.name}", heads, rows, notes)
 
 
 _SIGNS = {
@@ -162,5 +160,4 @@ def suspect_table(suspects: Sequence[SuspectRater]) -> Table:
     if not rows:
         notes.insert(0, "None.")
     heads = ["rater", "aspect", "sign", "value", "suspect if", "n"]
-    keys = {"value": "found", "suspect if": "suspected"}
-    return Table("Raters to look at", heads, rows, notes, decimals=2, keys=keys)
+    return Table("Raters to look at", heads, rows, notes, decimals=2)

@@ -45,8 +45,7 @@ def ranking_order_table(ranked: RankingResult, max_questions: int) -> Table:
                     ]
                 )
     heads = ["question", "request", "ranker", "rank", "candidate", "score", "grade", "statements read"]
-    keys = {"rank": "place", "statements read": "read"}
-    return Table(f"The first questions, input {ranked.given}", heads, rows, keys=keys)
+    return Table(f"The first questions, input {ranked.given}", heads, rows)
 
 
 def ranking_tables(evaluation: RankingEvaluation) -> list[Table]:
@@ -103,7 +102,7 @@ def ranking_difference_table(evaluation: RankingEvaluation) -> Table:
     ]
     heads = ["measure", "ranker", "minus", "questions", "difference", "p", "p (Holm)", "differ?"]
     title = f"Differences between rankers, input {evaluation.ranked.given}"
-    return Table(title, heads, rows, notes, keys={"minus": "less"})
+    return Table(title, heads, rows, notes)
 
 
 def ranking_breakdown_table(name: str, groups: Sequence[QuestionGroup], input_name: str) -> Table:

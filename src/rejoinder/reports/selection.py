@@ -89,13 +89,12 @@ def selection_difference_table(evaluation: SelectionEvaluation) -> Table:
         rows.append([difference.first, difference.second, *counts, *p, "yes" if difference.survives else "no"])
     heads = ["system", "minus", "questions", "only first right", "only second right", "difference"]
     heads += ["p (McNemar)", "p (Holm)", "p by dialogue (Holm)", "differ?"]
-    keys = {"minus": "less", "only first right": "only it right", "only second right": "only the other"}
     notes = [
         "p (McNemar): mid-p, on the questions that both answered without a tie; p by dialogue: permutation test that "
         "swaps systems by dialogue, with ties. Both (Holm) are corrected for "
         f"{format_count(len(rows), 'comparison')}; differ? where both are below {ALPHA:g}.",
     ]
-    return Table("Differences in accuracy", heads, rows, notes, keys=keys)
+    return Table("Differences in accuracy", heads, rows, notes)
 
 
 def candidate_group_table(name: str, groups: Sequence[CandidateGroup]) -> Table:
@@ -113,7 +112,7 @@ def candidate_group_table(name: str, groups: Sequence[CandidateGroup]) -> Table:
         notes.append(
             "Suggested by rules and not confirmed by anybody; rejoinder label --measure shows how far to trust them."
         )
-    return Table(f"By {name}", heads, rows, notes, keys={"by chance": "blindly"})
+    return Table(f"By {name}", heads, rows, notes)
 
 
 def position_table(evaluation: SelectionEvaluation) -> Table:
@@ -136,7 +135,7 @@ def position_table(evaluation: SelectionEvaluation) -> Table:
     ]
     heads = ["system", *(str(place) for place in range(1, width + 1)), "p", "changed", "reversed"]
     decimals = 3 if width <= 6 else 2
-    return Table("Selections by position", heads, rows, notes, decimals, keys={"reversed": "turned"})
+    return Table("Selections by position", heads, rows, notes, decimals)
 
 
 def disputed_table(evaluation: SelectionEvaluation) -> Table:

@@ -51,8 +51,7 @@ def coverage_table(coverage: SpeakerCoverage, corpus: str) -> Table:
     if coverage.without_partner:
         notes.append(f"{coverage.without_partner:,} moments have no partner: nobody else speaks in the dialogue.")
     heads = ["set", "moments with it", "% of moments", "median size", "largest"]
-    keys = {"moments with it": "moments that have it"}
-    return Table(f"{corpus}: coverage of each set", heads, rows, notes, decimals=1, keys=keys)
+    return Table(f"{corpus}: coverage of each set", heads, rows, notes, decimals=1)
 
 
 def similarity_table(similarities: Sequence[SpeakerSimilarity], design: Design, corpus: str, encoder: str) -> Table:

@@ -54,7 +54,6 @@ def score_pairs_with_engine(engine: Engine | None, metric: Metric, pairs: Sequen
     work = WorkerSpec(
         "rejoinder.scoring.worker:PairWorker",
         (str(metric), signature(metric)),
-        address="rejoinder.scoring.by_engine:PairWorker",
     )
     scores: list[float | None] = []
     for values in order_results(engine.compute(work, _make_tasks(pairs))):

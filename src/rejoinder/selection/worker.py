@@ -57,7 +57,6 @@ class PoolEngine:
         return WorkerSpec(
             "rejoinder.selection.worker:PoolWorker",
             arguments,
-            address="rejoinder.selection.by_engine:PoolWorker",
         )
 
 

@@ -55,7 +55,6 @@ def embed_texts(
     worker = WorkerSpec(
         "rejoinder.models.encoder.worker:EmbeddingWorker",
         (encoder.name, encoder.digest, precision),
-        address="rejoinder.models.embedding:EmbeddingWorker",
     )
     remaining = iter(texts)
     tasks = iter(lambda: list(itertools.islice(remaining, AT_ONCE)), [])

@@ -69,13 +69,13 @@ def api_paths(
 def _read_gauges(service: ApiService) -> dict[str, tuple[str, str, float]]:
     gauges = {"rejoinder_requests_under_way": ("gauge", "requests being answered", float(service.active_requests))}
     for name, queue in service.queues.items():
-        label = f'{{lane="{name}"}}'
+        label = f'{{queue="{name}"}}'
         gauges[f"rejoinder_queued_rows{label}"] = ("gauge", "rows waiting in a queue", float(queue.queued))
     for name, queue in service.queues.items():
-        label = f'{{lane="{name}"}}'
+        label = f'{{queue="{name}"}}'
         gauges[f"rejoinder_batches_total{label}"] = ("counter", "calls made by a queue", float(queue.batches))
     for name, queue in service.queues.items():
-        label = f'{{lane="{name}"}}'
+        label = f'{{queue="{name}"}}'
         gauges[f"rejoinder_batched_rows_total{label}"] = ("counter", "rows in these calls", float(queue.rows))
     gauges["process_cpu_seconds_total"] = ("counter", "processor time of the process", time.process_time())
     if (memory := memory_bytes()) is not None:
