@@ -117,7 +117,7 @@ def test_the_scale_is_said_and_can_be_given(folder: Path) -> None:
     assert "Scale 1 to 5, as the ratings suggest; --scale LOW..HIGH names another one." in " ".join(inferred["notes"])
     assert "Scale 0 to 10. " in " ".join(wider["notes"])
     assert wider["rows"][0]["both"]["low"] < inferred["rows"][0]["both"]["low"]
-    for scale, problem in (("2..5", "outside the scale 2 to 5"), ("five", "is no scale")):
+    for scale, problem in (("2..5", "outside the scale 2 to 5"), ("five", "is not a scale")):
         with pytest.raises(InputError, match=problem):
             run(*words, "--scale", scale)
     found = rejoinder.estimate(folder / "run", "length", folder / "ratings.jsonl", scale=(0, 10))

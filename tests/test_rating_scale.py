@@ -29,7 +29,7 @@ def test_the_scale_of_the_user_goes_first() -> None:
         ((1, 5), (0, 5), "the rating 0 lies outside the scale 1 to 5"),
         ((5, 1), (1, 5), "from a lower to a higher"),
         ((1, float("inf")), (1, 5), "from a lower to a higher"),
-        (None, (1, 1000), "no usual scale; name its ends with --scale"),
+        (None, (1, 1000), "not a usual scale; name its ends with --scale"),
     ],
 )
 def test_what_is_no_scale_of_the_ratings_is_one_line(

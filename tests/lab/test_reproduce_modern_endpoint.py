@@ -28,11 +28,11 @@ from rejoinder_lab.papers.own.modern.endpoint_judge import (
 )
 from rejoinder_lab.papers.own.modern.measures import POSITION, PublishedSet, collect_duels
 from rejoinder_lab.papers.own.modern.modern import list_requests
-from tests.test_reproduce_modern import records
 
 from rejoinder.cli import program
 from rejoinder.errors import InputError
 from rejoinder.stats.bootstrap import BootstrapPlan
+from tests.lab.test_reproduce_modern import records
 
 FEW = BootstrapPlan(n_resamples=50)
 PACKAGED = {name: getattr(endpoint_judge, name) for name in ("STORED", "PAIRS", "LABELS", "read_duels")}

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import tiny_models
 from click.testing import CliRunner
+from rejoinder_lab.cli import train as cli
 from rejoinder_lab.training.speaker.checkpoint import CHECKPOINT
 from rejoinder_lab.training.speaker.evaluation import evaluate_scores, score_sets
 from rejoinder_lab.training.speaker.places import select_complete
@@ -33,7 +34,6 @@ from rejoinder_lab.training.turn_vectors import open_turn_vectors
 from scipy.special import log_softmax
 from tiny_talks import talks
 
-from rejoinder.cli import train as cli
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError, SpecError
 from rejoinder.metric import parse
@@ -233,7 +233,7 @@ def test_one_seed_gives_the_same_files_twice_and_another_gives_others(tmp_path: 
 def test_a_killed_training_goes_on_to_the_same_files(tmp_path: Path, own_cache: Path) -> None:
     script = f"""
         import os, signal, sys
-        sys.path.insert(0, {str(Path(__file__).parents[1])!r})
+        sys.path[:0] = {[str(Path(__file__).parents[n]) for n in range(3)]!r}
         from pathlib import Path
         from test_ssrem_training import quick, train
         from rejoinder_lab.training.speaker import steps, trainer

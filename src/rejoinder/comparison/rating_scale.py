@@ -40,7 +40,7 @@ def parse_scale(text: str) -> RatingScale:
             return RatingScale(float(low), float(high))
     except ValueError:
         pass
-    raise InputError(f"{text!r} is no scale; write its lowest and highest rating, such as 1..5")
+    raise InputError(f"{text!r} is not a scale; write its lowest and highest rating, such as 1..5")
 
 
 def choose_scale(scale: tuple[float, float] | None, ratings: tuple[float, float]) -> RatingScale:
@@ -51,7 +51,8 @@ def choose_scale(scale: tuple[float, float] | None, ratings: tuple[float, float]
             if usual.low <= least and most <= usual.high:
                 return usual
         raise InputError(
-            f"the ratings go from {least:g} to {most:g}, which is no usual scale; name its ends with --scale LOW..HIGH"
+            f"the ratings go from {least:g} to {most:g}, which is not a usual scale; name its ends with --scale "
+            "LOW..HIGH"
         )
     low, high = scale
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
